@@ -5,7 +5,7 @@
 import type { ServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
 import type { FetchResult, RequestShape } from "./client/protocol.ts";
 import type { Cores } from "./cores.ts";
-import type { FloorAnswer } from "./floor-server.ts";
+import type { FloorResponse } from "./floor-server.ts";
 import type { LoadClient } from "./load-client.ts";
 import { LIST_COUNT, LIST_NAMESPACE, podText, WRITE_NAMESPACE } from "./objects.ts";
 import type { BenchOptions } from "./options.ts";
@@ -55,7 +55,7 @@ export function createRequest(namespace: string): RequestShape {
 /**
  * Configures the floor to return the response of our server to a request, including headers, under a path of its own.
  */
-export async function teachFloor(
+export async function setFloorResponse(
   context: BenchContext,
   subject: Subject,
   what: { request: RequestShape; path: string },
@@ -64,12 +64,12 @@ export async function teachFloor(
   await client.open({ name: "teach", protocol: "http/1.1", port: subject.server.port, connections: 1, token: TOKEN });
   const fetched = await client.fetch("teach", what.request);
   await client.close("teach");
-  await floor.setAnswer(what.path, toFloorAnswer(fetched, what.request.expectStatus));
+  await floor.setResponse(what.path, toFloorResponse(fetched, what.request.expectStatus));
 }
 
 /** Headers that Node adds itself on both sides. */
 const ADDED_BY_NODE: ReadonlySet<string> = new Set(["date", "connection", "keep-alive"]);
 
-export function toFloorAnswer({ headers, body }: FetchResult, status: number): FloorAnswer {
+export function toFloorResponse({ headers, body }: FetchResult, status: number): FloorResponse {
   return { status, headers: headers.filter(([name]) => !ADDED_BY_NODE.has(name)), body };
 }

@@ -29,11 +29,11 @@ export async function runCold(kubectl: Kubectl, server: RunningServer, args: rea
   const home = temporaryDirectory();
   const access = ["--server", `https://127.0.0.1:${server.port}`, "--insecure-skip-tls-verify", "--token", TOKEN];
   try {
-    const before = await answered(server);
+    const before = await servedRequests(server);
     const started = performance.now();
     await promisify(execFile)(kubectl.path, [...access, ...args], { env: { HOME: home.path } });
     const wallMs = performance.now() - started;
-    return { requests: (await answered(server)) - before - 1, wallMs };
+    return { requests: (await servedRequests(server)) - before - 1, wallMs };
   } finally {
     home.remove();
   }
@@ -43,7 +43,7 @@ export async function runCold(kubectl: Kubectl, server: RunningServer, args: rea
  * The number of requests that the server has served, without its own lease renewals. The request for the metrics counts
  * in the next result.
  */
-async function answered(server: RunningServer): Promise<number> {
+async function servedRequests(server: RunningServer): Promise<number> {
   const requester = await openHttp1(server.port, TOKEN);
   try {
     const { body } = await requester.fetch({ method: "GET", path: "/metrics", expectStatus: 200 }, 0);

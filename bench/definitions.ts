@@ -35,7 +35,7 @@ export function numberedKind(group: number): CustomKind {
   return { group: groupName(group), plural: `things${NUMBER_MARK}`, kind: `Thing${NUMBER_MARK}` };
 }
 
-export function definitionText({ group, plural, kind }: CustomKind, ofSpec: Schema = {}): string {
+export function crdText({ group, plural, kind }: CustomKind, ofSpec: Schema = {}): string {
   return JSON.stringify({
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",

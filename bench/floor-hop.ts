@@ -1,5 +1,5 @@
 /** The floor of a hop: a plain pass-through server in front of the floor, with mutual TLS between them. */
-import type { FloorAnswer, FloorMessage } from "./floor-server.ts";
+import type { FloorResponse, FloorMessage } from "./floor-server.ts";
 import { SERVER_NAME, type HopCertificates } from "./hop-certificates.ts";
 import type { PassThroughMessage } from "./pass-through-server.ts";
 import { freePort, startPlain } from "./servers.ts";
@@ -9,7 +9,7 @@ export interface FloorHop {
   readonly pids: readonly number[];
   /** Port of the pass-through server. */
   readonly port: number;
-  setAnswer(path: string, answer: FloorAnswer): Promise<void>;
+  setResponse(path: string, answer: FloorResponse): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export async function startFloorHop(certificates: HopCertificates, core: number 
   return {
     pids: [source.child.pid, destination.child.pid],
     port,
-    setAnswer: async (path, answer) => void (await tell({ kind: "answer", path, answer })),
+    setResponse: async (path, answer) => void (await tell({ kind: "answer", path, answer })),
     stop: () => owned.disposeAsync(),
   };
 }

@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 
-export interface FloorAnswer {
+export interface FloorResponse {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
   /** Latin-1, one character per byte. */
@@ -23,7 +23,7 @@ export type FloorMessage =
       /** Clients must present a certificate of this CA. */
       readonly clientCa?: string;
     }
-  | { readonly kind: "answer"; readonly path: string; readonly answer: FloorAnswer }
+  | { readonly kind: "answer"; readonly path: string; readonly answer: FloorResponse }
   | { readonly kind: "event"; readonly event: string };
 
 export interface FloorPorts {
@@ -43,7 +43,7 @@ const READY: Prepared = {
   headers: { "content-type": "text/plain", "content-length": "2" },
   body: Buffer.from("ok"),
 };
-const answers = new Map<string, Prepared>([
+const responses = new Map<string, Prepared>([
   ["readyz", READY],
   ["emit", READY],
 ]);
@@ -59,18 +59,18 @@ function onRequest(request: IncomingMessage, response: ServerResponse): void {
     response.on("close", () => watching.delete(response));
     return;
   }
-  if (request.method === "GET") return answer(name, response);
+  if (request.method === "GET") return sendResponse(name, response);
   const chunks: Buffer[] = [];
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
     Buffer.concat(chunks);
     if (name === "emit") for (const watcher of watching) watcher.write(event);
-    answer(name, response);
+    sendResponse(name, response);
   });
 }
 
-function answer(name: string, response: ServerResponse): void {
-  const { status, headers, body } = answers.get(name)!;
+function sendResponse(name: string, response: ServerResponse): void {
+  const { status, headers, body } = responses.get(name)!;
   response.writeHead(status, headers);
   response.end(body);
 }
@@ -80,7 +80,7 @@ function start({ cert, key, port, clientCa }: Extract<FloorMessage, { kind: "sta
   const http1 = createServer({ cert, key, noDelay: true, keepAliveTimeout: KEEP_ALIVE_MS, ...clients }, onRequest);
   const http2 = createSecureServer({ cert, key });
   http2.on("stream", (stream, requestHeaders) => {
-    const { status, headers, body } = answers.get(requestHeaders[":path"]!.split("/", 2)[1]!)!;
+    const { status, headers, body } = responses.get(requestHeaders[":path"]!.split("/", 2)[1]!)!;
     stream.respond({ ":status": status, ...headers });
     stream.end(body);
   });
@@ -99,7 +99,7 @@ process.on("message", (message: FloorMessage) => {
   if (message.kind === "event") event = Buffer.from(message.event, "latin1");
   else {
     const { status, headers, body } = message.answer;
-    answers.set(message.path, { status, headers: Object.fromEntries(headers), body: Buffer.from(body, "latin1") });
+    responses.set(message.path, { status, headers: Object.fromEntries(headers), body: Buffer.from(body, "latin1") });
   }
   process.send!("done");
 });

@@ -1,6 +1,6 @@
 /** Measures the live heap of a Node process through its inspector, which it opens on SIGUSR1. */
 import { once } from "node:events";
-import { untilSo } from "./until-so.ts";
+import { waitUntil } from "./until-so.ts";
 
 /** Processes started meanwhile open their inspector at this port of 127.0.0.1 when they receive the signal. */
 export async function withInspectorPort<Value>(port: number, start: () => Promise<Value>): Promise<Value> {
@@ -18,7 +18,7 @@ export async function withInspectorPort<Value>(port: number, start: () => Promis
 export async function liveHeapBytes(pid: number, port: number): Promise<number> {
   process.kill(pid, "SIGUSR1");
   let url = "";
-  await untilSo("a process has opened its inspector", async () => {
+  await waitUntil("a process has opened its inspector", async () => {
     url = await debuggerUrl(port);
     return url !== "";
   });

@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { Child } from "./child.ts";
 import type {
-  Answer,
+  Reply,
   Command,
   FanOutResult,
   FetchResult,
@@ -62,7 +62,7 @@ export class LoadClient {
   }
 
   async #perform<Value>(command: Command): Promise<Value> {
-    const answer = await this.#child.ask<Answer>(command);
+    const answer = await this.#child.ask<Reply>(command);
     if (!answer.ok) throw new Error(answer.error);
     return answer.value as Value;
   }

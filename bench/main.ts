@@ -8,7 +8,7 @@ import { HELP, parseOptions, UsageError, type BenchOptions } from "./options.ts"
 import { renderComparison, renderResult, type Result } from "./report.ts";
 import { newestResult, readResult, writeResult } from "./results-directory.ts";
 import { ROOT } from "./servers.ts";
-import { say } from "./step.ts";
+import { printLine } from "./step.ts";
 
 const RESULTS = join(ROOT, "bench-results");
 const USAGE_ERROR = 2;
@@ -59,7 +59,9 @@ try {
   await main(process.argv.slice(2));
 } catch (thrown) {
   const isUsage = thrown instanceof UsageError;
-  say(`bench: ${isUsage ? `${thrown.message}; see --help` : thrown instanceof Error ? thrown.stack : String(thrown)}`);
+  printLine(
+    `bench: ${isUsage ? `${thrown.message}; see --help` : thrown instanceof Error ? thrown.stack : String(thrown)}`,
+  );
   // Also stops the child processes: see child.ts.
   process.exit(isUsage ? USAGE_ERROR : 1);
 }

@@ -20,7 +20,7 @@ import { publishRows } from "./rows-publish.ts";
 import { embeddedStartRows, etcdStartRows } from "./rows-start.ts";
 import { withSubject } from "./rows-subject.ts";
 import { startFloor } from "./servers.ts";
-import { say, step } from "./step.ts";
+import { printLine, step } from "./step.ts";
 
 export async function measureAll(options: BenchOptions): Promise<Row[]> {
   await using stack = new AsyncDisposableStack();
@@ -41,7 +41,7 @@ export async function measureAll(options: BenchOptions): Promise<Row[]> {
   if (etcd !== undefined) {
     stack.defer(() => etcd.stop());
     rows.push(...(await etcdRows(context, etcd)), ...(await clusterRows(context)));
-  } else if (options.stores.has("etcd")) say("etcd is not installed: skipping its rows");
+  } else if (options.stores.has("etcd")) printLine("etcd is not installed: skipping its rows");
   return rows;
 }
 

@@ -8,7 +8,7 @@ import { newestKubectl, runCold, type ColdRun } from "./cold-kubectl.ts";
 import {
   DEFINITION_VERSION,
   DEFINITIONS_PATH,
-  definitionText,
+  crdText,
   groupName,
   numberedKind,
   RULE,
@@ -22,7 +22,7 @@ import { customRequestRows } from "./rows-custom-requests.ts";
 import { freePort, startServer, temporaryDirectory, TOKEN, type RunningServer } from "./servers.ts";
 import { figure } from "./statistics.ts";
 import { untilCollecting } from "./until-collecting.ts";
-import { untilSo } from "./until-so.ts";
+import { waitUntil } from "./until-so.ts";
 
 const GROUPS = 50;
 const PER_GROUP = 20;
@@ -95,16 +95,16 @@ async function define({ client }: BenchContext, { port, pid }: RunningServer, gr
     const numbers = { count, firstNumber, numbers: count };
     await client.run({ name: FILL, request, concurrency: CONNECTIONS, ...numbers });
   };
-  await create(definitionText(WEB), 1, 0);
+  await create(crdText(WEB), 1, 0);
   const spent: number[] = [];
   for (let group = 0; group < groups; group++) {
     const before = cpuMs(pid);
-    await create(definitionText(numberedKind(group)), PER_GROUP, group * PER_GROUP);
-    await untilSo("CRDs are served", async () => (await servedIn(client, groupName(group))) === PER_GROUP);
+    await create(crdText(numberedKind(group)), PER_GROUP, group * PER_GROUP);
+    await waitUntil("CRDs are served", async () => (await servedIn(client, groupName(group))) === PER_GROUP);
     spent.push(cpuMs(pid) - before);
   }
-  if (groups > 0) await create(definitionText(RULED_WEB, RULE), 1, 0);
-  await untilSo("the last CRD is served", async () => (await servedIn(client, WEB.group)) === (groups > 0 ? 2 : 1));
+  if (groups > 0) await create(crdText(RULED_WEB, RULE), 1, 0);
+  await waitUntil("the last CRD is served", async () => (await servedIn(client, WEB.group)) === (groups > 0 ? 2 : 1));
   await client.close(FILL);
   return spent;
 }
@@ -156,7 +156,7 @@ async function measureStart(dataDirectory: string): Promise<Started> {
 
 /** Waits for the watches that controllers start once the server is ready. */
 async function untilIdle({ pid }: RunningServer): Promise<void> {
-  await untilSo("the server is idle", async () => {
+  await waitUntil("the server is idle", async () => {
     const before = cpuMs(pid);
     await sleep(IDLE_LOOK_MS);
     return cpuMs(pid) - before < IDLE_LOOK_MS * IDLE_SHARE;

@@ -2,7 +2,7 @@
  * Measures typical writes of kubectl and controllers: create, patch and apply a Deployment, and apply it again
  * unchanged.
  */
-import { teachFloor, type BenchContext, type Subject } from "./bench-context.ts";
+import { setFloorResponse, type BenchContext, type Subject } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
 import { deploymentName, deploymentText, NUMBER_MARK, WRITE_NAMESPACE } from "./objects.ts";
 import { measureRounds } from "./rounds.ts";
@@ -63,7 +63,7 @@ async function writeRow(context: BenchContext, subject: Subject, { id, title, re
   const { client, floor, options } = context;
   const numbered = (text: string): string => text.replaceAll(NUMBER_MARK, TAUGHT);
   const taught = { ...request, path: numbered(request.path), body: numbered(request.body!) };
-  await teachFloor(context, subject, { request: taught, path: id });
+  await setFloorResponse(context, subject, { request: taught, path: id });
   const count = Math.max(1, Math.round(COUNT * options.scale));
   const {
     floor: below,

@@ -1,6 +1,6 @@
 /** Measures responses with the merged discovery of a cluster, once it has been computed. */
 import type { EtcdProcess } from "../test/testing/storage/kv-etcd/start-etcd.ts";
-import { toFloorAnswer, type BenchContext } from "./bench-context.ts";
+import { toFloorResponse, type BenchContext } from "./bench-context.ts";
 import type { FetchResult, RequestShape } from "./client/protocol.ts";
 import { startCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
@@ -32,7 +32,7 @@ export async function discoveryRows(context: BenchContext, etcd: EtcdProcess): P
   try {
     const { pid, port } = cluster.source;
     const merged = await fetchBoth(context, port);
-    await floor.setAnswer(FLOOR_PATH, toFloorAnswer(merged, MERGED.expectStatus));
+    await floor.setResponse(FLOOR_PATH, toFloorResponse(merged, MERGED.expectStatus));
     const load: Omit<RoundsOptions, "floor" | "ours"> = {
       client,
       protocol: "http/1.1",

@@ -6,7 +6,7 @@ import { cpuMs } from "./process-usage.ts";
 import type { Row } from "./row.ts";
 import { startServer, temporaryDirectory, TOKEN, type RunningServer } from "./servers.ts";
 import { figure } from "./statistics.ts";
-import { untilSo } from "./until-so.ts";
+import { waitUntil } from "./until-so.ts";
 
 const OBJECTS = 10_000;
 const CONNECTIONS = 16;
@@ -68,9 +68,9 @@ async function deleteNamespace({ port, pid }: RunningServer, namespace: string):
     const cpuBefore = cpuMs(pid);
     const began = performance.now();
     await requester.fetch({ method: "DELETE", path, expectStatus: 200 }, 0);
-    await untilSo("a namespace that is being deleted is empty", () => isEmpty(requester, namespace));
+    await waitUntil("a namespace that is being deleted is empty", () => isEmpty(requester, namespace));
     const empty = { emptyMs: performance.now() - began, emptyCpuMs: cpuMs(pid) - cpuBefore };
-    await untilSo("an empty namespace is removed", async () => {
+    await waitUntil("an empty namespace is removed", async () => {
       const { status } = await requester.send({ method: "GET", path, expectStatus: NOT_FOUND }, 0);
       return status === NOT_FOUND;
     });

@@ -1,6 +1,6 @@
 /** Measures a GET that one server proxies to another, compared with a plain pass-through to a plain server. */
 import type { EtcdProcess } from "../test/testing/storage/kv-etcd/start-etcd.ts";
-import { toFloorAnswer, type BenchContext } from "./bench-context.ts";
+import { toFloorResponse, type BenchContext } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
 import { startCluster, type RunningCluster } from "./cluster.ts";
 import { eventually } from "./eventually.ts";
@@ -47,9 +47,9 @@ async function prepare({ client, floor }: BenchContext, cluster: RunningCluster,
   if (proxied.body !== direct.body) throw new Error("the responses of source and destination differ");
   await client.close("source");
   await client.close("destination");
-  const answer = toFloorAnswer(direct, GET.expectStatus);
-  await hop.setAnswer(FLOOR_PATH, answer);
-  await floor.setAnswer(FLOOR_PATH, answer);
+  const answer = toFloorResponse(direct, GET.expectStatus);
+  await hop.setResponse(FLOOR_PATH, answer);
+  await floor.setResponse(FLOOR_PATH, answer);
 }
 
 async function measure(

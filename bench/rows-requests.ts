@@ -1,5 +1,5 @@
 /** Measures GET, LIST and create in closed loops. */
-import { createRequest, teachFloor, type BenchContext, type Subject } from "./bench-context.ts";
+import { createRequest, setFloorResponse, type BenchContext, type Subject } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
 import { LIST_COUNT, LIST_NAMESPACE, NUMBER_MARK, WRITE_NAMESPACE } from "./objects.ts";
 import { measureRounds, type MeasuredRounds, type RoundsOptions } from "./rounds.ts";
@@ -20,7 +20,7 @@ async function rounds(
 ): Promise<MeasuredRounds> {
   const { request, path, load } = what;
   const { client, floor, options } = context;
-  await teachFloor(context, subject, what);
+  await setFloorResponse(context, subject, what);
   const scaled = (count: number): number => Math.max(1, Math.round(count * options.scale));
   return measureRounds({
     client,
@@ -86,7 +86,7 @@ export async function createRows(context: BenchContext, subject: Subject): Promi
   const request = createRequest(WRITE_NAMESPACE);
   // The floor's response is for an object whose number no round uses.
   const taught = { ...request, body: request.body!.replaceAll(NUMBER_MARK, "99999999") };
-  await teachFloor(context, subject, { request: taught, path: "create" });
+  await setFloorResponse(context, subject, { request: taught, path: "create" });
   const { client, floor, options } = context;
   const measured = await measureRounds({
     client,

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import type { ServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
 import { Child } from "./child.ts";
 import { pinned } from "./cores.ts";
-import type { FloorAnswer, FloorMessage, FloorPorts } from "./floor-server.ts";
+import type { FloorResponse, FloorMessage, FloorPorts } from "./floor-server.ts";
 import { untilReady } from "./until-ready.ts";
 
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -93,7 +93,7 @@ export function startPlain(source: string, core: number | undefined): PlainProce
 
 export interface Floor extends RunningServer {
   readonly http2Port: number;
-  setAnswer(path: string, answer: FloorAnswer): Promise<void>;
+  setResponse(path: string, answer: FloorResponse): Promise<void>;
   setEvent(event: string): Promise<void>;
 }
 
@@ -109,7 +109,7 @@ export async function startFloor(certificate: ServingCertificate, core?: number)
     port,
     http2Port: ports.http2,
     readyMs: performance.now() - startedMs,
-    setAnswer: (path, answer) => tell({ kind: "answer", path, answer }),
+    setResponse: (path, answer) => tell({ kind: "answer", path, answer }),
     setEvent: (event) => tell({ kind: "event", event }),
     stop: () => plain.stop(),
   };

@@ -3,10 +3,10 @@
 export async function step<Value>(title: string, work: () => Promise<Value>): Promise<Value> {
   const started = performance.now();
   const value = await work();
-  say(`${title}: done in ${((performance.now() - started) / 1000).toFixed(1)} s`);
+  printLine(`${title}: done in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   return value;
 }
 
-export function say(line: string): void {
+export function printLine(line: string): void {
   process.stderr.write(`${line}\n`);
 }

@@ -1,7 +1,7 @@
 /** Waits until the garbage collector runs. All other work of the leader has started by then. */
 import { openHttp1 } from "./client/http1.ts";
 import { TOKEN, type RunningServer } from "./servers.ts";
-import { untilSo } from "./until-so.ts";
+import { waitUntil } from "./until-so.ts";
 
 const NOT_FOUND = 404;
 
@@ -19,7 +19,7 @@ export async function untilCollecting({ port }: RunningServer, namespace: string
     const metadata = { name: "collected", ownerReferences: [owner] };
     const body = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata });
     await requester.fetch({ method: "POST", path: configMaps, body, expectStatus: 201 }, 0);
-    await untilSo("an object without an owner is collected", async () => {
+    await waitUntil("an object without an owner is collected", async () => {
       const request = { method: "GET", path: `${configMaps}/collected`, expectStatus: NOT_FOUND };
       return (await requester.send(request, 0)).status === NOT_FOUND;
     });

@@ -112,7 +112,7 @@ function importBuilt(file) {
  * Rejects non-ASCII characters: with a single one, V8 keeps the whole file with two bytes per character. esbuild
  * escapes all but those in regular expressions.
  */
-function refuseBeyondAscii() {
+function rejectNonAscii() {
   for (const file of readdirSync(fresh).filter((name) => name.endsWith(".js"))) {
     const found = /^.*[^\0-\x7f].*$/m.exec(readFileSync(join(fresh, file), "utf8"));
     if (found !== null)
@@ -121,7 +121,7 @@ function refuseBeyondAscii() {
 }
 
 await Promise.all([buildCommand(), buildClient(), declareTypes()]);
-refuseBeyondAscii();
+rejectNonAscii();
 cpSync(`${root}src/objects/catalogue/data`, `${fresh}/data`, { recursive: true });
 if (existsSync(`${root}dist`)) renameSync(`${root}dist`, stale);
 renameSync(fresh, `${root}dist`);

@@ -6,14 +6,14 @@ import { connect, type TLSSocket } from "node:tls";
 import { requestBytes } from "./request-bytes.ts";
 import type { FetchResult, RequestShape } from "./protocol.ts";
 
-export interface Answered {
+export interface ResponseSummary {
   readonly status: number;
   readonly bytes: number;
 }
 
 /** Sends one request at a time; a pool creates several. */
 export interface Requester {
-  send(request: RequestShape, number: number): Promise<Answered>;
+  send(request: RequestShape, number: number): Promise<ResponseSummary>;
   fetch(request: RequestShape, number: number): Promise<FetchResult>;
   close(): void;
 }
@@ -30,7 +30,7 @@ class Http1Connection implements Requester {
   #missing = -1;
   #bytes = 0;
   #kept: Buffer[] | undefined;
-  #settle: { resolve: (answered: Answered) => void; reject: (error: Error) => void } | undefined;
+  #settle: { resolve: (answered: ResponseSummary) => void; reject: (error: Error) => void } | undefined;
 
   constructor(socket: TLSSocket, token: string) {
     this.#socket = socket;
@@ -40,7 +40,7 @@ class Http1Connection implements Requester {
     socket.on("close", () => this.#fail(new Error("the server closed the connection")));
   }
 
-  send(request: RequestShape, number: number): Promise<Answered> {
+  send(request: RequestShape, number: number): Promise<ResponseSummary> {
     this.#kept = undefined;
     return this.#exchange(request, number);
   }
@@ -60,7 +60,7 @@ class Http1Connection implements Requester {
     this.#socket.destroy();
   }
 
-  #exchange(request: RequestShape, number: number): Promise<Answered> {
+  #exchange(request: RequestShape, number: number): Promise<ResponseSummary> {
     if (this.#settle !== undefined) return Promise.reject(new Error("every outstanding request needs a connection"));
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };

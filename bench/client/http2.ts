@@ -1,6 +1,6 @@
 /** The same requests over HTTP/2, with Node's own client. */
 import { connect, type ClientHttp2Session } from "node:http2";
-import type { Answered, Requester } from "./http1.ts";
+import type { ResponseSummary, Requester } from "./http1.ts";
 import type { RequestShape } from "./protocol.ts";
 import { numbered } from "./request-bytes.ts";
 
@@ -24,7 +24,7 @@ function openSession(port: number): Promise<ClientHttp2Session> {
 function exchange(
   session: ClientHttp2Session,
   what: { request: RequestShape; number: number; token: string },
-): Promise<Answered> {
+): Promise<ResponseSummary> {
   const { request, number, token } = what;
   return new Promise((resolve, reject) => {
     const stream = session.request({

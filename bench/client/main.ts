@@ -3,7 +3,7 @@ import { quantile } from "../statistics.ts";
 import { openHttp1, type Requester } from "./http1.ts";
 import { openHttp2 } from "./http2.ts";
 import { PacedLoad } from "./paced.ts";
-import type { Answer, Command, FanOutResult, PacedResult, RunResult } from "./protocol.ts";
+import type { Reply, Command, FanOutResult, PacedResult, RunResult } from "./protocol.ts";
 import { Watchers } from "./watchers.ts";
 
 type Of<Kind extends Command["kind"]> = Extract<Command, { kind: Kind }>;
@@ -124,7 +124,7 @@ async function perform(command: Command): Promise<unknown> {
 }
 
 process.on("message", (command: Command) => {
-  const reply = (answer: Answer): void => void process.send!(answer);
+  const reply = (answer: Reply): void => void process.send!(answer);
   perform(command).then(
     (value) => reply({ ok: true, value }),
     (thrown: unknown) => reply({ ok: false, error: thrown instanceof Error ? thrown.message : String(thrown) }),

@@ -87,4 +87,4 @@ export interface FanOutResult extends RunResult {
   readonly event: string;
 }
 
-export type Answer = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: string };
+export type Reply = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: string };

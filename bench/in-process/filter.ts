@@ -75,7 +75,7 @@ function createView(): ClusterView {
     local: servedBy(RELEASE),
     peers: PEER_RELEASES.map(createPeer),
     departed: () => undefined,
-    isJudgedLocally: () => false,
+    isDecidedLocally: () => false,
     supports: () => false,
   };
 }

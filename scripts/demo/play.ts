@@ -30,30 +30,30 @@ interface Running {
 async function main(): Promise<void> {
   const kubectl = newestKubectl();
   if (kubectl === undefined) {
-    say("The demo needs kubectl, but none was found or could be downloaded. Install kubectl and try again.");
+    printLine("The demo needs kubectl, but none was found or could be downloaded. Install kubectl and try again.");
     process.exitCode = 1;
     return;
   }
   const directory = mkdtempSync(join(tmpdir(), "evenkeel-demo-"));
   try {
-    say(`Two API servers share one store: Kubernetes 1.33, and 1.36, which alone serves resource.k8s.io/v1.\n`);
-    say("1. Without the mixed version proxy, as during any upgrade:\n");
+    printLine(`Two API servers share one store: Kubernetes 1.33, and 1.36, which alone serves resource.k8s.io/v1.\n`);
+    printLine("1. Without the mixed version proxy, as during any upgrade:\n");
     await withCluster(directory, GATE_OFF, async (summary) => {
       const [older, newer] = contexts(summary);
-      const stage = new Stage(kubectl, summary.kubeconfig, directory);
+      const stage = new CommandPrinter(kubectl, summary.kubeconfig, directory);
       await stage.kubectl(newer, ["create", "-f", "-"], DEVICE_CLASS);
       await stage.kubectl(newer, ["get", RESOURCE]);
       await stage.kubectl(older, ["get", "--raw", "/apis/resource.k8s.io/v1/deviceclasses/gpu"]);
-      say("   The object exists. The 404 is false, and a garbage collector would trust it.\n");
+      printLine("   The object exists. The 404 is false, and a garbage collector would trust it.\n");
     });
-    say("2. The same two servers, the same store, with the mixed version proxy:\n");
+    printLine("2. The same two servers, the same store, with the mixed version proxy:\n");
     await withCluster(directory, [], async (summary) => {
       const [older] = contexts(summary);
-      const stage = new Stage(kubectl, summary.kubeconfig, directory);
+      const stage = new CommandPrinter(kubectl, summary.kubeconfig, directory);
       await stage.kubectl(older, ["get", RESOURCE]);
       await stage.kubectl(older, ["delete", RESOURCE, "gpu"]);
       await stage.evenkeel(older, ["explain-route", "list", "/apis/resource.k8s.io/v1/deviceclasses"]);
-      say("   Whichever server a client reaches, it sees one complete, truthful API.");
+      printLine("   Whichever server a client reaches, it sees one complete, truthful API.");
     });
   } finally {
     rmSync(directory, { recursive: true, force: true });
@@ -93,7 +93,7 @@ async function startCluster(directory: string, flags: readonly string[]): Promis
 }
 
 /** Prints each command before it runs, and then its output. */
-class Stage {
+class CommandPrinter {
   readonly #kubectl: string;
   readonly #kubeconfig: string;
   readonly #home: string;
@@ -114,7 +114,7 @@ class Stage {
   }
 
   async #run(program: string, name: string, args: readonly string[], input: string): Promise<void> {
-    say(`   $ ${[name, ...args.filter((arg) => arg !== this.#kubeconfig && arg !== "--kubeconfig")].join(" ")}`);
+    printLine(`   $ ${[name, ...args.filter((arg) => arg !== this.#kubeconfig && arg !== "--kubeconfig")].join(" ")}`);
     const env = { PATH: process.env["PATH"], HOME: this.#home, KUBECONFIG: this.#kubeconfig };
     const child = spawn(program, args, { env, stdio: ["pipe", "pipe", "pipe"] });
     child.stdin.end(input);
@@ -122,12 +122,12 @@ class Stage {
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding("utf8").on("data", (text: string) => said.push(text));
     await once(child, "close");
-    say(said.join("").trimEnd().replaceAll(/^/gm, "   "));
-    say("");
+    printLine(said.join("").trimEnd().replaceAll(/^/gm, "   "));
+    printLine("");
   }
 }
 
-function say(line: string): void {
+function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 

@@ -34,7 +34,7 @@ export function catchUpOf({ env, cache }: Pick<AccessEndpointParts, "env" | "cac
 /** The ports of authorization that endpoints use. */
 export function accessPorts(
   parts: AccessEndpointParts,
-): Pick<ResourceDependencies<WithUser>, "virtual" | "tokens" | "annotate" | "admit" | "refuseCreation"> {
+): Pick<ResourceDependencies<WithUser>, "virtual" | "tokens" | "annotate" | "admit" | "rejectCreation"> {
   const { env, config, catalogue, access } = parts;
   const { tokens } = access;
   const { admit } = access.admission;
@@ -55,7 +55,7 @@ export function accessPorts(
     tokens: tokens.requests,
     annotate: ({ audit }, key, value) => audit?.annotate(key, value),
     admit,
-    refuseCreation: authorizeCreateOnUpdate(authorization.authorize, catchUp),
+    rejectCreation: authorizeCreateOnUpdate(authorization.authorize, catchUp),
   };
 }
 

@@ -174,12 +174,12 @@ describe("a closed queue", () => {
 });
 
 test("hooks are called for keys added, retried and done, the latter with the duration", async () => {
-  const told: unknown[] = [];
+  const calls: unknown[] = [];
   const { world, queue } = setUp({
     hooks: {
-      onAdd: (key) => void told.push(`add ${key}`),
-      onRetry: (key) => void told.push(`retry ${key}`),
-      onDone: (key, took) => void told.push([`done ${key}`, took]),
+      onAdd: (key) => void calls.push(`add ${key}`),
+      onRetry: (key) => void calls.push(`retry ${key}`),
+      onDone: (key, took) => void calls.push([`done ${key}`, took]),
     },
   });
   queue.add("a");
@@ -194,7 +194,7 @@ test("hooks are called for keys added, retried and done, the latter with the dur
   await queue.next();
   queue.addRateLimited("a");
   queue.done("a");
-  expect(told).toEqual([
+  expect(calls).toEqual([
     "add a",
     "add a",
     ["done a", { waitedMs: 30, workedMs: 100 }],

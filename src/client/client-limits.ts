@@ -15,7 +15,7 @@ export const RETRY_AFTER_SECONDS_MAX = 300;
  * Maximum size of a response that is read as a whole, such as a complete list. Much larger ones do not fit into a
  * string.
  */
-export const ANSWER_BYTES_MAX = 256 * 1024 * 1024;
+export const RESPONSE_BYTES_MAX = 256 * 1024 * 1024;
 /** Maximum size of the body of an error response. */
 export const ERROR_BYTES_MAX = 1024 * 1024;
 /** Maximum size of a watch event. Stored objects stay below 3 MiB; their text in a stream may be longer. */

@@ -8,7 +8,7 @@ import {
   configMap,
   list,
   NAMESPACES,
-  refuses,
+  rejects,
   ScriptedStream,
   ScriptedTransport,
   status,
@@ -304,7 +304,7 @@ describe("requests", () => {
   });
 
   test("any path can be requested", async () => {
-    const { world, client } = setup([{ status: 200, body: "ok" }, refuses(404, "NotFound")]);
+    const { world, client } = setup([{ status: 200, body: "ok" }, rejects(404, "NotFound")]);
     expect(await world.run(client.request({ method: "GET", target: "/readyz" }))).toMatchObject({
       status: 200,
       text: "ok",
@@ -350,14 +350,14 @@ describe("lists", () => {
   });
 
   test("if the continue token expires, the list is read at once without pages", async () => {
-    const { world, transport, client } = setup([page("t1", "a"), refuses(410, "Expired"), page("", "a", "b")]);
+    const { world, transport, client } = setup([page("t1", "a"), rejects(410, "Expired"), page("", "a", "b")]);
     const all = await world.run(client.resource(CONFIG_MAPS).listAll());
     expect(all.items).toHaveLength(2);
     expect(transport.asked.at(-1)).toBe("GET /api/v1/configmaps");
   });
 
   test("if the first page is rejected, the list fails", async () => {
-    const { world, client } = setup([refuses(410, "Expired")]);
+    const { world, client } = setup([rejects(410, "Expired")]);
     await expect(world.run(client.resource(CONFIG_MAPS).listAll({ resourceVersion: "1" }))).rejects.toMatchObject({
       code: 410,
     });

@@ -55,7 +55,7 @@ export function createClient(options: ClientOptions): Client {
     timeoutMs,
     retriesMax,
     waitForServerMs: waitForServerMs(options),
-    onAnswer: (answered) => readiness.note(answered),
+    onResponse: (answered) => readiness.note(answered),
   });
   const resource = <T extends KubernetesObject>(type: ResourceType): ResourceClient<T> =>
     new ResourceClient<T>(requester, type);

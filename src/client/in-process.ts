@@ -11,7 +11,7 @@ import {
   type ResponseHeaders,
   type StreamSink,
 } from "../serving/http/message.ts";
-import { discardAnswer } from "../serving/http/closed-sink.ts";
+import { discardResponse } from "../serving/http/closed-sink.ts";
 import { bufferedBody } from "../serving/http/request-body.ts";
 import { IN_PROCESS_BUFFER_BYTES } from "./client-limits.ts";
 import { abortedError, isFailure, TransportError, type ClientRequest, type Transport } from "./transport.ts";
@@ -66,7 +66,7 @@ export async function callInProcess(handle: Handle, request: InProcessRequest): 
     body: bytes,
     headers: { ...(isJson ? { "content-type": "application/json" } : {}), ...headers },
   };
-  return new Answer(withoutUpgrade(await handle(toApiRequest(sent, { connection, signal }))), signal);
+  return new BufferedResponse(withoutUpgrade(await handle(toApiRequest(sent, { connection, signal }))), signal);
 }
 
 function toApiRequest(
@@ -90,7 +90,7 @@ function toBytes(body: InProcessRequest["body"]): Buffer {
   return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
 }
 
-class Answer implements InProcessResponse {
+class BufferedResponse implements InProcessResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
   readonly #response: ApiResponse;
@@ -217,7 +217,7 @@ async function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal):
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => {
     reject(abortedError(signal));
-    void answer.then(discardAnswer, () => {});
+    void answer.then(discardResponse, () => {});
   };
   signal.addEventListener("abort", onAbort, { once: true });
   try {
@@ -229,7 +229,7 @@ async function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal):
 
 function withoutUpgrade(response: ApiResponse): ApiResponse {
   if (response.body.kind !== "upgrade") return response;
-  discardAnswer(response);
+  discardResponse(response);
   throw new TransportError("malformed", "the server switched protocols, which needs a socket");
 }
 

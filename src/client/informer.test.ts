@@ -9,7 +9,7 @@ import {
   initialEnd,
   list,
   modified,
-  refuses,
+  rejects,
   ScriptedStream,
   status,
   type Reply,
@@ -29,14 +29,14 @@ describe("the first list", () => {
   test("is a stream that continues as the watch", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)));
     await using running = new RunningInformer([stream]);
-    expect(await running.news()).toEqual([]);
+    expect(await running.takeNotifications()).toEqual([]);
     expect(running.informer.hasSynced).toBe(false);
     stream.send(initialEnd(5));
-    expect(await running.news()).toEqual(["add a@1 (initial)", "add b@2 (initial)"]);
+    expect(await running.takeNotifications()).toEqual(["add a@1 (initial)", "add b@2 (initial)"]);
     expect(running.informer.hasSynced).toBe(true);
     expect(running.informer.resourceVersion).toBe("5");
     stream.send(added(configMap("c", 6)), modified(configMap("a", 7)), deleted(configMap("b", 8)));
-    expect(await running.news()).toEqual(["add c@6", "update a@1→7", "delete b@8"]);
+    expect(await running.takeNotifications()).toEqual(["add c@6", "update a@1→7", "delete b@8"]);
     expect(running.names.sort()).toEqual(["a", "c"]);
     expect(running.transport.requests).toHaveLength(1);
     const query = Object.fromEntries(running.transport.query(0));
@@ -52,8 +52,8 @@ describe("the first list", () => {
   });
 
   test.each([
-    ["rejects streaming lists", refuses(422, "Invalid")],
-    ["fails at streaming lists", refuses(500, "InternalError")],
+    ["rejects streaming lists", rejects(422, "Invalid")],
+    ["fails at streaming lists", rejects(500, "InternalError")],
     ["sends an invalid stream", { status: 200, body: "nonsense\n" }],
     ["ends the stream before it is complete", new ScriptedStream(added(configMap("x", 1))).end()],
     ["interrupts the stream before it is complete", new ScriptedStream(added(configMap("x", 1))).cut()],
@@ -61,9 +61,9 @@ describe("the first list", () => {
   ] satisfies [string, Reply][])("is a LIST followed by a watch if the server %s", async (_what, reply) => {
     const watch = new ScriptedStream();
     await using running = new RunningInformer([reply, list(5, configMap("a", 1)), watch]);
-    expect(await running.news()).toEqual(["add a@1 (initial)"]);
+    expect(await running.takeNotifications()).toEqual(["add a@1 (initial)"]);
     watch.send(added(configMap("b", 6)));
-    expect(await running.news()).toEqual(["add b@6"]);
+    expect(await running.takeNotifications()).toEqual(["add b@6"]);
     expect(running.transport.asked[1]).toBe("GET /api/v1/configmaps?limit=500");
     expect(running.transport.query(2).get("resourceVersion")).toBe("5");
     expect(running.transport.query(2).has("sendInitialEvents")).toBe(false);
@@ -77,7 +77,7 @@ describe("the first list", () => {
     stream.send(added(configMap("b", 2)));
     await running.world.advance(29_000);
     expect(running.transport.requests).toHaveLength(1);
-    expect(await running.news(2_000)).toEqual(["add a@1 (initial)"]);
+    expect(await running.takeNotifications(2_000)).toEqual(["add a@1 (initial)"]);
     expect(stream.isClosed).toBe(true);
   });
 
@@ -103,7 +103,7 @@ describe("the first list", () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), deleted(configMap("a", 3)));
     stream.send(modified(configMap("b", 4)), initialEnd(5));
     await using running = new RunningInformer([stream]);
-    expect(await running.news()).toEqual(["add b@4 (initial)"]);
+    expect(await running.takeNotifications()).toEqual(["add b@4 (initial)"]);
   });
 
   test("uses the selectors of the informer", async () => {
@@ -123,7 +123,7 @@ describe("the first list", () => {
 async function synced(...replies: Reply[]): Promise<RunningInformer & { readonly stream: ScriptedStream }> {
   const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5));
   const running = new RunningInformer([stream, ...replies]);
-  await running.news();
+  await running.takeNotifications();
   return Object.assign(running, { stream });
 }
 
@@ -133,10 +133,10 @@ describe("a watch that ends", () => {
     await using running = await synced(next);
     running.stream.send(added(configMap("c", 6)));
     running.stream.end();
-    await running.news();
+    await running.takeNotifications();
     expect(running.transport.query(1).get("resourceVersion")).toBe("6");
     next.send(added(configMap("d", 7)));
-    expect(await running.news()).toEqual(["add d@7"]);
+    expect(await running.takeNotifications()).toEqual(["add d@7"]);
     expect(running.errors).toEqual([]);
   });
 
@@ -144,7 +144,7 @@ describe("a watch that ends", () => {
     await using running = await synced();
     running.stream.send(bookmark(17));
     running.stream.end();
-    await running.news();
+    await running.takeNotifications();
     expect(running.transport.query(1).get("resourceVersion")).toBe("17");
   });
 
@@ -152,7 +152,7 @@ describe("a watch that ends", () => {
     await using running = await synced(new ScriptedStream().end());
     running.stream.send(bookmark(6));
     running.stream.end();
-    await running.news();
+    await running.takeNotifications();
     expect(running.transport.requests).toHaveLength(2);
     await running.world.advance(700);
     expect(running.transport.requests).toHaveLength(2);
@@ -164,17 +164,17 @@ describe("a watch that ends", () => {
   test.each([
     ["a broken connection", { failure: "reset" }],
     ["a refused connection", { failure: "refused" }],
-    ["an overloaded server", refuses(429, "TooManyRequests")],
-    ["a server that is not ready", refuses(503, "ServiceUnavailable")],
+    ["an overloaded server", rejects(429, "TooManyRequests")],
+    ["a server that is not ready", rejects(503, "ServiceUnavailable")],
   ] satisfies [string, Reply][])(
     "by %s is resumed at the same version, after a pause, without a new list",
     async (_what, reply) => {
       const next = new ScriptedStream();
       await using running = await synced(reply, next);
       running.stream.cut();
-      expect(await running.news(3 * WAIT_MS)).toEqual([]);
+      expect(await running.takeNotifications(3 * WAIT_MS)).toEqual([]);
       next.send(added(configMap("c", 6)));
-      expect(await running.news()).toEqual(["add c@6"]);
+      expect(await running.takeNotifications()).toEqual(["add c@6"]);
       expect(running.transport.query(2).get("resourceVersion")).toBe("5");
       expect(running.transport.query(2).has("sendInitialEvents")).toBe(false);
     },
@@ -185,11 +185,11 @@ describe("a watch that ends", () => {
     const lasting = new ScriptedStream();
     await using running = await synced(...failures, lasting, new ScriptedStream());
     running.stream.cut();
-    await running.news(120_000);
+    await running.takeNotifications(120_000);
     expect(running.transport.requests).toHaveLength(7);
-    await running.news(121_000);
+    await running.takeNotifications(121_000);
     lasting.cut();
-    await running.news(WAIT_MS);
+    await running.takeNotifications(WAIT_MS);
     expect(running.transport.requests).toHaveLength(8);
   });
 
@@ -197,7 +197,7 @@ describe("a watch that ends", () => {
     await using running = await synced(new ScriptedStream(added(configMap("c", 6))));
     running.stream.sendText('{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"');
     running.stream.cut();
-    expect(await running.news(WAIT_MS)).toEqual(["add c@6"]);
+    expect(await running.takeNotifications(WAIT_MS)).toEqual(["add c@6"]);
     expect(running.transport.query(1).get("resourceVersion")).toBe("5");
   });
 
@@ -215,8 +215,8 @@ describe("a resourceVersion that the server does not have", () => {
     new ScriptedStream(added(configMap("b", 7)), added(configMap("c", 8)), initialEnd(9));
 
   test.each([
-    ["410 for the watch", (stream: ScriptedStream) => stream.cut(), [refuses(410, "Expired")]],
-    ["Gone for the watch, as from old servers", (stream: ScriptedStream) => stream.cut(), [refuses(410, "Gone")]],
+    ["410 for the watch", (stream: ScriptedStream) => stream.cut(), [rejects(410, "Expired")]],
+    ["Gone for the watch, as from old servers", (stream: ScriptedStream) => stream.cut(), [rejects(410, "Gone")]],
     ["a 410 event", (stream: ScriptedStream) => stream.send({ type: "ERROR", object: status(410, "Expired") }), []],
     ["504 for a future version", (stream: ScriptedStream) => stream.cut(), [tooLarge]],
   ] as [string, (stream: ScriptedStream) => void, Reply[]][])(
@@ -224,7 +224,7 @@ describe("a resourceVersion that the server does not have", () => {
     async (_what, end, replies) => {
       await using running = await synced(...replies, again());
       end(running.stream);
-      expect(await running.news(4 * WAIT_MS)).toEqual(["delete a@1 (unknown)", "update b@2→7", "add c@8"]);
+      expect(await running.takeNotifications(4 * WAIT_MS)).toEqual(["delete a@1 (unknown)", "update b@2→7", "add c@8"]);
       expect(running.transport.query(-1).has("resourceVersion")).toBe(false);
       expect(running.transport.query(-1).get("sendInitialEvents")).toBe("true");
       expect(running.informer.resourceVersion).toBe("9");
@@ -236,11 +236,11 @@ describe("a resourceVersion that the server does not have", () => {
     const second = again();
     await using running = await synced(second, again());
     running.stream.send({ type: "ERROR", object: status(410, "Expired") });
-    await running.news(WAIT_MS);
+    await running.takeNotifications(WAIT_MS);
     const broken = running.transport.requests.length;
     expect(running.transport.query(broken - 1).has("resourceVersion")).toBe(false);
     second.send({ type: "ERROR", object: status(500, "InternalError") });
-    await running.news(2 * WAIT_MS);
+    await running.takeNotifications(2 * WAIT_MS);
     expect(running.transport.query(broken).get("resourceVersion")).toBe("9");
   });
 
@@ -249,7 +249,7 @@ describe("a resourceVersion that the server does not have", () => {
       new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(9)),
     );
     running.stream.send({ type: "ERROR", object: status(410, "Expired") });
-    expect(await running.news(WAIT_MS)).toEqual([]);
+    expect(await running.takeNotifications(WAIT_MS)).toEqual([]);
   });
 
   test("another object with the same name is a deletion and an addition", async () => {
@@ -257,33 +257,33 @@ describe("a resourceVersion that the server does not have", () => {
       new ScriptedStream(added(configMap("a", 7, { uid: "other" })), added(configMap("b", 2)), initialEnd(9)),
     );
     running.stream.send({ type: "ERROR", object: status(410, "Expired") });
-    expect(await running.news(WAIT_MS)).toEqual(["delete a@1 (unknown)", "add a@7"]);
+    expect(await running.takeNotifications(WAIT_MS)).toEqual(["delete a@1 (unknown)", "add a@7"]);
   });
 
   test("other errors lead to a list that is not older than the cache", async () => {
     await using running = await synced(again());
     running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
-    expect(await running.news(WAIT_MS)).toHaveLength(3);
+    expect(await running.takeNotifications(WAIT_MS)).toHaveLength(3);
     expect(running.transport.query(1).get("resourceVersion")).toBe("5");
     expect(running.transport.query(1).get("sendInitialEvents")).toBe("true");
   });
 
   test.each([
-    ["410", refuses(410, "Expired")],
+    ["410", rejects(410, "Expired")],
     ["504", tooLarge],
   ])("a streaming list whose version is rejected with %s is repeated without a version", async (_code, refused) => {
     await using running = await synced(refused, again());
     running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
-    expect(await running.news(WAIT_MS)).toHaveLength(3);
+    expect(await running.takeNotifications(WAIT_MS)).toHaveLength(3);
     expect(running.transport.query(1).get("resourceVersion")).toBe("5");
     expect(running.transport.query(2).has("resourceVersion")).toBe(false);
   });
 
   test("a LIST whose version is rejected is repeated without a version", async () => {
-    const unsupported = refuses(422, "Invalid");
-    await using running = await synced(unsupported, refuses(410, "Expired"), list(9, configMap("b", 2)));
+    const unsupported = rejects(422, "Invalid");
+    await using running = await synced(unsupported, rejects(410, "Expired"), list(9, configMap("b", 2)));
     running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
-    expect(await running.news(WAIT_MS)).toEqual(["delete a@1 (unknown)"]);
+    expect(await running.takeNotifications(WAIT_MS)).toEqual(["delete a@1 (unknown)"]);
     expect(running.transport.asked.slice(2, 4)).toEqual([
       "GET /api/v1/configmaps?resourceVersion=5",
       "GET /api/v1/configmaps?limit=500",
@@ -295,16 +295,16 @@ describe("handlers", () => {
   test("an error of a handler is reported, and the handler receives the next notification", async () => {
     const stream = new ScriptedStream(initialEnd(5));
     await using running = new RunningInformer([stream]);
-    const told: string[] = [];
+    const received: string[] = [];
     running.informer.addHandler({
       onAdd: ({ metadata }) => {
-        told.push(metadata?.name ?? "");
+        received.push(metadata?.name ?? "");
         throw new Error("handler");
       },
     });
     stream.send(added(configMap("a", 6)), added(configMap("b", 7)));
-    expect(await running.news()).toEqual(["add a@6", "add b@7"]);
-    expect(told).toEqual(["a", "b"]);
+    expect(await running.takeNotifications()).toEqual(["add a@6", "add b@7"]);
+    expect(received).toEqual(["a", "b"]);
     expect(running.errors).toMatchObject([{ message: "handler" }, { message: "handler" }]);
   });
 
@@ -316,7 +316,7 @@ describe("handlers", () => {
     await using running = new RunningInformer([{ failure: "refused" }, stream], { onError: fail });
     const told: string[] = [];
     running.informer.addHandler({ onAdd: ({ metadata }) => (told.push(metadata?.name ?? ""), fail()) });
-    expect(await running.news(WAIT_MS)).toHaveLength(2);
+    expect(await running.takeNotifications(WAIT_MS)).toHaveLength(2);
     expect(told).toEqual(["a", "b"]);
   });
 
@@ -332,7 +332,7 @@ describe("handlers", () => {
       },
     });
     stream.send(added(configMap("a", 6)), added(configMap("b", 7)));
-    expect(await running.news()).toHaveLength(2);
+    expect(await running.takeNotifications()).toHaveLength(2);
     expect(order).toEqual(["begin a"]);
     await running.world.advance(3_000);
     expect(order).toEqual(["begin a", "end a", "begin b", "end b"]);
@@ -359,7 +359,7 @@ describe("handlers", () => {
         void registration.remove();
       },
     });
-    await running.news();
+    await running.takeNotifications();
     expect(told).toEqual(["a"]);
   });
 
@@ -370,7 +370,7 @@ describe("handlers", () => {
     await running.world.advance(0);
     await registration.remove();
     running.stream.send(modified(configMap("a", 6)));
-    expect(await running.news()).toEqual(["update a@1→6"]);
+    expect(await running.takeNotifications()).toEqual(["update a@1→6"]);
     expect(told).toHaveLength(2);
   });
 
@@ -389,12 +389,12 @@ describe("handlers", () => {
     });
     const events = HANDLER_BACKLOG + 100;
     for (let index = 0; index < events; index++) running.stream.send(modified(configMap("a", 6 + index)));
-    const known = await running.news();
+    const known = await running.takeNotifications();
     expect(known.length).toBeGreaterThan(HANDLER_BACKLOG - 10);
     expect(known.length).toBeLessThan(events);
     expect(updates).toBe(1);
     release();
-    expect(known.length + (await running.news()).length).toBe(events);
+    expect(known.length + (await running.takeNotifications()).length).toBe(events);
     expect(updates).toBe(events);
   });
 });
@@ -403,10 +403,10 @@ describe("resync", () => {
   test("notifies handlers of all objects as updates, every period", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5));
     await using running = new RunningInformer([stream], { resyncMs: 60_000 });
-    await running.news();
-    expect(await running.news(61_000)).toEqual(["update a@1→1", "update b@2→2"]);
+    await running.takeNotifications();
+    expect(await running.takeNotifications(61_000)).toEqual(["update a@1→1", "update b@2→2"]);
     stream.send(deleted(configMap("a", 6)));
-    expect(await running.news(60_000)).toEqual(["delete a@6", "update b@2→2"]);
+    expect(await running.takeNotifications(60_000)).toEqual(["delete a@6", "update b@2→2"]);
   });
 
   test("skips a handler that is still busy", async () => {
@@ -434,12 +434,12 @@ describe("the cache", () => {
     const { informer } = running;
     const team = (name: string): (string | undefined)[] =>
       informer.byIndex("team", name).map(({ metadata }) => metadata?.name);
-    await running.news();
+    await running.takeNotifications();
     expect(team("x")).toEqual(["a", "b"]);
     expect(informer.get({ namespace: "default", name: "a" })).toEqual(configMap("a", 1, { data: { team: "x" } }));
     expect(informer.get({ namespace: "other", name: "a" })).toBeUndefined();
     stream.send(modified(configMap("a", 6, { data: { team: "y" } })), deleted(configMap("b", 7)));
-    await running.news();
+    await running.takeNotifications();
     expect([team("x"), team("y"), team("constructor")]).toEqual([[], ["a"], []]);
     expect(() => informer.byIndex("nope", "x")).toThrow("unknown index");
   });
@@ -455,7 +455,7 @@ describe("the cache", () => {
       [new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5))],
       { indexes },
     );
-    expect(await running.news()).toHaveLength(2);
+    expect(await running.takeNotifications()).toHaveLength(2);
     expect(running.informer.byIndex("odd", "yes")).toHaveLength(1);
     expect(running.errors).toMatchObject([{ message: "index" }]);
   });
@@ -469,10 +469,10 @@ describe("start and end", () => {
     void running.informer.waitForSync(new AbortController().signal).then((value) => {
       isSynced = value;
     });
-    await running.news();
+    await running.takeNotifications();
     expect(isSynced).toBeUndefined();
     stream.send(initialEnd(5));
-    await running.news();
+    await running.takeNotifications();
     expect(isSynced).toBe(true);
     expect(await running.informer.waitForSync()).toBe(true);
   });
@@ -496,7 +496,7 @@ describe("start and end", () => {
     await running.stop();
     running.informer.addHandler(recorder(late));
     expect(running.stream.isClosed).toBe(true);
-    expect(await running.news(3_600_000)).toEqual([]);
+    expect(await running.takeNotifications(3_600_000)).toEqual([]);
     expect(late).toEqual([]);
     expect(running.transport.requests).toHaveLength(1);
   });

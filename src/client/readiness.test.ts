@@ -6,7 +6,7 @@ import {
   CONFIG_MAPS,
   configMap,
   list,
-  refuses,
+  rejects,
   ScriptedTransport,
   type Reply,
 } from "../../test/testing/client/scripted-transport.ts";
@@ -88,7 +88,7 @@ describe("a client", () => {
   });
 
   test("returns a server error without Retry-After at once", async () => {
-    const { world, client, configMaps } = start([early, refuses(503, "ServiceUnavailable")], { ifReadyHeader: true });
+    const { world, client, configMaps } = start([early, rejects(503, "ServiceUnavailable")], { ifReadyHeader: true });
     await expect(world.run(configMaps.get(key))).rejects.toMatchObject({ reason: "ServiceUnavailable" });
     expect(client.ready).toBe("not understood");
   });

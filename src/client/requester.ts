@@ -2,10 +2,10 @@
 import { sleep, type Clock } from "../base/clock.ts";
 import type { StatusError } from "../meta/status-error.ts";
 import { Deadline } from "./deadline.ts";
-import { ANSWER_BYTES_MAX, ERROR_BYTES_MAX } from "./client-limits.ts";
+import { RESPONSE_BYTES_MAX, ERROR_BYTES_MAX } from "./client-limits.ts";
 import { Attempts } from "./attempts.ts";
 import { retryAfterSeconds, type FailedAttempt } from "./retry.ts";
-import { answerError } from "./status.ts";
+import { responseError } from "./status.ts";
 import {
   abortedError,
   isFailure,
@@ -25,7 +25,7 @@ interface RequesterOptions {
   readonly waitForServerMs?: number | undefined;
   readonly timeoutMs?: number | undefined;
   /** Called with the headers of every response, including those that are retried. */
-  readonly onAnswer?: (headers: ClientResponse["headers"]) => void;
+  readonly onResponse?: (headers: ClientResponse["headers"]) => void;
 }
 
 export interface RequestSpec {
@@ -61,7 +61,7 @@ export class Requester {
     if (timeoutMs !== undefined) deadline.set(timeoutMs);
     try {
       const response = await this.#send(this.#toRequest(spec, deadline.signal), "read");
-      const bytes = await readBody(response.body, ANSWER_BYTES_MAX);
+      const bytes = await readBody(response.body, RESPONSE_BYTES_MAX);
       return { status: response.status, headers: response.headers, text: new TextDecoder().decode(bytes) };
     } catch (thrown) {
       if (deadline.isExpired && isFailure(thrown, "aborted")) {
@@ -108,7 +108,7 @@ export class Requester {
     if (request.signal?.aborted === true) throw abortedError(request.signal);
     try {
       const response = await this.#options.transport.send(request);
-      this.#options.onAnswer?.(response.headers);
+      this.#options.onResponse?.(response.headers);
       if (response.status >= 200 && response.status < 300) return { kind: "accepted", response };
       return await refusal(request.method, response);
     } catch (thrown) {
@@ -130,6 +130,6 @@ async function refusal(method: string, response: ClientResponse): Promise<Outcom
   const { status, headers } = response;
   const retryAfter = headers["retry-after"];
   const text = new TextDecoder().decode(await readBody(response.body, ERROR_BYTES_MAX));
-  const error = answerError({ method, status, text, retryAfterSeconds: retryAfterSeconds(retryAfter) });
+  const error = responseError({ method, status, text, retryAfterSeconds: retryAfterSeconds(retryAfter) });
   return { kind: "failed", error, facts: { status, retryAfter } };
 }

@@ -18,14 +18,14 @@ export interface FailedAttempt {
   readonly isWatch: boolean;
   /** False for a stream, which is consumed once it has been sent. */
   readonly isBodyReplayable: boolean;
-  readonly outcome: Answered | { readonly failure: TransportFailure };
+  readonly outcome: ReceivedResponse | { readonly failure: TransportFailure };
   /** Default 10. */
   readonly retriesMax?: number | undefined;
   /** How much longer to retry refused connections. Default: not at all. */
   readonly waitForServerMs?: number | undefined;
 }
 
-interface Answered {
+interface ReceivedResponse {
   readonly status: number;
   /** The Retry-After header as received. */
   readonly retryAfter: string | undefined;
@@ -46,8 +46,8 @@ export function decideRetry(failed: FailedAttempt): RetryDecision {
     return isRepeatable ? { retry: true, waitMs: BROKEN_CONNECTION_WAIT_MS } : GIVE_UP;
   }
   const seconds = retryAfterSeconds(outcome.retryAfter);
-  const mayAskAgain = outcome.status === 429 || outcome.status >= 500;
-  if (!mayAskAgain || seconds === undefined || seconds > RETRY_AFTER_SECONDS_MAX) return GIVE_UP;
+  const isRetryableStatus = outcome.status === 429 || outcome.status >= 500;
+  if (!isRetryableStatus || seconds === undefined || seconds > RETRY_AFTER_SECONDS_MAX) return GIVE_UP;
   return { retry: true, waitMs: seconds * 1000 };
 }
 

@@ -5,7 +5,7 @@
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../meta/json.ts";
 import { HTTP_CODE, StatusError, type Reason, type StatusDetails } from "../meta/status-error.ts";
 
-interface FailedAnswer {
+interface FailedResponse {
   readonly method: string;
   readonly status: number;
   readonly text: string;
@@ -15,7 +15,7 @@ interface FailedAnswer {
 /** Enough of a response without a Status to recognize its sender. */
 const EXCERPT_CHARACTERS = 2_048;
 
-export function answerError(answer: FailedAnswer): StatusError {
+export function responseError(answer: FailedResponse): StatusError {
   const status = parseStatus(answer.text);
   if (status !== undefined) return statusError(status, answer.status);
   const { method, status: code, retryAfterSeconds } = answer;
@@ -31,11 +31,11 @@ export function answerError(answer: FailedAnswer): StatusError {
 
 /** From a received Status; `code` is used if the Status has none. */
 export function statusError(status: JsonObject, code: number): StatusError {
-  const said = typeof status["code"] === "number" ? status["code"] : code;
+  const statusCode = typeof status["code"] === "number" ? status["code"] : code;
   const reason = stringAt(status, "reason");
   const details = status["details"];
   const continueToken = stringAt(objectAt(status, "metadata"), "continue");
-  return new StatusError(isReasonName(reason) ? reason : reasonForCode(said, ""), stringAt(status, "message"), {
+  return new StatusError(isReasonName(reason) ? reason : reasonForCode(statusCode, ""), stringAt(status, "message"), {
     ...(isJsonObject(details) ? { details: checkedDetails(details) } : {}),
     ...(continueToken === "" ? {} : { continueToken }),
   });

@@ -4,24 +4,24 @@ import { goQuote } from "./go-quote.ts";
 import type { FieldError } from "./status-error.ts";
 
 /** Limit of reported errors, because a body can hold a million mistakes. DIFFERS: kubernetes reports all of them. */
-const ERRORS_TOLD_MAX = 100;
+const ERRORS_REPORTED_MAX = 100;
 
 /**
  * Limit of their total length: each error may quote its value, and many quotes would make the response far larger than
  * the body.
  */
-const CHARACTERS_TOLD_MAX = 64 * 1024;
+const CHARACTERS_REPORTED_MAX = 64 * 1024;
 
 /** The first errors within these limits. If `errors` is a generator, the validation behind it stops there. */
 export function firstErrors(errors: Iterable<FieldError>): FieldError[] {
-  const told: FieldError[] = [];
+  const reported: FieldError[] = [];
   let characters = 0;
   for (const error of errors) {
-    told.push(error);
+    reported.push(error);
     characters += error.field.length + error.message.length;
-    if (told.length === ERRORS_TOLD_MAX || characters > CHARACTERS_TOLD_MAX) break;
+    if (reported.length === ERRORS_REPORTED_MAX || characters > CHARACTERS_REPORTED_MAX) break;
   }
-  return told;
+  return reported;
 }
 
 /** DIFFERS: longer values are truncated in messages. */

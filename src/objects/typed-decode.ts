@@ -75,11 +75,11 @@ function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): Js
 }
 
 /** An empty list of managedFields clears the existing ones. */
-const MEANT_WHEN_EMPTY = "managedFields";
+const KEPT_WHEN_EMPTY = "managedFields";
 
 /** An empty list that Go always writes is kept, because the client that sends it becomes its owner. */
 function isKeptEmpty(key: string, field: FieldSchema, { goPath, struct, zeros, keepsEmpty }: Place): boolean {
-  if (field.required || keepsEmpty || key === MEANT_WHEN_EMPTY) return true;
+  if (field.required || keepsEmpty || key === KEPT_WHEN_EMPTY) return true;
   return goPath === "" && zeros?.writesEmpty(struct, key) === true;
 }
 

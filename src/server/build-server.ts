@@ -13,7 +13,7 @@ import type { Assembly, Cluster, RequestAccess, Resources } from "./assembly.ts"
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { createFilters } from "./filters.ts";
-import { layFoundation, openAuditLogOf } from "./foundation.ts";
+import { createFoundation, openAuditLogOf } from "./foundation.ts";
 import { buildHandler } from "./handler-chain.ts";
 import { KUBERNETES } from "./kubernetes/assembly.ts";
 import { lifecycleTasks } from "./lifecycle.ts";
@@ -49,7 +49,7 @@ export async function assembleServer<R extends Resources, C extends Cluster, A e
   config: ServerConfig,
   assembly: Assembly<R, C, A>,
 ): Promise<Server> {
-  const on = layFoundation(env, config);
+  const on = createFoundation(env, config);
   const audit = await openAuditLogOf(on);
   const store = await openServerStore(on);
   const resources = assembly.resources(on, store);

@@ -211,12 +211,12 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
 /**
  * Credentials that a command reads from its data directory, or creates there, after it has validated all other options.
  */
-interface KeptCredentials extends Pick<ServerOptions, "serviceAccounts" | "rootCa" | "authorities"> {
+interface StoredCredentials extends Pick<ServerOptions, "serviceAccounts" | "rootCa" | "authorities"> {
   /** The content of a token file. */
   readonly tokenFile: string;
 }
 
-export function withKeptCredentials(config: ServerConfig, kept: KeptCredentials): ServerConfig {
+export function withStoredCredentials(config: ServerConfig, kept: StoredCredentials): ServerConfig {
   const { serviceAccounts, tokenFile, rootCa, authorities } = kept;
   return {
     ...config,

@@ -79,7 +79,7 @@ function openKv(config: StorageConfig, clock: Clock, log: Log): Promise<Kv> {
         endpoints,
         clock,
         ...(tls === undefined ? {} : { tls }),
-        log: onceLoud(log),
+        log: warnOnce(log),
       });
     }
   }
@@ -126,7 +126,7 @@ function readTls({ caFile, certFile, keyFile }: EgressTlsFiles): NonNullable<Tcp
 }
 
 /** Logs a repeated message as a warning only the first time, until a different message is logged. */
-function onceLoud(log: Log): (message: string, detail: object) => void {
+function warnOnce(log: Log): (message: string, detail: object) => void {
   let last = "";
   return (message, detail) => {
     if (message === last) log.debug(message, { ...detail });

@@ -10,7 +10,7 @@ import type { WithUser } from "../access/auth/user.ts";
 import { NOT_SERVED_HEADER, SERVED_BY_HEADER } from "../cluster/peers/hop.ts";
 import { gatesOf } from "../objects/catalogue/release-gates.ts";
 import { deadline } from "../serving/http/filters/deadline.ts";
-import { earlyAnswers } from "../serving/http/filters/not-ready-responses.ts";
+import { notReadyResponses } from "../serving/http/filters/not-ready-responses.ts";
 import { goaway } from "../serving/http/filters/goaway.ts";
 import { ifReady, isExempt, type Starting } from "../serving/http/filters/if-ready.ts";
 import { measure } from "../serving/http/filters/measure.ts";
@@ -57,7 +57,7 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
     }),
     webSocket: webSocket(clock),
     shuttingDown: shuttingDown({
-      isRefusing: () => lifecycle.hasHappened("NotAcceptingNewRequest"),
+      isRejecting: () => lifecycle.hasHappened("NotAcceptingNewRequest"),
       sendsRetryAfter: config.shutdown.sendRetryAfter,
       isExempt: (request) => isExempt(request, starting),
       open: open.requests,
@@ -69,7 +69,7 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
       { refusesStrangers: !config.access.anonymousAuth },
     ),
     record: audit.record,
-    earlyAnswers: earlyAnswers({ ...starting, isNotOurs: isFromElsewhere }),
+    notReadyResponses: notReadyResponses({ ...starting, isFromAnotherServer: isIndependentOfServed }),
     impersonate: impersonate({
       authorizer,
       catchUp,
@@ -86,7 +86,7 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
  * True for responses that do not depend on what this server serves: responses to peers that the resource is not served
  * here, and responses of pods that a peer has proxied.
  */
-function isFromElsewhere({ info }: WithInfo, { headers }: ApiResponse): boolean {
+function isIndependentOfServed({ info }: WithInfo, { headers }: ApiResponse): boolean {
   if (headers[NOT_SERVED_HEADER] !== undefined) return true;
   return info.subresource === "proxy" && headers[SERVED_BY_HEADER] !== undefined;
 }

@@ -40,7 +40,7 @@ interface Transports {
 }
 
 /** Throws an OptionError for unusable certificates before anything else is opened. */
-export function layFoundation(env: Env, config: ServerConfig): Foundation {
+export function createFoundation(env: Env, config: ServerConfig): Foundation {
   const { credentials, egress, clientCertificate } = config.peers;
   return {
     env,

@@ -24,7 +24,7 @@ export interface Filters {
   readonly failedAuthentication: PassingFilter<WithInfo>;
   readonly authenticate: Filter<WithInfo, WithUser>;
   readonly record: PassingFilter<WithUser>;
-  readonly earlyAnswers: PassingFilter<WithUser>;
+  readonly notReadyResponses: PassingFilter<WithUser>;
   readonly impersonate: PassingFilter<WithUser>;
   readonly inFlight: PassingFilter<WithUser>;
   readonly authorize: PassingFilter<WithUser>;
@@ -50,7 +50,7 @@ export function buildHandler(filters: Filters, route: Handler<Resolved>): Handle
     .through(filters.failedAuthentication)
     .through(filters.authenticate)
     .through(filters.record)
-    .through(filters.earlyAnswers)
+    .through(filters.notReadyResponses)
     .through(filters.impersonate)
     .through(filters.inFlight)
     .through(filters.authorize)

@@ -1,6 +1,6 @@
 /** Listens on a port for a server, and shuts the server down gracefully (see shutdown.ts). */
 import { fixedValue, type Reloading } from "../access/auth/reloading/reloading.ts";
-import { followTls, listenTls, type ServingKeyPair } from "../access/auth/reloading/serving-tls.ts";
+import { applyTlsChanges, listenTls, type ServingKeyPair } from "../access/auth/reloading/serving-tls.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Env } from "./env.ts";
 import { buildServer, type Server } from "./build-server.ts";
@@ -66,7 +66,7 @@ export async function listenFor<Served extends Listenable>(
     await server.close();
     throw thrown;
   }
-  followTls(tls, (next) => listener.setTls(next), env.log);
+  applyTlsChanges(tls, (next) => listener.setTls(next), env.log);
   server.announce(`${listener.host}:${listener.port}`);
   let stopped: Promise<void> | undefined;
   return {
@@ -87,11 +87,11 @@ interface Stopping {
 }
 
 /** Minimum time for responses that are still being sent when the drain deadline has passed. */
-const LAST_ANSWERS_MS = 2_000;
+const LAST_RESPONSES_MS = 2_000;
 
 async function stop({ clock, server, listener, config, drainMs }: Stopping): Promise<void> {
   const { sendRetryAfter, delayMs } = config.shutdown;
-  const refuseConnections = (): void => {
+  const stopListening = (): void => {
     listener.stopAccepting();
     server.stoppedListening();
   };
@@ -101,11 +101,11 @@ async function stop({ clock, server, listener, config, drainMs }: Stopping): Pro
   await server.beginShutdown();
   cancelAnnouncement?.();
   const startedAtMs = clock.monotonic();
-  if (!sendRetryAfter) refuseConnections();
+  if (!sendRetryAfter) stopListening();
   await server.drain(drainMs);
-  if (sendRetryAfter) refuseConnections();
+  if (sendRetryAfter) stopListening();
   // The responses are complete, but slow clients may still be reading them.
   const leftMs = drainMs - (clock.monotonic() - startedAtMs);
-  await listener.close(Math.max(leftMs, LAST_ANSWERS_MS));
+  await listener.close(Math.max(leftMs, LAST_RESPONSES_MS));
   await server.close();
 }

@@ -67,7 +67,7 @@ function routesByFirstSegment(routes: Routes): ReadonlyMap<string, Route> {
   const openId: Route = (request) => routes.openId(request) ?? pageNotFound();
   return new Map<string, Route>([
     ["", index],
-    ["index.html", alone(index)],
+    ["index.html", onlyFirstSegment(index)],
     ["healthz", health],
     ["livez", health],
     ["readyz", health],
@@ -75,13 +75,13 @@ function routesByFirstSegment(routes: Routes): ReadonlyMap<string, Route> {
     ["openid", openId],
     [".well-known", openId],
     ["openapi", openApi],
-    ["version", alone((request) => versionOf(routes, request))],
+    ["version", onlyFirstSegment((request) => versionOf(routes, request))],
     ["metrics", (request) => metricsOf(routes, request)],
   ]);
 }
 
 /** Serves only the first segment, and no path below it. */
-function alone(route: Route): Route {
+function onlyFirstSegment(route: Route): Route {
   return (request) => (request.info.segments[1] === undefined ? route(request) : pageNotFound());
 }
 

@@ -35,7 +35,7 @@ export interface ObjectStore {
   /** The first entries of [start, end) at a revision; all of them without a limit. */
   listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
   /** Remembers which object these bytes encode, so that they need not be parsed when the watch delivers them. */
-  readonly vouch: (value: Buffer, object: JsonObject) => void;
+  readonly rememberObject: (value: Buffer, object: JsonObject) => void;
   create(key: string, value: Buffer, lease?: LeaseId, guards?: readonly Guard[]): Promise<WriteResult>;
   replace(current: Entry, value: Buffer, lease?: LeaseId, guards?: readonly Guard[]): Promise<WriteResult>;
   remove(
@@ -54,7 +54,7 @@ export interface KeyRange {
 export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
   return {
     cache,
-    vouch: (value, object) => cache.vouch(value, object),
+    rememberObject: (value, object) => cache.vouch(value, object),
     async get(key, freshness) {
       if (await reach(cache, freshness)) return cache.get(key);
       const { items } = await kv.range({ start: key });

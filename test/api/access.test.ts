@@ -8,7 +8,7 @@ import {
   configMap,
   header,
   startServer as start,
-  type Answer,
+  type ApiTestResponse,
   type StartOptions,
   type TestServer,
 } from "./start.ts";
@@ -18,7 +18,7 @@ const startServer = (options: StartOptions = {}): Promise<TestServer> => start({
 
 const TOKENS = 'secret-1,admin,uid-1,"system:masters"\nsecret-2,reader,uid-2\n';
 
-function as(api: TestServer, target: string, authorization?: string): Promise<Answer> {
+function as(api: TestServer, target: string, authorization?: string): Promise<ApiTestResponse> {
   return api.call("GET", target, undefined, {
     asClient: true,
     headers: authorization === undefined ? {} : { authorization },
@@ -93,9 +93,13 @@ describe("X-Kubernetes-If-Ready", () => {
   const CLIENT = { authorization: "Bearer secret-1" };
   const IF_READY = { ...CLIENT, "x-kubernetes-if-ready": "" };
 
-  type Told = readonly [status: number, ready: string | undefined];
+  type ReadinessResponse = readonly [status: number, ready: string | undefined];
 
-  async function told(api: TestServer, target: string, headers: Record<string, string>): Promise<Told> {
+  async function readinessOf(
+    api: TestServer,
+    target: string,
+    headers: Record<string, string>,
+  ): Promise<ReadinessResponse> {
     const answer = await api.call("GET", target, undefined, { asClient: true, headers });
     return [answer.status, header(answer, "x-kubernetes-ready")];
   }
@@ -118,7 +122,7 @@ describe("X-Kubernetes-If-Ready", () => {
     };
   }
 
-  test.each<[IfReadyMode, Told, Told]>([
+  test.each<[IfReadyMode, ReadinessResponse, ReadinessResponse]>([
     ["retry", [503, "false"], [200, undefined]],
     ["report", [200, "false"], [200, undefined]],
     ["off", [200, undefined], [200, undefined]],
@@ -126,8 +130,8 @@ describe("X-Kubernetes-If-Ready", () => {
     "in mode %s, a server that is not ready returns %j with the header and %j without it",
     async (mode, asked, notAsked) => {
       await using starting = await startStuck(mode);
-      expect(await told(starting.api, "/version", IF_READY)).toEqual(asked);
-      expect(await told(starting.api, "/version", CLIENT)).toEqual(notAsked);
+      expect(await readinessOf(starting.api, "/version", IF_READY)).toEqual(asked);
+      expect(await readinessOf(starting.api, "/version", CLIENT)).toEqual(notAsked);
     },
   );
 
@@ -146,11 +150,11 @@ describe("X-Kubernetes-If-Ready", () => {
         [`${CONFIG_MAPS}?timeout=x`, 400],
         [`${CONFIG_MAPS}?watch=1&timeoutSeconds=1`, 200],
       ] as const) {
-        expect(await told(api, target, IF_READY)).toEqual([status, ready]);
-        expect(await told(api, target, CLIENT)).toEqual([status, undefined]);
+        expect(await readinessOf(api, target, IF_READY)).toEqual([status, ready]);
+        expect(await readinessOf(api, target, CLIENT)).toEqual([status, undefined]);
       }
-      expect(await told(api, CONFIG_MAPS, { "x-kubernetes-if-ready": "" })).toEqual([403, ready]);
-      expect(await told(api, CONFIG_MAPS, { ...IF_READY, authorization: "Bearer wrong" })).toEqual([401, ready]);
+      expect(await readinessOf(api, CONFIG_MAPS, { "x-kubernetes-if-ready": "" })).toEqual([403, ready]);
+      expect(await readinessOf(api, CONFIG_MAPS, { ...IF_READY, authorization: "Bearer wrong" })).toEqual([401, ready]);
     },
   );
 
@@ -168,9 +172,9 @@ describe("X-Kubernetes-If-Ready", () => {
 
   test("in mode report, the 503 and 401 responses of a server that is not ready carry X-Kubernetes-Ready false", async () => {
     await using starting = await startStuck("report");
-    expect(await told(starting.api, "/nosuch", IF_READY)).toEqual([503, "false"]);
-    expect(await told(starting.api, CONFIG_MAPS, IF_READY)).toEqual([503, "false"]);
-    expect(await told(starting.api, CONFIG_MAPS, { ...IF_READY, authorization: "Bearer wrong" })).toEqual([
+    expect(await readinessOf(starting.api, "/nosuch", IF_READY)).toEqual([503, "false"]);
+    expect(await readinessOf(starting.api, CONFIG_MAPS, IF_READY)).toEqual([503, "false"]);
+    expect(await readinessOf(starting.api, CONFIG_MAPS, { ...IF_READY, authorization: "Bearer wrong" })).toEqual([
       401,
       "false",
     ]);
@@ -200,8 +204,8 @@ describe("X-Kubernetes-If-Ready", () => {
         ["/metrics/slis", 200],
         ["/metrics/nosuch", 404],
       ] as const)
-        expect([target, ...(await told(starting.api, target, IF_READY))]).toEqual([target, status, "false"]);
-      expect(await told(starting.api, "/metricsfoo", IF_READY)).toEqual([503, "false"]);
+        expect([target, ...(await readinessOf(starting.api, target, IF_READY))]).toEqual([target, status, "false"]);
+      expect(await readinessOf(starting.api, "/metricsfoo", IF_READY)).toEqual([503, "false"]);
     },
   );
 
@@ -215,11 +219,11 @@ describe("X-Kubernetes-If-Ready", () => {
     await using api = await startServer({ ifReadyMode: "retry", tokenFile: TOKENS });
     await api.world.run(api.server.beginShutdown());
     expect((await api.get("/readyz")).status).toBe(500);
-    expect((await told(api, CONFIG_MAPS, IF_READY))[1]).toBe("true");
+    expect((await readinessOf(api, CONFIG_MAPS, IF_READY))[1]).toBe("true");
   });
 
   test("the header has no effect unless the operator turns the feature on", async () => {
     await using api = await startServer({ tokenFile: TOKENS });
-    expect(await told(api, CONFIG_MAPS, IF_READY)).toEqual([200, undefined]);
+    expect(await readinessOf(api, CONFIG_MAPS, IF_READY)).toEqual([200, undefined]);
   });
 });

@@ -10,7 +10,7 @@ import {
   header,
   pod,
   startServer as start,
-  type Answer,
+  type ApiTestResponse,
   type CallOptions,
   type Json,
   type StartOptions,
@@ -40,7 +40,7 @@ async function podsOfNew(api: TestServer, name: string, labels: Json = {}): Prom
 }
 
 /** The status and message of a rejected request, or "admitted". */
-function outcome({ status, body }: Answer): string {
+function outcome({ status, body }: ApiTestResponse): string {
   return status < 300 ? "admitted" : `${status} ${body.message}`;
 }
 
@@ -294,7 +294,7 @@ test.each([
 describe("certificate signing requests", () => {
   const REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
-  function patchAsBob(api: TestServer, target: string, body: Json): Promise<Answer> {
+  function patchAsBob(api: TestServer, target: string, body: Json): Promise<ApiTestResponse> {
     const options = asBob({ "content-type": "application/merge-patch+json" });
     return api.call("PATCH", target, JSON.stringify(body), options);
   }

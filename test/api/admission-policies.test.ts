@@ -10,7 +10,7 @@ import {
   header,
   pod,
   startServer as start,
-  type Answer,
+  type ApiTestResponse,
   type CallOptions,
   type Json,
   type StartOptions,
@@ -87,7 +87,7 @@ async function made(api: TestServer, target: string, object: Json): Promise<void
 const valid = (expression: string, more: Json = {}): Json => ({ validations: [{ expression, ...more }] });
 
 /** "admitted", the message with which policy p denied the request, or the status and message of another error. */
-function outcome({ status, body }: Answer): string {
+function outcome({ status, body }: ApiTestResponse): string {
   if (status < 300) return "admitted";
   const said = /^.* is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: (.*)$/s.exec(
     body.message,
@@ -364,7 +364,7 @@ test("warnings about an object are returned even if the request conflicts or a p
   const old = (name: string): Json => pod(name, { nodeSelector: { "beta.kubernetes.io/arch": "x" } });
   const PODS = "/api/v1/namespaces/default/pods";
   const WARNING = expect.stringContaining("spec.nodeSelector[beta.kubernetes.io/arch]: deprecated since v1.14");
-  const told = (answer: Answer): unknown => [answer.status, header(answer, "warning")];
+  const told = (answer: ApiTestResponse): unknown => [answer.status, header(answer, "warning")];
   expect(told(await api.create(PODS, old("a")))).toEqual([201, WARNING]);
   expect(told(await api.create(PODS, old("a")))).toEqual([409, WARNING]);
   expect(told(await api.create(PODS, old("b")))).toEqual([422, WARNING]);

@@ -200,7 +200,7 @@ describe("webhooks receive", () => {
   const about = ({ request }: Json): string =>
     [request.operation, request.kind.kind, request.resource.resource, request.subResource].join(" ").trim();
 
-  async function told(method: string, target: string, body?: Json): Promise<Json> {
+  async function receivedRequest(method: string, target: string, body?: Json): Promise<Json> {
     webhook.asked.length = 0;
     await ask(method, target, body);
     expect(webhook.asked.map(about)).toEqual([about(webhook.asked[0])]);
@@ -217,28 +217,30 @@ describe("webhooks receive", () => {
     await ask("POST", WORKLOADS, { metadata: { name: "d" }, spec: workload });
     await configure(webhook.configuration("Validating", "v", { rules: EVERYTHING }));
     const scaled = { metadata: { name: "d" }, spec: { replicas: 3 } };
-    expect(await told("PUT", `${WORKLOADS}/d/scale`, scaled)).toMatchObject({
+    expect(await receivedRequest("PUT", `${WORKLOADS}/d/scale`, scaled)).toMatchObject({
       about: "UPDATE Scale deployments scale",
       kind: { group: "autoscaling", version: "v1" },
       object: { kind: "Scale", metadata: { namespace: "default" }, spec: { replicas: 3 } },
       oldObject: { kind: "Scale", spec: { replicas: 1 } },
     });
-    expect(await told("POST", `${PODS}/p/binding`, { metadata: { name: "p" }, target: { name: "n" } })).toMatchObject({
+    expect(
+      await receivedRequest("POST", `${PODS}/p/binding`, { metadata: { name: "p" }, target: { name: "n" } }),
+    ).toMatchObject({
       about: "CREATE Binding pods binding",
       object: { metadata: { name: "p", namespace: "default" }, target: { name: "n" } },
     });
-    expect(await told("POST", `${PODS}/p/eviction?dryRun=All`, { metadata: { name: "p" } })).toMatchObject({
+    expect(await receivedRequest("POST", `${PODS}/p/eviction?dryRun=All`, { metadata: { name: "p" } })).toMatchObject({
       ...{ about: "CREATE Eviction pods eviction", dryRun: true, kind: { group: "policy" } },
       object: { metadata: { name: "p", namespace: "default" } },
     });
-    expect(await told("POST", `${PODS}/p/exec?command=ls&command=-l&stdin=1&stdout=0`)).toMatchObject({
+    expect(await receivedRequest("POST", `${PODS}/p/exec?command=ls&command=-l&stdin=1&stdout=0`)).toMatchObject({
       ...{ about: "CONNECT PodExecOptions pods exec", name: "p", options: null, oldObject: null },
       object: { kind: "PodExecOptions", apiVersion: "v1", command: ["ls", "-l"], stdin: true },
     });
-    expect(await told("POST", `${PODS}/gone/portforward?ports=80,81`)).toMatchObject({
+    expect(await receivedRequest("POST", `${PODS}/gone/portforward?ports=80,81`)).toMatchObject({
       ...{ about: "CONNECT PodPortForwardOptions pods portforward", object: { ports: [80, 81] } },
     });
-    expect(await told("GET", `${PODS}/p/proxy/a/b/`)).toMatchObject({
+    expect(await receivedRequest("GET", `${PODS}/p/proxy/a/b/`)).toMatchObject({
       ...{ about: "CONNECT PodProxyOptions pods proxy", object: { path: "/a/b/" } },
     });
   });
@@ -248,10 +250,10 @@ describe("webhooks receive", () => {
       webhook.configuration("Mutating", "m", { rules: [{ ...EVERYTHING[0], resources: ["pods", "configmaps"] }] }),
     );
     const spec = { containers: [{ name: "c", image: "i" }] };
-    const { object } = await told("POST", PODS, { metadata: { name: "p" }, spec });
+    const { object } = await receivedRequest("POST", PODS, { metadata: { name: "p" }, spec });
     expect(object).toMatchObject({ apiVersion: "v1", kind: "Pod", metadata: { namespace: "default" }, status: {} });
     await ask("POST", MAPS, map("one"));
-    const update = await told("PUT", `${MAPS}/one`, { metadata: { name: "one" }, data: { a: "2" } });
+    const update = await receivedRequest("PUT", `${MAPS}/one`, { metadata: { name: "one" }, data: { a: "2" } });
     expect(update.object.metadata).toMatchObject({ name: "one", namespace: "default" });
     webhook.answer = () => jsonPatch({ op: "add", path: "/status/phase", value: "Running" });
     expect(await ask("POST", PODS, { metadata: { name: "q" }, spec })).toMatchObject({ status: { phase: "Pending" } });

@@ -1,12 +1,12 @@
 /** Tests of the error messages of server-side apply, which are those of kube-apiserver. */
 import { describe, expect, test } from "vitest";
-import { CONFIG_MAPS, deployment, startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { CONFIG_MAPS, deployment, startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
 const TARGET = `${CONFIG_MAPS}/a`;
 const DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/web";
 const CONFIG_MAP = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a" } };
 
-function apply(api: TestServer, target: string, body: Json): Promise<Answer> {
+function apply(api: TestServer, target: string, body: Json): Promise<ApiTestResponse> {
   return api.call("PATCH", target, typeof body === "string" ? body : JSON.stringify(body), {
     headers: { "content-type": "application/apply-patch+yaml" },
   });

@@ -1,11 +1,11 @@
 /** Tests of server-side apply against a whole server. The tests of the merge itself are beside its code. */
 import { describe, expect, test } from "vitest";
-import { CONFIG_MAPS, deployment, startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { CONFIG_MAPS, deployment, startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 const HPAS = "namespaces/default/horizontalpodautoscalers";
 
-function apply(api: TestServer, target: string, body: Json): Promise<Answer> {
+function apply(api: TestServer, target: string, body: Json): Promise<ApiTestResponse> {
   return api.call("PATCH", target, JSON.stringify(body), {
     headers: { "content-type": "application/apply-patch+yaml" },
   });
@@ -16,7 +16,7 @@ function configMap(data: Json, metadata: Json = {}): Json {
 }
 
 /** The fields of each manager, by "manager operation apiVersion subresource". */
-function owners(answer: Answer): Record<string, Json> {
+function owners(answer: ApiTestResponse): Record<string, Json> {
   const entries: Json[] = answer.body.metadata.managedFields ?? [];
   return Object.fromEntries(
     entries.map((entry) => [

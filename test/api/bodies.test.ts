@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { CONFIG_MAPS, configMap, header, startServer, type Answer, type TestServer } from "./start.ts";
+import { CONFIG_MAPS, configMap, header, startServer, type ApiTestResponse, type TestServer } from "./start.ts";
 
-function post(api: TestServer, text: string, contentType = "application/json", target = CONFIG_MAPS): Promise<Answer> {
+function post(
+  api: TestServer,
+  text: string,
+  contentType = "application/json",
+  target = CONFIG_MAPS,
+): Promise<ApiTestResponse> {
   return api.call("POST", target, text, { headers: { "content-type": contentType } });
 }
 

@@ -87,7 +87,7 @@ describe("the client", () => {
     const client = createClient({ transport, clock: api.world.clock, random: api.world.randomFor("client") });
     const configMaps = client.resource<ConfigMap>(CONFIG_MAPS);
     await api.world.run(Promise.all(Array.from({ length: 5 }, (_, index) => configMaps.create(named(`c${index}`)))));
-    expect(transport.asked.length).toBeGreaterThan(5);
+    expect(transport.requests.length).toBeGreaterThan(5);
     expect((await api.world.run(configMaps.list({ namespace: "default" }))).items).toHaveLength(5);
   });
 
@@ -153,7 +153,7 @@ describe("an informer", () => {
     await api.delete(`${PATH}/b`);
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));
     expect(await following.news()).toEqual(["add b", "update a", "delete b"]);
-    expect(following.transport.asked).toHaveLength(1);
+    expect(following.transport.requests).toHaveLength(1);
   });
 
   test("resumes from its last bookmark after the server has ended its watches", async () => {
@@ -170,9 +170,9 @@ describe("an informer", () => {
     await following.news(2_000);
     await api.create(PATH, configMap("later"));
     expect(await following.news()).toEqual(["add later"]);
-    expect(following.transport.asked).toHaveLength(2);
+    expect(following.transport.requests).toHaveLength(2);
     // None of the informer's own objects has such a version, so it must come from a bookmark.
-    const resumed = Number(/[?&]resourceVersion=(\d+)/.exec(following.transport.asked[1]!)?.[1]);
+    const resumed = Number(/[?&]resourceVersion=(\d+)/.exec(following.transport.requests[1]!)?.[1]);
     expect(resumed).toBeGreaterThanOrEqual(written);
     expect(resumed).toBeLessThanOrEqual(ended);
   });
@@ -200,10 +200,10 @@ describe("an informer", () => {
     await api.create(PATH, configMap("new"));
     following.transport.server = api.server.transport;
     expect(await following.news(120_000)).toEqual(["delete goes (unknown)", "add new", "update stays"]);
-    const resumed = following.transport.asked.findLastIndex((line) => !line.includes("sendInitialEvents"));
-    expect(following.transport.asked[resumed]).toContain("resourceVersion=");
-    expect(following.transport.asked[resumed + 1]).toContain("sendInitialEvents=true");
-    expect(following.transport.asked[resumed + 1]).not.toContain("resourceVersion=");
+    const resumed = following.transport.requests.findLastIndex((line) => !line.includes("sendInitialEvents"));
+    expect(following.transport.requests[resumed]).toContain("resourceVersion=");
+    expect(following.transport.requests[resumed + 1]).toContain("sendInitialEvents=true");
+    expect(following.transport.requests[resumed + 1]).not.toContain("resourceVersion=");
   });
 
   test("continues with the restarted server", async () => {

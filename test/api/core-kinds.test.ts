@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { startServer, type Answer, type Json } from "./start.ts";
+import { startServer, type ApiTestResponse, type Json } from "./start.ts";
 
 const CORE = "/api/v1/namespaces/default";
 const SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 
-function sentence(answer: Answer): string {
+function sentence(answer: ApiTestResponse): string {
   return `${answer.status} ${answer.body.message}`;
 }
 
-function owned(answer: Answer): Json {
+function owned(answer: ApiTestResponse): Json {
   return answer.body.metadata.managedFields?.[0]?.fieldsV1;
 }
 
@@ -80,7 +80,7 @@ describe("names", () => {
 
   test("of IPAddresses must be canonical addresses", async () => {
     await using server = await startServer();
-    const create = (name: string): Promise<Answer> =>
+    const create = (name: string): Promise<ApiTestResponse> =>
       server.create(`${NETWORK}/ipaddresses`, { metadata: { name }, spec: { parentRef } });
     expect((await create("2001:db8::1")).status).toBe(201);
     expect(sentence(await create("2001:DB8::2"))).toBe(

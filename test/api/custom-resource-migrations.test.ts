@@ -3,7 +3,7 @@
  * version removed from the CRD's stored versions.
  */
 import { afterEach, describe, expect, test } from "vitest";
-import { startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const DEFINITION = `${DEFINITIONS}/shapes.example.com`;
@@ -43,7 +43,7 @@ async function define(): Promise<void> {
   await api.world.advance(5_000);
 }
 
-async function make(name: string, version = "v1"): Promise<Answer> {
+async function make(name: string, version = "v1"): Promise<ApiTestResponse> {
   const body = { apiVersion: `example.com/${version}`, kind: "Shape", metadata: { name } };
   const made = await api.create(of(version), body);
   expect(made.status, made.text).toBe(201);

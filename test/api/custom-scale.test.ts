@@ -1,6 +1,6 @@
 /** Tests of the scale subresource of custom resources, whose paths the CRD declares. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const NOXUS = "/apis/example.com/v1/namespaces/default/noxus";
@@ -50,15 +50,15 @@ function scale(replicas: number | undefined, metadata: Json = {}): Json {
   return { apiVersion: "autoscaling/v1", kind: "Scale", metadata: { name: "one", ...metadata }, spec };
 }
 
-function put(wish: Json, query = ""): Promise<Answer> {
+function put(wish: Json, query = ""): Promise<ApiTestResponse> {
   return server.call("PUT", `${NOXUS}/one/scale${query}`, JSON.stringify(wish));
 }
 
-function merge(patch: Json): Promise<Answer> {
+function merge(patch: Json): Promise<ApiTestResponse> {
   return server.mergePatch(`${NOXUS}/one/scale`, patch);
 }
 
-function apply(wish: Json, query: string): Promise<Answer> {
+function apply(wish: Json, query: string): Promise<ApiTestResponse> {
   const headers = { "content-type": "application/apply-patch+yaml" };
   return server.call("PATCH", `${NOXUS}/one/scale?${query}`, JSON.stringify(wish), { headers });
 }

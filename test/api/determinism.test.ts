@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { CONFIG_MAPS, configMap, deployment, startServer } from "./start.ts";
 
 /** Runs a scenario that depends on randomness: generated names, uids, races, watches, time. */
-async function tell(seed: number): Promise<string> {
+async function runScenario(seed: number): Promise<string> {
   await using api = await startServer({ seed });
   const told: string[] = [];
   const watch = await api.watch(`${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true`);
@@ -25,9 +25,9 @@ async function tell(seed: number): Promise<string> {
 }
 
 test("the same seed produces the same responses, byte for byte", async () => {
-  expect(await tell(7)).toBe(await tell(7));
+  expect(await runScenario(7)).toBe(await runScenario(7));
 });
 
 test("another seed produces other responses", async () => {
-  expect(await tell(7)).not.toBe(await tell(8));
+  expect(await runScenario(7)).not.toBe(await runScenario(8));
 });

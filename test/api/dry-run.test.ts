@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { CONFIG_MAPS, configMap, names, startServer, type Answer, type TestServer } from "./start.ts";
+import { CONFIG_MAPS, configMap, names, startServer, type ApiTestResponse, type TestServer } from "./start.ts";
 
 const PATCH = { headers: { "content-type": "application/merge-patch+json" } };
 
 describe("dryRun=All", () => {
-  const verbs: [string, (api: TestServer) => Promise<Answer>][] = [
+  const verbs: [string, (api: TestServer) => Promise<ApiTestResponse>][] = [
     ["a creation", (api) => api.create(`${CONFIG_MAPS}?dryRun=All`, configMap("new"))],
     [
       "a creation with a generated name",

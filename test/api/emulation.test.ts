@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
 import { OptionError } from "../../src/base/option-error.ts";
-import { startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const CLASSES = "/apis/resource.k8s.io/v1beta2/deviceclasses";
@@ -20,7 +20,7 @@ async function storedVersion({ world, kv }: TestServer, key: string): Promise<st
   return stored.apiVersion;
 }
 
-function served(answer: Answer): string[] {
+function served(answer: ApiTestResponse): string[] {
   return answer.body.items.flatMap((group: Json) =>
     group.versions.flatMap((version: Json) =>
       version.resources.map((resource: Json) => `${group.metadata.name}/${version.version} ${resource.resource}`),

@@ -11,7 +11,7 @@ import {
   configMap,
   header,
   startServer,
-  type Answer,
+  type ApiTestResponse,
   type StartOptions,
   type TestServer,
 } from "./start.ts";
@@ -47,7 +47,7 @@ async function start(seats: number, access: StartOptions["access"] = {}): Promis
 }
 
 interface Timed {
-  readonly answer: Answer;
+  readonly answer: ApiTestResponse;
   readonly afterMs: number;
 }
 
@@ -56,17 +56,17 @@ const as = (user: string): { asClient: true; headers: Record<string, string> } =
   headers: { authorization: `Bearer ${user}` },
 });
 
-type Asked = readonly [method: string, target: string, body?: object];
+type TimedRequest = readonly [method: string, target: string, body?: object];
 
-async function timed(api: TestServer, user: string, [method, target, body]: Asked): Promise<Timed> {
+async function timed(api: TestServer, user: string, [method, target, body]: TimedRequest): Promise<Timed> {
   const { clock } = api.world;
   const from = clock.monotonic();
   const answer = await api.begin(method, target, body, as(user));
   return { answer, afterMs: clock.monotonic() - from };
 }
 
-const made = (name: string): Asked => ["POST", CONFIG_MAPS, configMap(name)];
-const read = (target: string): Asked => ["GET", target];
+const made = (name: string): TimedRequest => ["POST", CONFIG_MAPS, configMap(name)];
+const read = (target: string): TimedRequest => ["GET", target];
 
 /** Returns when the requests are in progress. */
 async function flood(api: TestServer, user: string, count: number): Promise<Promise<Timed>[]> {

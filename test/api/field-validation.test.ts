@@ -1,17 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { warningHeaders } from "../../src/serving/endpoints/decode-body.ts";
-import { CONFIG_MAPS, configMap, header, PODS, startServer, type Answer, type TestServer } from "./start.ts";
+import { CONFIG_MAPS, configMap, header, PODS, startServer, type ApiTestResponse, type TestServer } from "./start.ts";
 
 function post(
   api: TestServer,
   body: string,
   options: { type?: string; target?: string; validation?: string } = {},
-): Promise<Answer> {
+): Promise<ApiTestResponse> {
   const { type = "application/json", target = CONFIG_MAPS, validation = "Strict" } = options;
   return api.call("POST", `${target}?fieldValidation=${validation}`, body, { headers: { "content-type": type } });
 }
 
-function strictProblems(answer: Answer): string {
+function strictProblems(answer: ApiTestResponse): string {
   return answer.body.message.split("strict decoding error: ")[1];
 }
 

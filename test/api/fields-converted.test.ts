@@ -1,9 +1,9 @@
 /** Tests of fields that a newer server has stored and an older one updates in a version of another shape. */
 import { expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
-import { header, startServer, type Answer, type Json } from "./start.ts";
+import { header, startServer, type ApiTestResponse, type Json } from "./start.ts";
 
-function outcome(answer: Answer): [number, string | undefined] {
+function outcome(answer: ApiTestResponse): [number, string | undefined] {
   return [answer.status, header(answer, "warning")];
 }
 

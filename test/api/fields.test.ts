@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
-import { header, PODS, startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { header, PODS, startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 
@@ -59,12 +59,12 @@ async function stored(target: string): Promise<Json> {
 }
 
 /** Sends a request to the older server with strict field validation. */
-function strictly(method: string, target: string, body: Json, type = "application/json"): Promise<Answer> {
+function strictly(method: string, target: string, body: Json, type = "application/json"): Promise<ApiTestResponse> {
   const options = { headers: { "content-type": type } };
   return old.call(method, `${target}?fieldValidation=Strict`, JSON.stringify(body), options);
 }
 
-function outcome(answer: Answer): [number, string | undefined, string | undefined] {
+function outcome(answer: ApiTestResponse): [number, string | undefined, string | undefined] {
   const { status, body } = answer;
   return [status, header(answer, "warning"), status < 400 ? undefined : body.message];
 }
@@ -195,7 +195,7 @@ describe("a write through the older server keeps fields that it does not define"
       fc.record({ kind: fc.constant("scale"), value: fc.nat(9) }),
       fc.record({ kind: fc.constant("status"), value: fc.nat(9) }),
     );
-    const perform = async ({ kind, value }: { kind: string; value: number }): Promise<Answer> => {
+    const perform = async ({ kind, value }: { kind: string; value: number }): Promise<ApiTestResponse> => {
       const target = `${DEPLOYMENTS}/web`;
       const { body } = await old.get(target);
       const changed = { ...body, spec: { ...body.spec, minReadySeconds: value } };

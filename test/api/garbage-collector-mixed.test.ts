@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { assert } from "../../src/base/assert.ts";
-import { HandResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
+import { ManualResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
 import { RunningCollector } from "../testing/cluster/controllers/garbage-collector/running-collector.ts";
 import { mergeSources } from "../../src/serving/discovery/merge.ts";
 import { resourcesOf } from "../../src/cluster/controllers/merge-cluster-resources.ts";
@@ -23,7 +23,7 @@ const DEPARTED: Doubt = {
 let cluster: SimulatedCluster;
 let older: SimulatedServer;
 let newer: SimulatedServer;
-let resources: HandResources;
+let resources: ManualResources;
 let collector: RunningCollector;
 
 function served(...servers: SimulatedServer[]): ClusterResource[] {
@@ -59,7 +59,7 @@ beforeEach(async () => {
   older = await cluster.addServer({ release: "1.33" });
   newer = await cluster.addServer({ release: "1.34" });
   await cluster.settle();
-  resources = new HandResources(served(older, newer));
+  resources = new ManualResources(served(older, newer));
   collector = collect();
   const owner = await call("POST", CLASSES, {
     ...{ apiVersion: "resource.k8s.io/v1", kind: "DeviceClass", metadata: { name: "owner" }, spec: {} },
@@ -88,7 +88,7 @@ test("dependents of a live owner are kept while no server serves its resource, h
   expect(collector.metric('evenkeel_garbage_collector_attempts_waiting_total{reason="unavailable"}')).toBeGreaterThan(
     0,
   );
-  expect(collector.said.some((line) => line.includes("deviceclasses"))).toBe(true);
+  expect(collector.logged.some((line) => line.includes("deviceclasses"))).toBe(true);
 
   resources.change({ served: served(older), doubts: [DEPARTED] });
   await cluster.advance({ seconds: 60 });

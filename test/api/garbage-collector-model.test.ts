@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { assert } from "../../src/base/assert.ts";
 import { BadLink, type Fault } from "../testing/cluster/controllers/garbage-collector/bad-link.ts";
-import { HandResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
+import { ManualResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
 import { RunningCollector } from "../testing/cluster/controllers/garbage-collector/running-collector.ts";
 import { localGroups } from "../../src/serving/discovery/local.ts";
 import { resourcesOf } from "../../src/cluster/controllers/merge-cluster-resources.ts";
@@ -76,7 +76,7 @@ class Play implements AsyncDisposable {
   readonly #api: TestServer;
   readonly #plan: Plan;
   readonly #link: BadLink;
-  readonly #resources: HandResources;
+  readonly #resources: ManualResources;
   #collector: RunningCollector;
   readonly #made: Json[] = [];
   /** The objects that the test itself has deleted, with their policies. */
@@ -88,7 +88,7 @@ class Play implements AsyncDisposable {
     this.#plan = plan;
     this.#link = new BadLink(server.transport, { clock: world.clock, random: world.randomFor("link") });
     this.#link.latencyMsMax = plan.latencyMsMax;
-    this.#resources = new HandResources(resourcesOf(localGroups(server.catalogue)));
+    this.#resources = new ManualResources(resourcesOf(localGroups(server.catalogue)));
     this.#collector = this.#start();
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { assert } from "../../src/base/assert.ts";
 import { BadLink } from "../testing/cluster/controllers/garbage-collector/bad-link.ts";
-import { HandResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
+import { ManualResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
 import { RunningCollector } from "../testing/cluster/controllers/garbage-collector/running-collector.ts";
 import { localGroups } from "../../src/serving/discovery/local.ts";
 import { resourcesOf } from "../../src/cluster/controllers/merge-cluster-resources.ts";
@@ -28,14 +28,14 @@ const LATER_MS = 70_000;
 class Collecting implements AsyncDisposable {
   readonly api: TestServer;
   readonly link: BadLink;
-  readonly resources: HandResources;
+  readonly resources: ManualResources;
   readonly collector: RunningCollector;
 
   constructor(api: TestServer) {
     const { world, server } = api;
     this.api = api;
     this.link = new BadLink(server.transport, { clock: world.clock, random: world.randomFor("link") });
-    this.resources = new HandResources(resourcesOf(localGroups(server.catalogue)));
+    this.resources = new ManualResources(resourcesOf(localGroups(server.catalogue)));
     this.collector = new RunningCollector({ world, transport: this.link, resources: this.resources });
   }
 
@@ -156,7 +156,7 @@ describe("a deletion", () => {
     await using run = await Collecting.begin();
     const owner = await run.make(DEPLOYMENTS, deployment("web"));
     await run.soon();
-    run.link.delayNews("configmaps", 2_000);
+    run.link.delayEvents("configmaps", 2_000);
     await run.make(CONFIG_MAPS, ownedBy(configMap("late"), owner));
     await run.api.delete(`${DEPLOYMENTS}/web`, { propagationPolicy: "Orphan" });
     await run.later();
@@ -332,7 +332,7 @@ describe("no object is collected if", () => {
     expect(anew.metric('evenkeel_garbage_collector_waiting_resources{group="apps",resource="deployments"}')).toBe(1);
     expect(anew.metric('evenkeel_garbage_collector_attempts_waiting_total{reason="not-served"}')).toBeGreaterThan(0);
     expect(anew.metric("garbagecollector_controller_resources_sync_error_total")).toBeGreaterThan(0);
-    expect(anew.said.some((line) => line.includes("deployments") && line.includes("404 page not found"))).toBe(true);
+    expect(anew.logged.some((line) => line.includes("deployments") && line.includes("404 page not found"))).toBe(true);
     expect(anew.run.failuresInRow).toBe(0);
   });
 
@@ -362,7 +362,7 @@ describe("no object is collected if", () => {
     expect(
       collector.metric('evenkeel_garbage_collector_attempts_waiting_total{reason="unknown-kind"}'),
     ).toBeGreaterThan(1);
-    expect(collector.said.filter((line) => line.includes("Thing"))).toHaveLength(1);
+    expect(collector.logged.filter((line) => line.includes("Thing"))).toHaveLength(1);
   });
 });
 

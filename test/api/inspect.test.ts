@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
 import { encodeProtobufObject } from "../testing/objects/protobuf/encode.ts";
-import { CONFIG_MAPS, configMap, startServer, type Answer, type Json } from "./start.ts";
+import { CONFIG_MAPS, configMap, startServer, type ApiTestResponse, type Json } from "./start.ts";
 
 const VERSIONS = "/evenkeel/v1/stored-versions";
 const ROLLBACK = "/evenkeel/v1/rollback-check";
@@ -11,7 +11,7 @@ function deviceClass(name: string): Json {
   return { apiVersion: "resource.k8s.io/v1", kind: "DeviceClass", metadata: { name }, spec: {} };
 }
 
-function report({ status, text }: Answer): Json {
+function report({ status, text }: ApiTestResponse): Json {
   expect(status).toBe(200);
   const last: Json = JSON.parse(text.trimEnd().split("\n").at(-1)!);
   expect(last.kind).toBe("result");

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { CONFIG_MAPS, configMap, deployment, startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import {
+  CONFIG_MAPS,
+  configMap,
+  deployment,
+  startServer,
+  type ApiTestResponse,
+  type Json,
+  type TestServer,
+} from "./start.ts";
 
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 const HPAS = "namespaces/default/horizontalpodautoscalers";
@@ -15,18 +23,18 @@ function send(
   method: string,
   target: string,
   { body, agent = "kubectl/v1.36.0 (linux/amd64)", type = "application/json" }: Sending,
-): Promise<Answer> {
+): Promise<ApiTestResponse> {
   return api.call(method, target, JSON.stringify(body), { headers: { "user-agent": agent, "content-type": type } });
 }
 
 /** "manager operation apiVersion subresource" of each managed fields entry. */
-function managers(answer: Answer): string[] {
+function managers(answer: ApiTestResponse): string[] {
   return (answer.body.metadata.managedFields ?? []).map((entry: Json) =>
     [entry.manager, entry.operation, entry.apiVersion, entry.subresource ?? ""].join(" ").trim(),
   );
 }
 
-function fields(answer: Answer, manager: string): Json {
+function fields(answer: ApiTestResponse, manager: string): Json {
   return answer.body.metadata.managedFields.find((entry: Json) => entry.manager === manager)?.fieldsV1;
 }
 
@@ -175,7 +183,7 @@ describe("managed fields", () => {
   test("merge the oldest entries if more than ten managers write", async () => {
     await using api = await startServer();
     await send(api, "POST", `${CONFIG_MAPS}?fieldManager=m0`, { body: configMap("a", { data: { k0: "0" } }) });
-    let last: Answer | undefined;
+    let last: ApiTestResponse | undefined;
     for (let index = 1; index < 14; index++) {
       await api.world.advance(1_000);
       last = await send(api, "PATCH", `${CONFIG_MAPS}/a?fieldManager=m${index}`, {

@@ -208,7 +208,7 @@ describe("a client that finalizes a namespace that is not empty", () => {
   });
 });
 
-class Ask {
+class ClusterRequests {
   readonly cluster: SimulatedCluster;
 
   constructor(cluster: SimulatedCluster) {
@@ -243,7 +243,7 @@ describe("in a cluster of mixed releases,", () => {
   /** Starts two servers. Only the older one serves the objects in the namespace. */
   async function start(seed: number): Promise<{
     cluster: SimulatedCluster;
-    ask: Ask;
+    ask: ClusterRequests;
     older: SimulatedServer;
     newer: SimulatedServer;
     kv: Kv;
@@ -252,7 +252,7 @@ describe("in a cluster of mixed releases,", () => {
     const newer = await cluster.addServer({ ...NEW, id: "newer" });
     const older = await cluster.addServer({ ...OLD, id: "older" });
     await cluster.settle();
-    const ask = new Ask(cluster);
+    const ask = new ClusterRequests(cluster);
     expect((await ask.through(newer, "POST", NAMESPACES, namespace())).status).toBe(201);
     for (const name of ["a", "b"])
       expect((await ask.through(newer, "POST", PARAMETERS, parameters(name))).status).toBe(201);
@@ -278,7 +278,7 @@ describe("in a cluster of mixed releases,", () => {
     const newer = await cluster.addServer({ ...NEW, id: "newer", mixedVersionProxy: false });
     const older = await cluster.addServer({ ...OLD, id: "older", mixedVersionProxy: false });
     await cluster.settle();
-    const ask = new Ask(cluster);
+    const ask = new ClusterRequests(cluster);
     await ask.through(older, "POST", NAMESPACES, namespace());
     expect((await ask.through(older, "POST", PARAMETERS, parameters("a"))).status).toBe(201);
     await ask.through(newer, "DELETE", TEAM);

@@ -8,7 +8,7 @@ import { randomInteger, type Random } from "../../src/base/random.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import type { Change, Kv } from "../../src/storage/kv.ts";
 import { FaultyKv } from "./faulty-kv.ts";
-import { configMap, startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { configMap, startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const NAMESPACES = "/api/v1/namespaces";
@@ -285,7 +285,7 @@ describe("with concurrent requests to two servers,", () => {
     return story;
   }
 
-  function ask(api: TestServer, random: Random, at: number): Promise<Answer> {
+  function ask(api: TestServer, random: Random, at: number): Promise<ApiTestResponse> {
     const kinds = [
       "create",
       "create",
@@ -336,7 +336,7 @@ describe("with concurrent requests to two servers,", () => {
     await world.advance(0);
     const story = await follow(world);
     for (const store of stores) void store.start();
-    const answers: Promise<Answer>[] = [];
+    const answers: Promise<ApiTestResponse>[] = [];
     for (let at = 0; at < 120; at++) {
       answers.push(ask(servers[randomInteger(random, 2)]!, random, at));
       await world.advance(randomInteger(random, 25));

@@ -28,7 +28,7 @@ const MINUTE_MS = 60_000;
 const OLD_WIDGET: ResourceDefinition = { ...WIDGET, versions: WIDGET.versions.filter(({ name }) => name === "v1") };
 
 /** The connection to the main API server, which can be cut. */
-class Way {
+class CuttableConnection {
   isCut = false;
   readonly client: Client;
 
@@ -60,7 +60,7 @@ describe("an API server that registers with the main one", () => {
   test("has an identity lease and entries there while it is live", async () => {
     await using main = await startMain();
     await using server = await startApiServer(main.world, {
-      main: new Way(main).client,
+      main: new CuttableConnection(main).client,
       kv: createMemoryStore({ clock: main.world.clock }).open,
     });
     await main.world.advance(5 * MINUTE_MS);
@@ -88,7 +88,7 @@ describe("an API server that registers with the main one", () => {
     async (routingSource) => {
       await using main = await startMain({ hostname: "main", routingSource });
       await using server = await startApiServer(main.world, {
-        main: new Way(main).client,
+        main: new CuttableConnection(main).client,
         kv: createMemoryStore({ clock: main.world.clock }).open,
       });
       expect((await server.get(WIDGETS)).status).toBe(200);
@@ -101,7 +101,7 @@ describe("an API server that registers with the main one", () => {
     await using main = await startMain();
     {
       await using server = await startApiServer(main.world, {
-        main: new Way(main).client,
+        main: new CuttableConnection(main).client,
         kv: createMemoryStore({ clock: main.world.clock }).open,
       });
       expect(await entries(main)).toEqual([`things-1 ${GROUP}/v2`]);
@@ -114,7 +114,7 @@ describe("an API server that registers with the main one", () => {
 
   test("stops writing when it is cut off, is collected later, and writes again after it is reconnected", async () => {
     await using main = await startMain();
-    const way = new Way(main);
+    const way = new CuttableConnection(main);
     await using server = await startApiServer(main.world, {
       main: way.client,
       kv: createMemoryStore({ clock: main.world.clock }).open,
@@ -135,7 +135,7 @@ describe("an API server that registers with the main one", () => {
 
   test("writes nothing before it has published its entries", async () => {
     await using main = await startMain();
-    const way = new Way(main);
+    const way = new CuttableConnection(main);
     way.isCut = true;
     await using server = await startApiServer(main.world, {
       main: way.client,
@@ -156,7 +156,11 @@ test("an API server is not ready and rejects writes until its store contains the
   const held = Promise.withResolvers<void>();
   const store = createMemoryStore({ clock: main.world.clock });
   await using server = await startApiServer(main.world, {
-    ...{ main: new Way(main).client, kv: () => withHeldAgreement(store.open(), held.promise), isAwaited: false },
+    ...{
+      main: new CuttableConnection(main).client,
+      kv: () => withHeldAgreement(store.open(), held.promise),
+      isAwaited: false,
+    },
   });
   await main.world.advance(5_000);
   expect(await entries(main)).toEqual([`things-1 ${GROUP}/v2`]);
@@ -185,7 +189,7 @@ describe("two API servers of one component with one store", () => {
     const kv = store.open();
     const sink = { events: (batch: readonly KvEvent[]) => void seen.push(...batch), ...IGNORED };
     const watching = kv.watch({ prefix: "/things/", fromRevision: 1 }, sink);
-    await using newer = await startApiServer(world, { main: new Way(main).client, kv: store.open });
+    await using newer = await startApiServer(world, { main: new CuttableConnection(main).client, kv: store.open });
     const starting = startOlder(main, store);
     await createUntil(newer, starting);
     {
@@ -208,7 +212,7 @@ describe("two API servers of one component with one store", () => {
   test("report a stored version that one of them cannot decode, and that server writes nothing until the objects are rewritten", async () => {
     await using main = await startMain();
     const store = createMemoryStore({ clock: main.world.clock });
-    await using newer = await startApiServer(main.world, { main: new Way(main).client, kv: store.open });
+    await using newer = await startApiServer(main.world, { main: new CuttableConnection(main).client, kv: store.open });
     await newer.call("POST", WIDGETS, widget("a", { color: "blue" }));
     await using older = await startOlder(main, store);
     const refused = await older.call("POST", V1_WIDGETS, widget("b", {}, "v1"));
@@ -225,7 +229,12 @@ describe("two API servers of one component with one store", () => {
 
 function startOlder(main: TestServer, store: MemoryStore): Promise<TestApiServer> {
   return startApiServer(main.world, {
-    ...{ main: new Way(main).client, kv: store.open, serverId: "things-2", resources: [OLD_WIDGET, GADGET] },
+    ...{
+      main: new CuttableConnection(main).client,
+      kv: store.open,
+      serverId: "things-2",
+      resources: [OLD_WIDGET, GADGET],
+    },
   });
 }
 

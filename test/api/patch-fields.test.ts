@@ -1,7 +1,7 @@
 /** Tests of strategic merge patches through a server that does not define all stored fields. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
-import { header, startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { header, startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 const TARGET = `${DEPLOYMENTS}/web`;
@@ -34,7 +34,7 @@ function novelWorkload(): Json {
   };
 }
 
-function patch(spec: Json, validation = "Strict"): Promise<Answer> {
+function patch(spec: Json, validation = "Strict"): Promise<ApiTestResponse> {
   return old.call(
     "PATCH",
     `${TARGET}?fieldValidation=${validation}`,

@@ -1,5 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { CONFIG_MAPS, configMap, header, startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import {
+  CONFIG_MAPS,
+  configMap,
+  header,
+  startServer,
+  type ApiTestResponse,
+  type Json,
+  type TestServer,
+} from "./start.ts";
 
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 const TARGET = `${DEPLOYMENTS}/web`;
@@ -18,7 +26,7 @@ const WEB = {
   },
 };
 
-function strategic(api: TestServer, target: string, patch: Json): Promise<Answer> {
+function strategic(api: TestServer, target: string, patch: Json): Promise<ApiTestResponse> {
   return api.call("PATCH", target, typeof patch === "string" ? patch : JSON.stringify(patch), {
     headers: { "content-type": "application/strategic-merge-patch+json" },
   });
@@ -38,7 +46,7 @@ describe("a strategic merge patch", () => {
       containersPatch({ name: "c", env: [{ name: "B", value: "2" }] }, { name: "side", image: "example.com/s:1" }),
     );
     expect(added.status).toBe(200);
-    const containers = (answer: Answer): Json[] => answer.body.spec.template.spec.containers;
+    const containers = (answer: ApiTestResponse): Json[] => answer.body.spec.template.spec.containers;
     expect(containers(added).map(({ name }) => name)).toEqual(["c", "side"]);
     expect(containers(added)[0].env).toEqual([
       { name: "B", value: "2" },
@@ -77,7 +85,7 @@ describe("a strategic merge patch", () => {
     const scaled = await strategic(api, `${TARGET}/scale`, { spec: { replicas: 3 } });
     expect(scaled.body).toMatchObject({ kind: "Scale", spec: { replicas: 3 } });
     const condition = (type: string, status: string): Json => ({ type, status });
-    const conditions = (...list: Json[]): Promise<Answer> =>
+    const conditions = (...list: Json[]): Promise<ApiTestResponse> =>
       strategic(api, `${TARGET}/status`, { status: { conditions: list } });
     await conditions(condition("A", "True"), condition("B", "True"));
     const { body } = await conditions(condition("B", "False"));

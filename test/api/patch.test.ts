@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CONFIG_MAPS, configMap, deployment, startServer, type Answer } from "./start.ts";
+import { CONFIG_MAPS, configMap, deployment, startServer, type ApiTestResponse } from "./start.ts";
 
 const TARGET = `${CONFIG_MAPS}/p`;
 const TWO = configMap("p", { data: { a: "1", b: "2" } });
@@ -127,7 +127,7 @@ describe("a JSON patch", () => {
     const deployments = "/apis/apps/v1/namespaces/default/deployments";
     await api.create(deployments, deployment("big"));
     const template = "/spec/template/spec/containers/0";
-    const grow = (member: string): Promise<Answer> =>
+    const grow = (member: string): Promise<ApiTestResponse> =>
       api.jsonPatch(`${deployments}/big`, [
         { op: "add", path: `${template}/${member}`, value: ["x".repeat(2_000_000)] },
       ]);

@@ -1,6 +1,6 @@
 /** Tests of the rules of pods through the whole server. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { header, pod, PODS, startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { header, pod, PODS, startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
 let server: TestServer;
 
@@ -15,7 +15,7 @@ function withSpec(name: string, spec: Json): Json {
   return { ...plain, spec: { ...plain.spec, ...spec } };
 }
 
-function refusal({ status, body }: Answer): [number, string[]] {
+function rejection({ status, body }: ApiTestResponse): [number, string[]] {
   return [status, body.details.causes.map(({ field, message }: Json) => `${field}: ${message}`)];
 }
 
@@ -38,7 +38,7 @@ describe("a new pod", () => {
 
   test("that is invalid is rejected with all errors, in order", async () => {
     const wrong = withSpec("a", { restartPolicy: "Maybe", containers: [{ name: "main" }], volumes: [{ name: "V" }] });
-    expect(refusal(await server.create(PODS, wrong))).toEqual([
+    expect(rejection(await server.create(PODS, wrong))).toEqual([
       422,
       [
         expect.stringMatching(/^spec\.volumes\[0\]\.name: Invalid value: "V": a lowercase RFC 1123 label/),
@@ -88,7 +88,7 @@ describe("an existing pod", () => {
   });
 
   test("rejects a change of its hostname with a diff", async () => {
-    const [status, causes] = refusal(await server.mergePatch(`${PODS}/a`, { spec: { hostname: "h" } }));
+    const [status, causes] = rejection(await server.mergePatch(`${PODS}/a`, { spec: { hostname: "h" } }));
     expect(status).toBe(422);
     expect(causes).toEqual([
       expect.stringMatching(
@@ -106,7 +106,7 @@ describe("an existing pod", () => {
       qosClass: "BestEffort",
     });
     const other = await server.mergePatch(`${PODS}/a/status`, { status: { qosClass: "Guaranteed" } });
-    expect(refusal(other)).toEqual([422, ['status.qosClass: Invalid value: "Guaranteed": field is immutable']]);
+    expect(rejection(other)).toEqual([422, ['status.qosClass: Invalid value: "Guaranteed": field is immutable']]);
   });
 
   test("gets the missing values of its status filled in", async () => {
@@ -123,7 +123,7 @@ describe("an existing pod", () => {
     const resources = { requests: { cpu: "1" } };
     const containers = [{ name: "main", image: "main", resources }];
     await server.create(PODS, withSpec("b", { containers }));
-    const [, causes] = refusal(await server.put(`${PODS}/b/resize`, { ...pod("b"), spec: {} }));
+    const [, causes] = rejection(await server.put(`${PODS}/b/resize`, { ...pod("b"), spec: {} }));
     expect(causes).toContain('spec: Invalid value: "": Pod QOS Class may not change as a result of resizing');
   });
 });

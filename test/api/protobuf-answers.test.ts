@@ -13,20 +13,20 @@ const partial = (kind: string): string => {
   return `${PROTOBUF}${as},application/json${as},application/json`;
 };
 
-interface BytesAnswer {
+interface BytesResponse {
   readonly status: number;
   readonly contentType: string | undefined;
   readonly bytes: Buffer;
 }
 
-interface Ask {
+interface RequestOptions {
   readonly method?: string;
   readonly body?: Json;
   readonly contentType?: string;
   readonly accept?: string;
 }
 
-async function ask(api: TestServer, target: string, asked: Ask = {}): Promise<BytesAnswer> {
+async function ask(api: TestServer, target: string, asked: RequestOptions = {}): Promise<BytesResponse> {
   const { method = "GET", body, contentType = "application/json", accept = TYPED } = asked;
   const headers = { accept, ...(body === undefined ? {} : { "content-type": contentType }) };
   const sent = body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
@@ -45,7 +45,7 @@ async function ask(api: TestServer, target: string, asked: Ask = {}): Promise<By
 }
 
 /** Reads a protobuf response. Any other response fails the test. */
-async function read(api: TestServer, target: string, asked: Ask = {}): Promise<Json> {
+async function read(api: TestServer, target: string, asked: RequestOptions = {}): Promise<Json> {
   const { status, contentType, bytes } = await ask(api, target, asked);
   expect(contentType).toBe(PROTOBUF);
   return { status, body: decodeProtobufObject(bytes, protobufTables()) };
@@ -81,16 +81,16 @@ function rawIn(extension: Buffer): Buffer<ArrayBuffer> {
 }
 
 /** The whole response of a watch that ends after a second. */
-function watch(api: TestServer, target: string, accept = TYPED): Promise<BytesAnswer> {
+function watch(api: TestServer, target: string, accept = TYPED): Promise<BytesResponse> {
   const mark = target.includes("?") ? "&" : "?";
   return ask(api, `${target}${mark}watch=true&timeoutSeconds=1`, { accept });
 }
 
 /** The object as Go's JSON encoder writes it after decoding protobuf, without empty values. */
-function told(value: Json): Json {
-  if (Array.isArray(value)) return value.map(told);
+function withoutEmptyValues(value: Json): Json {
+  if (Array.isArray(value)) return value.map(withoutEmptyValues);
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).map(([key, item]) => [key, told(item)] as const);
+  const entries = Object.entries(value).map(([key, item]) => [key, withoutEmptyValues(item)] as const);
   return Object.fromEntries(
     entries.filter(([, item]) => item !== null && item !== "" && item !== 0 && JSON.stringify(item) !== "{}"),
   );
@@ -106,8 +106,8 @@ describe("protobuf responses", () => {
     });
     expect(created.status).toBe(201);
     const inJson = (await api.get(`${DEPLOYMENTS}/web`)).body;
-    expect(told(created.body)).toEqual(told(inJson));
-    expect(told((await read(api, `${DEPLOYMENTS}/web`)).body)).toEqual(told(inJson));
+    expect(withoutEmptyValues(created.body)).toEqual(withoutEmptyValues(inJson));
+    expect(withoutEmptyValues((await read(api, `${DEPLOYMENTS}/web`)).body)).toEqual(withoutEmptyValues(inJson));
     const patch = { method: "PATCH", body: { spec: { replicas: 0 } }, contentType: "application/merge-patch+json" };
     const patched = await read(api, `${DEPLOYMENTS}/web`, patch);
     expect(patched).toMatchObject({ status: 200, body: { spec: { replicas: 0 } } });
@@ -128,7 +128,7 @@ describe("protobuf responses", () => {
     await using api = await startServer();
     for (const name of ["a", "b", "c"]) await api.create(CONFIG_MAPS, configMap(name));
     const whole = await read(api, CONFIG_MAPS);
-    expect(told(whole.body)).toEqual(told({ ...(await api.get(CONFIG_MAPS)).body }));
+    expect(withoutEmptyValues(whole.body)).toEqual(withoutEmptyValues({ ...(await api.get(CONFIG_MAPS)).body }));
     const page = await read(api, `${CONFIG_MAPS}?limit=2`);
     expect(page.body).toMatchObject({ kind: "ConfigMapList", metadata: { remainingItemCount: 1 } });
     const rest = await read(api, `${CONFIG_MAPS}?limit=9&continue=${page.body.metadata.continue}`);
@@ -165,7 +165,7 @@ describe("protobuf responses", () => {
 });
 
 describe("errors", () => {
-  test.each<[what: string, target: string, asked: Ask, told: { code: number; reason: string }]>([
+  test.each<[what: string, target: string, asked: RequestOptions, told: { code: number; reason: string }]>([
     ["a missing object", `${PODS}/nope`, {}, { code: 404, reason: "NotFound" }],
     [
       "an invalid object",

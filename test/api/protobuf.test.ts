@@ -10,7 +10,7 @@ import {
   PODS,
   pod,
   startServer,
-  type Answer,
+  type ApiTestResponse,
   type Json,
   type TestServer,
 } from "./start.ts";
@@ -22,7 +22,7 @@ function encode(object: Json): Buffer {
   return encodeProtobufObject(object, protobufTables());
 }
 
-function send(api: TestServer, method: string, target: string, body: Buffer): Promise<Answer> {
+function send(api: TestServer, method: string, target: string, body: Buffer): Promise<ApiTestResponse> {
   return api.call(method, target, body, {
     headers: { "content-type": PROTOBUF, accept: "application/json" },
   });

@@ -7,7 +7,7 @@ import {
   PODS,
   pod,
   startServer,
-  type Answer,
+  type ApiTestResponse,
   type Json,
   type TestServer,
 } from "./start.ts";
@@ -33,7 +33,7 @@ function send(
   method: string,
   target: string,
   what: { body?: Json; headers: Record<string, string> },
-): Promise<Answer> {
+): Promise<ApiTestResponse> {
   return api.call(method, target, what.body === undefined ? undefined : JSON.stringify(what.body), {
     headers: what.headers,
   });
@@ -101,7 +101,7 @@ describe("a Table", () => {
 
   test("is returned for writes and deletions, including dry runs", async () => {
     await using api = await startServer();
-    const cells = (answer: Answer): Json => answer.body.rows[0].cells;
+    const cells = (answer: ApiTestResponse): Json => answer.body.rows[0].cells;
     expect(
       cells(await send(api, "POST", `${CONFIG_MAPS}?dryRun=All`, { body: configMap("a"), headers: TABLE })),
     ).toEqual(["a", 1, "0s"]);

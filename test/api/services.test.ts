@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/base/clock.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import { StorageError, type Kv } from "../../src/storage/kv.ts";
-import { startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const SERVICES = "/api/v1/namespaces/default/services";
@@ -17,7 +17,7 @@ async function claims(kv: Kv): Promise<string[]> {
   return items.map(({ key }) => key.slice(CLAIMS.length));
 }
 
-function sentence(answer: Answer): string {
+function sentence(answer: ApiTestResponse): string {
   return `${answer.status} ${answer.body.message}`;
 }
 
@@ -362,7 +362,7 @@ function slowly(world: World, name: string): (kv: Kv) => Kv {
 }
 
 describe("several servers on one store", () => {
-  async function createMany(servers: readonly TestServer[], count: number): Promise<Answer[]> {
+  async function createMany(servers: readonly TestServer[], count: number): Promise<ApiTestResponse[]> {
     const answers = Array.from({ length: count }, (_, index) =>
       servers[index % servers.length]!.begin("POST", SERVICES, service(`web-${index}`, { type: "NodePort" })),
     );
@@ -402,7 +402,7 @@ describe("several servers on one store", () => {
       wrapKv: slowly(world, "two"),
     });
     await one.create(SERVICES, service("web", { clusterIP: "10.0.0.5" }));
-    const patch = (server: TestServer, spec: Json): Promise<Answer> =>
+    const patch = (server: TestServer, spec: Json): Promise<ApiTestResponse> =>
       server.begin("PATCH", `${SERVICES}/web`, JSON.stringify({ spec }), {
         headers: { "content-type": "application/merge-patch+json" },
       });

@@ -7,14 +7,22 @@ import { createNodeEnv } from "../../src/server/env-node.ts";
 import { startListening } from "../../src/server/listener.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import { FaultyKv } from "./faulty-kv.ts";
-import { CONFIG_MAPS, configMap, header, startServer, TestWatch, type Answer, type TestServer } from "./start.ts";
+import {
+  CONFIG_MAPS,
+  configMap,
+  header,
+  startServer,
+  TestWatch,
+  type ApiTestResponse,
+  type TestServer,
+} from "./start.ts";
 
 const TOKEN_FILE = "client-token,client,client,system:masters";
 const AS_CLIENT = { asClient: true, headers: { authorization: "Bearer client-token" } };
 const DELAY_MS = 70_000;
 const LIMIT_MS = 60_000;
 
-function asClient(api: TestServer, target: string): Promise<Answer> {
+function asClient(api: TestServer, target: string): Promise<ApiTestResponse> {
   return api.call("GET", target, undefined, AS_CLIENT);
 }
 

@@ -11,7 +11,7 @@ import type { Kv } from "../../src/storage/kv.ts";
 /** Responses are untyped: a missing member fails the expectation, not the compilation. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
 
-export interface Answer {
+export interface ApiTestResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
   readonly text: string;
@@ -52,7 +52,7 @@ export class TestServer {
     target: string,
     body?: InProcessRequest["body"],
     options: CallOptions = {},
-  ): Promise<Answer> {
+  ): Promise<ApiTestResponse> {
     return this.world.run(this.begin(method, target, body, options));
   }
 
@@ -62,7 +62,7 @@ export class TestServer {
     target: string,
     body?: InProcessRequest["body"],
     options: CallOptions = {},
-  ): Promise<Answer> {
+  ): Promise<ApiTestResponse> {
     const response = await this.send(
       { method, target, ...(body === undefined ? {} : { body }), headers: options.headers ?? {} },
       options.asClient ?? false,
@@ -75,31 +75,31 @@ export class TestServer {
     return asClient ? callInProcess(this.server.handle, request) : this.server.call(request);
   }
 
-  get(target: string, headers: Record<string, string> = {}): Promise<Answer> {
+  get(target: string, headers: Record<string, string> = {}): Promise<ApiTestResponse> {
     return this.call("GET", target, undefined, { headers });
   }
 
-  create(target: string, body: Json): Promise<Answer> {
+  create(target: string, body: Json): Promise<ApiTestResponse> {
     return this.call("POST", target, body);
   }
 
-  put(target: string, body: Json): Promise<Answer> {
+  put(target: string, body: Json): Promise<ApiTestResponse> {
     return this.call("PUT", target, body);
   }
 
-  mergePatch(target: string, body: Json): Promise<Answer> {
+  mergePatch(target: string, body: Json): Promise<ApiTestResponse> {
     return this.call("PATCH", target, JSON.stringify(body), {
       headers: { "content-type": "application/merge-patch+json" },
     });
   }
 
-  jsonPatch(target: string, body: Json): Promise<Answer> {
+  jsonPatch(target: string, body: Json): Promise<ApiTestResponse> {
     return this.call("PATCH", target, JSON.stringify(body), {
       headers: { "content-type": "application/json-patch+json" },
     });
   }
 
-  delete(target: string, options?: Json): Promise<Answer> {
+  delete(target: string, options?: Json): Promise<ApiTestResponse> {
     return this.call("DELETE", target, options);
   }
 
@@ -223,11 +223,11 @@ export function deployment(name: string, replicas = 1): Json {
   };
 }
 
-export function names(list: Answer): string[] {
+export function names(list: ApiTestResponse): string[] {
   return list.body.items.map((item: Json) => item.metadata.name);
 }
 
-export function header(answer: Answer, name: string): string | undefined {
+export function header(answer: ApiTestResponse, name: string): string | undefined {
   return headerValue(answer.headers, name);
 }
 

@@ -11,7 +11,7 @@ import {
   configMap,
   header,
   startServer,
-  type Answer,
+  type ApiTestResponse,
   type StartOptions,
   type TestServer,
 } from "./start.ts";
@@ -24,7 +24,7 @@ const NO_PATH = "the request has been made before all known HTTP paths have been
 const NOT_SURE = "this server is still starting and has not loaded all data yet";
 
 /** Request → status that a server returns once it has been ready. */
-const QUESTIONS: Readonly<Record<string, number>> = {
+const REQUESTS: Readonly<Record<string, number>> = {
   "GET /api/v1/namespaces/default": 200,
   "GET /apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical": 200,
   [`GET ${CONFIG_MAPS}`]: 200,
@@ -56,14 +56,14 @@ const EXEMPT: Readonly<Record<string, number>> = {
 };
 
 /** Users that are not listed here are administrators. */
-const STRANGERS: Readonly<Record<string, Record<string, string>>> = {
+const OTHER_USERS: Readonly<Record<string, Record<string, string>>> = {
   anonymous: {},
   jane: { authorization: "Bearer jane-token" },
 };
 
-async function ask(api: TestServer, question: string): Promise<Answer> {
+async function ask(api: TestServer, question: string): Promise<ApiTestResponse> {
   const [who = "", target = ""] = question.split(" ");
-  const stranger = STRANGERS[who];
+  const stranger = OTHER_USERS[who];
   return api.begin(
     stranger === undefined ? who : "GET",
     target,
@@ -95,7 +95,7 @@ interface Early {
   /** The step that kept the server from being ready when the request was sent. */
   readonly step: string;
   readonly question: string;
-  readonly answer: Promise<Answer>;
+  readonly answer: Promise<ApiTestResponse>;
 }
 
 /** Sends all requests at every step, until the server has been ready. */
@@ -107,7 +107,7 @@ async function walk(api: TestServer): Promise<Early[]> {
     if (count > STEPS_MAX) throw new Error("the server does not become ready");
     const { text } = await api.begin("GET", "/readyz");
     const step = /^\[-\](\S+)/m.exec(text)?.[1] ?? "";
-    for (const question of [...Object.keys(QUESTIONS), ...Object.keys(EXEMPT)])
+    for (const question of [...Object.keys(REQUESTS), ...Object.keys(EXEMPT)])
       asked.push({ step, question, answer: ask(api, question) });
     await api.world.advance(STEP_MS);
   }
@@ -148,13 +148,13 @@ describe.each<{ where: string; options?: StartOptions; isFilled?: boolean; steps
       if (status === 503) expect(headers["retry-after"], where).toMatch(/^([1-9]|[12][0-9]|30)$/);
     }
     for (const step of [...FIRST_STEPS, ...steps]) expect(early.map((one) => one.step)).toContain(step);
-    for (const [question, status] of Object.entries({ ...QUESTIONS, ...EXEMPT }))
+    for (const [question, status] of Object.entries({ ...REQUESTS, ...EXEMPT }))
       expect([question, (await world.run(ask(api, question))).status]).toEqual([question, status]);
   });
 });
 
 function allowedEarly(question: string): unknown[] {
-  const later = QUESTIONS[question];
+  const later = REQUESTS[question];
   if (later === undefined) return [EXEMPT[question]];
   return later < 400 ? [503, later] : [503];
 }

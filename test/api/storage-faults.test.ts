@@ -7,7 +7,7 @@ import {
   names,
   OPEN,
   startServer,
-  type Answer,
+  type ApiTestResponse,
   type Json,
   type StartOptions,
   type TestServer,
@@ -24,7 +24,7 @@ async function startWithFaults(
 }
 
 describe("while the store is unreachable,", () => {
-  const verbs: [string, (api: TestServer) => Promise<Answer>][] = [
+  const verbs: [string, (api: TestServer) => Promise<ApiTestResponse>][] = [
     ["a read", (api) => api.get(`${CONFIG_MAPS}/x`)],
     ["a list", (api) => api.get(CONFIG_MAPS)],
     ["a watch without a version", (api) => api.get(`${CONFIG_MAPS}?watch=true`)],
@@ -263,7 +263,7 @@ describe("limits of requests:", () => {
     await using world = await startWithFaults({ maxRequestsInflight: 2, maxMutatingRequestsInflight: 1, access });
     const { api, store } = world;
     // A client with its own identity: the server never rejects requests of its loopback client.
-    const asked = (method: string, body?: Json): Promise<Answer> =>
+    const asked = (method: string, body?: Json): Promise<ApiTestResponse> =>
       api.begin(method, CONFIG_MAPS, body, { asClient: true });
     store.stall();
     const held = [asked("GET"), asked("GET"), asked("POST", configMap("x"))];

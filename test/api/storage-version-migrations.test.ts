@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
 const GROUP = "storagemigration.k8s.io";
 const TIME = "2030-01-01T00:00:00Z";
@@ -46,14 +46,14 @@ function shown(...conditions: Json[]): string {
 }
 
 /** Creates an object and writes two statuses through its status subresource. */
-async function statuses(api: TestServer, before: Json, after: Json): Promise<Answer> {
+async function statuses(api: TestServer, before: Json, after: Json): Promise<ApiTestResponse> {
   const { body } = await api.create(path(), migration({ resource: "secrets" }));
   const first = await api.put(`${path()}/m/status`, { ...body, status: before });
   expect(first.status).toBe(200);
   return api.put(`${path()}/m/status`, { ...first.body, status: after });
 }
 
-function sentences(answer: Answer): string[] {
+function sentences(answer: ApiTestResponse): string[] {
   expect(answer).toMatchObject({ status: 422, body: { reason: "Invalid" } });
   return answer.body.details.causes.map((cause: Json) => `${cause.field}: ${cause.message}`);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startServer, type Answer, type Json, type TestServer } from "./start.ts";
+import { startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
 const API_VERSION = "internal.apiserver.k8s.io/v1alpha1";
 const STORAGE_VERSIONS = `/apis/${API_VERSION}/storageversions`;
@@ -23,12 +23,12 @@ function condition(more: Json = {}): Json {
 }
 
 /** Creates an object and writes its status through the status subresource. */
-async function putStatus(api: TestServer, status: Json): Promise<Answer> {
+async function putStatus(api: TestServer, status: Json): Promise<ApiTestResponse> {
   const { body } = await api.create(STORAGE_VERSIONS, storageVersion({ name: "example.com.things" }));
   return api.put(`${STORAGE_VERSIONS}/example.com.things/status`, { ...body, status });
 }
 
-function sentences(answer: Answer): string[] {
+function sentences(answer: ApiTestResponse): string[] {
   expect(answer).toMatchObject({ status: 422, body: { reason: "Invalid" } });
   return answer.body.details.causes.map((cause: Json) => `${cause.field}: ${cause.message}`);
 }

@@ -5,7 +5,17 @@ import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { encodeProtobufObject } from "../testing/objects/protobuf/encode.ts";
-import { header, names, pod, PODS, startServer, deployment, type Answer, type Json, type TestServer } from "./start.ts";
+import {
+  header,
+  names,
+  pod,
+  PODS,
+  startServer,
+  deployment,
+  type ApiTestResponse,
+  type Json,
+  type TestServer,
+} from "./start.ts";
 
 const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 const BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
@@ -45,7 +55,7 @@ async function overwrite(key: string, text: string, by: string): Promise<void> {
   await server.world.advance(0);
 }
 
-async function created(answer: Promise<Answer>): Promise<Json> {
+async function created(answer: Promise<ApiTestResponse>): Promise<Json> {
   const { status, body } = await answer;
   expect(status).toBe(201);
   return body;
@@ -55,7 +65,7 @@ async function object(target: string): Promise<Json> {
   return (await server.get(target)).body;
 }
 
-function bind(name: string, node = "n1"): Promise<Answer> {
+function bind(name: string, node = "n1"): Promise<ApiTestResponse> {
   return server.create(`${PODS}/${name}/binding`, binding(name, node));
 }
 
@@ -619,7 +629,7 @@ describe("the resize subresource", () => {
 
   beforeEach(() => runningPod("a", { spec: { containers: [container(amounts("1", "1Gi"))] } }));
 
-  function resize(...containers: Json[]): Promise<Answer> {
+  function resize(...containers: Json[]): Promise<ApiTestResponse> {
     return server.mergePatch(`${PODS}/a/resize`, { spec: { containers } });
   }
 
@@ -698,7 +708,7 @@ describe("the resize subresource", () => {
 });
 
 test("bindings and evictions are accepted in protobuf, in which delete options have no kind", async () => {
-  const send = (target: string, body: Json): Promise<Answer> =>
+  const send = (target: string, body: Json): Promise<ApiTestResponse> =>
     server.call("POST", target, encodeProtobufObject(body, protobufTables()), {
       headers: { "content-type": "application/vnd.kubernetes.protobuf" },
     });

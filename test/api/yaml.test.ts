@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { CONFIG_MAPS, configMap, startServer, type Answer, type TestServer } from "./start.ts";
+import { CONFIG_MAPS, configMap, startServer, type ApiTestResponse, type TestServer } from "./start.ts";
 
-function post(api: TestServer, yaml: string | Buffer, target = CONFIG_MAPS): Promise<Answer> {
+function post(api: TestServer, yaml: string | Buffer, target = CONFIG_MAPS): Promise<ApiTestResponse> {
   return api.call("POST", target, yaml, { headers: { "content-type": "application/yaml" } });
 }
 

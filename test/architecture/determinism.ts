@@ -110,36 +110,36 @@ function isDeterministic(path: string): boolean {
 function bannedIn(source: Source): readonly Violation[] {
   const violations: Violation[] = [];
   const declared = declaredNames(source);
-  const refuse = (node: Node, what: string, instead: string): void => {
+  const reject = (node: Node, what: string, instead: string): void => {
     violations.push(violation(source, node, `uses ${what}: ${instead}`));
   };
   walk(source.ast, (node) => {
-    if (isImportDeclaration(node)) return refuseImports(node, refuse);
+    if (isImportDeclaration(node)) return rejectImports(node, reject);
     if (isPropertyAccessExpression(node)) {
       const owner = globalName(node.expression);
       const banned =
         owner === undefined ? undefined : BANNED_MEMBERS[owner]?.find(([members]) => members.test(node.name.text));
-      if (banned !== undefined) refuse(node, `${owner}.${node.name.text}`, banned[1]);
+      if (banned !== undefined) reject(node, `${owner}.${node.name.text}`, banned[1]);
       const whole = globalName(node);
       const instead = whole === undefined ? undefined : ownValue(BANNED_GLOBALS, whole);
-      if (instead !== undefined) refuse(node, node.name.text, instead);
+      if (instead !== undefined) reject(node, node.name.text, instead);
     }
     if (
       (isNewExpression(node) || isCallExpression(node)) &&
       globalName(node.expression) === "Date" &&
       !node.arguments?.length
     ) {
-      refuse(node, "the current date", ASK_THE_CLOCK);
+      reject(node, "the current date", ASK_THE_CLOCK);
     }
     if (isIdentifier(node) && isReference(node) && !declared.has(node.text)) {
       const instead = ownValue(BANNED_GLOBALS, node.text);
-      if (instead !== undefined) refuse(node, node.text, instead);
+      if (instead !== undefined) reject(node, node.text, instead);
     }
   });
   return violations;
 }
 
-function refuseImports(node: ImportDeclaration, refuse: (node: Node, what: string, instead: string) => void): void {
+function rejectImports(node: ImportDeclaration, refuse: (node: Node, what: string, instead: string) => void): void {
   if (!isStringLiteral(node.moduleSpecifier) || node.importClause?.phaseModifier === SyntaxKind.TypeKeyword) return;
   const from = node.moduleSpecifier.text;
   const rule = ownValue(ALLOWED_NAMES, from.replace(/^node:/, ""));

@@ -54,14 +54,14 @@ export function checkAllowedImports(
       continue;
     }
     for (const edge of importsOf(source)) {
-      const message = refusal(edge, module, rule);
+      const message = rejection(edge, module, rule);
       if (message !== undefined) violations.push(violation(source, edge.node, message));
     }
   }
   return violations;
 }
 
-function refusal(edge: Import, module: string, rule: ModuleRule): string | undefined {
+function rejection(edge: Import, module: string, rule: ModuleRule): string | undefined {
   const { target, typeOnly, specifier } = edge;
   if (target === undefined) return undefined;
   if (!target.startsWith("src/")) return `imports "${specifier}" from outside src/: move the needed code into src/`;

@@ -3,8 +3,8 @@
  * server rejects each of them.
  */
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "vitest";
-import type { Answer, Json } from "../peers/client.ts";
-import { applyOf, asTenant, made, OWN, patchOf, startSite, type Site } from "./start.ts";
+import type { PeerResponse, Json } from "../peers/client.ts";
+import { applyOf, asTenant, createAsAdmin, OWN, patchOf, startSite, type Site } from "./start.ts";
 
 const CONFIG_MAPS = `/api/v1/namespaces/${OWN}/configmaps`;
 const TARGET = `${CONFIG_MAPS}/target`;
@@ -14,7 +14,7 @@ const LONG_MS = 5_000;
 let site: Site;
 beforeAll(async () => {
   site = await startSite();
-  await made(site.first, CONFIG_MAPS, { metadata: { name: "target" }, data: { a: "1" } });
+  await createAsAdmin(site.first, CONFIG_MAPS, { metadata: { name: "target" }, data: { a: "1" } });
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
@@ -30,7 +30,7 @@ async function unharmed(): Promise<void> {
   expect(Object.keys(Object.prototype)).toEqual([]);
 }
 
-async function refused(send: () => Promise<Answer>, status: number): Promise<Json> {
+async function expectRejected(send: () => Promise<PeerResponse>, status: number): Promise<Json> {
   const started = performance.now();
   const answer = await send();
   expect([answer.status, answer.body.status]).toEqual([status, "Failure"]);
@@ -38,9 +38,9 @@ async function refused(send: () => Promise<Answer>, status: number): Promise<Jso
   return answer.body;
 }
 
-const post = (text: string, type = "application/json"): Promise<Answer> =>
+const post = (text: string, type = "application/json"): Promise<PeerResponse> =>
   asTenant(site.first, CONFIG_MAPS, { method: "POST", body: text, headers: { "content-type": type } });
-const yaml = (text: string): Promise<Answer> => post(text, "application/yaml");
+const yaml = (text: string): Promise<PeerResponse> => post(text, "application/yaml");
 const HEAD = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new"}';
 
 /** Nine levels of nine: a text of 1 kB that expands to 3 GB. */
@@ -63,13 +63,13 @@ describe("a YAML body is rejected if it contains", () => {
     ["depth", `${head}data: ${"[".repeat(100_000)}${"]".repeat(100_000)}\n`],
     ["a tag that creates functions", `${head}data: !!js/function 'function () { return process }'\n`],
   ])("%s", async (_attack, text) => {
-    await refused(() => yaml(text), 400);
+    await expectRejected(() => yaml(text), 400);
   });
 
   test("aliases that multiply, in an apply", async () => {
     const call = { method: "PATCH", headers: { "content-type": "application/apply-patch+yaml" } };
     const body = `${head}data:\n${aliasBomb(9).replaceAll(/^/gm, "  ")}\n`;
-    await refused(() => asTenant(site.first, `${CONFIG_MAPS}/new?fieldManager=t`, { ...call, body }), 400);
+    await expectRejected(() => asTenant(site.first, `${CONFIG_MAPS}/new?fieldManager=t`, { ...call, body }), 400);
   });
 });
 
@@ -86,7 +86,7 @@ describe("a JSON body is rejected if it", () => {
     ["never ends", `${HEAD},"data":${"[".repeat(100_000)}`],
     ["has a number out of range", `${HEAD},"data":{"a":1e999999999}}`],
   ])("%s", async (_attack, text) => {
-    await refused(() => post(text), 400);
+    await expectRejected(() => post(text), 400);
   });
 
   test.each([
@@ -96,7 +96,7 @@ describe("a JSON body is rejected if it", () => {
     ["an apply", "apply-patch+yaml", `${HEAD},"data":${deepObject(100_000)}}`],
   ])("has depth 100,000 in %s", async (_what, type, body) => {
     const call = { method: "PATCH", headers: { "content-type": `application/${type}` }, body };
-    await refused(() => asTenant(site.first, `${TARGET}?fieldManager=t`, call), 400);
+    await expectRejected(() => asTenant(site.first, `${TARGET}?fieldManager=t`, call), 400);
   });
 });
 
@@ -127,7 +127,7 @@ describe("keys of object prototypes pollute nothing", () => {
     ["a JSON patch that moves", "json-patch+json", '[{"op":"move","from":"/data/__proto__","path":"/data/a"}]'],
   ])("in %s", async (_what, type, body) => {
     const call = { method: "PATCH", headers: { "content-type": `application/${type}` }, body };
-    await refused(() => asTenant(site.first, TARGET, call), 422);
+    await expectRejected(() => asTenant(site.first, TARGET, call), 422);
     notPolluted();
   });
 
@@ -191,13 +191,13 @@ describe("the server rejects or bounds", () => {
     Array.from({ length: count }, (_, at) => ({ op: "copy", from: "/data", path: `/data/${"x".repeat(3)}${at}` }));
 
   test("a JSON patch that doubles an object 100 times", async () => {
-    await refused(() => asTenant(site.first, TARGET, patchOf("json", copies(100))), 422);
+    await expectRejected(() => asTenant(site.first, TARGET, patchOf("json", copies(100))), 422);
   });
 
   test("a JSON patch that copies a large text repeatedly", async () => {
     const large = [{ op: "add", path: "/data/large", value: "x".repeat(500_000) }];
     const many = Array.from({ length: 5_000 }, (_, at) => ({ op: "copy", from: "/data/large", path: `/data/c${at}` }));
-    const body = await refused(() => asTenant(site.first, TARGET, patchOf("json", [...large, ...many])), 422);
+    const body = await expectRejected(() => asTenant(site.first, TARGET, patchOf("json", [...large, ...many])), 422);
     expect(body).toMatchObject({
       reason: "Invalid",
       message: "the server rejected our request due to an error in our request",
@@ -206,13 +206,13 @@ describe("the server rejects or bounds", () => {
 
   test("a JSON patch of 60,000 operations", async () => {
     const many = Array.from({ length: 60_000 }, () => ({ op: "test", path: "/data/a", value: "1" }));
-    const body = await refused(() => asTenant(site.first, TARGET, patchOf("json", many)), 413);
+    const body = await expectRejected(() => asTenant(site.first, TARGET, patchOf("json", many)), 413);
     expect(body.message).toContain("The allowed maximum operations in a JSON patch is 10000, got 60000");
   });
 
   test("a merge patch that makes an object too large to store", async () => {
     const data = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`k${at}`, "x".repeat(60_000)]));
-    await refused(() => asTenant(site.first, TARGET, patchOf("merge", { data })), 422);
+    await expectRejected(() => asTenant(site.first, TARGET, patchOf("merge", { data })), 422);
   });
 
   test("a strategic merge patch whose directives are nested 5,000 levels deep", async () => {
@@ -229,6 +229,6 @@ describe("the server rejects or bounds", () => {
   test("an apply that makes an object too large to store", async () => {
     const data = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`k${at}`, "x".repeat(250)]));
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "target" }, data };
-    await refused(() => asTenant(site.first, `${TARGET}?fieldManager=t&force=true`, applyOf(object)), 422);
+    await expectRejected(() => asTenant(site.first, `${TARGET}?fieldManager=t&force=true`, applyOf(object)), 422);
   });
 });

@@ -12,17 +12,17 @@ import {
   sendHttp2,
   sendLines,
   startSite,
-  STRANGER_REFUSED,
+  ANONYMOUS_FORBIDDEN,
   TENANT,
   TENANT_TOKEN,
   tenantCertificate,
-  TREASURE_REFUSED,
+  SECRET_FORBIDDEN,
   UNAUTHORIZED,
   userIn,
   VALID_NOW,
   type Authorities,
   type Presented,
-  type RawAnswer,
+  type RawResponse,
   type Site,
 } from "./start.ts";
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-const asReview = (lines: readonly string[], certificate?: Presented): Promise<RawAnswer> =>
+const asReview = (lines: readonly string[], certificate?: Presented): Promise<RawResponse> =>
   sendLines(site.first, [`POST ${REVIEW_PATH} HTTP/1.1`, ...lines], {
     body: REVIEW,
     ...(certificate === undefined ? {} : { certificate }),
@@ -77,13 +77,13 @@ const SPOOFED: readonly (readonly [attack: string, lines: readonly string[]])[] 
 describe("spoofed identity headers", () => {
   test.each(SPOOFED)("(%s) leave an anonymous client anonymous", async (_attack, lines) => {
     const { status, body } = await asReview(lines);
-    expect([status, body.message]).toEqual([403, STRANGER_REFUSED]);
+    expect([status, body.message]).toEqual([403, ANONYMOUS_FORBIDDEN]);
   });
 
   test.each(SPOOFED)("(%s) leave a tenant with its own identity", async (_attack, lines) => {
     expect(userIn(await asReview([...lines, BEARER]))).toEqual(TENANT);
     const { status, body } = await sendLines(site.first, [`GET ${SECRET} HTTP/1.1`, ...lines, BEARER]);
-    expect([status, body.message]).toEqual([403, TREASURE_REFUSED]);
+    expect([status, body.message]).toEqual([403, SECRET_FORBIDDEN]);
   });
 
   test.each([
@@ -93,7 +93,7 @@ describe("spoofed identity headers", () => {
   ])("over HTTP/2 (%s) leave clients with their own identity", async (_attack, headers) => {
     const asked = { ":method": "POST", ":path": REVIEW_PATH, ...headers };
     const stranger = await sendHttp2(site.first, asked, { body: REVIEW });
-    expect([stranger.status, stranger.body.message]).toEqual([403, STRANGER_REFUSED]);
+    expect([stranger.status, stranger.body.message]).toEqual([403, ANONYMOUS_FORBIDDEN]);
     const tenant = { ...asked, authorization: `Bearer ${TENANT_TOKEN}` };
     expect(userIn(await sendHttp2(site.first, tenant, { body: REVIEW }))).toEqual(TENANT);
   });

@@ -3,10 +3,10 @@
  * mistake, no request is routed elsewhere, and the servers agree on no other version.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { groupNames, type Answer, type Json } from "../peers/client.ts";
+import { groupNames, type PeerResponse, type Json } from "../peers/client.ts";
 import { lease, LEASES } from "../peers/stub-peer.ts";
 import { eventually } from "../peers/wait.ts";
-import { applyOf, asTenant, granted, OWN, patchOf, rule, startSite, type Site } from "./start.ts";
+import { applyOf, asTenant, grantTenant, OWN, patchOf, rule, startSite, type Site } from "./start.ts";
 
 const API = "internal.apiserver.k8s.io";
 const STORAGE_VERSIONS = `/apis/${API}/v1alpha1/storageversions`;
@@ -46,7 +46,7 @@ async function writes(name: string): Promise<number> {
 describe("a tenant with permissions in its own namespace", () => {
   const status = { storageVersions: [GHOST], commonEncodingVersion: "v9" };
   const ghost = { apiVersion: `${API}/v1alpha1`, kind: "StorageVersion", metadata: { name: "core.ghosts" }, spec: {} };
-  const ATTACKS: readonly (readonly [attack: string, verb: string, send: () => Promise<Answer>])[] = [
+  const ATTACKS: readonly (readonly [attack: string, verb: string, send: () => Promise<PeerResponse>])[] = [
     [
       "creates an identity lease",
       "create",
@@ -102,7 +102,7 @@ describe("a tenant with permissions in its own namespace", () => {
 
 describe("a tenant with write permission granted by mistake", () => {
   beforeAll(async () => {
-    await granted(site.first, "mistake", [
+    await grantTenant(site.first, "mistake", [
       rule("coordination.k8s.io", ["leases"], ["*"]),
       rule(API, ["storageversions", "storageversions/status"], ["*"]),
     ]);

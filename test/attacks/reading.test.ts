@@ -4,7 +4,7 @@ import type { Json } from "../peers/client.ts";
 import {
   asTenant,
   bindingOf,
-  made,
+  createAsAdmin,
   OTHER,
   OWN,
   RBAC,
@@ -14,7 +14,7 @@ import {
   sendLines,
   startSite,
   TENANT_TOKEN,
-  TREASURE,
+  SECRET_CONTENT,
   type Site,
 } from "./start.ts";
 
@@ -67,7 +67,7 @@ describe("a Secret of another namespace is not readable", () => {
     ["application/yaml"],
   ])("in the representation %s", async (accept) => {
     const answer = await asTenant(site.first, OTHERS, { headers: { accept } });
-    expect([answer.status, answer.text.includes(TREASURE)]).toEqual([403, false]);
+    expect([answer.status, answer.text.includes(SECRET_CONTENT)]).toEqual([403, false]);
   });
 
   test.each(["../other/", "/other/", "x/../../other/treasure", "..", "./../other/"])(
@@ -80,8 +80,8 @@ describe("a Secret of another namespace is not readable", () => {
   );
 
   test("by a continue token of a list of all namespaces, which returns only the requested namespace", async () => {
-    await made(site.first, OTHERS, { metadata: { name: "second" } });
-    await made(site.first, `/api/v1/namespaces/${OWN}/secrets`, { metadata: { name: "mine" } });
+    await createAsAdmin(site.first, OTHERS, { metadata: { name: "second" } });
+    await createAsAdmin(site.first, `/api/v1/namespaces/${OWN}/secrets`, { metadata: { name: "mine" } });
     const all = await site.first.get("/api/v1/secrets?limit=1");
     const token = encodeURIComponent(all.body.metadata.continue);
     const answer = await asTenant(site.first, `/api/v1/namespaces/${OWN}/secrets?limit=10&continue=${token}`);
@@ -97,9 +97,9 @@ describe("a permission for one name does not extend to other objects", () => {
     const rules = [
       { ...rule("", ["secrets"], ["get", "list", "watch", "deletecollection"]), resourceNames: ["shared"] },
     ];
-    await made(first, OTHERS, { metadata: { name: "shared" } });
-    await made(first, `${RBAC}/namespaces/${OTHER}/roles`, { metadata: { name: "shared" }, rules });
-    await made(first, `${RBAC}/namespaces/${OTHER}/rolebindings`, bindingOf("shared", "Role", "shared"));
+    await createAsAdmin(first, OTHERS, { metadata: { name: "shared" } });
+    await createAsAdmin(first, `${RBAC}/namespaces/${OTHER}/roles`, { metadata: { name: "shared" }, rules });
+    await createAsAdmin(first, `${RBAC}/namespaces/${OTHER}/rolebindings`, bindingOf("shared", "Role", "shared"));
   });
   const SHARED = "metadata.name%3Dshared";
   const OTHER_NAME = "metadata.name%3Dtreasure";
@@ -121,14 +121,14 @@ describe("a permission for one name does not extend to other objects", () => {
   test.each(SELECTORS)("in a list with %s", async (selector, status, names) => {
     const answer = await asTenant(site.first, `${OTHERS}?${selector}`);
     expect([answer.status, answer.body.items?.map(({ metadata }: Json) => metadata.name)]).toEqual([status, names]);
-    expect(answer.text).not.toContain(TREASURE);
+    expect(answer.text).not.toContain(SECRET_CONTENT);
   });
 
   test("in a watch with any of the selectors", async () => {
     const seen = await Promise.all(
       SELECTORS.map(async ([selector]) => {
         const { status, text } = await asTenant(site.first, `${OTHERS}?watch=true&timeoutSeconds=1&${selector}`);
-        expect(text).not.toContain(TREASURE);
+        expect(text).not.toContain(SECRET_CONTENT);
         const events = text.split("\n").filter((line) => line !== "");
         const names = events.map((line) => JSON.parse(line).object?.metadata.name);
         return [selector, status, status === 200 ? names : undefined];
@@ -146,7 +146,7 @@ describe("a permission for one name does not extend to other objects", () => {
     [`${OTHERS}/shared/?fieldSelector=${OTHER_NAME}`, 200, undefined],
   ])("by a path with that name: %s", async (path, status, message) => {
     const answer = await asTenant(site.first, `${path}&timeoutSeconds=1`);
-    expect(answer.text).not.toContain(TREASURE);
+    expect(answer.text).not.toContain(SECRET_CONTENT);
     expect([answer.status, answer.body?.message]).toEqual([status, message]);
   });
 
@@ -239,7 +239,7 @@ describe("ambiguous paths reveal nothing:", () => {
   ];
   test.each(PATHS)("GET %s", async (path, status) => {
     const answer = await sendLines(site.first, [`GET ${path} HTTP/1.1`, BEARER]);
-    expect(answer.text).not.toContain(TREASURE);
+    expect(answer.text).not.toContain(SECRET_CONTENT);
     expect(answer.text).not.toContain('"treasure"}');
     expect([path, answer.status]).toEqual([path, status]);
   });
@@ -253,7 +253,7 @@ describe("ambiguous paths reveal nothing:", () => {
 
   test.each(PATHS.filter(([path]) => path.startsWith("/")))("GET %s over HTTP/2", async (path, status) => {
     const answer = await sendHttp2(site.first, { ":path": path, authorization: `Bearer ${TENANT_TOKEN}` });
-    expect(answer.text).not.toContain(TREASURE);
+    expect(answer.text).not.toContain(SECRET_CONTENT);
     expect([path, answer.status]).toEqual([path, status]);
   });
 

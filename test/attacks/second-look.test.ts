@@ -1,7 +1,18 @@
 /** Tests of a tenant that keeps a server busy with few requests. Other users must still be served. */
 import type { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { asTenant, bindingOf, made, openTls, OWN, RBAC, rule, startSite, TENANT_TOKEN, type Site } from "./start.ts";
+import {
+  asTenant,
+  bindingOf,
+  createAsAdmin,
+  openTls,
+  OWN,
+  RBAC,
+  rule,
+  startSite,
+  TENANT_TOKEN,
+  type Site,
+} from "./start.ts";
 
 let site: Site;
 const sockets: TLSSocket[] = [];
@@ -36,7 +47,7 @@ describe("a tenant that", () => {
       ...(rule("", ["configmaps"], ["get"]) as object),
       resourceNames: [`c${index}`],
     }));
-    await made(site.first, `${RBAC}/namespaces/${OWN}/roles`, { metadata: { name: "large" }, rules });
+    await createAsAdmin(site.first, `${RBAC}/namespaces/${OWN}/roles`, { metadata: { name: "large" }, rules });
     // The role that allows the request comes first, so that few rules have to be compared.
     const first = bindingOf("a-first", "Role", "tenant-admin");
     const bindings = Array.from({ length: 30 }, (_, index) => bindingOf(`again-${index}`, "Role", "large"));

@@ -8,7 +8,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { issueCa, issueClient, type Issued } from "../testing/access/auth/certificates.ts";
 import type { ServerOptions } from "../../src/server/config.ts";
-import type { Answer, Json } from "../peers/client.ts";
+import type { PeerResponse, Json } from "../peers/client.ts";
 import { TestCluster, type Member, type RoutingSource } from "../peers/cluster.ts";
 import { PROXY_NAME } from "../peers/credentials.ts";
 
@@ -18,7 +18,7 @@ export const OWN = "own";
 export const OTHER = "other";
 export const SECRET = `/api/v1/namespaces/${OTHER}/secrets/treasure`;
 /** Secret content that no attack may reveal, in base64. */
-export const TREASURE = "Z29sZA==";
+export const SECRET_CONTENT = "Z29sZA==";
 export const RBAC = "/apis/rbac.authorization.k8s.io/v1";
 export const AUDIENCE = "https://kubernetes.default.svc.cluster.local";
 
@@ -87,14 +87,21 @@ export async function startSite(more: Partial<ServerOptions> = {}, source?: Rout
  * namespace.
  */
 export async function furnish(server: Member): Promise<void> {
-  for (const name of [OWN, OTHER]) await made(server, "/api/v1/namespaces", { metadata: { name } });
-  await made(server, `/api/v1/namespaces/${OTHER}/secrets`, {
+  for (const name of [OWN, OTHER]) await createAsAdmin(server, "/api/v1/namespaces", { metadata: { name } });
+  await createAsAdmin(server, `/api/v1/namespaces/${OTHER}/secrets`, {
     metadata: { name: "treasure" },
-    data: { it: TREASURE },
+    data: { it: SECRET_CONTENT },
   });
-  await made(server, `${RBAC}/namespaces/${OWN}/roles`, { metadata: { name: "tenant-admin" }, rules: OWN_RULES });
-  await made(server, `${RBAC}/namespaces/${OWN}/rolebindings`, bindingOf("tenant-admin", "Role", "tenant-admin"));
-  await granted(server, "tenant-widgets", [rule("extra.example.com", ["widgets", "widgets/attach"], ["*"])]);
+  await createAsAdmin(server, `${RBAC}/namespaces/${OWN}/roles`, {
+    metadata: { name: "tenant-admin" },
+    rules: OWN_RULES,
+  });
+  await createAsAdmin(
+    server,
+    `${RBAC}/namespaces/${OWN}/rolebindings`,
+    bindingOf("tenant-admin", "Role", "tenant-admin"),
+  );
+  await grantTenant(server, "tenant-widgets", [rule("extra.example.com", ["widgets", "widgets/attach"], ["*"])]);
 }
 
 const EVERY_VERB = ["get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"];
@@ -106,9 +113,9 @@ const OWN_RULES: readonly Json[] = [
 ];
 
 /** Grants the tenant cluster-wide permissions, on purpose or by mistake. */
-export async function granted(server: Member, name: string, rules: readonly Json[]): Promise<void> {
-  await made(server, `${RBAC}/clusterroles`, { metadata: { name }, rules });
-  await made(server, `${RBAC}/clusterrolebindings`, bindingOf(name, "ClusterRole", name));
+export async function grantTenant(server: Member, name: string, rules: readonly Json[]): Promise<void> {
+  await createAsAdmin(server, `${RBAC}/clusterroles`, { metadata: { name }, rules });
+  await createAsAdmin(server, `${RBAC}/clusterrolebindings`, bindingOf(name, "ClusterRole", name));
 }
 
 export function rule(group: string, resources: readonly string[], verbs: readonly string[]): Json {
@@ -122,7 +129,7 @@ export const bindingOf = (name: string, kind: string, role: string): Json => ({
 });
 
 /** Creates an object as administrator, which must succeed. */
-export async function made(server: Member, path: string, body: Json): Promise<Json> {
+export async function createAsAdmin(server: Member, path: string, body: Json): Promise<Json> {
   const answer = await server.create(path, body);
   if (answer.status !== 201) throw new Error(`${path} was not created: ${answer.text}`);
   return answer.body;
@@ -134,7 +141,7 @@ export interface TenantCall {
   readonly headers?: Record<string, string | readonly string[]>;
 }
 
-export function asTenant(server: Member, path: string, call: TenantCall = {}): Promise<Answer> {
+export function asTenant(server: Member, path: string, call: TenantCall = {}): Promise<PeerResponse> {
   return server.call(path, { ...call, token: TENANT_TOKEN });
 }
 
@@ -165,7 +172,7 @@ export function tenantCertificate({ users }: Authorities): Presented {
   return presented(issueClient(users, { subject, ...VALID_NOW }));
 }
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly status: number;
   readonly head: string;
   readonly text: string;
@@ -181,7 +188,7 @@ export async function sendLines(
   server: Member,
   lines: readonly string[],
   { body = "", certificate }: { readonly body?: string; readonly certificate?: Presented } = {},
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const socket = await openTls(server, certificate);
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
@@ -189,7 +196,7 @@ export async function sendLines(
   const isClosing = lines.some((line) => /^connection:/i.test(line));
   socket.write([...lines, "Host: x", ...length, ...(isClosing ? [] : ["Connection: close"]), "", body].join("\r\n"));
   await once(socket, "close");
-  return rawAnswer(Buffer.concat(chunks).toString("utf8"));
+  return parseRawResponse(Buffer.concat(chunks).toString("utf8"));
 }
 
 export async function openTls(server: Member, certificate?: Presented): Promise<TLSSocket> {
@@ -200,7 +207,7 @@ export async function openTls(server: Member, certificate?: Presented): Promise<
   return socket;
 }
 
-export function rawAnswer(received: string): RawAnswer {
+export function parseRawResponse(received: string): RawResponse {
   const split = received.indexOf("\r\n\r\n");
   const head = received.slice(0, Math.max(split, 0));
   const text = unchunked(head, received.slice(split + 4));
@@ -226,7 +233,7 @@ export async function sendHttp2(
   server: Member,
   headers: Record<string, string | string[]>,
   { body = "", certificate }: { readonly body?: string; readonly certificate?: Presented } = {},
-): Promise<RawAnswer> {
+): Promise<RawResponse> {
   const session = connectHttp2(`https://127.0.0.1:${server.port}`, { rejectUnauthorized: false, ...certificate });
   session.on("error", () => {});
   try {
@@ -249,7 +256,7 @@ export const REVIEW_PATH = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 export const REVIEW = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" });
 
 /** The identity that the servers report for the caller. */
-export const userIn = ({ body }: Pick<RawAnswer, "body">): Json => body?.status?.userInfo;
+export const userIn = ({ body }: Pick<RawResponse, "body">): Json => body?.status?.userInfo;
 
 export const TENANT = { username: "tenant", uid: "tenant-uid", groups: ["tenants", "system:authenticated"] } as const;
 export const UNAUTHORIZED = {
@@ -263,8 +270,8 @@ export const UNAUTHORIZED = {
 } as const;
 
 /** The message for an anonymous client that creates a SelfSubjectReview. */
-export const STRANGER_REFUSED =
+export const ANONYMOUS_FORBIDDEN =
   'selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope';
 
 /** The message for the tenant that reads the Secret of the other namespace. */
-export const TREASURE_REFUSED = `secrets "treasure" is forbidden: User "tenant" cannot get resource "secrets" in API group "" in the namespace "${OTHER}"`;
+export const SECRET_FORBIDDEN = `secrets "treasure" is forbidden: User "tenant" cannot get resource "secrets" in API group "" in the namespace "${OTHER}"`;

@@ -3,13 +3,13 @@
  * message of kube-apiserver and writes nothing.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Answer, Json } from "../peers/client.ts";
+import type { PeerResponse, Json } from "../peers/client.ts";
 import {
   applyOf,
   asTenant,
   bindingOf,
-  granted,
-  made,
+  grantTenant,
+  createAsAdmin,
   OTHER,
   OWN,
   patchOf,
@@ -20,7 +20,7 @@ import {
   SECRET,
   startSite,
   TENANT,
-  TREASURE_REFUSED,
+  SECRET_FORBIDDEN,
   userIn,
   type Site,
   type TenantCall,
@@ -42,13 +42,13 @@ beforeAll(async () => {
   site = await startSite();
   const { first } = site;
   // Granted by mistake: a user that may write cluster roles can still not grant more than it holds.
-  await granted(first, "tenant-clusterroles", [
+  await grantTenant(first, "tenant-clusterroles", [
     rule("rbac.authorization.k8s.io", ["clusterroles", "clusterrolebindings"], ["get", "create", "update", "patch"]),
   ]);
-  await made(first, ROLES, { metadata: { name: "weak" }, rules: [rule("", ["configmaps"], ["get"])] });
-  await made(first, CLUSTER_ROLES, { metadata: { name: "weak" }, rules: [rule("", ["configmaps"], ["get"])] });
-  await made(first, BINDINGS, { ...bindingOf("strong", "ClusterRole", "cluster-admin"), subjects: [] });
-  await made(first, BINDINGS, bindingOf("weak", "Role", "weak"));
+  await createAsAdmin(first, ROLES, { metadata: { name: "weak" }, rules: [rule("", ["configmaps"], ["get"])] });
+  await createAsAdmin(first, CLUSTER_ROLES, { metadata: { name: "weak" }, rules: [rule("", ["configmaps"], ["get"])] });
+  await createAsAdmin(first, BINDINGS, { ...bindingOf("strong", "ClusterRole", "cluster-admin"), subjects: [] });
+  await createAsAdmin(first, BINDINGS, bindingOf("weak", "Role", "weak"));
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
@@ -56,7 +56,7 @@ afterAll(() => site[Symbol.asyncDispose]());
  * Checks after an attack that the tenant's identity and its read permissions are the same, and that no object has
  * changed.
  */
-async function changesNothing(attack: () => Promise<Answer>, ...paths: readonly string[]): Promise<Answer> {
+async function changesNothing(attack: () => Promise<PeerResponse>, ...paths: readonly string[]): Promise<PeerResponse> {
   const look = async (): Promise<Json> =>
     Promise.all(
       paths.map(async (path) => {
@@ -68,7 +68,7 @@ async function changesNothing(attack: () => Promise<Answer>, ...paths: readonly 
   const answer = await attack();
   expect(await look()).toEqual(before);
   const read = await asTenant(site.first, SECRET);
-  expect([read.status, read.body.message]).toEqual([403, TREASURE_REFUSED]);
+  expect([read.status, read.body.message]).toEqual([403, SECRET_FORBIDDEN]);
   return answer;
 }
 
@@ -103,7 +103,8 @@ describe("escalation by roles is rejected", () => {
     ["a ClusterRole with URLs", CLUSTER_ROLES, [{ nonResourceURLs: ["*"], verbs: ["*"] }], [ALL_URLS]],
   ])("for the creation of %s", async (_what, path, rules, missing) => {
     const resource = path.split("/").at(-1)!;
-    const create = (): Promise<Answer> => asTenant(site.first, path, { method: "POST", body: roleOf("new", ...rules) });
+    const create = (): Promise<PeerResponse> =>
+      asTenant(site.first, path, { method: "POST", body: roleOf("new", ...rules) });
     const answer = await changesNothing(create, path);
     expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "new", missing)]);
     expect(answer.body).toMatchObject({
@@ -130,14 +131,14 @@ describe("escalation by roles is rejected", () => {
     test.each(CHANGES)("changed by %s", async (how, call) => {
       const object = ofKind(path, (await site.first.get(`${path}/weak`)).body);
       const query = how === "an apply" ? "?fieldManager=tenant&force=true" : "";
-      const attack = (): Promise<Answer> => asTenant(site.first, `${path}/weak${query}`, call(object));
+      const attack = (): Promise<PeerResponse> => asTenant(site.first, `${path}/weak${query}`, call(object));
       const answer = await changesNothing(attack, `${path}/weak`);
       expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "weak", [ALL])]);
     });
 
     test("created by an apply", async () => {
       const object = ofKind(path, roleOf("applied", EVERYTHING));
-      const attack = (): Promise<Answer> =>
+      const attack = (): Promise<PeerResponse> =>
         asTenant(site.first, `${path}/applied?fieldManager=tenant`, applyOf(object));
       const answer = await changesNothing(attack, path);
       expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "applied", [ALL])]);
@@ -149,7 +150,7 @@ describe("escalation by roles is rejected", () => {
     ["that aggregates everything", { aggregationRule: { clusterRoleSelectors: [{}] }, rules: [] }],
   ])("for a ClusterRole %s", async (_how, more) => {
     const body = { metadata: { name: "gathering" }, ...more };
-    const create = (): Promise<Answer> => asTenant(site.first, CLUSTER_ROLES, { method: "POST", body });
+    const create = (): Promise<PeerResponse> => asTenant(site.first, CLUSTER_ROLES, { method: "POST", body });
     const answer = await changesNothing(create, CLUSTER_ROLES);
     expect([answer.status, answer.body.message]).toEqual([
       403,
@@ -160,7 +161,7 @@ describe("escalation by roles is rejected", () => {
   test("for a ClusterRole with labels that aggregate it into a role of others", async () => {
     const labels = { "rbac.authorization.k8s.io/aggregate-to-view": "true" };
     const body = { metadata: { name: "gathered", labels }, rules: [EVERYTHING] };
-    const create = (): Promise<Answer> => asTenant(site.first, CLUSTER_ROLES, { method: "POST", body });
+    const create = (): Promise<PeerResponse> => asTenant(site.first, CLUSTER_ROLES, { method: "POST", body });
     const answer = await changesNothing(create, CLUSTER_ROLES);
     expect([answer.status, answer.body.message]).toEqual([403, lacking("clusterroles", "gathered", [ALL])]);
   });
@@ -172,10 +173,10 @@ describe("escalation by bindings is rejected", () => {
     ["a ClusterRoleBinding to cluster-admin", CLUSTER_BINDINGS, "clusterrolebindings"],
   ])("for the creation of %s", async (_what, path, resource) => {
     const body = bindingOf("new", "ClusterRole", "cluster-admin");
-    const create = (): Promise<Answer> => asTenant(site.first, path, { method: "POST", body });
+    const create = (): Promise<PeerResponse> => asTenant(site.first, path, { method: "POST", body });
     const answer = await changesNothing(create, path);
     expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "new", [ALL, ALL_URLS])]);
-    const apply = (): Promise<Answer> =>
+    const apply = (): Promise<PeerResponse> =>
       asTenant(site.first, `${path}/new?fieldManager=tenant`, applyOf(ofKind(path, body)));
     expect((await changesNothing(apply, path)).status).toBe(403);
   });
@@ -198,7 +199,7 @@ describe("escalation by bindings is rejected", () => {
 
   test("for a binding to a role that does not exist yet", async () => {
     const body = bindingOf("early", "ClusterRole", "to-come");
-    const create = (): Promise<Answer> => asTenant(site.first, BINDINGS, { method: "POST", body });
+    const create = (): Promise<PeerResponse> => asTenant(site.first, BINDINGS, { method: "POST", body });
     const answer = await changesNothing(create, BINDINGS);
     expect([answer.status, answer.body.message]).toEqual([
       404,
@@ -248,7 +249,9 @@ describe("impersonation without permission is rejected", () => {
   });
 
   test("of groups, uids and extras, for a user that may impersonate one user", async () => {
-    await granted(site.first, "tenant-as-jane", [{ ...rule("", ["users"], ["impersonate"]), resourceNames: ["jane"] }]);
+    await grantTenant(site.first, "tenant-as-jane", [
+      { ...rule("", ["users"], ["impersonate"]), resourceNames: ["jane"] },
+    ]);
     const headers = { "impersonate-user": "jane", "content-type": "application/json" };
     const call = { method: "POST", body: REVIEW };
     const asJane = await asTenant(site.first, REVIEW_PATH, { ...call, headers });
@@ -273,7 +276,7 @@ describe("impersonation without permission is rejected", () => {
 
 describe("creating with update permission only is rejected", () => {
   beforeAll(async () => {
-    await granted(site.first, "tenant-changes", [
+    await grantTenant(site.first, "tenant-changes", [
       rule("", ["configmaps"], ["get", "update", "patch"]),
       rule("coordination.k8s.io", ["leases"], ["get", "update", "patch"]),
     ]);
@@ -291,7 +294,8 @@ describe("creating with update permission only is rejected", () => {
 
   test("by an apply", async () => {
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "new" } };
-    const apply = (): Promise<Answer> => asTenant(site.first, `${CONFIG_MAPS}/new?fieldManager=t`, applyOf(object));
+    const apply = (): Promise<PeerResponse> =>
+      asTenant(site.first, `${CONFIG_MAPS}/new?fieldManager=t`, applyOf(object));
     const answer = await changesNothing(apply, CONFIG_MAPS);
     expect([answer.status, answer.body.message]).toEqual([403, refused("configmaps", "", "new")]);
   });

@@ -1,8 +1,18 @@
 /** Tests of service account tokens that are forged, modified or outdated. The server rejects each of them. */
 import { createHmac, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import type { Answer, Json } from "../peers/client.ts";
-import { AUDIENCE, made, OWN, REVIEW, REVIEW_PATH, startSite, UNAUTHORIZED, userIn, type Site } from "./start.ts";
+import type { PeerResponse, Json } from "../peers/client.ts";
+import {
+  AUDIENCE,
+  createAsAdmin,
+  OWN,
+  REVIEW,
+  REVIEW_PATH,
+  startSite,
+  UNAUTHORIZED,
+  userIn,
+  type Site,
+} from "./start.ts";
 
 const ACCOUNTS = `/api/v1/namespaces/${OWN}/serviceaccounts`;
 const SECRETS = `/api/v1/namespaces/${OWN}/secrets`;
@@ -12,29 +22,29 @@ let site: Site;
 let honest: string;
 beforeAll(async () => {
   site = await startSite();
-  await made(site.first, ACCOUNTS, { metadata: { name: "robot" } });
+  await createAsAdmin(site.first, ACCOUNTS, { metadata: { name: "robot" } });
   honest = await tokenOf("robot");
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
 async function tokenOf(account: string, spec: Json = {}): Promise<string> {
-  const { status } = await made(site.first, `${ACCOUNTS}/${account}/token`, { spec });
+  const { status } = await createAsAdmin(site.first, `${ACCOUNTS}/${account}/token`, { spec });
   return status.token;
 }
 
 /** Sends the token to both servers, because they do not share what they have verified. */
-async function whoIs(token: string): Promise<readonly [Answer, Answer]> {
+async function reviewToken(token: string): Promise<readonly [PeerResponse, PeerResponse]> {
   const call = { method: "POST", body: REVIEW, headers: { "content-type": "application/json" }, token };
   return [await site.first.call(REVIEW_PATH, call), await site.second.call(REVIEW_PATH, call)];
 }
 
-async function expectNobody(token: string): Promise<void> {
-  for (const answer of await whoIs(token)) expect([answer.status, answer.body]).toEqual([401, UNAUTHORIZED]);
+async function expectRejected(token: string): Promise<void> {
+  for (const answer of await reviewToken(token)) expect([answer.status, answer.body]).toEqual([401, UNAUTHORIZED]);
 }
 
 async function expectRobot(token: string, name = "robot"): Promise<void> {
   const username = `system:serviceaccount:${OWN}:${name}`;
-  for (const answer of await whoIs(token)) expect(userIn(answer)).toMatchObject({ username });
+  for (const answer of await reviewToken(token)) expect(userIn(answer)).toMatchObject({ username });
 }
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
@@ -155,14 +165,14 @@ describe("a forged token", () => {
 
   test.each(FORGED)("with %s is rejected", async (_attack, forge) => {
     const [header, claims, signature] = partsOf(honest);
-    await expectNobody(forge({ header, claims, signature, publicKey: site.authorities.tokens.publicKey }));
+    await expectRejected(forge({ header, claims, signature, publicKey: site.authorities.tokens.publicKey }));
     await expectRobot(honest);
   });
 });
 
 describe("a token of a Secret", () => {
   test("is accepted until the Secret is deleted, and the Secret records its last use", async () => {
-    const { uid } = (await made(site.first, ACCOUNTS, { metadata: { name: "old" } })).metadata;
+    const { uid } = (await createAsAdmin(site.first, ACCOUNTS, { metadata: { name: "old" } })).metadata;
     const claims = {
       iss: "kubernetes/serviceaccount",
       sub: `system:serviceaccount:${OWN}:old`,
@@ -176,7 +186,7 @@ describe("a token of a Secret", () => {
     const data = { token: Buffer.from(token).toString("base64") };
     const annotations = { "kubernetes.io/service-account.name": "old" };
     const metadata = { name: "old-token", annotations };
-    await made(site.first, SECRETS, { metadata, type: "kubernetes.io/service-account-token", data });
+    await createAsAdmin(site.first, SECRETS, { metadata, type: "kubernetes.io/service-account-token", data });
     await expectRobot(token, "old");
     const tracking = "/api/v1/namespaces/kube-system/configmaps/kube-apiserver-legacy-service-account-token-tracking";
     const today = new Date().toISOString().slice(0, 10);
@@ -186,19 +196,19 @@ describe("a token of a Secret", () => {
     expect((await site.first.call(tracking)).body.data).toEqual({ since: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) });
     await expectRobot(token, "old");
     await site.first.call(`${SECRETS}/old-token`, { method: "DELETE" });
-    await expectNobody(token);
+    await expectRejected(token);
   });
 });
 
 describe("a token that was valid", () => {
   test("is rejected after its account was deleted, even if the account is created again", async () => {
-    await made(site.first, ACCOUNTS, { metadata: { name: "fired" } });
+    await createAsAdmin(site.first, ACCOUNTS, { metadata: { name: "fired" } });
     const token = await tokenOf("fired");
     await expectRobot(token, "fired");
     expect((await site.first.delete(`${ACCOUNTS}/fired`)).status).toBe(200);
-    await expectNobody(token);
-    await made(site.first, ACCOUNTS, { metadata: { name: "fired" } });
-    await expectNobody(token);
+    await expectRejected(token);
+    await createAsAdmin(site.first, ACCOUNTS, { metadata: { name: "fired" } });
+    await expectRejected(token);
     await expectRobot(await tokenOf("fired"), "fired");
   });
 
@@ -211,31 +221,31 @@ describe("a token that was valid", () => {
       const name = `bound-${kind.toLowerCase()}`;
       const object = { metadata: { name }, ...more };
       if (kind === "Pod") Object.assign(object, { spec: { ...(object as Json).spec, serviceAccountName: "robot" } });
-      await made(site.first, path, object);
+      await createAsAdmin(site.first, path, object);
       const token = await tokenOf("robot", { boundObjectRef: { apiVersion: "v1", kind, name } });
       await expectRobot(token);
       expect((await site.first.call(`${path}/${name}?gracePeriodSeconds=0`, { method: "DELETE" })).status).toBe(200);
-      await expectNobody(token);
-      await made(site.first, path, object);
-      await expectNobody(token);
+      await expectRejected(token);
+      await createAsAdmin(site.first, path, object);
+      await expectRejected(token);
       await expectRobot(honest);
     },
   );
 
   test("is rejected after its account was created again in the same namespace", async () => {
     const accounts = "/api/v1/namespaces/passing/serviceaccounts";
-    await made(site.first, "/api/v1/namespaces", { metadata: { name: "passing" } });
-    await made(site.first, accounts, { metadata: { name: "robot" } });
-    const { status } = await made(site.first, `${accounts}/robot/token`, { spec: {} });
+    await createAsAdmin(site.first, "/api/v1/namespaces", { metadata: { name: "passing" } });
+    await createAsAdmin(site.first, accounts, { metadata: { name: "robot" } });
+    const { status } = await createAsAdmin(site.first, `${accounts}/robot/token`, { spec: {} });
     expect((await site.first.delete(`${accounts}/robot`)).status).toBe(200);
-    await made(site.first, accounts, { metadata: { name: "robot" } });
-    await expectNobody(status.token);
+    await createAsAdmin(site.first, accounts, { metadata: { name: "robot" } });
+    await expectRejected(status.token);
   });
 
   test("is not revealed when it is rejected, neither in the response nor in the log", async () => {
     const [header, claims] = partsOf(honest);
     const token = signed(header, { ...claims, exp: now() - HOUR_SECONDS });
-    for (const { text } of await whoIs(token)) expect(text).not.toContain(token.split(".")[2]);
+    for (const { text } of await reviewToken(token)) expect(text).not.toContain(token.split(".")[2]);
     expect(site.cluster.log.join("\n")).not.toContain(token.split(".")[2]);
   });
 });

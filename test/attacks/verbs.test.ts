@@ -3,8 +3,19 @@
  * request.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Answer, Json } from "../peers/client.ts";
-import { applyOf, asTenant, granted, made, OTHER, OWN, patchOf, rule, startSite, type Site } from "./start.ts";
+import type { PeerResponse, Json } from "../peers/client.ts";
+import {
+  applyOf,
+  asTenant,
+  grantTenant,
+  createAsAdmin,
+  OTHER,
+  OWN,
+  patchOf,
+  rule,
+  startSite,
+  type Site,
+} from "./start.ts";
 
 const MAPS = `/api/v1/namespaces/${OTHER}/configmaps`;
 const ACCOUNTS = `/api/v1/namespaces/${OTHER}/serviceaccounts`;
@@ -14,16 +25,16 @@ let site: Site;
 beforeAll(async () => {
   site = await startSite();
   const { first } = site;
-  await granted(first, "tenant-one-thing", [
+  await grantTenant(first, "tenant-one-thing", [
     rule("", ["configmaps"], ["watch"]),
     { ...rule("", ["configmaps"], ["create", "update", "patch", "get", "delete"]), resourceNames: ["mine"] },
     { ...rule("", ["serviceaccounts/token", "pods/binding", "pods/eviction"], ["create"]), resourceNames: ["mine"] },
     rule("authorization.k8s.io", ["localsubjectaccessreviews"], ["create"]),
   ]);
   for (const name of ["mine", "yours"]) {
-    await made(first, MAPS, { metadata: { name }, data: { a: "1" } });
-    await made(first, ACCOUNTS, { metadata: { name } });
-    await made(first, PODS, {
+    await createAsAdmin(first, MAPS, { metadata: { name }, data: { a: "1" } });
+    await createAsAdmin(first, ACCOUNTS, { metadata: { name } });
+    await createAsAdmin(first, PODS, {
       metadata: { name },
       spec: { serviceAccountName: name, containers: [{ name: "c", image: "i" }] },
     });
@@ -31,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-async function leavesAlone(attack: () => Promise<Answer>): Promise<Answer> {
+async function leavesAlone(attack: () => Promise<PeerResponse>): Promise<PeerResponse> {
   const look = async (): Promise<Json[]> =>
     Promise.all([MAPS, PODS].map(async (path) => (await site.first.get(path)).body.items));
   const before = await look();
@@ -40,7 +51,7 @@ async function leavesAlone(attack: () => Promise<Answer>): Promise<Answer> {
   return answer;
 }
 
-const call = (method: string, path: string, body?: Json): Promise<Answer> =>
+const call = (method: string, path: string, body?: Json): Promise<PeerResponse> =>
   asTenant(site.first, path, { method, ...(body === undefined ? {} : { body }) });
 
 describe("the permission to watch", () => {
@@ -147,7 +158,7 @@ describe("the permission for one name", () => {
     ["binding", { apiVersion: "v1", kind: "Binding", target: { kind: "Node", name: "n" } }],
     ["eviction", { apiVersion: "policy/v1", kind: "Eviction" }],
   ])("does not allow a %s of another pod that the body names", async (subresource, body) => {
-    const send = (): Promise<Answer> =>
+    const send = (): Promise<PeerResponse> =>
       call("POST", `${PODS}/mine/${subresource}`, { ...body, metadata: { name: "yours", namespace: OTHER } });
     const answer = await leavesAlone(send);
     expect([answer.status, answer.body.status]).toEqual([400, "Failure"]);

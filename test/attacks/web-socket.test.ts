@@ -1,7 +1,17 @@
 /** Tests of watches over WebSockets, as browsers open them: the token is one of the offered protocols. */
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { made, openTls, OTHER, OWN, rawAnswer, sendLines, startSite, TENANT_TOKEN, type Site } from "./start.ts";
+import {
+  createAsAdmin,
+  openTls,
+  OTHER,
+  OWN,
+  parseRawResponse,
+  sendLines,
+  startSite,
+  TENANT_TOKEN,
+  type Site,
+} from "./start.ts";
 
 const CONFIG_MAPS = `/api/v1/namespaces/${OWN}/configmaps`;
 const JOBS = `/apis/batch/v1/namespaces/${OWN}/jobs`;
@@ -20,7 +30,7 @@ const OFFERED = offer(tokenProtocol(TENANT_TOKEN), "base64.binary.k8s.io");
 let site: Site;
 beforeAll(async () => {
   site = await startSite();
-  await made(site.first, CONFIG_MAPS, { metadata: { name: "seen" }, data: { long: "x".repeat(70_000) } });
+  await createAsAdmin(site.first, CONFIG_MAPS, { metadata: { name: "seen" }, data: { long: "x".repeat(70_000) } });
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
@@ -68,7 +78,7 @@ describe("a watch over a WebSocket", () => {
 
   test("is proxied to a server that serves the resource", async () => {
     const template = { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } };
-    await made(site.second, JOBS, { metadata: { name: "far" }, spec: { template } });
+    await createAsAdmin(site.second, JOBS, { metadata: { name: "far" }, spec: { template } });
     const { head, rest } = await conversation([watched(JOBS), ...UPGRADE, ...KEY, OFFERED]);
     expect(head).toMatch(/^HTTP\/1\.1 101 /);
     expect(framesOf(rest)[0]!.payload.toString()).toContain('"name":"far"');
@@ -128,6 +138,6 @@ describe("a WebSocket request is rejected", () => {
     ["a single other protocol", [...UPGRADE, ...KEY, offer(tokenProtocol(TENANT_TOKEN), "a", "b")], 400],
   ])("if it lacks %s", async (_what, lines, status) => {
     const { head } = await conversation([watched(CONFIG_MAPS), ...lines]);
-    expect(rawAnswer(`${head}\r\n\r\n`).status).toBe(status);
+    expect(parseRawResponse(`${head}\r\n\r\n`).status).toBe(status);
   });
 });

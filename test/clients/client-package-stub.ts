@@ -14,7 +14,7 @@ export type KubeConfig = InstanceType<ClientNode["KubeConfig"]>;
 /** The type of `withEvenkeel` in the built package. */
 export type WithEvenkeel = typeof withEvenkeel;
 
-export interface Asked {
+export interface RecordedRequest {
   readonly method: string;
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
@@ -40,7 +40,7 @@ export function ready(body: unknown, status = 200): Reply {
 }
 
 export class Stub implements AsyncDisposable {
-  readonly asked: Asked[] = [];
+  readonly received: RecordedRequest[] = [];
   /** Responses in order; after the last one every response is an empty object. */
   readonly script: (Reply | "reset")[] = [];
   /** Number of next connections that break before the handshake. */
@@ -84,11 +84,11 @@ export class Stub implements AsyncDisposable {
   }
 
   get lines(): string[] {
-    return this.asked.map(({ method, target }) => `${method} ${target}`);
+    return this.received.map(({ method, target }) => `${method} ${target}`);
   }
 
-  async untilAsked(count: number): Promise<void> {
-    while (this.asked.length < count) await new Promise<void>((resolve) => this.#waiting.add(resolve));
+  async untilRequests(count: number): Promise<void> {
+    while (this.received.length < count) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
   configFor({ KubeConfig: Config }: ClientNode): KubeConfig {
@@ -114,7 +114,7 @@ export class Stub implements AsyncDisposable {
   }
 
   #note({ method = "", url = "", headers }: IncomingMessage, body: string): void {
-    this.asked.push({ method, target: url, headers, body });
+    this.received.push({ method, target: url, headers, body });
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
   }
@@ -134,7 +134,7 @@ export class Stub implements AsyncDisposable {
 }
 
 /** A clock that ends and records every wait at once, and advances by it. */
-export class HastyClock implements Clock {
+export class ImmediateClock implements Clock {
   readonly waitsMs: number[] = [];
   /** Called before a wait ends. */
   onWait: () => Promise<void> = async () => {};

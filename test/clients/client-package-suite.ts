@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { EvenkeelOptions } from "../../src/client/client-node/with-evenkeel.ts";
 import {
   EARLY,
-  HastyClock,
+  ImmediateClock,
   ready,
   Stub,
   type ClientNode,
@@ -32,7 +32,7 @@ export interface Loaded {
 interface Started extends AsyncDisposable {
   readonly stub: Stub;
   readonly config: KubeConfig;
-  readonly clock: HastyClock;
+  readonly clock: ImmediateClock;
   readonly evenkeel: ReturnType<WithEvenkeel>;
   readonly core: InstanceType<ClientNode["CoreV1Api"]>;
 }
@@ -42,7 +42,7 @@ export function describeClientNode(name: string, load: () => Promise<Loaded>): v
     const { clientNode, withEvenkeel } = await load();
     const stub = await Stub.start(...script);
     const config = stub.configFor(clientNode);
-    const clock = new HastyClock();
+    const clock = new ImmediateClock();
     const evenkeel = withEvenkeel(config, { clock, ifReadyHeader: true, ...options });
     const core = config.makeApiClient(clientNode.CoreV1Api);
     return { stub, config, clock, evenkeel, core, [Symbol.asyncDispose]: () => stub[Symbol.asyncDispose]() };
@@ -91,7 +91,7 @@ function describeHeaders(load: Load, start: Start): void {
       "GET /readyz",
       "GET /api/v1/namespaces/default/pods/pod/exec",
     ]);
-    for (const { target, headers } of stub.asked)
+    for (const { target, headers } of stub.received)
       expect(headers, target).toMatchObject({
         authorization: "Bearer secret",
         "x-kubernetes-if-ready": "true",
@@ -103,7 +103,7 @@ function describeHeaders(load: Load, start: Start): void {
     await using started = await start([ready(LIST)], { ifReadyHeader: false });
     const { stub, core, evenkeel } = started;
     await core.listNamespacedConfigMap({ namespace: "default" });
-    expect(Object.keys(stub.asked[0]!.headers).filter((header) => header.startsWith("x-"))).toEqual([]);
+    expect(Object.keys(stub.received[0]!.headers).filter((header) => header.startsWith("x-"))).toEqual([]);
     expect(evenkeel.ready).toBeUndefined();
   });
 
@@ -151,7 +151,7 @@ function describeApiClients(start: Start): void {
     expect(read.metadata?.name).toBe("a");
     expect([...seen, evenkeel.ready]).toEqual([undefined, false, false, true]);
     expect(clock.waitsMs).toEqual([5_000, 2_000]);
-    expect(stub.asked).toHaveLength(3);
+    expect(stub.received).toHaveLength(3);
     await core.listNamespacedConfigMap({ namespace: "default" });
     expect(evenkeel.ready).toBe("not understood");
   });
@@ -162,9 +162,9 @@ function describeApiClients(start: Start): void {
     clock.onWait = async () => void Object.assign(config.getCurrentUser()!, { token: "rotated" });
     await core.createNamespacedConfigMap({ namespace: "default", body: { ...CONFIG_MAP, data: { key: "wert €" } } });
     expect(stub.lines).toEqual([`POST ${CONFIG_MAPS}`, `POST ${CONFIG_MAPS}`]);
-    expect(JSON.parse(stub.asked[0]!.body)).toMatchObject({ data: { key: "wert €" } });
-    expect(stub.asked[1]!.body).toBe(stub.asked[0]!.body);
-    expect(stub.asked.map(({ headers }) => headers.authorization)).toEqual(["Bearer secret", "Bearer rotated"]);
+    expect(JSON.parse(stub.received[0]!.body)).toMatchObject({ data: { key: "wert €" } });
+    expect(stub.received[1]!.body).toBe(stub.received[0]!.body);
+    expect(stub.received.map(({ headers }) => headers.authorization)).toEqual(["Bearer secret", "Bearer rotated"]);
   });
 }
 
@@ -184,7 +184,7 @@ function describeGivingUp(load: Load, start: Start): void {
     expect(body).toContain("The APIServer has not fully initialized yet");
     expect(headers).toMatchObject({ "retry-after": "5", "x-kubernetes-ready": "false" });
     expect(readyOf(headers)).toBe(false);
-    expect(started.stub.asked).toHaveLength(count);
+    expect(started.stub.received).toHaveLength(count);
   });
 
   test("responses without Retry-After, or other than 429 and 5xx, are not retried", async () => {
@@ -211,14 +211,14 @@ function describeGivingUp(load: Load, start: Start): void {
     };
     const reading = core.readNamespacedConfigMap(KEY, { middleware: [{ ...named, pre }] });
     await expect(reading).rejects.toMatchObject({ name: "AbortError" });
-    expect(stub.asked).toHaveLength(1);
+    expect(stub.received).toHaveLength(1);
   });
 
   test("health requests are not retried", async () => {
     const { clientNode } = await load();
     await using started = await start([EARLY]);
     expect(await new clientNode.Health(started.config).readyz({})).toBe(false);
-    expect(started.stub.asked).toHaveLength(1);
+    expect(started.stub.received).toHaveLength(1);
   });
 }
 
@@ -294,9 +294,9 @@ function describeWatches(load: Load, start: Start): void {
     const watchOnce = (onEvent: () => void): Promise<unknown> =>
       new Promise((resolve) => void new Watch(config).watch(CONFIG_MAPS, {}, onEvent, resolve));
     expect(await watchOnce(() => {})).toMatchObject({ statusCode: 503 });
-    expect(stub.asked).toHaveLength(2);
+    expect(stub.received).toHaveLength(2);
     await watchOnce(() => void stub.close());
-    expect(stub.asked).toHaveLength(4);
+    expect(stub.received).toHaveLength(4);
   });
 
   test("a watch whose connection breaks before the response is retried", async () => {
@@ -333,7 +333,7 @@ function describeInformersAndLogs(load: Load, start: Start): void {
     for (const verb of ["add", "update", "delete"] as const) informer.on(verb, () => void told.push(verb));
     informer.on("error", () => void told.push("error"));
     await informer.start();
-    await stub.untilAsked(4);
+    await stub.untilRequests(4);
     expect(told).toEqual(["add"]);
     await informer.stop();
   });
@@ -347,6 +347,6 @@ function describeInformersAndLogs(load: Load, start: Start): void {
     const output = new PassThrough();
     await new Log(started.config).log("default", "pod", "container", output, {});
     expect(await text(output)).toBe("one\ntwo\n");
-    expect(started.stub.asked).toHaveLength(2);
+    expect(started.stub.received).toHaveLength(2);
   });
 }

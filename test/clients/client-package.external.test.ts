@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { ensureBuilt, ROOT } from "../smoke/built.ts";
 import { disposableDirectory, startEvenkeel, type Evenkeel } from "../smoke/start-evenkeel.ts";
 import { describeClientNode, type Loaded } from "./client-package-suite.ts";
-import { EARLY, HastyClock, ready, Stub, type ClientNode, type KubeConfig } from "./client-package-stub.ts";
+import { EARLY, ImmediateClock, ready, Stub, type ClientNode, type KubeConfig } from "./client-package-stub.ts";
 import { configMap } from "./manifests.ts";
 
 async function load(majorsModule: string): Promise<Loaded> {
@@ -25,14 +25,14 @@ test("in 2.x a watch that waits for its server longer than its silence timeout e
   const { clientNode, withEvenkeel } = await load("@kubernetes/client-node");
   await using stub = await Stub.start(EARLY);
   const config = stub.configFor(clientNode);
-  const clock = new HastyClock();
+  const clock = new ImmediateClock();
   clock.onWait = () => new Promise<never>(() => {});
   withEvenkeel(config, { ifReadyHeader: true, clock });
   const watch = new clientNode.Watch(config);
   Object.assign(watch, { requestTimeoutMs: 500 });
   const ended = await new Promise((resolve) => void watch.watch("/api/v1/pods", {}, () => {}, resolve));
   expect(ended).toMatchObject({ name: "TimeoutError" });
-  expect(stub.asked.length).toBeLessThan(2);
+  expect(stub.received.length).toBeLessThan(2);
 });
 
 test("in 2.x a config without certificates, which leaves the connection to undici, is supported as well", async () => {
@@ -50,7 +50,7 @@ test("in 2.x a config without certificates, which leaves the connection to undic
   try {
     const config = stub.configFor(clientNode);
     Object.assign(config.getCurrentCluster()!, { caData: undefined });
-    const clock = new HastyClock();
+    const clock = new ImmediateClock();
     withEvenkeel(config, { ifReadyHeader: true, clock });
     await config.makeApiClient(clientNode.CoreV1Api).listPodForAllNamespaces();
     const seen = Promise.withResolvers<unknown>();

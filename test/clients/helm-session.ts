@@ -2,9 +2,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
-import type { Answer } from "../smoke/client.ts";
+import type { SmokeResponse } from "../smoke/client.ts";
 import { runProgram, type Evenkeel } from "../smoke/start-evenkeel.ts";
-import { attended } from "./played-controllers.ts";
+import { withControllers } from "./played-controllers.ts";
 import type { Tool } from "./tools.ts";
 
 export class HelmSession {
@@ -29,7 +29,7 @@ export class HelmSession {
     return (await this.#ended(commandLine, { code: 1 })).stderr;
   }
 
-  get(resource: string, groupVersion = ""): Promise<Answer> {
+  get(resource: string, groupVersion = ""): Promise<SmokeResponse> {
     const root = groupVersion === "" ? "/api/v1" : `/apis/${groupVersion}`;
     return this.server.request("GET", `${root}/namespaces/${this.namespace}/${resource}`);
   }
@@ -40,7 +40,7 @@ export class HelmSession {
       HOME: join(this.server.dataDir, `home-of-${this.namespace}`),
       KUBECONFIG: this.server.kubeconfig,
     });
-    const { code } = await attended(command.exited, this.server, this.namespace);
+    const { code } = await withControllers(command.exited, this.server, this.namespace);
     const { stdout } = command;
     // Helm 4 logs what it waits for, and sometimes that it stops waiting.
     const stderr = command.stderr.replaceAll(

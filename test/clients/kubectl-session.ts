@@ -53,7 +53,7 @@ export class KubectlSession {
   }
 
   /** Returns standard error of a command that must succeed without standard output. */
-  async says(...commandLine: string[]): Promise<string> {
+  async runWithMessages(...commandLine: string[]): Promise<string> {
     return (await this.#ended(commandLine, { code: 0, stdout: "" })).stderr;
   }
 

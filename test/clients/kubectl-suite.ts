@@ -95,7 +95,7 @@ export function testReading(release: string, session: () => KubectlSession): voi
     expect(await kubectl.fails("get", "--raw", "/api/v1/nonsense")).toBe(
       "Error from server (NotFound): the server could not find the requested resource\n",
     );
-    expect(await kubectl.says("get", "configmaps", "-l", "no=such")).toBe(
+    expect(await kubectl.runWithMessages("get", "configmaps", "-l", "no=such")).toBe(
       `No resources found in ${kubectl.namespace} namespace.\n`,
     );
     expect(await kubectl.run("get", "configmap", "absent", "--ignore-not-found")).toBe("");

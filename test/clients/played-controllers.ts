@@ -1,7 +1,7 @@
 /** Simulates the controllers whose work a client waits for, because there is no controller manager. */
 import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import type { Answer, Json } from "../smoke/client.ts";
+import type { SmokeResponse, Json } from "../smoke/client.ts";
 import type { Evenkeel } from "../smoke/start-evenkeel.ts";
 
 const APPS = "/apis/apps/v1/namespaces";
@@ -109,7 +109,7 @@ function changeCause({ metadata }: Json): object {
  * Waits for work that needs controllers: meanwhile it rolls out every changed Deployment of the namespace and completes
  * every Job.
  */
-export async function attended<T>(work: Promise<T>, server: Evenkeel, namespace: string): Promise<T> {
+export async function withControllers<T>(work: Promise<T>, server: Evenkeel, namespace: string): Promise<T> {
   let isOver = false;
   const over = work.finally(() => (isOver = true));
   over.catch(() => {});
@@ -152,7 +152,7 @@ async function playJobController(server: Evenkeel, namespace: string, name: stri
 }
 
 /** Returns the body of a response that must be a success. */
-async function ok(answer: Promise<Answer>): Promise<Json> {
+async function ok(answer: Promise<SmokeResponse>): Promise<Json> {
   const { status, text, body } = await answer;
   if (status >= 300) throw new Error(text);
   return body;

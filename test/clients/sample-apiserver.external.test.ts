@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { EVENKEEL, NODE, ROOT } from "../smoke/built.ts";
-import { ask, type Answer, type Json, type Target } from "../smoke/client.ts";
+import { ask, type SmokeResponse, type Json, type Target } from "../smoke/client.ts";
 import { freePorts } from "../smoke/free-ports.ts";
 import { disposableDirectory, runProgram, startEvenkeel, type Command } from "../smoke/start-evenkeel.ts";
 import { installPackage } from "./client-package-tarball.ts";
@@ -50,8 +50,9 @@ function flunder(name: string, spec: Json, version = "v1beta1"): Json {
   return { apiVersion: `wardle.example.com/${version}`, kind: "Flunder", metadata: { name }, spec };
 }
 
-const post = (target: Target, path: string, body: Json): Promise<Answer> => ask(target, { method: "POST", path, body });
-const get = (target: Target, path: string): Promise<Answer> => ask(target, { method: "GET", path });
+const post = (target: Target, path: string, body: Json): Promise<SmokeResponse> =>
+  ask(target, { method: "POST", path, body });
+const get = (target: Target, path: string): Promise<SmokeResponse> => ask(target, { method: "GET", path });
 
 function typeErrors(file: string): string {
   const compilerOptions = {

@@ -8,7 +8,7 @@ import { ask, type Json, type Target } from "../smoke/client.ts";
 import { TOKEN } from "../smoke/start-evenkeel.ts";
 import { CLAIM, CONFIG_MAP, DEPLOYMENT, keyOf, pathOf, referenceTo, type Thing } from "../stories/things.ts";
 import { formatGroupVersion } from "../../src/meta/group-version.ts";
-import { isRetryable, isSuccess, told, type LoadAnswer } from "./load.ts";
+import { isRetryable, isSuccess, responseParts, type LoadResponse } from "./load.ts";
 import type { Member } from "./start-cluster.ts";
 
 /** The namespace of all objects that do not need their own. */
@@ -20,7 +20,7 @@ const METHODS = { create: "POST", delete: "DELETE", get: "GET" } as const;
 const SCENES = ["Background", "Foreground", "Orphan", "kept", "namespace"] as const;
 type Scene = (typeof SCENES)[number];
 
-interface Wish {
+interface RetriedRequest {
   readonly operation: keyof typeof METHODS;
   readonly resource: string;
   readonly name: string;
@@ -51,9 +51,9 @@ interface SceneServer extends Target {
 
 export class ControllerLoad implements Disposable {
   /** Every response. */
-  readonly answers: LoadAnswer[] = [];
+  readonly answers: LoadResponse[] = [];
   /** Responses that are neither a success nor a legitimate rejection. */
-  readonly unexpected: LoadAnswer[] = [];
+  readonly unexpected: LoadResponse[] = [];
   /** Errors of scenes that were not completed. */
   readonly failures: string[] = [];
   readonly scenes = new Map<Scene, number>();
@@ -205,7 +205,7 @@ export class ControllerLoad implements Disposable {
   }
 
   /** Sends the request to one server after the other until it succeeds. */
-  async #insist(wish: Wish): Promise<Json> {
+  async #insist(wish: RetriedRequest): Promise<Json> {
     for (let isOpen = false; !this.#isOver; isOpen = true) {
       const { answer, body } = await this.#ask(this.#next(), wish);
       if (isSuccess(answer) || (isOpen && answer.status === wish.isDone)) return body;
@@ -223,13 +223,16 @@ export class ControllerLoad implements Disposable {
     return this.#servers[this.#asked++ % this.#servers.length]!;
   }
 
-  async #ask(target: SceneServer, wish: Wish): Promise<{ readonly answer: LoadAnswer; readonly body: Json }> {
+  async #ask(
+    target: SceneServer,
+    wish: RetriedRequest,
+  ): Promise<{ readonly answer: LoadResponse; readonly body: Json }> {
     const { operation, resource, name, path, body } = wish;
     const about = { server: target.id, resource, operation, name, sentAt: Date.now() };
-    const keep = (answer: LoadAnswer): LoadAnswer => (this.answers.push(answer), answer);
+    const keep = (answer: LoadResponse): LoadResponse => (this.answers.push(answer), answer);
     try {
       const answer = await ask(target, { method: METHODS[operation], path, body });
-      return { answer: keep({ ...about, ...told(answer), answeredAt: Date.now() }), body: answer.body };
+      return { answer: keep({ ...about, ...responseParts(answer), answeredAt: Date.now() }), body: answer.body };
     } catch (thrown) {
       return {
         answer: keep({ ...about, status: 0, answeredAt: Date.now(), message: String(thrown) }),

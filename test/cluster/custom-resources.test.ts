@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
-import { ask, type Answer, type Json } from "../smoke/client.ts";
+import { ask, type SmokeResponse, type Json } from "../smoke/client.ts";
 import { openFollowedStore, type FollowedStore } from "./followed-store.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 import { unagreedWrites } from "./unagreed-writes.ts";
@@ -60,7 +60,7 @@ describe.skipIf(isMissing)("with three servers of two releases on one etcd,", ()
   const through = (index: number): Member => members[index % members.length]!;
 
   /** Creates the CRD through one server, then an object through each of the others, without a pause. */
-  async function round(number: number): Promise<Answer[]> {
+  async function round(number: number): Promise<SmokeResponse[]> {
     const plural = `r${number}`;
     const path = `/apis/${GROUP}/v1/${plural}`;
     const made = await ask(through(number), {
@@ -70,7 +70,7 @@ describe.skipIf(isMissing)("with three servers of two releases on one etcd,", ()
     });
     expect(made.status, made.text).toBe(201);
     const kind = made.body.spec.names.kind as string;
-    const answers: Answer[] = [];
+    const answers: SmokeResponse[] = [];
     for (const other of [1, 2, 3]) {
       const server = through(number + other);
       const name = `o${other}`;

@@ -40,7 +40,7 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
   const fromEach = async (path: string, accept = "application/json"): Promise<Json[]> => {
     for (let turn = 0; ; turn++) {
       const answers = await Promise.all(members.map((member) => member.request("GET", path, undefined, { accept })));
-      const texts = answers.map(({ status, body, text }) => ({ path, status, text: told(body, text) }));
+      const texts = answers.map(({ status, body, text }) => ({ path, status, text: withoutServerAddress(body, text) }));
       const isSame = texts.every(({ text }) => text === texts[0]!.text);
       // Merging new documents of peers may take a moment.
       if (isSame || turn >= 20) {
@@ -115,7 +115,7 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
 });
 
 /** The response without the member that identifies the called server. */
-function told(body: Json, text: string): string {
+function withoutServerAddress(body: Json, text: string): string {
   if (body === undefined) return text;
   const { serverAddressByClientCIDRs: _, ...rest } = body;
   if (!Array.isArray(rest.groups)) return JSON.stringify(rest);

@@ -3,9 +3,9 @@ import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Commit } from "../../src/tools/simulator/history.ts";
-import { ask, type Answer, type Json, type Target } from "../smoke/client.ts";
+import { ask, type SmokeResponse, type Json, type Target } from "../smoke/client.ts";
 import { TOKEN } from "../smoke/start-evenkeel.ts";
-import { isRetryable, isSuccess, told, type LoadAnswer, type LoadOperation } from "./load.ts";
+import { isRetryable, isSuccess, responseParts, type LoadResponse, type LoadOperation } from "./load.ts";
 import type { Member } from "./start-cluster.ts";
 
 const AGAIN_MS = 50;
@@ -39,9 +39,9 @@ export interface FollowerOptions {
 export class Follower implements Disposable {
   readonly followed: Followed;
   /** The responses to lists and watches. The end of a watch is not a response. */
-  readonly answers: LoadAnswer[] = [];
+  readonly answers: LoadResponse[] = [];
   /** Responses that are neither a success, nor a legitimate rejection, nor 410. */
-  readonly unexpected: LoadAnswer[] = [];
+  readonly unexpected: LoadResponse[] = [];
   readonly #stretches: Stretch[] = [];
   readonly #targets: readonly (Target & { readonly id: string })[];
   readonly #agent = new Agent({ keepAlive: true });
@@ -99,7 +99,7 @@ export class Follower implements Disposable {
     while (!this.#stopping.signal.aborted) {
       const body = await this.#record("list", async () => {
         const answer = await ask(this.#target, { method: "GET", path: this.followed.path });
-        return { said: told(answer), value: answer.body };
+        return { said: responseParts(answer), value: answer.body };
       });
       if (body?.kind.endsWith("List")) {
         const from = Number(body.metadata.resourceVersion);
@@ -124,7 +124,7 @@ export class Follower implements Disposable {
       });
       const status = await this.#record("watch", async () => {
         const answer = await stream.answered;
-        return { said: told(answer), value: answer.status };
+        return { said: responseParts(answer), value: answer.status };
       });
       await stream.ended;
       if (isExpired || status === EXPIRED) return;
@@ -150,7 +150,7 @@ export class Follower implements Disposable {
       value: undefined,
     }));
     if (this.#stopping.signal.aborted) return undefined;
-    const answer: LoadAnswer = { ...about, ...said, answeredAt: Date.now() };
+    const answer: LoadResponse = { ...about, ...said, answeredAt: Date.now() };
     this.answers.push(answer);
     if (!isSuccess(answer) && !isRetryable(answer) && answer.status !== EXPIRED) this.unexpected.push(answer);
     return value;
@@ -178,13 +178,13 @@ export function compareStretch(who: string, stretch: Readonly<Stretch>, commits:
 }
 
 interface Sent<T> {
-  readonly said: Pick<LoadAnswer, "status" | "message" | "retryAfter" | "rule">;
+  readonly said: Pick<LoadResponse, "status" | "message" | "retryAfter" | "rule">;
   readonly value: T | undefined;
 }
 
 interface Stream {
   /** The headers, and the body if the status is not 200. */
-  readonly answered: Promise<Answer>;
+  readonly answered: Promise<SmokeResponse>;
   /** Resolves when the stream has ended for any reason. */
   readonly ended: Promise<void>;
 }
@@ -196,7 +196,7 @@ function openStream(
 ): Stream {
   const headers = { authorization: `Bearer ${token}` };
   const request = httpsRequest(url + path, { agent: false, ca, headers, signal });
-  const answered = Promise.withResolvers<Answer>();
+  const answered = Promise.withResolvers<SmokeResponse>();
   const ended = Promise.withResolvers<void>();
   request.on("error", answered.reject).on("close", ended.resolve);
   request.on("response", (response: IncomingMessage) => {

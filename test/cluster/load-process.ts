@@ -1,10 +1,10 @@
 /**
  * A load generator with keep-alive connections, in its own process so that nothing else delays it. It takes a LoadPlan
- * on its command line and writes one LoadAnswer per line. After SIGTERM it ends when all requests are complete.
+ * on its command line and writes one LoadResponse per line. After SIGTERM it ends when all requests are complete.
  */
 import { Agent } from "node:https";
 import { ask, type Json, type Target } from "../smoke/client.ts";
-import { told, type LoadAnswer, type LoadPlan, type LoadResource } from "./load.ts";
+import { responseParts, type LoadResponse, type LoadPlan, type LoadResource } from "./load.ts";
 
 /** If more requests than this are in flight, a server does not respond, and the client pauses. */
 const IN_FLIGHT_MAX = 100;
@@ -82,7 +82,7 @@ async function record({ server, target, resource, operation, name, path, body }:
   const about = { server, resource: resource.name, operation, name, sentAt };
   try {
     const answer = await ask(target, { method: METHODS[operation], path, body });
-    write({ ...about, ...told(answer), answeredAt: Date.now() });
+    write({ ...about, ...responseParts(answer), answeredAt: Date.now() });
     return answer.status;
   } catch (thrown) {
     write({ ...about, status: 0, answeredAt: Date.now(), message: String(thrown) });
@@ -105,6 +105,6 @@ function startDiscovery(server: string, target: Target, milliseconds: number): v
   });
 }
 
-function write(answer: LoadAnswer): void {
+function write(answer: LoadResponse): void {
   process.stdout.write(`${JSON.stringify(answer)}\n`);
 }

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { NODE, ROOT } from "../smoke/built.ts";
 import { TOKEN, runProgram, type Command } from "../smoke/start-evenkeel.ts";
-import type { Answer, Json } from "../smoke/client.ts";
+import type { SmokeResponse, Json } from "../smoke/client.ts";
 import type { Member } from "./start-cluster.ts";
 
 export type LoadOperation = "list" | "create" | "delete" | "get" | "watch" | "discovery";
@@ -25,7 +25,7 @@ export interface LoadPlan {
   readonly discoveryEveryMs?: number | undefined;
 }
 
-export interface LoadAnswer {
+export interface LoadResponse {
   readonly server: string;
   readonly resource: string;
   readonly operation: LoadOperation;
@@ -63,7 +63,7 @@ export interface LoadOptions extends Pick<LoadPlan, "perSecond" | "resources" | 
 }
 
 export class Load implements AsyncDisposable {
-  readonly answers: LoadAnswer[] = [];
+  readonly answers: LoadResponse[] = [];
   readonly #command: Command;
   #rest = "";
 
@@ -75,7 +75,7 @@ export class Load implements AsyncDisposable {
   }
 
   /** Stops the load and returns when all requests in flight are complete. */
-  async stop(): Promise<readonly LoadAnswer[]> {
+  async stop(): Promise<readonly LoadResponse[]> {
     this.#command.child.kill("SIGTERM");
     const { code } = await this.#command.exited;
     if (code !== 0) throw new Error(`the load ended with ${code}: ${this.#command.stderr}`);
@@ -83,7 +83,7 @@ export class Load implements AsyncDisposable {
   }
 
   /** The first response that satisfies the condition. The timeout of the test ends the wait. */
-  async until(condition: (answer: LoadAnswer) => boolean): Promise<LoadAnswer> {
+  async until(condition: (answer: LoadResponse) => boolean): Promise<LoadResponse> {
     for (let index = 0; ;) {
       while (index < this.answers.length) {
         const answer = this.answers[index++]!;
@@ -110,36 +110,36 @@ export class Load implements AsyncDisposable {
   #take(chunk: string): void {
     const lines = (this.#rest + chunk).split("\n");
     this.#rest = lines.pop()!;
-    for (const line of lines) this.answers.push(JSON.parse(line) as LoadAnswer);
+    for (const line of lines) this.answers.push(JSON.parse(line) as LoadResponse);
   }
 }
 
 /** The relevant parts of a response. */
-export function told({
+export function responseParts({
   status,
   headers,
   body,
   text,
-}: Answer): Pick<LoadAnswer, "status" | "message" | "retryAfter" | "rule"> {
+}: SmokeResponse): Pick<LoadResponse, "status" | "message" | "retryAfter" | "rule"> {
   const served = /reason=(.*)$/.exec(String(headers["x-evenkeel-served-by"]))?.[1];
   const rule = served ?? body?.details?.causes?.find(({ field }: Json) => field === "rule")?.message;
   if (status < 300) return { status, rule };
   return { status, rule, message: body?.message ?? text.slice(0, 200), retryAfter: headers["retry-after"] };
 }
 
-export function isSuccess({ status }: LoadAnswer): boolean {
+export function isSuccess({ status }: LoadResponse): boolean {
   return status >= 200 && status < 300;
 }
 
 /** True for a rejection that asks the client to retry. */
-export function isRetryable({ status, retryAfter }: LoadAnswer): boolean {
+export function isRetryable({ status, retryAfter }: LoadResponse): boolean {
   return status === 503 && Number(retryAfter) > 0;
 }
 
 /**
  * True for a write to a server that was killed meanwhile: the result is unknown, and the client is not asked to retry.
  */
-export function isUndecided({ operation, status, retryAfter }: LoadAnswer): boolean {
+export function isUndecided({ operation, status, retryAfter }: LoadResponse): boolean {
   const isRead = operation === "get" || operation === "list" || operation === "watch";
   return !isRead && status === 503 && retryAfter === undefined;
 }
@@ -148,17 +148,17 @@ export function isUndecided({ operation, status, retryAfter }: LoadAnswer): bool
  * True for 404. Objects are read only after their creation was acknowledged and before they are deleted, so even a 404
  * about an object is wrong, unless an earlier DELETE was interrupted: no client repeats one.
  */
-export function isWrongNotFound({ status }: LoadAnswer): boolean {
+export function isWrongNotFound({ status }: LoadResponse): boolean {
   return status === 404;
 }
 
 /** Responses that are neither a success nor a legitimate rejection. */
-export function unexpected(answers: readonly LoadAnswer[]): readonly LoadAnswer[] {
+export function unexpected(answers: readonly LoadResponse[]): readonly LoadResponse[] {
   return answers.filter((answer) => !isSuccess(answer) && !isRetryable(answer));
 }
 
 /** "list 200: 120, create 201: 13" */
-export function tallied(answers: readonly LoadAnswer[]): string {
+export function tallied(answers: readonly LoadResponse[]): string {
   const counts = new Map<string, number>();
   for (const { operation, status } of answers) {
     const key = `${operation} ${status}`;

@@ -72,7 +72,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
           await poll(stored, (keys) => keys.length <= content.length);
           expect(await stored()).toEqual(content);
           console.info(`${namespace}: everything else gone after ${Date.now() - at} ms`);
-          expect(await kubectl.says("get", "pods,configmaps,serviceaccounts,deployments")).toMatch(
+          expect(await kubectl.runWithMessages("get", "pods,configmaps,serviceaccounts,deployments")).toMatch(
             /^No resources found/,
           );
         },

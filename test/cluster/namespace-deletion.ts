@@ -3,7 +3,7 @@ import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
 import { realClock } from "../testing/real-clock.ts";
 import { type Kv, prefixEnd } from "../../src/storage/kv.ts";
 import type { KubectlSession } from "../clients/kubectl-session.ts";
-import { configMap, type Answer, type Json } from "../smoke/client.ts";
+import { configMap, type SmokeResponse, type Json } from "../smoke/client.ts";
 import { run } from "../smoke/start-evenkeel.ts";
 import { untilReachable } from "./settle.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
@@ -94,7 +94,7 @@ export async function untilGone(member: Member, namespace: string): Promise<numb
 }
 
 /** Finalizes the namespace directly, as impatient users do. */
-export async function finalizeByForce(member: Member, namespace: string): Promise<Answer> {
+export async function finalizeByForce(member: Member, namespace: string): Promise<SmokeResponse> {
   const path = `/api/v1/namespaces/${namespace}`;
   const { body } = await member.request("GET", path);
   // Without a resource version the request is rejected for its content, not because of a conflict with the controller.

@@ -31,7 +31,7 @@ export class WireTally implements WireCounts {
       this.answered(`${request.method} ${request.path}`, response.statusCode ?? 0, response.headers[READY]);
     });
     subscribe("undici:request:headers", (message) => {
-      const { request, response } = message as UndiciAnswer;
+      const { request, response } = message as UndiciResponse;
       this.answered(`${request.method} ${request.path}`, response.statusCode, headerIn(response.headers));
     });
     for (const channel of ["http.client.request.error", "undici:request:error"])
@@ -56,7 +56,7 @@ export function counted(counts: Readonly<Record<string, number>>): string {
   return each.length === 0 ? "none" : each.join(", ");
 }
 
-interface UndiciAnswer {
+interface UndiciResponse {
   readonly request: { readonly method: string; readonly path: string };
   readonly response: { readonly statusCode: number; readonly headers: UndiciHeaders };
 }

@@ -93,7 +93,7 @@ export async function restartUnderClients(): Promise<Reports> {
   return {
     before,
     during,
-    summary: [told("before the first server", before), told("during restarts", during)].join("\n"),
+    summary: [summaryOf("before the first server", before), summaryOf("during restarts", during)].join("\n"),
   };
 }
 
@@ -138,7 +138,7 @@ async function reportOf(command: Command): Promise<ClientsReport> {
   return JSON.parse(line) as ClientsReport;
 }
 
-function told(when: string, { finished, asked, wire }: ClientsReport): string {
+function summaryOf(when: string, { finished, asked, wire }: ClientsReport): string {
   return (
     `${when}: ${finished} clients got all their responses, to ${asked} requests; ` +
     `on the wire ${counted(wire.answers)}; no response ${counted(wire.failures)}; ${wire.wrong.length} wrong`

@@ -44,7 +44,7 @@ export class Http2Transport implements Transport {
         return await this.#ask(connection, request);
       } catch (thrown) {
         if (request.signal?.aborted === true) throw new TransportError("aborted", String(thrown));
-        if (!(thrown instanceof NotLookedAt)) throw new TransportError("reset", String(thrown), { cause: thrown });
+        if (!(thrown instanceof UnprocessedError)) throw new TransportError("reset", String(thrown), { cause: thrown });
         if (refused >= REFUSED_TIMES_MAX)
           throw new TransportError("refused", "the server rejected the request repeatedly");
       }
@@ -79,22 +79,22 @@ export class Http2Transport implements Transport {
     { method, target, headers, body, signal }: ClientRequest,
   ): Promise<ClientResponse> {
     const { session } = connection;
-    if (session.closed || session.destroyed) throw new NotLookedAt();
+    if (session.closed || session.destroyed) throw new UnprocessedError();
     const authorization = `Bearer ${this.#options.token}`;
     const head = { ":method": method, ":path": target, ...headers, authorization };
     const stream = session.request(head, { endStream: body === undefined });
     signal?.addEventListener("abort", () => stream.close(constants.NGHTTP2_CANCEL), { once: true });
     if (body !== undefined) stream.end(body);
-    const response = await answerOf(stream, connection, signal);
+    const response = await responseOf(stream, connection, signal);
     this.#options.wire.answered(`h2 ${method} ${target}`, response.status, response.headers["x-kubernetes-ready"]);
     return response;
   }
 }
 
 /** The server has not processed the request, so any request may be repeated. */
-class NotLookedAt extends Error {}
+class UnprocessedError extends Error {}
 
-function answerOf(
+function responseOf(
   stream: ClientHttp2Stream,
   connection: Connection,
   signal: AbortSignal | undefined,
@@ -107,7 +107,7 @@ function answerOf(
     stream.once("close", () => {
       const { id = Infinity, rstCode } = stream;
       const wasRefused = rstCode === constants.NGHTTP2_REFUSED_STREAM || id > connection.lastStream || id === Infinity;
-      reject(wasRefused ? new NotLookedAt() : new Error(`stream ${id} closed with ${rstCode} and no response`));
+      reject(wasRefused ? new UnprocessedError() : new Error(`stream ${id} closed with ${rstCode} and no response`));
     });
   });
 }

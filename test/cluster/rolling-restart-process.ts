@@ -19,7 +19,7 @@ import { isExpired } from "../../src/client/status.ts";
 import { isFailure } from "../../src/client/transport.ts";
 import { Http2Transport } from "./rolling-restart-http2.ts";
 import { WireTally } from "./restarting-clients-wire.ts";
-import type { RestartPlan, RestartReport, Told } from "./rolling-restart.ts";
+import type { RestartPlan, RestartReport, WatchedEvents } from "./rolling-restart.ts";
 
 /** Number of clients, each with its own connections. */
 const TRANSPORTS = 40;
@@ -192,7 +192,7 @@ class Worker {
 
 interface Watcher {
   readonly opened: Promise<void>;
-  readonly told: Told;
+  readonly told: WatchedEvents;
   /** Resolves when all acknowledged changes have been received. */
   caughtUp(): Promise<void>;
 }
@@ -202,7 +202,7 @@ function startWatcher(index: number): Watcher {
   const namespace = index % 10 === 0 ? undefined : plan.namespaces[index % plan.namespaces.length]!;
   const configMaps = clientOf(index >> 1).resource<ConfigMap>(CONFIG_MAPS);
   const opened = Promise.withResolvers<void>();
-  const said: Told = { prefix: `configmaps/${namespace === undefined ? "" : `${namespace}/`}`, stretches: [] };
+  const said: WatchedEvents = { prefix: `configmaps/${namespace === undefined ? "" : `${namespace}/`}`, stretches: [] };
   const follow = async (): Promise<void> => {
     while (!watching.signal.aborted) {
       const stretch = await list(configMaps, namespace);
@@ -225,7 +225,7 @@ function startWatcher(index: number): Watcher {
   };
 }
 
-type MutableStretch = Told["stretches"][number];
+type MutableStretch = WatchedEvents["stretches"][number];
 
 async function list(configMaps: ResourceClient<ConfigMap>, namespace: string | undefined): Promise<MutableStretch> {
   const { metadata, items } = await configMaps.list({ namespace });

@@ -22,7 +22,7 @@ export interface RestartPlan {
   readonly perSecond: number;
 }
 
-export interface Told {
+export interface WatchedEvents {
   /** The prefix of the watched keys. */
   readonly prefix: string;
   /** Lists with the watch events after them, until the history is exceeded. */
@@ -41,7 +41,7 @@ export interface RestartReport {
   readonly left: number;
   /** "configmaps/ns/a 17": writes that were acknowledged to a client. */
   readonly acknowledged: readonly string[];
-  readonly told: readonly Told[];
+  readonly told: readonly WatchedEvents[];
   readonly watchEnds: Readonly<Record<string, number>>;
   readonly goaways: number;
   readonly wire: WireCounts;

@@ -8,7 +8,7 @@ import {
   isWrongNotFound,
   SHARED,
   tallied,
-  type LoadAnswer,
+  type LoadResponse,
   type LoadResource,
 } from "./load.ts";
 
@@ -34,7 +34,7 @@ export interface RollMaterial {
   readonly course: Course;
   /** The time from the end of all load until the controllers were done. */
   readonly restMs: number;
-  readonly answers: readonly LoadAnswer[];
+  readonly answers: readonly LoadResponse[];
   readonly controllerLoad: ControllerLoad;
   readonly followers: readonly Follower[];
   readonly store: FollowedStore;
@@ -42,11 +42,11 @@ export interface RollMaterial {
 
 /** All members are empty if nothing was wrong. */
 export interface Wrong {
-  readonly notFound: readonly LoadAnswer[];
+  readonly notFound: readonly LoadResponse[];
   /**
    * Responses that are neither a success, nor 503 with Retry-After, nor missing because the server was being replaced.
    */
-  readonly unexpected: readonly (LoadAnswer | string)[];
+  readonly unexpected: readonly (LoadResponse | string)[];
   /** Acknowledged writes that are not in the store. */
   readonly lostWrites: readonly string[];
   /** Lists and watches that differ from the store. */
@@ -68,7 +68,7 @@ export interface RollReport {
   readonly wrong: Wrong;
   /** Requests that a ready server proxied while a server of the resource was ready. */
   readonly proxied: number;
-  readonly proxiedFailed: readonly LoadAnswer[];
+  readonly proxiedFailed: readonly LoadResponse[];
   /** The longest response time of a ready server for local requests, which shows how busy the machine was. */
   readonly longestWaitMs: number;
   /** Requests per second to each server that the machine achieved. */
@@ -87,8 +87,8 @@ export function reportOf(material: RollMaterial): RollReport {
   const firstAt = replacements[0]!.readyAt;
   // Before the first server was upgraded no server served the resource, and 404 is right.
   const judged = requests.filter(({ sentAt, resource }) => resource !== exclusive.name || sentAt >= firstAt);
-  const isMeant = (answer: LoadAnswer): boolean =>
-    !isBeingReplaced(answer, replacements) && !isWhileNobodyServes(answer, replacements);
+  const isMeant = (answer: LoadResponse): boolean =>
+    !isBeingReplaced(answer, replacements) && !isDuringOutage(answer, replacements);
   const meant = judged.filter(isMeant);
   const proxied = meant.filter(({ rule }) => rule === "served-by-peer");
   const counted = {
@@ -104,11 +104,11 @@ export function reportOf(material: RollMaterial): RollReport {
   return { ...counted, summary: summaryOf(material, { ...counted, requests, refused }) };
 }
 
-function wrongIn(judged: readonly LoadAnswer[], material: RollMaterial): Wrong {
+function wrongIn(judged: readonly LoadResponse[], material: RollMaterial): Wrong {
   const { course, controllerLoad, followers, store } = material;
   const others = [...controllerLoad.unexpected, ...followers.flatMap(({ unexpected }) => unexpected)];
   const all = [...judged, ...others];
-  const isExcused = (answer: LoadAnswer): boolean =>
+  const isExcused = (answer: LoadResponse): boolean =>
     answer.status === 0 && isBeingReplaced(answer, course.replacements);
   return {
     notFound: all.filter(isWrongNotFound),
@@ -131,8 +131,8 @@ function wrongIn(judged: readonly LoadAnswer[], material: RollMaterial): Wrong {
 }
 
 /** Checks that created objects exist unless their deletion was requested, and that deleted objects do not. */
-function lostWrites(answers: readonly LoadAnswer[], { store, exclusive }: RollMaterial): string[] {
-  const keyOf = ({ resource, name }: LoadAnswer): string =>
+function lostWrites(answers: readonly LoadResponse[], { store, exclusive }: RollMaterial): string[] {
+  const keyOf = ({ resource, name }: LoadResponse): string =>
     resource === SHARED.name ? `configmaps/default/${name}` : `${exclusive.name}/${name}`;
   const deletions = answers.filter(({ operation }) => operation === "delete");
   const doomed = new Set(deletions.map(keyOf));
@@ -145,19 +145,19 @@ function lostWrites(answers: readonly LoadAnswer[], { store, exclusive }: RollMa
 }
 
 /** True for a hop that failed after it was sent: the result is unknown to the client, and the store shows it. */
-function isUndecided({ status, operation, message }: LoadAnswer): boolean {
+function isUndecided({ status, operation, message }: LoadResponse): boolean {
   const isWrite = operation === "create" || operation === "delete";
   return (
     status === 503 && isWrite && (message ?? "").startsWith("Error while proxying request to destination apiserver")
   );
 }
 
-function isBeingReplaced({ server, sentAt, answeredAt }: LoadAnswer, replacements: readonly Replacement[]): boolean {
+function isBeingReplaced({ server, sentAt, answeredAt }: LoadResponse, replacements: readonly Replacement[]): boolean {
   return replacements.some((one) => one.server === server && answeredAt >= one.beganAt && sentAt <= one.readyAt);
 }
 
 /** True from the departure of the last upgraded server until one is ready again. */
-function isWhileNobodyServes({ sentAt, answeredAt }: LoadAnswer, replacements: readonly Replacement[]): boolean {
+function isDuringOutage({ sentAt, answeredAt }: LoadResponse, replacements: readonly Replacement[]): boolean {
   return replacements.some(({ isUpgrade, readyAt }, index) => {
     const before = replacements[index - 1];
     if (!isUpgrade || before?.isUpgrade === true) return false;
@@ -165,16 +165,16 @@ function isWhileNobodyServes({ sentAt, answeredAt }: LoadAnswer, replacements: r
   });
 }
 
-function durationMs({ sentAt, answeredAt }: LoadAnswer): number {
+function durationMs({ sentAt, answeredAt }: LoadResponse): number {
   return answeredAt - sentAt;
 }
 
-function isServerError({ status }: LoadAnswer): boolean {
+function isServerError({ status }: LoadResponse): boolean {
   return status >= 500;
 }
 
 interface Counted extends Omit<RollReport, "summary"> {
-  readonly requests: readonly LoadAnswer[];
+  readonly requests: readonly LoadResponse[];
   readonly refused: number;
 }
 
@@ -205,7 +205,7 @@ function summaryOf({ way, course, restMs, controllerLoad, followers, store }: Ro
   ].join("\n");
 }
 
-function perSecond(requests: readonly LoadAnswer[]): number {
+function perSecond(requests: readonly LoadResponse[]): number {
   const seconds = (requests.at(-1)!.sentAt - requests[0]!.sentAt) / 1000;
   const servers = new Set(requests.map(({ server }) => server)).size;
   return Math.round(requests.length / seconds / servers);

@@ -1,7 +1,7 @@
 /** Waits for a cluster to settle, and checks the responses that clients got meanwhile. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
-import type { Answer, Json } from "../smoke/client.ts";
+import type { SmokeResponse, Json } from "../smoke/client.ts";
 import {
   DEVICE_CLASSES,
   isRetryable,
@@ -10,7 +10,7 @@ import {
   tallied,
   unexpected,
   type Load,
-  type LoadAnswer,
+  type LoadResponse,
 } from "./load.ts";
 import type { Member } from "./start-cluster.ts";
 
@@ -23,7 +23,7 @@ const SHARE_MIN = 0.9;
 /** How long the load continues after that time. */
 export const AFTERWARDS_MS = 1_000;
 
-export function isSuccessOf(resource: string, sentAfter: number): (answer: LoadAnswer) => boolean {
+export function isSuccessOf(resource: string, sentAfter: number): (answer: LoadResponse) => boolean {
   return (answer) => answer.resource === resource && answer.sentAt >= sentAfter && isSuccess(answer);
 }
 
@@ -41,10 +41,10 @@ export async function settled(load: Load, { at, name }: { readonly at: number; r
     `${name}: first success ${first.answeredAt - at} ms after it, last rejection after ${lastRefused} ms, ` +
       `slowest response ${slowest} ms; ${tallied(exclusive)}`,
   );
-  const isExcused = (answer: LoadAnswer): boolean => isUndecided(answer) && answer.sentAt < at + SETTLED_MS;
+  const isExcused = (answer: LoadResponse): boolean => isUndecided(answer) && answer.sentAt < at + SETTLED_MS;
   expect(unexpected(after).filter((answer) => !isExcused(answer))).toEqual([]);
   // On a busy machine, the remaining server may miss its probes, too.
-  const share = (answers: readonly LoadAnswer[]): number => answers.filter(isSuccess).length / answers.length;
+  const share = (answers: readonly LoadResponse[]): number => answers.filter(isSuccess).length / answers.length;
   expect(share(exclusive.filter(({ operation }) => operation === "list"))).toBeGreaterThan(SHARE_MIN);
   expect(share(exclusive.filter(({ sentAt }) => sentAt >= at + SETTLED_MS))).toBeGreaterThan(SHARE_MIN);
 }
@@ -61,7 +61,7 @@ export async function untilStatus(member: Member, path: string, status: number):
 }
 
 /** The first response that is not about a server that is just joining or leaving. */
-export async function untilSettledAnswer(member: Member): Promise<Answer> {
+export async function untilSettledAnswer(member: Member): Promise<SmokeResponse> {
   for (;;) {
     const answer = await member.request("GET", EXCLUSIVE);
     const rule = answer.body.details?.causes?.find(({ field }: Json) => field === "rule")?.message;

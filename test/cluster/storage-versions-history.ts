@@ -18,9 +18,9 @@ export class StoreHistory implements Disposable {
   /** Number of changes of any key that were examined. */
   revisions = 0;
   /** Revisions at which all objects were reported as stored in one version and some were not. */
-  readonly lies: string[] = [];
+  readonly falseReports: string[] = [];
   /** The same, while the StorageVersion object was the one for which the report was made. */
-  readonly plainLies: string[] = [];
+  readonly provenFalseReports: string[] = [];
   readonly noted: NotedMigration[] = [];
   /** Stored version of each object of the resource, by key. */
   readonly #stored = new Map<string, string>();
@@ -34,7 +34,7 @@ export class StoreHistory implements Disposable {
 
   constructor(kv: Kv, subject: Subject) {
     this.#subject = subject;
-    const unexpected = (error: Error): void => void this.lies.push(`the watch ended: ${error.message}`);
+    const unexpected = (error: Error): void => void this.falseReports.push(`the watch ended: ${error.message}`);
     this.#watching = kv.watch(
       { prefix: "/registry/", fromRevision: 1 },
       { events: (batch) => this.#take(batch), progress: () => {}, interrupted: () => {}, closed: unexpected },
@@ -119,7 +119,7 @@ export class StoreHistory implements Disposable {
     const others = this.#stored.size - this.count(persistedVersions[0]);
     if (others === 0) return;
     const lie = `revision ${revision}: ${persistedVersions[0]} only, but ${others} others`;
-    this.lies.push(lie);
-    if (verified?.resourceVersion === String(this.#agreedAt)) this.plainLies.push(lie);
+    this.falseReports.push(lie);
+    if (verified?.resourceVersion === String(this.#agreedAt)) this.provenFalseReports.push(lie);
   }
 }

@@ -111,19 +111,19 @@ describe.skipIf(isMissing)("a storage migration of many objects", { timeout: 120
 
   test("was never reported as complete while an object was stored in another version", () => {
     expect(history.revisions).toBeGreaterThan(2 * OBJECTS);
-    expect(history.lies).toEqual([]);
+    expect(history.falseReports).toEqual([]);
   });
 
   test("counts as incomplete after an old server has written, and is repeated after that server has departed", async () => {
     const old = await cluster.start({ id: "old", release: "1.34" });
     expect(await createAll(old, ["after-all"])).toEqual({ 201: 1 });
     const ms = await history.until("that is noted", () => history.count(BEFORE) === 1 && !history.isOnly(AFTER));
-    expect(history.plainLies).toEqual([]);
+    expect(history.provenFalseReports).toEqual([]);
     expect(await old.stop()).toEqual({ code: 0, signal: null });
     const againMs = await history.until("it is migrated, too", () => history.isOnly(AFTER));
     expect(history.count(BEFORE)).toBe(0);
     console.info(
-      `noted ${ms} ms after an old server's first write, ${history.lies.length} revisions late; ` +
+      `noted ${ms} ms after an old server's first write, ${history.falseReports.length} revisions late; ` +
         `migrated again ${againMs} ms after it had departed; ${history.revisions} revisions examined`,
     );
   });

@@ -5,12 +5,12 @@ import { HTTP_CODE } from "../../src/meta/status-error.ts";
 import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE } from "../../src/objects/protobuf/decode.ts";
 import { parseYaml } from "../../src/objects/yaml/yaml.ts";
 import type { FuzzRequest } from "./cases.ts";
-import type { Answer } from "./subject.ts";
+import type { FuzzResponse } from "./subject.ts";
 
 /** A violated invariant. */
 export interface Finding {
   /** The invariant, in a short constant text. */
-  readonly promise: string;
+  readonly invariant: string;
   /** The observed violation. */
   readonly what: string;
 }
@@ -18,7 +18,7 @@ export interface Finding {
 const REASONS: ReadonlySet<string> = new Set(Object.keys(HTTP_CODE));
 const SHOWN_CHARACTERS = 600;
 
-export function checkAnswer(request: FuzzRequest, answer: Answer): Finding[] {
+export function checkResponse(request: FuzzRequest, answer: FuzzResponse): Finding[] {
   const { status, contentType, text } = answer;
   if (status >= 500 && !isExcused(request, answer)) return [broken("no server errors", shown(answer))];
   if (status >= 400 && text.length > longestFailure(request))
@@ -40,7 +40,7 @@ function longestFailure({ body = "", target }: FuzzRequest): number {
  * Allowed failures: requests to nodes and services that do not exist, for a future resource version or with a timeout,
  * and the 500s that kube-apiserver returns, too.
  */
-function isExcused({ target, headers }: FuzzRequest, answer: Answer): boolean {
+function isExcused({ target, headers }: FuzzRequest, answer: FuzzResponse): boolean {
   const { status, text } = answer;
   if (status === 503) return /\/(proxy|log|exec|attach|portforward)(\/|\?|$)/.test(target);
   if (status === 504) return text.includes("Too large resource version") || /timeout/i.test(target);
@@ -86,19 +86,19 @@ const KUBE_PATCH_500S: Readonly<Record<string, readonly RegExp[]>> = {
 };
 
 /** Plain text is allowed outside of the APIs only. */
-function checkText(answer: Answer): Finding[] {
+function checkText(answer: FuzzResponse): Finding[] {
   const isKnown = answer.status < 400 || answer.status === 404 || answer.status === 406;
   return isKnown ? [] : [broken("failure responses are a Status", shown(answer))];
 }
 
-function checkJson(request: FuzzRequest, answer: Answer): Finding[] {
+function checkJson(request: FuzzRequest, answer: FuzzResponse): Finding[] {
   if (/watch/i.test(request.target) && answer.status === 200) return checkFrames(answer);
   const value = parsed(answer.text);
   if (value === undefined) return [broken("responses of type JSON are valid JSON", shown(answer))];
   return answer.status < 400 ? [] : checkStatus(value, answer);
 }
 
-function checkEncoded(answer: Answer, encoding: string): Finding[] {
+function checkEncoded(answer: FuzzResponse, encoding: string): Finding[] {
   const value = bodyOf(answer);
   if (value instanceof Error)
     return [broken(`responses of type ${encoding} are valid ${encoding}`, `${value.message}\n${shown(answer)}`)];
@@ -106,7 +106,7 @@ function checkEncoded(answer: Answer, encoding: string): Finding[] {
 }
 
 /** The decoded body, or the error if it cannot be decoded. */
-function bodyOf({ contentType, text, bytes }: Answer): unknown {
+function bodyOf({ contentType, text, bytes }: FuzzResponse): unknown {
   try {
     if (contentType.startsWith("application/yaml")) return parseYaml(text).value;
     if (contentType === PROTOBUF_MEDIA_TYPE) return decodeProtobufObject(bytes, protobufTables());
@@ -117,7 +117,7 @@ function bodyOf({ contentType, text, bytes }: Answer): unknown {
 }
 
 /** One document, or one event per line; failures in events count, too. */
-function checkFrames(answer: Answer): Finding[] {
+function checkFrames(answer: FuzzResponse): Finding[] {
   // A pretty-printed document has many lines.
   if (parsed(answer.text) !== undefined) return [];
   const lines = answer.text.split("\n").filter((line) => line !== "");
@@ -130,7 +130,7 @@ function checkFrames(answer: Answer): Finding[] {
   });
 }
 
-function checkStatus(value: unknown, answer: Answer): Finding[] {
+function checkStatus(value: unknown, answer: FuzzResponse): Finding[] {
   const problem = statusProblem(value, answer.status);
   return problem === undefined ? [] : [broken(`failure responses are a Status: ${problem}`, shown(answer))];
 }
@@ -158,10 +158,10 @@ function isWellFormedDetails({ details }: JsonObject): boolean {
 }
 
 export function broken(promise: string, what: string): Finding {
-  return { promise, what };
+  return { invariant: promise, what };
 }
 
-export function shown({ status, contentType, text }: Answer): string {
+export function shown({ status, contentType, text }: FuzzResponse): string {
   return `${status} ${contentType} ${text.slice(0, SHOWN_CHARACTERS)}`;
 }
 

@@ -4,12 +4,12 @@ import { diceOf } from "./dice.ts";
 import { type FuzzRequest, makeCase } from "./cases.ts";
 import { runBatch, type Failure } from "./run-batch.ts";
 import { sampleName, sampleOf } from "./samples.ts";
-import { openSubject, type Answer, type OpenSubject } from "./subject.ts";
+import { openSubject, type FuzzResponse, type OpenSubject } from "./subject.ts";
 import { collectionPath } from "./targets.ts";
 
-type Call = (request: FuzzRequest) => Promise<Answer>;
+type Call = (request: FuzzRequest) => Promise<FuzzResponse>;
 /** The behavior of a faulty server for a request. */
-type Fault = (request: FuzzRequest, call: Call) => Promise<Answer>;
+type Fault = (request: FuzzRequest, call: Call) => Promise<FuzzResponse>;
 
 const stopwatch = (): number => 0;
 
@@ -21,9 +21,9 @@ function faulty(fault: Fault): typeof openSubject {
 }
 
 /** Runs cases until the invariant is violated; checks at the end of a batch run after its last case. */
-async function promisesBroken(fault: Fault, promise: string): Promise<Set<string>> {
+async function violatedInvariants(fault: Fault, promise: string): Promise<Set<string>> {
   const broken = new Set<string>();
-  const onFailure = ({ report }: Failure): void => report.findings.forEach((finding) => broken.add(finding.promise));
+  const onFailure = ({ report }: Failure): void => report.findings.forEach((finding) => broken.add(finding.invariant));
   const shouldStop = (): boolean => broken.has(promise);
   const end = promise.startsWith("collections ") ? 1 : 1_000;
   await runBatch({ seed: 1, first: 0, end, stopwatch, onFailure, shouldStop, open: faulty(fault) });
@@ -154,7 +154,7 @@ const FAULTS: readonly { promise: string; fault: Fault }[] = [
 
 describe("the checks find a violation of", () => {
   test.each(FAULTS)("$promise", async ({ promise, fault }) => {
-    expect([...(await promisesBroken(fault, promise))]).toContain(promise);
+    expect([...(await violatedInvariants(fault, promise))]).toContain(promise);
   });
 });
 

@@ -13,7 +13,7 @@ export interface FuzzOptions {
 }
 
 /** Generous, so that a loaded machine does not fail the run. */
-const ANSWER_MS_MAX = 10_000;
+const RESPONSE_MS_MAX = 10_000;
 const CASE_MS_MAX = 60_000;
 const HEAP_GROWTH_BYTES_MAX = 100 * 1024 * 1024;
 const PROGRESS_MS = 5_000;
@@ -123,9 +123,9 @@ class Run {
     this.#requests += stats.requests;
     this.#cpuMs += cpuMs;
     for (const [status, times] of stats.statuses) this.#statuses.set(status, (this.#statuses.get(status) ?? 0) + times);
-    for (const [kind, text] of stats.refusedSamples) this.#refused.set(kind, text);
+    for (const [kind, text] of stats.rejectedSamples) this.#refused.set(kind, text);
     if (stats.slowest.ms > this.#slowest.ms) this.#slowest = stats.slowest;
-    if (stats.slowest.ms > ANSWER_MS_MAX) {
+    if (stats.slowest.ms > RESPONSE_MS_MAX) {
       const { caseNumber, ms } = stats.slowest;
       const text = `${ms.toFixed(0)} ms in case ${caseNumber}\n  again: ${repeatCommand(this.#options.seed, caseNumber)}`;
       this.#addFailure({ signature: "every request gets a response in time", text });

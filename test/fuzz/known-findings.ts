@@ -5,7 +5,7 @@
 import type { Failure } from "./run-batch.ts";
 
 export interface KnownFinding {
-  readonly promise: RegExp;
+  readonly invariant: RegExp;
   /** "group/resource". */
   readonly key: RegExp;
   readonly what: RegExp;
@@ -17,35 +17,35 @@ export interface KnownFinding {
 
 export const KNOWN_FINDINGS: readonly KnownFinding[] = [
   {
-    promise: /^an object can be written back in another version$/,
+    invariant: /^an object can be written back in another version$/,
     key: /^resource\.k8s\.io\//,
     what: /^422 /,
     why: "resource.k8s.io/v1beta1 does not validate ResourceSlices, so it stores slices that v1 and v1beta2 reject",
     ...{ seed: 2, caseNumber: 800 },
   },
   {
-    promise: /^an object can be written back as it was read$/,
+    invariant: /^an object can be written back as it was read$/,
     key: /^\/nodes$/,
     what: /status\.addresses\[\d+\]: Duplicate value/,
     why: "as kubernetes, duplicate node addresses are accepted on create, but rejected on update",
     ...{ seed: 2, caseNumber: 14_486 },
   },
   {
-    promise: /^an object can be written back in another version$/,
+    invariant: /^an object can be written back in another version$/,
     key: /^\/events$/,
     what: /metadata\.finalizers\[\d+\]: Invalid value: .* name is neither a standard finalizer name nor is it fully qualified/,
     why: "as kubernetes, events of the core group may have any finalizers, but those of events.k8s.io may not",
     ...{ seed: 1, caseNumber: 72_458 },
   },
   {
-    promise: /^an object can be written back as it was read$/,
+    invariant: /^an object can be written back as it was read$/,
     key: /^batch\/cronjobs$/,
     what: /metadata\.finalizers\[\d+\]: Invalid value/,
     why: "as kubernetes, /status of a cron job accepts finalizers that the object itself rejects",
     ...{ seed: 1, caseNumber: 827_516 },
   },
   {
-    promise: /^writing an object back as it was read changes nothing$/,
+    invariant: /^writing an object back as it was read changes nothing$/,
     key: /^resource\.k8s\.io\//,
     what: /opaque\/parameters: null versus nothing/,
     why: "raw JSON null is kept on create, but dropped on update",
@@ -54,9 +54,9 @@ export const KNOWN_FINDINGS: readonly KnownFinding[] = [
 ];
 
 export function isKnown({ fuzzCase, report }: Pick<Failure, "fuzzCase" | "report">): boolean {
-  return report.findings.every(({ promise, what }) =>
+  return report.findings.every(({ invariant: promise, what }) =>
     KNOWN_FINDINGS.some(
-      (known) => known.promise.test(promise) && known.key.test(fuzzCase.target.key) && known.what.test(what),
+      (known) => known.invariant.test(promise) && known.key.test(fuzzCase.target.key) && known.what.test(what),
     ),
   );
 }

@@ -9,7 +9,7 @@ const FINDING_CHARACTERS_MAX = 3_000;
 
 /** Groups failures that are probably one bug. */
 export function signatureOf({ fuzzCase, report: { findings } }: Failure): string {
-  const promise = findings[0]?.promise ?? "";
+  const promise = findings[0]?.invariant ?? "";
   const frame = findings.map(({ what }) => /\bat [^\n]*?(src\/[^\s)]+):\d+/.exec(what)?.[1]).find((found) => found);
   return `${promise} (${frame ?? fuzzCase.target.key})`;
 }
@@ -21,7 +21,9 @@ export function repeatCommand(seed: number, caseNumber: number): string {
 export function describeFailure({ seed, release, fuzzCase, report }: Failure): string {
   const findings = report.findings
     .slice(0, FINDINGS_SHOWN)
-    .map(({ promise, what }) => `  BROKEN: ${promise}\n    ${indented(what.slice(0, FINDING_CHARACTERS_MAX))}`);
+    .map(
+      ({ invariant: promise, what }) => `  BROKEN: ${promise}\n    ${indented(what.slice(0, FINDING_CHARACTERS_MAX))}`,
+    );
   const { apiVersion, kind } = fuzzCase.target;
   return [
     `seed ${seed}, case ${fuzzCase.number}: ${apiVersion} ${kind}, release ${release}`,

@@ -1,5 +1,5 @@
 /** Runs the cases of a batch one after another on one server. The result of a batch is reproducible. */
-import { broken, checkAnswer, shown } from "./answer-checks.ts";
+import { broken, checkResponse, shown } from "./answer-checks.ts";
 import { makeCase, type FuzzCase } from "./cases.ts";
 import { runCase, type CaseReport, type Exchange } from "./run-case.ts";
 import { openSubject, type Stopwatch, type Subject } from "./subject.ts";
@@ -29,7 +29,7 @@ export interface BatchStats {
   /** Number of attacks by response status; 0 if there was nothing to attack. */
   readonly statuses: ReadonlyMap<number, number>;
   /** Kinds whose sample object the server rejects. */
-  readonly refusedSamples: ReadonlyMap<string, string>;
+  readonly rejectedSamples: ReadonlyMap<string, string>;
   readonly slowest: Slowest;
 }
 
@@ -94,7 +94,7 @@ class Tally {
   stats(): BatchStats {
     return {
       ...{ cases: this.#cases, requests: this.#requests, slowest: this.#slowest },
-      ...{ statuses: this.#statuses, refusedSamples: this.#refusedSamples },
+      ...{ statuses: this.#statuses, rejectedSamples: this.#refusedSamples },
     };
   }
 }
@@ -111,7 +111,7 @@ async function checkCollections(subject: Subject, { seed, release, last, onFailu
     for (const query of ["", "?watch=1&resourceVersion=0"]) {
       const request = { method: "GET", target: listPath(target) + query, headers: {} };
       const answer = await subject.call(request);
-      if (answer.status === 200 && checkAnswer(request, answer).length === 0) continue;
+      if (answer.status === 200 && checkResponse(request, answer).length === 0) continue;
       const findings = [broken("collections can be listed and watched", shown(answer))];
       const fuzzCase = { ...makeCase({ seed, number: last, targets, schemas }), target, request };
       onFailure({

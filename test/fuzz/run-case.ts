@@ -1,16 +1,16 @@
 /** Runs one case and checks the invariants of the server's behavior. */
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { PROTOBUF_MEDIA_TYPE } from "../../src/objects/protobuf/decode.ts";
-import { broken, checkAnswer, parsed, shown, type Finding } from "./answer-checks.ts";
+import { broken, checkResponse, parsed, shown, type Finding } from "./answer-checks.ts";
 import { jsonBody } from "./bodies.ts";
 import { differences } from "./difference.ts";
 import { withCurrent, type FuzzCase, type FuzzRequest } from "./cases.ts";
 import { toJsonText } from "./json-text.ts";
-import type { Answer, Subject } from "./subject.ts";
+import type { FuzzResponse, Subject } from "./subject.ts";
 
 export interface Exchange {
   readonly request: FuzzRequest;
-  readonly answer: Answer;
+  readonly answer: FuzzResponse;
 }
 
 export interface CaseReport {
@@ -72,18 +72,18 @@ class Play {
     await this.#cleanUp(existing);
   }
 
-  async #ask(request: FuzzRequest): Promise<Answer> {
+  async #ask(request: FuzzRequest): Promise<FuzzResponse> {
     const answer = await this.#subject.call(request);
     this.exchanges.push({ request, answer });
-    const findings = checkAnswer(request, answer);
-    const complaints = this.#subject.takeComplaints();
+    const findings = checkResponse(request, answer);
+    const complaints = this.#subject.takeLoggedErrors();
     if (complaints.length > 0 || findings.length > 0)
       findings.push(...complaints.map((complaint) => broken("the server logs no error", complaint)));
     this.findings.push(...findings);
     return answer;
   }
 
-  #get(path: string, headers: FuzzRequest["headers"] = {}): Promise<Answer> {
+  #get(path: string, headers: FuzzRequest["headers"] = {}): Promise<FuzzResponse> {
     return this.#ask({ method: "GET", target: path, headers });
   }
 
@@ -99,7 +99,7 @@ class Play {
   }
 
   /** The server updates a custom resource definition itself after its creation and after every change. */
-  async #settled(answer: Answer): Promise<string> {
+  async #settled(answer: FuzzResponse): Promise<string> {
     if (!this.#isDefinition) return answer.text;
     await this.#subject.pass(SETTLING_MS);
     const { status, text } = await this.#get(this.#createdPath(answer));
@@ -109,7 +109,7 @@ class Play {
   /** The object as it can be read now; undefined if there is none or its path is not known. */
   async #checkEffect(
     request: FuzzRequest,
-    { answer, before }: { readonly answer: Answer; readonly before: string | undefined },
+    { answer, before }: { readonly answer: FuzzResponse; readonly before: string | undefined },
   ): Promise<Existing | undefined> {
     const { effect, isDryRun } = this.#case;
     if (effect === "anything") return undefined;
@@ -124,12 +124,20 @@ class Play {
     return after.status === 200 ? { path, text: await this.#settled(after) } : undefined;
   }
 
-  #createdPath(answer: Answer): string {
+  #createdPath(answer: FuzzResponse): string {
     const name = stringAt(objectAt(parsed(answer.text) as JsonObject, "metadata"), "name");
     return `${this.#case.collection}/${encodeURIComponent(name.toWellFormed())}`;
   }
 
-  #expectUnchanged({ answer, before, after }: { answer: Answer; before: string | undefined; after: Answer }): void {
+  #expectUnchanged({
+    answer,
+    before,
+    after,
+  }: {
+    answer: FuzzResponse;
+    before: string | undefined;
+    after: FuzzResponse;
+  }): void {
     const isUnchanged =
       before === undefined ? after.status === 404 : after.text === before || this.#isSame(before, after.text);
     if (isUnchanged) return;
@@ -142,7 +150,7 @@ class Play {
     return this.#isDefinition ? isSame(withoutStatus(left), withoutStatus(right)) : isSame(left, right);
   }
 
-  #expectDone(request: FuzzRequest, { answer, after }: { answer: Answer; after: Answer }): void {
+  #expectDone(request: FuzzRequest, { answer, after }: { answer: FuzzResponse; after: FuzzResponse }): void {
     const { effect } = this.#case;
     if (effect === "deletes") {
       if (request.target.startsWith(this.#path) && !isGone(after))
@@ -180,7 +188,7 @@ class Play {
       await this.#checkOtherVersion(other + path.slice(path.lastIndexOf("/")), { path, text });
   }
 
-  async #expectOk(promise: string, path: string, headers: FuzzRequest["headers"] = {}): Promise<Answer> {
+  async #expectOk(promise: string, path: string, headers: FuzzRequest["headers"] = {}): Promise<FuzzResponse> {
     const answer = await this.#get(path, headers);
     if (answer.status !== 200) this.findings.push(broken(promise, shown(answer)));
     return answer;
@@ -230,7 +238,7 @@ interface Existing {
 }
 
 /** True for an object of its own kind in JSON, not a Table or Status. */
-function isPlainObject({ contentType, text, status }: Answer): boolean {
+function isPlainObject({ contentType, text, status }: FuzzResponse): boolean {
   if (status < 200 || status >= 300 || !contentType.startsWith("application/json")) return false;
   const value = parsed(text);
   return isJsonObject(value) && !["Table", "PartialObjectMetadata", "Status"].includes(String(value["kind"]));
@@ -240,7 +248,7 @@ function isSame(left: string, right: string): boolean {
   return jsonEquals(parsed(left), parsed(right));
 }
 
-function isGone({ status, text }: Answer): boolean {
+function isGone({ status, text }: FuzzResponse): boolean {
   return status === 404 || isTerminating(text);
 }
 

@@ -12,7 +12,7 @@ import { World } from "../../src/tools/simulator/world.ts";
 import type { FuzzRequest } from "./cases.ts";
 import { Targets } from "./targets.ts";
 
-export interface Answer {
+export interface FuzzResponse {
   readonly status: number;
   readonly contentType: string;
   readonly text: string;
@@ -28,11 +28,11 @@ export type Stopwatch = () => number;
 export interface Subject {
   readonly targets: Targets;
   readonly schemas: SchemaSource;
-  call(request: FuzzRequest): Promise<Answer>;
+  call(request: FuzzRequest): Promise<FuzzResponse>;
   /** Advances the virtual time. */
   pass(ms: number): Promise<void>;
   /** The errors that the server has logged since the last call. */
-  takeComplaints(): string[];
+  takeLoggedErrors(): string[];
 }
 
 export interface OpenSubject extends Subject, AsyncDisposable {}
@@ -40,7 +40,7 @@ export interface OpenSubject extends Subject, AsyncDisposable {}
 /** Serves every version of the release, so that every conversion is used. */
 const RUNTIME_CONFIG: readonly string[] = ["api/all=true"];
 /** Disabled, because webhook configurations that a case leaves behind would fail all later cases. */
-const NOBODY_ANSWERS: readonly string[] = ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"];
+const DISABLED_PLUGINS: readonly string[] = ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"];
 /** The default service account, which pods need; it is recreated when a case deletes it. */
 const ACCOUNT: InProcessRequest = {
   method: "POST",
@@ -67,7 +67,7 @@ export async function openSubject(options: {
       ...{ release, storage: { kind: "memory" }, strictRelease: true, runtimeConfig: RUNTIME_CONFIG },
       ...{ peers: { hostname: "fuzzed" }, serviceClusterIpRange: "10.0.0.0/16" },
       // Without API Priority and Fairness, because the server itself would write the status of its objects.
-      access: { disableAdmissionPlugins: NOBODY_ANSWERS, priorityAndFairness: false },
+      access: { disableAdmissionPlugins: DISABLED_PLUGINS, priorityAndFairness: false },
     }),
   );
   await world.run(server.ready);
@@ -77,12 +77,12 @@ export async function openSubject(options: {
     targets: new Targets(catalogue),
     schemas: catalogue.schemas,
     call: async (request) => {
-      const answer = await ask({ world, server, stopwatch }, request);
+      const answer = await send({ world, server, stopwatch }, request);
       if (isDeletion(request)) await world.run(server.call(ACCOUNT));
       return answer;
     },
     pass: (ms) => world.advance(ms),
-    takeComplaints: () => {
+    takeLoggedErrors: () => {
       const taken = complaints;
       complaints = [];
       return taken;
@@ -94,13 +94,13 @@ export async function openSubject(options: {
   };
 }
 
-interface Asking {
+interface CallContext {
   readonly world: World;
   readonly server: Server;
   readonly stopwatch: Stopwatch;
 }
 
-async function ask({ world, server, stopwatch }: Asking, request: FuzzRequest): Promise<Answer> {
+async function send({ world, server, stopwatch }: CallContext, request: FuzzRequest): Promise<FuzzResponse> {
   const startedAt = stopwatch();
   const leaving = new AbortController();
   const { body: sent, ...head } = request;

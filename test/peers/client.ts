@@ -8,7 +8,7 @@ import type { Credentials } from "./credentials.ts";
 /** Responses are untyped: a missing member fails the expectation, not the compilation. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
 
-export interface Answer {
+export interface PeerResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   /** name, value, name, value, … */
@@ -70,7 +70,7 @@ export class ApiClient {
     });
   }
 
-  async call(target: string, options: CallOptions = {}): Promise<Answer> {
+  async call(target: string, options: CallOptions = {}): Promise<PeerResponse> {
     const message = await this.open(target, options);
     const chunks: Buffer[] = [];
     for await (const chunk of message) chunks.push(chunk as Buffer);
@@ -80,15 +80,15 @@ export class ApiClient {
     return { status, headers, rawHeaders, bytes, text, body: parse(text) };
   }
 
-  get(target: string, headers: Record<string, string> = {}): Promise<Answer> {
+  get(target: string, headers: Record<string, string> = {}): Promise<PeerResponse> {
     return this.call(target, { headers });
   }
 
-  create(target: string, body: Json): Promise<Answer> {
+  create(target: string, body: Json): Promise<PeerResponse> {
     return this.call(target, { method: "POST", body });
   }
 
-  delete(target: string): Promise<Answer> {
+  delete(target: string): Promise<PeerResponse> {
     return this.call(target, { method: "DELETE" });
   }
 

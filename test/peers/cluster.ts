@@ -24,7 +24,7 @@ export interface MemberOptions {
   readonly hasNoCredentials?: boolean;
   readonly options?: Partial<ServerOptions>;
   /** True if the store responds to nothing from the start. */
-  readonly isStoreDead?: boolean;
+  readonly isStoreStalled?: boolean;
   /** True if the member is returned before it is ready. */
   readonly skipReady?: boolean;
 }
@@ -47,7 +47,7 @@ export const TEST_TIMING: Partial<PeerTiming> = {
 export const UNPROBED: Partial<PeerTiming> = { ...TEST_TIMING, probeIntervalMs: 600_000, documentTimeoutMs: 20_000 };
 
 /** For tests in which a server crashes and others must notice it soon. */
-export const SHORT_LIVES: Partial<PeerTiming> = {
+export const SHORT_LEASES: Partial<PeerTiming> = {
   ...TEST_TIMING,
   endpointTtlSeconds: 2,
   endpointRefreshMs: 200,
@@ -114,8 +114,8 @@ export class Member extends ApiClient {
     );
   }
 
-  /** Makes the store of a member with `isStoreDead` respond. */
-  thaw(): void {
+  /** Makes the store of a member with `isStoreStalled` respond. */
+  resumeStore(): void {
     this.#handle.isFrozen = false;
   }
 
@@ -161,7 +161,7 @@ export class TestCluster implements AsyncDisposable {
     const id = options.id ?? String.fromCodePoint(97 + this.members.length);
     const link = await Link.open();
     const env = createNodeEnv({ logLevel: "debug", write: (line) => void this.log.push(`${id}: ${line}`) });
-    const handle: StoreHandle = { isFrozen: options.isStoreDead ?? false, reads: 0, writes: [] };
+    const handle: StoreHandle = { isFrozen: options.isStoreStalled ?? false, reads: 0, writes: [] };
     const openKv = (): Promise<Kv> => Promise.resolve(watched(this.#store.open(), handle));
     const { serving } = this.credentials;
     const at = { host: "127.0.0.1", port: 0, cert: serving.certPem, key: serving.keyPem };

@@ -25,14 +25,14 @@ export function createCredentials(): Credentials {
   const nowMs = Date.now();
   const serving = createAuthority({ commonName: "serving-ca", nowMs });
   const proxy = createAuthority({ commonName: "front-proxy-ca", nowMs });
-  const strange = createAuthority({ commonName: "strange-ca", nowMs });
+  const untrusted = createAuthority({ commonName: "strange-ca", nowMs });
   const hosts = ["127.0.0.1", "localhost", "kubernetes.default.svc"];
   return {
     servingCa: serving.certPem,
     serving: issueCertificate({ ca: serving, commonName: "kube-apiserver", hosts, usage: "serverAuth", nowMs }),
     proxyCa: proxy.certPem,
     proxy: issueCertificate({ ca: proxy, commonName: PROXY_NAME, usage: "clientAuth", nowMs }),
-    strange: issueCertificate({ ca: strange, commonName: PROXY_NAME, hosts, usage: "serverAuth", nowMs }),
+    strange: issueCertificate({ ca: untrusted, commonName: PROXY_NAME, hosts, usage: "serverAuth", nowMs }),
   };
 }
 

@@ -5,7 +5,7 @@
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { AGGREGATED, groupNames, resourcesIn, type Json } from "./client.ts";
-import { SHORT_LIVES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
+import { SHORT_LEASES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
 import {
   discoveryGroup,
   discoveryResource,
@@ -76,7 +76,7 @@ describe("a kube-apiserver", () => {
   });
 
   test("§8.2-4 §9-3 §8-last-peer that has departed loses its resources: in discovery at once, and requests return 503 during the grace period", async () => {
-    await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LIVES, departedGraceMs: 2_500 } } }]);
+    await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LEASES, departedGraceMs: 2_500 } } }]);
     const { member, stub } = await startStub(cluster);
     expect(groupNames(await member.discovery("/apis"))).toContain(EXTRA_GROUP);
     await stub.leave(member);
@@ -331,7 +331,7 @@ describe("discovery of peers", () => {
 
   test("§9-6 §8.1-3 returns 503 with Retry-After while a server does not know its peers", async () => {
     await using cluster = new TestCluster();
-    const first = await cluster.start({ isStoreDead: true, skipReady: true });
+    const first = await cluster.start({ isStoreStalled: true, skipReady: true });
     const answer = await first.get(WIDGETS);
     expect([answer.status, answer.headers["retry-after"], answer.body.message]).toEqual([
       503,
@@ -339,7 +339,7 @@ describe("discovery of peers", () => {
       "a does not know its peers yet",
     ]);
     expect((await first.get("/readyz")).status).toBe(500);
-    first.thaw();
+    first.resumeStore();
     await first.listening.server.ready;
     expect((await first.get(WIDGETS)).status).toBe(404);
   });

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
-import type { Answer, CallOptions, Json } from "./client.ts";
+import type { PeerResponse, CallOptions, Json } from "./client.ts";
 import { startCluster, TestCluster, type Member } from "./cluster.ts";
 import { eventually } from "./wait.ts";
 
@@ -45,7 +45,7 @@ async function mixed(peers: Partial<PeerOptions> = {}): Promise<{ cluster: TestC
 
 const SERVED_BY_PEER = "b (1.33); reason=peer-knows-fields";
 
-function servedBy({ status, headers }: Answer): [number, string | string[] | undefined] {
+function servedBy({ status, headers }: PeerResponse): [number, string | string[] | undefined] {
   return [status, headers["x-evenkeel-served-by"]];
 }
 

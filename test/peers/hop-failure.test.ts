@@ -1,6 +1,6 @@
 /** Tests of failures on the way to a peer: the responses to clients and the metrics for operators. */
 import { describe, expect, test } from "vitest";
-import type { Answer } from "./client.ts";
+import type { PeerResponse } from "./client.ts";
 import { startCluster, UNPROBED, type Member, type TestCluster } from "./cluster.ts";
 import {
   discoveryGroup,
@@ -21,7 +21,7 @@ const RECORD = endpointKey("/registry/", "stub");
 const errors = (type: string): string => `apiserver_peer_proxy_errors_total{type="${type}",${WIDGETS_LABELS}}`;
 const rerouted = (code: number): string => `apiserver_rerouted_request_total{code="${code}",${WIDGETS_LABELS}}`;
 
-function expectUnavailable(answer: Answer, rule: string): void {
+function expectUnavailable(answer: PeerResponse, rule: string): void {
   expect([answer.status, answer.body.kind, answer.body.reason]).toEqual([503, "Status", "ServiceUnavailable"]);
   expect(answer.headers["content-type"]).toBe("application/json");
   expect(Number(answer.headers["retry-after"])).toBeGreaterThan(0);

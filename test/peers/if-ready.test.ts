@@ -21,7 +21,7 @@ const CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
 const SERVED_BY = "x-evenkeel-served-by";
 
 /** The status, the readiness header, and whether a peer responded. A watch is closed as soon as it has started. */
-async function told(server: ApiClient, target: string, options: CallOptions = {}): Promise<unknown[]> {
+async function readinessOf(server: ApiClient, target: string, options: CallOptions = {}): Promise<unknown[]> {
   const message = await server.open(target, { headers: IF_READY, ...options });
   if (target.includes("watch=1")) message.destroy();
   else await once(message.resume(), "end");
@@ -45,7 +45,7 @@ describe.each(["retry", "report"] as const)("in mode %s, a ready server", (ifRea
     async (status) => {
       stub.respond = (_request, response) =>
         sendJson(response, status, { kind: "Status", details: { name: "x" } }, { "X-Kubernetes-Ready": "false" });
-      expect(await told(member, `${WIDGETS}/x`)).toEqual([status, "true", true]);
+      expect(await readinessOf(member, `${WIDGETS}/x`)).toEqual([status, "true", true]);
       expect(stub.arrivals.flatMap((arrival) => arrival.all("X-Kubernetes-If-Ready"))).toEqual([]);
     },
   );
@@ -55,18 +55,18 @@ describe.each(["retry", "report"] as const)("in mode %s, a ready server", (ifRea
       response.writeHead(200, { "content-type": "application/json", "X-Kubernetes-Ready": "false" });
       response.write('{"type":"ADDED","object":{}}\n');
     };
-    expect(await told(member, `${WIDGETS}?watch=1`)).toEqual([200, "true", true]);
+    expect(await readinessOf(member, `${WIDGETS}?watch=1`)).toEqual([200, "true", true]);
     expect(stub.arrivals[0]!.all("X-Kubernetes-If-Ready")).toEqual([]);
   });
 
   test("reports its own readiness if no peer responds", async () => {
     stub.respond = (request) => void request.socket.destroy();
-    expect(await told(member, `${WIDGETS}/x`)).toEqual([503, "true", false]);
+    expect(await readinessOf(member, `${WIDGETS}/x`)).toEqual([503, "true", false]);
   });
 
   test("sends no readiness header to a client that did not request it, whatever a peer sends", async () => {
     stub.respond = (_request, response) => sendJson(response, 200, {}, { "X-Kubernetes-Ready": "true" });
-    expect(await told(member, WIDGETS, { headers: {} })).toEqual([200, undefined, true]);
+    expect(await readinessOf(member, WIDGETS, { headers: {} })).toEqual([200, undefined, true]);
   });
 });
 
@@ -81,9 +81,9 @@ test.each<[IfReadyMode, IfReadyMode, string | undefined]>([
     { options: { ifReadyMode: second } },
   ]);
   const member = cluster.members[0]!;
-  expect(await told(member, CLAIMS)).toEqual([200, ready, true]);
-  expect(await told(member, `${CLAIMS}?watch=1`)).toEqual([200, ready, true]);
-  expect(await told(member, `${CLAIMS}/nosuch`)).toEqual([404, ready, true]);
+  expect(await readinessOf(member, CLAIMS)).toEqual([200, ready, true]);
+  expect(await readinessOf(member, `${CLAIMS}?watch=1`)).toEqual([200, ready, true]);
+  expect(await readinessOf(member, `${CLAIMS}/nosuch`)).toEqual([404, ready, true]);
 });
 
 /**
@@ -132,15 +132,15 @@ describe("a server that has not been ready, with a ready peer,", () => {
   afterAll(() => cluster[Symbol.asyncDispose]());
 
   test("rejects in mode retry requests that the peer could serve", async () => {
-    expect(await told(retry, CLAIMS)).toEqual([503, "false", false]);
-    expect(await told(retry, `${CLAIMS}?watch=1`)).toEqual([503, "false", false]);
-    expect(await told(retry, CLAIMS, { headers: {} })).toEqual([200, undefined, true]);
+    expect(await readinessOf(retry, CLAIMS)).toEqual([503, "false", false]);
+    expect(await readinessOf(retry, `${CLAIMS}?watch=1`)).toEqual([503, "false", false]);
+    expect(await readinessOf(retry, CLAIMS, { headers: {} })).toEqual([200, undefined, true]);
   });
 
   test("proxies in mode report, and reports that it is not ready", async () => {
-    expect(await told(report, CLAIMS)).toEqual([200, "false", true]);
-    expect(await told(report, `${CLAIMS}?watch=1`)).toEqual([200, "false", true]);
-    expect(await told(report, `${CLAIMS}/nosuch`)).toEqual([503, "false", false]);
+    expect(await readinessOf(report, CLAIMS)).toEqual([200, "false", true]);
+    expect(await readinessOf(report, `${CLAIMS}?watch=1`)).toEqual([200, "false", true]);
+    expect(await readinessOf(report, `${CLAIMS}/nosuch`)).toEqual([503, "false", false]);
   });
 
   test("returns 503 with the peer's message instead of the peer's 404", async () => {

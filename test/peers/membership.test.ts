@@ -1,7 +1,7 @@
 /** Tests of the servers that count as live, and for how long (§9-13, §9-29). */
 import { describe, expect, test } from "vitest";
 import { groupNames } from "./client.ts";
-import { SHORT_LIVES, startCluster, type Member } from "./cluster.ts";
+import { SHORT_LEASES, startCluster, type Member } from "./cluster.ts";
 import { lease, LEASES, startStub, StubPeer, WIDGETS } from "./stub-peer.ts";
 import { eventually, until } from "./wait.ts";
 
@@ -25,7 +25,7 @@ describe("forged leases", () => {
   });
 
   test("§9-13 that are not renewed delay 404 only until they expire", async () => {
-    await using cluster = await startCluster([{ peers: { timing: SHORT_LIVES } }]);
+    await using cluster = await startCluster([{ peers: { timing: SHORT_LEASES } }]);
     const [member] = cluster.members as [Member];
     const { spec, ...rest } = lease("planted");
     expect((await member.create(LEASES, { ...rest, spec: { ...spec, leaseDurationSeconds: 1 } })).status).toBe(201);
@@ -38,7 +38,7 @@ describe("forged leases", () => {
   });
 
   test("§9-13 without an endpoint record redirect no request, even if they are renewed", async () => {
-    await using cluster = await startCluster([{ peers: { timing: SHORT_LIVES } }]);
+    await using cluster = await startCluster([{ peers: { timing: SHORT_LEASES } }]);
     const [member] = cluster.members as [Member];
     const planted = await StubPeer.start(cluster, member, { id: "planted", record: "none" });
     await known(member, "planted");
@@ -49,7 +49,7 @@ describe("forged leases", () => {
 
 describe("a departed server", () => {
   test("§9-29 after a crash leaves merged discovery when its lease expires, and its lease is collected", async () => {
-    const peers = { timing: SHORT_LIVES };
+    const peers = { timing: SHORT_LEASES };
     await using cluster = await startCluster([{ peers, runtimeConfig: "batch/v1=false" }, { peers }]);
     const [a, b] = cluster.members as [Member, Member];
     expect(groupNames(await a.discovery("/apis"))).toContain("batch");

@@ -1,6 +1,6 @@
 /** Tests of --discovery-mode=newest with servers of three releases. */
 import { describe, expect, test } from "vitest";
-import { AGGREGATED, groupNames, NO_PEER, resourcesIn, type Answer } from "./client.ts";
+import { AGGREGATED, groupNames, NO_PEER, resourcesIn, type PeerResponse } from "./client.ts";
 import { startCluster, type Member, type TestCluster } from "./cluster.ts";
 import { eventually } from "./wait.ts";
 
@@ -15,9 +15,14 @@ async function threeReleases(): Promise<{ cluster: TestCluster; old: Member; mid
   return { cluster, old, middle, newest };
 }
 
-const seen = ({ status, headers, text }: Answer): unknown[] => [status, headers["content-type"], headers.etag, text];
+const seen = ({ status, headers, text }: PeerResponse): unknown[] => [
+  status,
+  headers["content-type"],
+  headers.etag,
+  text,
+];
 
-const asPeer = (member: Member, path: string, accept: string): Promise<Answer> =>
+const asPeer = (member: Member, path: string, accept: string): Promise<PeerResponse> =>
   member.call(path, { asProxy: true, token: "", headers: { "x-remote-user": "peer", accept } });
 
 const FORMS: readonly (readonly [path: string, accept: string])[] = [
@@ -62,7 +67,7 @@ describe("--discovery-mode=newest", () => {
   test("falls back to the next release while the newest is unreachable, and after it has departed", async () => {
     const { cluster, old, middle, newest } = await threeReleases();
     await using _ = cluster;
-    const shows = (member: Member, text: string): Promise<Answer> =>
+    const shows = (member: Member, text: string): Promise<PeerResponse> =>
       eventually(
         () => member.get("/apis", { accept: AGGREGATED }),
         (answer) => answer.text === text,

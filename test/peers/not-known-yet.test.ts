@@ -10,10 +10,10 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
   test("a starting server does not return 404 before it knows its peers", async () => {
     await using cluster = new TestCluster(source);
     await cluster.start();
-    const starting = await cluster.start({ release: "1.33", isStoreDead: true, skipReady: true });
+    const starting = await cluster.start({ release: "1.33", isStoreStalled: true, skipReady: true });
     const answers = await Promise.all(PATHS.map((path) => starting.get(path)));
     expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
-    starting.thaw();
+    starting.resumeStore();
   });
 
   test("a server that cannot call peers does not return 404 while other servers are live", async () => {

@@ -1,7 +1,7 @@
 /** Integration tests that the two designs list, and kube-apiserver's own tests of servers that share a store (§8.5). */
 import { describe, expect, test } from "vitest";
-import { type Answer, type Json, AGGREGATED, groupNames, NO_PEER, resourcesIn } from "./client.ts";
-import { SHORT_LIVES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
+import { type PeerResponse, type Json, AGGREGATED, groupNames, NO_PEER, resourcesIn } from "./client.ts";
+import { SHORT_LEASES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
 import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
 import { startConnectProxy } from "./connect-proxy.ts";
 import { eventually, until } from "./wait.ts";
@@ -14,11 +14,11 @@ function job(name: string): Json {
   return { apiVersion: "batch/v1", kind: "Job", metadata: { name }, spec: { template } };
 }
 
-function names({ body }: Answer): string[] {
+function names({ body }: PeerResponse): string[] {
   return body.items.map((item: Json) => item.metadata.name);
 }
 
-function statuses(answers: readonly Answer[]): number[] {
+function statuses(answers: readonly PeerResponse[]): number[] {
   return [...new Set(answers.map(({ status }) => status))].toSorted((left, right) => left - right);
 }
 
@@ -43,13 +43,13 @@ describe("routing:", () => {
   });
 
   test("seed-003 §8.5-2 a third server responds after the first has crashed, and no client gets 404 meanwhile", async () => {
-    const peers = { timing: SHORT_LIVES };
+    const peers = { timing: SHORT_LEASES };
     await using cluster = await startCluster([{ peers }, { peers, runtimeConfig: WITHOUT_BATCH }, { peers }]);
     const [a, b] = cluster.members as [Member, Member];
     await a.create(JOBS, job("one"));
     a.crash();
-    const answers: Answer[] = [];
-    const ask = async (): Promise<Answer> => {
+    const answers: PeerResponse[] = [];
+    const ask = async (): Promise<PeerResponse> => {
       const answer = await b.get(JOBS);
       answers.push(answer);
       return answer;
@@ -205,7 +205,7 @@ describe("a request that was proxied once", () => {
     await b.knows("a");
     const failures = 'apiserver_peer_discovery_sync_errors_total{type="fetch_discovery"}';
     const before = await b.metric(failures);
-    const answers: Answer[] = [];
+    const answers: PeerResponse[] = [];
     await until(
       async () => {
         answers.push(await b.get(JOBS));

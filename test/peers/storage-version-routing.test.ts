@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
-import { type Answer, type Json, resourcesIn } from "./client.ts";
+import { type PeerResponse, type Json, resourcesIn } from "./client.ts";
 import { startCluster, TestCluster, UNPROBED, type Member, type MemberOptions } from "./cluster.ts";
 import { endpoints, EXTRA_GROUP, EXTRA_GROUPS, registerStorageVersions, StubPeer, WIDGETS } from "./stub-peer.ts";
 import { eventually, until } from "./wait.ts";
@@ -22,7 +22,7 @@ async function servers(...members: readonly MemberOptions[]): Promise<{ cluster:
   return { cluster, servers: cluster.members };
 }
 
-const rule = ({ body }: Answer): string | undefined =>
+const rule = ({ body }: PeerResponse): string | undefined =>
   body?.details?.causes?.find(({ field }: Json) => field === "rule")?.message;
 
 const routeOf = async (member: Member, path: string): Promise<Json> =>

@@ -9,7 +9,7 @@ import { versionRows, type VersionRow } from "./version-table.ts";
 
 const ROWS = versionRows();
 
-async function answeredBy({ header, isProxied, view }: VersionRow, isVersionAware: boolean): Promise<string> {
+async function servedBy({ header, isProxied, view }: VersionRow, isVersionAware: boolean): Promise<string> {
   const route = peerProxy({
     view: () => view,
     unmetNeed: () => undefined,
@@ -35,10 +35,10 @@ test("the table has more than 25 rows", () => {
 });
 
 test.each(ROWS)("$what", async (row) => {
-  expect(await answeredBy(row, true)).toBe(row.answeredBy);
+  expect(await servedBy(row, true)).toBe(row.servedBy);
 });
 
 test("with the feature gate off, the header has no effect, whatever its value", async () => {
   for (const row of ROWS)
-    expect(await answeredBy(row, false), row.what).toBe(await answeredBy({ ...row, header: undefined }, true));
+    expect(await servedBy(row, false), row.what).toBe(await servedBy({ ...row, header: undefined }, true));
 });

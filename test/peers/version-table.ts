@@ -9,7 +9,7 @@ export interface VersionRow {
   readonly isProxied: boolean;
   readonly view: ClusterView;
   /** "b or c, else a", "503 with a Warning" */
-  readonly answeredBy: string;
+  readonly servedBy: string;
   /** The line itself. */
   readonly what: string;
 }
@@ -42,7 +42,7 @@ function toRow(line: string): VersionRow {
     header: said === "no header" ? undefined : said,
     isProxied,
     view,
-    answeredBy,
+    servedBy: answeredBy,
     what: line.replaceAll(/\s+/g, " "),
   };
 }

@@ -4,13 +4,13 @@ const LIMIT_MS = 20_000;
 const PAUSE_MS = 10;
 
 /** Calls until the result is accepted, and returns all results including the earlier ones. */
-export async function until<T>(ask: () => Promise<T> | T, willDo: (answer: T) => boolean): Promise<readonly T[]> {
+export async function until<T>(ask: () => Promise<T> | T, isAccepted: (answer: T) => boolean): Promise<readonly T[]> {
   const seen: T[] = [];
   const limit = Date.now() + LIMIT_MS;
   for (;;) {
     const answer = await ask();
     seen.push(answer);
-    if (willDo(answer)) return seen;
+    if (isAccepted(answer)) return seen;
     if (Date.now() > limit) throw new Error(`condition not met in time: ${describe(answer)}`);
     await pause(PAUSE_MS);
   }

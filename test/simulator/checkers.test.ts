@@ -9,19 +9,19 @@ import {
   forgetsWrites,
   leavesOneOut,
   losesGuard,
-  refusesToList,
+  rejectsLists,
   sendsInCircles,
   staysUnready,
-  tellsOtherwise,
+  changesDiscovery,
 } from "./planted-bugs.ts";
-import { overlooksContent, removesNothing, takesUnknownForAbsent } from "./planted-controller-bugs.ts";
+import { overlooksContent, removesNothing, treatsUnknownAsAbsent } from "./planted-controller-bugs.ts";
 import {
-  forgetsTheLiving,
+  removesEntriesOfPeers,
   migratesNothing,
   movesBack,
-  sleepsUnnoticed,
-  staysSilent,
-  writesOtherwise,
+  missesItsPause,
+  cannotPublish,
+  writesOtherVersion,
 } from "./planted-storage-bugs.ts";
 
 /** No faults except the planted bug. */
@@ -42,12 +42,12 @@ const PLANTED: readonly (readonly [checker: string, bug: () => Plant])[] = [
   ["no-lost-write", forgetsWrites],
   ["ready-again", staysUnready],
   ["served-is-listed", leavesOneOut],
-  ["listed-is-reachable", refusesToList],
-  ["documents-equal", tellsOtherwise],
-  ["written-as-published", writesOtherwise],
-  ["nobody-contradicts", forgetsTheLiving],
+  ["listed-is-reachable", rejectsLists],
+  ["documents-equal", changesDiscovery],
+  ["written-as-published", writesOtherVersion],
+  ["nobody-contradicts", removesEntriesOfPeers],
   ["migrated-is-migrated", migratesNothing],
-  ["encodings-settle", staysSilent],
+  ["encodings-settle", cannotPublish],
   ["garbage-goes", () => removesNothing("/registry/configmaps/space-")],
   ["namespaces-go", () => removesNothing("/registry/namespaces/")],
 ];
@@ -57,8 +57,8 @@ const often = (fault: FaultName): Partial<Swarm> => ({ faults: [fault], faultEve
 /** Bugs that appear only by chance, some of them only together with a fault. */
 const PLANTED_FOR_CHANCE: readonly (readonly [checker: string, bug: () => Plant, swarm: Partial<Swarm>])[] = [
   ["never-back", movesBack, often("crash")],
-  ["fenced-until-published", sleepsUnnoticed, often("pause")],
-  ["collected-is-garbage", takesUnknownForAbsent, {}],
+  ["fenced-until-published", missesItsPause, often("pause")],
+  ["collected-is-garbage", treatsUnknownAsAbsent, {}],
   ["namespaces-empty", overlooksContent, {}],
 ];
 const SEEDS_MAX = 5;

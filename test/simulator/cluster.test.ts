@@ -70,7 +70,7 @@ test("a paused server is unreachable until it is resumed", async () => {
 test("a store outage does not make servers count as departed", async () => {
   const { cluster, older, newer, askOlder } = await mixedPair();
   for (const server of [older, newer])
-    server.setStoreFault({ isDown: true, slowMs: 0, isLagging: false, answersLost: 0 });
+    server.setStoreFault({ isDown: true, slowMs: 0, isLagging: false, responsesLost: 0 });
   await cluster.advance({ seconds: 120 });
   expect((await askOlder()).status).not.toBe(404);
   await cluster.settle();

@@ -8,11 +8,11 @@ import { World } from "../../src/tools/simulator/world.ts";
 /** Sequential writes to the store; undefined deletes the key. */
 type Writes = readonly (readonly [key: string, metadata: object | undefined])[];
 
-const LEAVING = { deletionTimestamp: "2030-01-01T00:00:00Z" } as const;
+const DELETED = { deletionTimestamp: "2030-01-01T00:00:00Z" } as const;
 const OWNER = { uid: "owner" } as const;
 const CHILD = { uid: "child", namespace: "here", ownerReferences: [{ uid: "owner" }] } as const;
-const LAST_FAREWELL = { ...OWNER, ...LEAVING, finalizers: ["foregroundDeletion"] } as const;
-const LEAVES_ORPHANS = { ...OWNER, ...LEAVING, finalizers: ["orphan"] } as const;
+const DELETED_IN_FOREGROUND = { ...OWNER, ...DELETED, finalizers: ["foregroundDeletion"] } as const;
+const DELETED_WITH_ORPHANS = { ...OWNER, ...DELETED, finalizers: ["orphan"] } as const;
 
 /** Counts the violations that each checker reports. */
 async function complaints(writes: Writes): Promise<{ collected: number; namespaces: number }> {
@@ -54,12 +54,12 @@ describe("the checker of garbage collection", () => {
       ],
     ],
     ["collect an object whose owner exists", 1, [["children/here/two", undefined]]],
-    ["mark an object for deletion whose owner exists", 1, [["children/here/two", { ...CHILD, ...LEAVING }]]],
+    ["mark an object for deletion whose owner exists", 1, [["children/here/two", { ...CHILD, ...DELETED }]]],
     [
       "collect a dependent of a foreground deletion",
       0,
       [
-        ["owners/one", LAST_FAREWELL],
+        ["owners/one", DELETED_IN_FOREGROUND],
         ["children/here/two", undefined],
       ],
     ],
@@ -67,7 +67,7 @@ describe("the checker of garbage collection", () => {
       "collect a dependent that must be orphaned",
       1,
       [
-        ["owners/one", LEAVES_ORPHANS],
+        ["owners/one", DELETED_WITH_ORPHANS],
         ["children/here/two", undefined],
       ],
     ],
@@ -76,7 +76,7 @@ describe("the checker of garbage collection", () => {
       "remove an owner without orphaning its dependent",
       1,
       [
-        ["owners/one", LEAVES_ORPHANS],
+        ["owners/one", DELETED_WITH_ORPHANS],
         ["owners/one", undefined],
       ],
     ],
@@ -84,7 +84,7 @@ describe("the checker of garbage collection", () => {
       "remove an owner after orphaning its dependent",
       0,
       [
-        ["owners/one", LEAVES_ORPHANS],
+        ["owners/one", DELETED_WITH_ORPHANS],
         ["children/here/two", { ...CHILD, ownerReferences: [] }],
         ["owners/one", undefined],
       ],
@@ -93,7 +93,7 @@ describe("the checker of garbage collection", () => {
       "remove the content of a terminating namespace",
       0,
       [
-        ["namespaces/here", { uid: "here", ...LEAVING }],
+        ["namespaces/here", { uid: "here", ...DELETED }],
         ["children/here/two", undefined],
       ],
     ],
@@ -107,7 +107,7 @@ describe("the checker of namespaces", () => {
   const start: Writes = [
     ["namespaces/here", { uid: "here" }],
     ["things/here/one", object],
-    ["namespaces/here", { uid: "here", ...LEAVING }],
+    ["namespaces/here", { uid: "here", ...DELETED }],
   ];
   test.each<[what: string, wrong: number, then: Writes]>([
     [

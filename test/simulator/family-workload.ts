@@ -30,7 +30,7 @@ export class FamilyWorkload {
   /** Names of namespaces whose deletion was not requested. */
   readonly #namespaces: string[] = [];
   /** Namespaces whose deletion failed. */
-  readonly #refused: string[] = [];
+  readonly notDeleted: string[] = [];
   readonly #roots: Root[] = [];
   readonly #dependents: Relative[] = [];
   /** UIDs of all objects that have or had dependents. */
@@ -74,12 +74,12 @@ export class FamilyWorkload {
     const relatives = [...this.#roots, ...this.#dependents];
     const count = (name: string): number => relatives.filter(({ namespace }) => namespace === name).length;
     const fullest = this.#namespaces.toSorted((left, right) => count(right) - count(left))[0];
-    const name = this.#refused.shift() ?? fullest;
+    const name = this.notDeleted.shift() ?? fullest;
     if (name === undefined) return;
     this.#namespaces.splice(0, Infinity, ...this.#namespaces.filter((other) => other !== name));
     forget(this.#roots, name);
     forget(this.#dependents, name);
-    if (!(await this.#delete(namespaceNamed(name), "Background"))) this.#refused.push(name);
+    if (!(await this.#delete(namespaceNamed(name), "Background"))) this.notDeleted.push(name);
   }
 
   async #makeRoot(): Promise<void> {

@@ -14,7 +14,7 @@ interface Outcome {
 }
 
 /** A server writes a version that a new peer cannot read, before it has received the peer's entry. */
-async function writeUnawares(plant: Plant): Promise<Outcome> {
+async function writeWithStaleView(plant: Plant): Promise<Outcome> {
   const cluster = simulate({ seed: 1, plant });
   const { history, runs, timing } = cluster;
   const checker = writtenAsPublished(new EncodingRecord({ history, runs, fenceAfterMs: timing.fenceAfterMs }));
@@ -36,11 +36,11 @@ async function create(cluster: SimulatedCluster, server: SimulatedServer): Promi
 }
 
 test("a write is rejected if a peer that cannot read it has published, even if the writer has not received that yet", async () => {
-  expect(await writeUnawares({})).toEqual({ status: 503, broken: [] });
+  expect(await writeWithStaleView({})).toEqual({ status: 503, broken: [] });
 });
 
 test("a store that ignores guards commits a write that a peer cannot read", async () => {
-  const { status, broken } = await writeUnawares(ignoresGuards());
+  const { status, broken } = await writeWithStaleView(ignoresGuards());
   expect(status).toBe(201);
   expect(broken.join()).toContain("cannot read");
 });

@@ -155,7 +155,7 @@ export class Nemesis {
           isDown: false,
           slowMs: randomInteger(this.#random, 2) * this.#random.float() * 4_000,
           isLagging: randomInteger(this.#random, 2) === 0,
-          answersLost: randomInteger(this.#random, 2) * this.#random.float() * 0.3,
+          responsesLost: randomInteger(this.#random, 2) * this.#random.float() * 0.3,
         });
       case "lost-history":
         this.#cluster.trace.add(server.id, "the store has compacted its history");

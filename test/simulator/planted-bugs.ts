@@ -52,11 +52,11 @@ export function leavesOneOut(): Plant {
   return inFirst("/api", (response) => rewritten(response, "configmaps", "config-maps"));
 }
 
-export function refusesToList(): Plant {
+export function rejectsLists(): Plant {
   return inFirst("/api/v1/configmaps", () => jsonResponse(503, {}));
 }
 
-export function tellsOtherwise(): Plant {
+export function changesDiscovery(): Plant {
   return inFirst("/api/v1", (response) => rewritten(response, "ConfigMap", "ConfigFile"));
 }
 

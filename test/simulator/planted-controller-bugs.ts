@@ -12,7 +12,7 @@ const LIST = /^\/apis\/[^/]+\/[^/]+\/namespaces\/space-[0-9]+\/[^/]+$/;
 const PLACE = /^\/registry\/.+\/space-[0-9]+\/$/;
 
 /** Reports an object to controllers as not found, as a server does that treats an unknown resource as absent. */
-export function takesUnknownForAbsent(): Plant {
+export function treatsUnknownAsAbsent(): Plant {
   return {
     wrapHandle: (handle) => async (request) => {
       const [, group = "", resource = "", name = ""] = OBJECT.exec(request.path) ?? [];

@@ -18,7 +18,7 @@ export function ignoresGuards(): Plant {
 }
 
 /** Publishes one version and writes another. */
-export function writesOtherwise(): Plant {
+export function writesOtherVersion(): Plant {
   return changingObjects({ prefix: "/registry/deviceclasses/" }, (object) => ({
     ...object,
     apiVersion: "resource.k8s.io/v1alpha1",
@@ -26,7 +26,7 @@ export function writesOtherwise(): Plant {
 }
 
 /** The first server removes all entries except its own. */
-export function forgetsTheLiving(): Plant {
+export function removesEntriesOfPeers(): Plant {
   return changingObjects({ prefix: STORAGE_VERSIONS, timesMax: 4 }, (object, serverId) => {
     const entries = entriesOf(object).filter(({ apiServerID }) => apiServerID === serverId);
     return serverId === "server-1" ? withStatus(object, { storageVersions: entries }) : object;
@@ -60,7 +60,7 @@ export function migratesNothing(): Plant {
 }
 
 /** The clock of a paused server stops, so that the server does not detect the time since its last lease renewal. */
-export function sleepsUnnoticed(): Plant {
+export function missesItsPause(): Plant {
   const wrapClock = (clock: Clock): Clock => {
     let lastMs = clock.monotonic();
     let sleptMs = 0;
@@ -76,7 +76,7 @@ export function sleepsUnnoticed(): Plant {
 }
 
 /** The first server cannot publish its encoding of config maps. */
-export function staysSilent(): Plant {
+export function cannotPublish(): Plant {
   return {
     wrapKv: (kv, serverId) =>
       overlaidKv(kv, {

@@ -4,7 +4,7 @@
  */
 import type { PeerTiming } from "../../src/cluster/peers/timing.ts";
 import { decodeStatus } from "../../src/cluster/storageversion/decode-status.ts";
-import type { PromiseChecker, BrokenPromise } from "../../src/tools/simulator/checker.ts";
+import type { GuaranteeChecker, GuaranteeViolation } from "../../src/tools/simulator/checker.ts";
 import { atMostOneHop } from "./checkers/at-most-one-hop.ts";
 import { collectedIsGarbage } from "./checkers/collected-is-garbage.ts";
 import { documentsEqual } from "./checkers/documents-equal.ts";
@@ -19,7 +19,7 @@ import { neverBack } from "./checkers/never-back.ts";
 import { noCircle } from "./checkers/no-circle.ts";
 import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
 import { noLostWrite } from "./checkers/no-lost-write.ts";
-import { nobodyContradicts } from "./checkers/nobody-contradicts.ts";
+import { entriesMatchCommonVersion } from "./checkers/nobody-contradicts.ts";
 import { readyAgain } from "./checkers/ready-again.ts";
 import { sentOnce } from "./checkers/sent-once.ts";
 import { servedIsListed } from "./checkers/served-is-listed.ts";
@@ -31,7 +31,7 @@ import type { Commit } from "../../src/tools/simulator/history.ts";
 import { drawRun, drawSwarm, Nemesis, type Swarm } from "./nemesis.ts";
 import { ObjectRecord } from "./object-record.ts";
 import { KnownObjects } from "./objects.ts";
-import { createServedLately } from "./served-lately.ts";
+import { createServedRecently } from "./served-lately.ts";
 import { Workload } from "./workload.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 
@@ -49,7 +49,7 @@ export interface SeedOptions {
 export interface SeedReport {
   readonly seed: number;
   readonly swarm: Swarm;
-  readonly violations: readonly BrokenPromise[];
+  readonly violations: readonly GuaranteeViolation[];
   /** Digest of the whole trace. */
   readonly digest: string;
   readonly lines: readonly string[];
@@ -83,8 +83,8 @@ class Simulation {
   readonly #servers: number;
   readonly #swarm: Swarm;
   readonly #objects = new KnownObjects();
-  readonly #checkers: readonly PromiseChecker[];
-  readonly #violations: BrokenPromise[] = [];
+  readonly #checkers: readonly GuaranteeChecker[];
+  readonly #violations: GuaranteeViolation[] = [];
   readonly #statuses = new Map<number, number>();
   #hops = 0;
 
@@ -109,7 +109,7 @@ class Simulation {
     const record = new EncodingRecord({ history, runs, fenceAfterMs: timing.fenceAfterMs });
     const objects = new ObjectRecord(history);
     const kept = { departedGraceMs, leaseKeptMs: leaseKeptMs(timing) };
-    const isServed = createServedLately({ clock: this.cluster.world.clock, record, runs, ...kept });
+    const isServed = createServedRecently({ clock: this.cluster.world.clock, record, runs, ...kept });
     history.onCommit((commit) => {
       const agreement = agreementText(commit);
       if (agreement !== undefined) this.cluster.trace.add(commit.sending?.serverId ?? "store", agreement);
@@ -126,7 +126,7 @@ class Simulation {
       listedIsReachable(),
       documentsEqual(),
       writtenAsPublished(record),
-      nobodyContradicts(record),
+      entriesMatchCommonVersion(record),
       migratedIsMigrated(record),
       neverBack(record),
       fencedUntilPublished(record),
@@ -196,11 +196,11 @@ class Simulation {
     });
   }
 
-  #check(ask: (checker: PromiseChecker) => readonly string[] | undefined): void {
+  #check(ask: (checker: GuaranteeChecker) => readonly string[] | undefined): void {
     for (const checker of this.#checkers) this.#found(checker, ask(checker) ?? []);
   }
 
-  #found({ name, promise }: PromiseChecker, problems: readonly string[]): void {
+  #found({ name, promise }: GuaranteeChecker, problems: readonly string[]): void {
     for (const what of problems) {
       if (this.#violations.filter(({ checker }) => checker === name).length >= VIOLATIONS_MAX) return;
       this.#violations.push({ checker: name, promise, what });

@@ -18,7 +18,7 @@ export interface ServedLatelyOptions {
 /**
  * Whether a server serves the object at a key, or departed so recently that its resources must not be treated as gone.
  */
-export function createServedLately(options: ServedLatelyOptions): (key: string) => boolean {
+export function createServedRecently(options: ServedLatelyOptions): (key: string) => boolean {
   const { clock, record, runs, departedGraceMs, leaseKeptMs } = options;
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);
   const isKnown = ({ readyAtMs, endedAtMs = Infinity, troubledSinceMs = Infinity }: Run): boolean => {

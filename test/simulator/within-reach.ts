@@ -15,7 +15,7 @@ const NOTICED_GONE_MS = 20_000;
 /** Clocks of servers run at most this much slower than the clock of the world. */
 const DRIFT_MAX = 0.02;
 
-export class WithinReach {
+export class ProcessableResources {
   readonly #record: EncodingRecord;
   readonly #cluster: SimulatedCluster;
 

@@ -14,7 +14,7 @@ export interface Target {
   readonly agent: Agent;
 }
 
-export interface Answer {
+export interface SmokeResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
@@ -30,7 +30,7 @@ export interface Ask {
   readonly headers?: Record<string, string>;
 }
 
-export async function ask(target: Target, { method, path, body, headers = {} }: Ask): Promise<Answer> {
+export async function ask(target: Target, { method, path, body, headers = {} }: Ask): Promise<SmokeResponse> {
   const bytes = body === undefined ? undefined : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   const request = httpsRequest(target.url + path, {
     agent: target.agent,

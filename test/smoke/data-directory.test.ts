@@ -46,7 +46,7 @@ async function ended(...commandLine: string[]): Promise<Ended> {
   return await endOf(command);
 }
 
-function refusal(directory: string, holder: Holder, pid: number): string {
+function inUseMessage(directory: string, holder: Holder, pid: number): string {
   return `evenkeel: The directory ${directory} is in use by evenkeel ${holder}, process ${pid}: stop that server or choose another directory.\n`;
 }
 
@@ -111,7 +111,7 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     const second = await ended(...COMMANDS[refused], "--data-dir", dataDir);
     const after = stateOf(dataDir);
     command.child.kill("SIGCONT");
-    expect(second).toEqual({ code: 1, signal: null, stdout: "", stderr: refusal(dataDir, holder, command.pid) });
+    expect(second).toEqual({ code: 1, signal: null, stdout: "", stderr: inUseMessage(dataDir, holder, command.pid) });
     expect(after).toEqual(before);
     await holding.isServing();
   });
@@ -125,7 +125,7 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     const before = stateOf(dataDir);
     for (const commandLine of [SERVE, UP, [...UP, ...NO_ETCD]]) {
       const second = await ended(...commandLine, "--data-dir", dataDir);
-      expect(second).toMatchObject({ code: 1, stdout: "", stderr: refusal(dataDir, "up", first.pid) });
+      expect(second).toMatchObject({ code: 1, stdout: "", stderr: inUseMessage(dataDir, "up", first.pid) });
     }
     expect(stateOf(dataDir)).toEqual(before);
   });
@@ -206,7 +206,7 @@ describe(
     /** Exits 1 if it has findings, and 2 if the check failed. */
     const ROLLBACK_CHECK = ["rollback-check", "--to", "1.33"];
 
-    async function expectRefusals(path: string, commandLines: readonly (readonly string[])[], code = 1): Promise<void> {
+    async function expectFailures(path: string, commandLines: readonly (readonly string[])[], code = 1): Promise<void> {
       for (const commandLine of commandLines) {
         const refused = await ended(...commandLine, "--data-dir", path);
         expect(refused, commandLine.join(" ")).toMatchObject({ code, signal: null, stdout: "" });
@@ -217,8 +217,8 @@ describe(
     }
 
     test.runIf(process.platform === "linux")("if no process can create the path", async () => {
-      await expectRefusals("/proc/foo", [...WRITERS, ...READERS]);
-      await expectRefusals("/proc/foo", [ROLLBACK_CHECK], 2);
+      await expectFailures("/proc/foo", [...WRITERS, ...READERS]);
+      await expectFailures("/proc/foo", [ROLLBACK_CHECK], 2);
       expect(await ended("certs", "--out", "/proc/foo")).toMatchObject({
         code: 1,
         stdout: "",
@@ -235,9 +235,9 @@ describe(
       using directory = disposableDirectory();
       const file = join(directory.path, "file");
       writeFileSync(file, "");
-      await expectRefusals(join(file, "below"), [...WRITERS, ...READERS]);
-      await expectRefusals(join(file, "below"), [ROLLBACK_CHECK], 2);
-      await expectRefusals(file, WRITERS);
+      await expectFailures(join(file, "below"), [...WRITERS, ...READERS]);
+      await expectFailures(join(file, "below"), [ROLLBACK_CHECK], 2);
+      await expectFailures(file, WRITERS);
     });
 
     const isRoot = process.getuid?.() === 0;
@@ -248,8 +248,8 @@ describe(
         const path = join(directory.path, "readonly");
         mkdirSync(path);
         chmodSync(path, 0o500);
-        await expectRefusals(path, WRITERS);
-        await expectRefusals(join(path, "below"), WRITERS);
+        await expectFailures(path, WRITERS);
+        await expectFailures(join(path, "below"), WRITERS);
         expect(readdirSync(path)).toEqual([]);
       },
     );

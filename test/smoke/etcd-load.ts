@@ -1,6 +1,6 @@
 /** Clients that write, read and watch during an outage of the store and record every response. */
 import { setTimeout as delay } from "node:timers/promises";
-import { ask, configMap, Tally, Watch, type Answer, type Target, type WatchEvent } from "./client.ts";
+import { ask, configMap, Tally, Watch, type SmokeResponse, type Target, type WatchEvent } from "./client.ts";
 
 /** Paces the load only; tests wait for conditions. */
 const BETWEEN_WRITES_MS = 4;
@@ -47,7 +47,7 @@ export async function writeForLong(target: Target, history: History, writer: num
     for (const step of ["1", "2", "3"]) {
       const object = configMap(name, { step });
       if (version !== undefined) object.metadata.resourceVersion = version;
-      const answer = await answerOf(history, () =>
+      const answer = await responseOf(history, () =>
         version === undefined
           ? ask(target, { method: "POST", path: LOAD_PATH, body: object })
           : ask(target, { method: "PUT", path: `${LOAD_PATH}/${name}`, body: object }),
@@ -59,7 +59,11 @@ export async function writeForLong(target: Target, history: History, writer: num
   }
 }
 
-async function noteWrite(history: History, write: Write, answer: Answer | undefined): Promise<string | undefined> {
+async function noteWrite(
+  history: History,
+  write: Write,
+  answer: SmokeResponse | undefined,
+): Promise<string | undefined> {
   history.writes.add(answer?.status ?? "no response");
   const key = history.keyOf(write);
   if (answer?.status === 200 || answer?.status === 201) {
@@ -70,7 +74,7 @@ async function noteWrite(history: History, write: Write, answer: Answer | undefi
   }
   if (answer?.status === 504 && answer.headers["retry-after"] === undefined) history.unknown.add(key);
   // A response with Retry-After means that nothing was executed, so the write is repeated.
-  else await heedRefusal(history, answer);
+  else await waitRetryAfter(history, answer);
   return undefined;
 }
 
@@ -80,16 +84,16 @@ export async function readForLong(target: Target, history: History): Promise<voi
     const [name, version] = [...history.newest].at(-1) ?? [];
     const path = [`${LOAD_PATH}/${name}`, `${LOAD_PATH}?limit=50`, `${LOAD_PATH}/${name}?resourceVersion=0`][turn % 3]!;
     if (name !== undefined) {
-      const answer = await answerOf(history, () => ask(target, { method: "GET", path }));
+      const answer = await responseOf(history, () => ask(target, { method: "GET", path }));
       history.reads.add(answer?.status ?? "no response");
-      if (answer?.status !== 200) await heedRefusal(history, answer);
+      if (answer?.status !== 200) await waitRetryAfter(history, answer);
       else if (turn % 3 === 0 && Number(answer.body.metadata.resourceVersion) < version!) history.staleReads++;
     }
     await delay(BETWEEN_READS_MS);
   }
 }
 
-async function answerOf(history: History, send: () => Promise<Answer>): Promise<Answer | undefined> {
+async function responseOf(history: History, send: () => Promise<SmokeResponse>): Promise<SmokeResponse | undefined> {
   try {
     return await send();
   } catch (thrown) {
@@ -99,7 +103,7 @@ async function answerOf(history: History, send: () => Promise<Answer>): Promise<
 }
 
 /** Handles the only error that an outage may cause, as a client does. */
-async function heedRefusal(history: History, answer: Answer | undefined): Promise<void> {
+async function waitRetryAfter(history: History, answer: SmokeResponse | undefined): Promise<void> {
   if (answer === undefined) return;
   const retryAfter = Number(answer.headers["retry-after"]);
   if (answer.status !== 503 || !(retryAfter > 0))

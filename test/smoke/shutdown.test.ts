@@ -4,7 +4,7 @@ import { connect as connectHttp2, type ClientHttp2Stream } from "node:http2";
 import { Agent } from "node:https";
 import { connect as connectTls, type TLSSocket } from "node:tls";
 import { describe, expect, test } from "vitest";
-import { ask, configMap, CONFIG_MAPS, Tally, Watch, type Answer } from "./client.ts";
+import { ask, configMap, CONFIG_MAPS, Tally, Watch, type SmokeResponse } from "./client.ts";
 import { startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";
 
 const WATCHES = 20;
@@ -38,7 +38,7 @@ describe.each(MODES)("a server that $name", (mode) => {
       await Promise.all(busy.map(({ connected }) => connected));
 
       server.command.child.kill("SIGTERM");
-      await said(server, "NotAcceptingNewRequest");
+      await untilLogged(server, "NotAcceptingNewRequest");
       const turnedAway = await Promise.all(idle.map((client) => client.ask(CONFIG_MAPS)));
       for (const answer of turnedAway)
         expect([answer.status, answer.headers["retry-after"], answer.headers.connection]).toEqual([
@@ -88,7 +88,7 @@ function allowedEnds({ status, retryAfter }: (typeof MODES)[number]): string[] {
 }
 
 /** Resolves when the log contains this shutdown event. */
-async function said(server: Evenkeel, event: string): Promise<void> {
+async function untilLogged(server: Evenkeel, event: string): Promise<void> {
   const { stderr } = server.command.child;
   while (!server.stderr.includes(event)) await once(stderr!, "data");
 }
@@ -132,7 +132,7 @@ async function textUntilEnd(socket: TLSSocket): Promise<string> {
 }
 
 /** A connection that has been used and is idle. */
-async function keptAlive(server: Evenkeel): Promise<{ ask(path: string): Promise<Answer> }> {
+async function keptAlive(server: Evenkeel): Promise<{ ask(path: string): Promise<SmokeResponse> }> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const target = { ...server, agent };
   await ask(target, { method: "GET", path: "/livez" });

@@ -1,14 +1,14 @@
 /** Runs `evenkeel up` in a separate process, and exposes its servers as scripts see them. */
 import { readFileSync, rmSync } from "node:fs";
 import { Agent } from "node:https";
-import { ask, type Answer, type Json, type Target } from "./client.ts";
+import { ask, type SmokeResponse, type Json, type Target } from "./client.ts";
 import { run, temporaryDirectory, type Command, type Exit } from "./start-evenkeel.ts";
 
 export interface ClusterServer extends Target {
   readonly id: string;
   readonly release: string;
   readonly pid: number;
-  request(method: string, path: string, body?: unknown): Promise<Answer>;
+  request(method: string, path: string, body?: unknown): Promise<SmokeResponse>;
 }
 
 export interface RunningCluster extends AsyncDisposable {

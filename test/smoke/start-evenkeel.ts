@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Agent } from "node:https";
-import { ask, type Answer, type Target } from "./client.ts";
+import { ask, type SmokeResponse, type Target } from "./client.ts";
 import { ensureBuilt, EVENKEEL, ROOT } from "./built.ts";
 
 export interface Exit {
@@ -30,7 +30,7 @@ export interface Evenkeel extends Target, AsyncDisposable {
   readonly kubeconfig: string;
   readonly stdout: string;
   readonly stderr: string;
-  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<SmokeResponse>;
   /** Sends SIGTERM; resolves when the process has ended. */
   stop(): Promise<Exit>;
   /** Sends SIGKILL, whatever the state of the server is. */

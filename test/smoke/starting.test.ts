@@ -60,7 +60,7 @@ const QUESTIONS: readonly Question[] = [
   { path: "/livez", early: 200, later: 200, isExempt: true },
 ];
 
-interface Told {
+interface ReadinessResponse {
   readonly status: number;
   readonly ready: string | undefined;
   readonly retryAfter: string | undefined;
@@ -69,16 +69,19 @@ interface Told {
   readonly text: string;
 }
 
-interface Asked {
+interface ReadinessRequest {
   readonly question: Pick<Question, "path" | "isAnonymous">;
   readonly protocol: (typeof PROTOCOLS)[number];
-  readonly isAskedIfReady: boolean;
+  readonly hasIfReadyHeader: boolean;
 }
 
-async function told(target: Target, { question, protocol, isAskedIfReady }: Asked): Promise<Told> {
+async function readinessOf(
+  target: Target,
+  { question, protocol, hasIfReadyHeader: hasIfReadyHeader }: ReadinessRequest,
+): Promise<ReadinessResponse> {
   const headers = {
     ...(question.isAnonymous === true ? {} : { authorization: `Bearer ${target.token}` }),
-    ...(isAskedIfReady ? IF_READY : {}),
+    ...(hasIfReadyHeader ? IF_READY : {}),
   };
   const send = protocol === "h2" ? askHttp2 : askHttp1;
   const answer = await send(target, question.path, headers);
@@ -91,7 +94,7 @@ async function told(target: Target, { question, protocol, isAskedIfReady }: Aske
   };
 }
 
-interface Answered {
+interface RawResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly text: string;
@@ -101,7 +104,7 @@ function first(value: string | readonly string[] | undefined): string | undefine
   return typeof value === "string" ? value : value?.join();
 }
 
-type Send = (target: Target, path: string, headers: Record<string, string>) => Promise<Answered>;
+type Send = (target: Target, path: string, headers: Record<string, string>) => Promise<RawResponse>;
 
 const askHttp1: Send = async ({ url, ca, agent }, path, headers) => {
   const [response] = (await once(httpsRequest(url + path, { agent, ca, headers }).end(), "response")) as [
@@ -111,7 +114,7 @@ const askHttp1: Send = async ({ url, ca, agent }, path, headers) => {
 };
 
 const askHttp2: Send = async ({ url, ca }, path, given) => {
-  const { promise, resolve, reject } = Promise.withResolvers<Answered>();
+  const { promise, resolve, reject } = Promise.withResolvers<RawResponse>();
   const session = connect(url, { ca }).on("error", reject);
   const stream = session.request({ ":path": path, ...given });
   stream.on("error", reject).on("response", ({ ":status": status = 0, ...headers }) => {
@@ -126,18 +129,18 @@ const askHttp2: Send = async ({ url, ca }, path, given) => {
 };
 
 /** Every request, by every protocol, with and without the header. */
-const ALL: readonly (Asked & { readonly question: Question })[] = QUESTIONS.flatMap((question) =>
-  PROTOCOLS.flatMap((protocol) => [true, false].map((isAskedIfReady) => ({ question, protocol, isAskedIfReady }))),
+const ALL: readonly (ReadinessRequest & { readonly question: Question })[] = QUESTIONS.flatMap((question) =>
+  PROTOCOLS.flatMap((protocol) => [true, false].map((hasIfReadyHeader) => ({ question, protocol, hasIfReadyHeader }))),
 );
 
 /** Requests for a resource that only a newer server serves, in every way. */
-function proxied(target: Target): Promise<[isAskedIfReady: boolean, Told][]> {
+function proxied(target: Target): Promise<[hasIfReadyHeader: boolean, ReadinessResponse][]> {
   const asked = [CLAIMS, CLAIMS + WATCH].flatMap((path) =>
     PROTOCOLS.flatMap((protocol) =>
-      [true, false].map((isAskedIfReady) => ({ question: { path }, protocol, isAskedIfReady })),
+      [true, false].map((hasIfReadyHeader) => ({ question: { path }, protocol, hasIfReadyHeader })),
     ),
   );
-  return Promise.all(asked.map(async (one) => [one.isAskedIfReady, await told(target, one)]));
+  return Promise.all(asked.map(async (one) => [one.hasIfReadyHeader, await readinessOf(target, one)]));
 }
 
 describe.skipIf(isMissing)("a process that starts while its store does not respond", { timeout: 60_000 }, () => {
@@ -145,8 +148,8 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
   let starting: Map<IfReadyMode, StartingMember>;
 
   const member = (mode: IfReadyMode): Member => starting.get(mode)!.member;
-  const all = (mode: IfReadyMode): Promise<[(typeof ALL)[number], Told][]> =>
-    Promise.all(ALL.map(async (asked) => [asked, await told(member(mode), asked)]));
+  const all = (mode: IfReadyMode): Promise<[(typeof ALL)[number], ReadinessResponse][]> =>
+    Promise.all(ALL.map(async (asked) => [asked, await readinessOf(member(mode), asked)]));
 
   beforeAll(async () => {
     cluster = await openCluster();
@@ -160,12 +163,12 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
   afterAll(() => cluster[Symbol.asyncDispose]());
 
   test.each(MODES)("in mode %s is not ready, with and without the header", async (mode) => {
-    for (const [{ question, protocol, isAskedIfReady }, answer] of await all(mode)) {
-      const what = `${protocol} ${question.path} ${isAskedIfReady ? "if ready" : ""}`;
-      const isRefused = mode === "retry" && isAskedIfReady && question.isExempt !== true;
+    for (const [{ question, protocol, hasIfReadyHeader: hasIfReadyHeader }, answer] of await all(mode)) {
+      const what = `${protocol} ${question.path} ${hasIfReadyHeader ? "if ready" : ""}`;
+      const isRefused = mode === "retry" && hasIfReadyHeader && question.isExempt !== true;
       expect([answer.status, answer.ready], what).toEqual([
         isRefused ? 503 : question.early,
-        mode !== "off" && isAskedIfReady ? "false" : undefined,
+        mode !== "off" && hasIfReadyHeader ? "false" : undefined,
       ]);
       if (answer.status === 503) expect(answer.retryAfter, what).toMatch(/^([1-9]|[12][0-9]|30)$/);
       if (isRefused) expect(answer.text, what).toContain(REFUSAL);
@@ -180,10 +183,10 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
     await Promise.all(MODES.map((mode) => untilReachable(member(mode), others(mode))));
     const answers = await Promise.all(MODES.map(async (mode) => ({ mode, all: await all(mode) })));
     for (const { mode, all: ofMode } of answers)
-      for (const [{ question, protocol, isAskedIfReady }, { status, ready }] of ofMode)
+      for (const [{ question, protocol, hasIfReadyHeader: hasIfReadyHeader }, { status, ready }] of ofMode)
         expect([status, ready], `${mode} ${protocol} ${question.path}`).toEqual([
           question.later,
-          mode !== "off" && isAskedIfReady ? "true" : undefined,
+          mode !== "off" && hasIfReadyHeader ? "true" : undefined,
         ]);
   });
 
@@ -192,10 +195,10 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
     await Promise.all(MODES.map((mode) => untilReachable(member(mode), ["newer"])));
     const answers = await Promise.all(MODES.map(async (mode) => ({ mode, all: await proxied(member(mode)) })));
     for (const { mode, all: ofMode } of answers)
-      for (const [isAskedIfReady, answer] of ofMode)
+      for (const [hasIfReadyHeader, answer] of ofMode)
         expect(answer).toMatchObject({
           status: 200,
-          ready: mode !== "off" && isAskedIfReady ? "true" : undefined,
+          ready: mode !== "off" && hasIfReadyHeader ? "true" : undefined,
           isPeers: true,
         });
   });
@@ -204,11 +207,11 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
     await member("retry").stop();
     cluster.etcd.pause();
     const again = await cluster.begin({ id: "retry", release: "1.33", flags: [...FLAGS.retry, "--controllers="] });
-    const asked: Asked = { question: { path: "/version" }, protocol: "h2", isAskedIfReady: true };
-    expect(await told(again.member, asked)).toMatchObject({ status: 503, ready: "false" });
+    const asked: ReadinessRequest = { question: { path: "/version" }, protocol: "h2", hasIfReadyHeader: true };
+    expect(await readinessOf(again.member, asked)).toMatchObject({ status: 503, ready: "false" });
     cluster.etcd.resume();
     await again.ready;
-    expect(await told(again.member, asked)).toMatchObject({ status: 200, ready: "true" });
+    expect(await readinessOf(again.member, asked)).toMatchObject({ status: 200, ready: "true" });
   });
 });
 
@@ -264,20 +267,20 @@ test.concurrent.each(MODES)(
   async (mode) => {
     await using cluster = await startCluster([{ release: "1.36", peers: { timing: TIMING } }]);
     const { listening, target, release } = await startHeld(cluster, mode);
-    for (const [isAskedIfReady, answer] of await proxied(target)) {
-      const isRefused = mode === "retry" && isAskedIfReady;
+    for (const [hasIfReadyHeader, answer] of await proxied(target)) {
+      const isRefused = mode === "retry" && hasIfReadyHeader;
       expect(answer).toMatchObject({
         status: isRefused ? 503 : 200,
-        ready: mode !== "off" && isAskedIfReady ? "false" : undefined,
+        ready: mode !== "off" && hasIfReadyHeader ? "false" : undefined,
         isPeers: !isRefused,
       });
     }
     release();
     await listening.server.ready;
-    for (const [isAskedIfReady, answer] of await proxied(target))
+    for (const [hasIfReadyHeader, answer] of await proxied(target))
       expect(answer).toMatchObject({
         status: 200,
-        ready: mode !== "off" && isAskedIfReady ? "true" : undefined,
+        ready: mode !== "off" && hasIfReadyHeader ? "true" : undefined,
         isPeers: true,
       });
   },

@@ -2,13 +2,13 @@
 import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import {
   fill,
-  insistOn,
+  retryUntilDone,
   leave,
   outcomeOf,
   type DeletedNamespace,
   type Outcome,
   type Scene,
-  type Wish,
+  type RetriedRequest,
 } from "./scenes.ts";
 import { withGate, type Gate, type Story } from "./story.ts";
 import { CLAIM, CLAIM_PARAMETERS, DEPLOYMENT, JOB, pathOf, type Thing } from "./things.ts";
@@ -114,7 +114,7 @@ export async function play(
   }
   await story.pass(10);
   await by.begin(story, position);
-  const refused: Wish[] = [];
+  const refused: RetriedRequest[] = [];
   const deleted: DeletedNamespace[] = [];
   for (const [index, { namespace: name }] of doomed.entries()) {
     refused.push(...(await leave(story, index, kept[index]!)));
@@ -124,14 +124,14 @@ export async function play(
   await story.pass(OUTAGE_SECONDS);
   const complaints = doomed.map(({ namespace }) => story.complaints(namespace));
   await by.end(story, position, run);
-  await insistOn(story, refused);
+  await retryUntilDone(story, refused);
   await story.pass(AFTERWARDS_SECONDS);
-  const unread = await unreadThroughEveryServer(story, kept);
+  const unread = await unreadableOwners(story, kept);
   return { outcome: () => outcomeOf(story, { kept, deleted }), complaints, unread };
 }
 
 /** The remaining owners that a server does not return. */
-async function unreadThroughEveryServer(story: Story, kept: readonly Scene[]): Promise<string[]> {
+async function unreadableOwners(story: Story, kept: readonly Scene[]): Promise<string[]> {
   const unread: string[] = [];
   for (const server of story.servers)
     for (const { thing, namespace } of kept) {

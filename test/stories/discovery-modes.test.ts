@@ -48,7 +48,7 @@ interface Left {
 }
 
 /** Runs controllers that rely on the discovery of one server, which does not serve the resource itself. */
-async function believed(mode: Mode, one: Case): Promise<Left> {
+async function runWithTrustingControllers(mode: Mode, one: Case): Promise<Left> {
   const runs = runsOf(inMode(mode, one), OTHER_LEADS).map((run) => ({ ...run, controllers: NO_CONTROLLERS }));
   const story = await Story.begin(runs);
   const [kept, doomed] = [scenes(1, "kept", one.thing)[0]!, scenes(1, "doomed", one.thing)[0]!];
@@ -73,7 +73,7 @@ describe("controllers that rely on discovery", () => {
     ["merged", REMOVED.name, REMOVED] as const,
   ];
   test.each(harmless)("complete their work in mode %s: %s", async (mode, _name, one) => {
-    const { story, ...left } = await believed(mode, one);
+    const { story, ...left } = await runWithTrustingControllers(mode, one);
     expect(left).toEqual({ stuck: [], held: [], uncollected: [], lost: [] });
     expect(story.witness.broken).toEqual([]);
   });
@@ -105,7 +105,7 @@ describe("controllers that rely on discovery", () => {
   );
 
   test("in mode newest do not see resources that only older servers serve, and leave them and their dependents", async () => {
-    const { story, stuck, held, uncollected, lost } = await believed("newest", REMOVED);
+    const { story, stuck, held, uncollected, lost } = await runWithTrustingControllers("newest", REMOVED);
     const { prefix } = REMOVED.thing;
     // They would finalize the namespace, but the server rejects that while the store contains objects of it.
     expect(stuck).toEqual(["doomed-0"]);

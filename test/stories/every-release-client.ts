@@ -9,7 +9,7 @@
 import { compareNames } from "../../src/serving/discovery/order.ts";
 import { isJsonObject } from "../../src/meta/json.ts";
 import { readNotFound } from "../../src/tools/rehearsal/judge.ts";
-import type { PromiseChecker } from "../../src/tools/simulator/checker.ts";
+import type { GuaranteeChecker } from "../../src/tools/simulator/checker.ts";
 import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { Run, SimulatedServer } from "../../src/tools/simulator/server.ts";
@@ -50,7 +50,7 @@ export interface Bounds {
   readonly joinedMs: number;
 }
 
-interface Told {
+interface RecordedResponse {
   readonly startedAtMs: number;
   readonly atMs: number;
   readonly status: number;
@@ -79,7 +79,7 @@ export class DiscoveryClient {
   #work = Promise.resolve();
   readonly #cluster: SimulatedCluster;
   readonly #bounds: Bounds;
-  readonly #checker: PromiseChecker;
+  readonly #checker: GuaranteeChecker;
 
   constructor(cluster: SimulatedCluster, bounds: Bounds) {
     const { runs, timing } = cluster;
@@ -132,7 +132,7 @@ export class DiscoveryClient {
   #documentOf(
     server: SimulatedServer,
     path: string,
-    { told, namedBy }: { readonly told: Told; readonly namedBy: Document | undefined },
+    { told, namedBy }: { readonly told: RecordedResponse; readonly namedBy: Document | undefined },
   ): Document | undefined {
     if (told.status === 200) {
       const content: unknown = JSON.parse(told.text);
@@ -188,7 +188,7 @@ export class DiscoveryClient {
   }
 
   #judge(
-    ...[server, { method, path: target }, told, resource]: readonly [SimulatedServer, Touch, Told, Listed?]
+    ...[server, { method, path: target }, told, resource]: readonly [SimulatedServer, Touch, RecordedResponse, Listed?]
   ): void {
     const { startedAtMs, atMs, status } = told;
     const { unknown, message } = readNotFound(told.text);
@@ -197,7 +197,11 @@ export class DiscoveryClient {
   }
 
   /** A departed server cannot be reached: the time since its departure when discovery listed the resource decides. */
-  #noteUnreachable(server: SimulatedServer, promised: Promised & { readonly what: string }, told: Told): void {
+  #noteUnreachable(
+    server: SimulatedServer,
+    promised: Promised & { readonly what: string },
+    told: RecordedResponse,
+  ): void {
     const isServed = this.#servedUntilMs(promised, told.startedAtMs) > told.atMs;
     if (!isServed && this.#leftMs(promised) <= this.#bounds.leftMs) return;
     const { what, listedAtMs } = promised;
@@ -239,12 +243,16 @@ export class DiscoveryClient {
     }
   }
 
-  async #ask(server: SimulatedServer, touch: Touch, headers: Readonly<Record<string, string>>): Promise<Told> {
+  async #ask(
+    server: SimulatedServer,
+    touch: Touch,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<RecordedResponse> {
     const { method, path, query, body } = touch;
     const startedAtMs = this.#nowMs;
     const target = query === undefined ? path : `${path}?${query}`;
     const { clock } = this.#cluster.world;
-    const { promise: late, resolve } = Promise.withResolvers<Pick<Told, "status" | "text">>();
+    const { promise: late, resolve } = Promise.withResolvers<Pick<RecordedResponse, "status" | "text">>();
     const cancel = clock.after(PATIENCE_MS, () => resolve({ status: NO_ANSWER, text: "no answer" }));
     const answered = server
       .request({ method, target, headers, ...(body && { body }) })

@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
-import { Story, withGate, type Gate, type Told } from "./story.ts";
+import { Story, withGate, type Gate, type StoryResponse } from "./story.ts";
 
 interface Skewed {
   readonly story: Story;
@@ -23,7 +23,7 @@ const MERGE_PATCH = { "content-type": "application/merge-patch+json" } as const;
 describe("127316: a kubelet of 1.31 that requests services with an address from a server of 1.30", () => {
   const target = "/api/v1/services?fieldSelector=spec.clusterIP%21%3DNone&limit=500&resourceVersion=0";
 
-  async function ask(gate: Gate): Promise<Told> {
+  async function ask(gate: Gate): Promise<StoryResponse> {
     const { story, old, young } = await skewed(gate, "1.30", "1.31");
     const ports = [{ port: 80 }];
     for (const [name, spec] of [

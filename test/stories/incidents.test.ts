@@ -5,7 +5,7 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/met
 import { missingFromDiscovery } from "../../src/tools/rehearsal/judge.ts";
 import type { Plant } from "../../src/tools/simulator/cluster.ts";
 import type { RunOptions, SimulatedServer } from "../../src/tools/simulator/server.ts";
-import { fill, insistOn, keysFound, keysKept, leave, type DeletedNamespace, type Scene } from "./scenes.ts";
+import { fill, retryUntilDone, keysFound, keysKept, leave, type DeletedNamespace, type Scene } from "./scenes.ts";
 import { outageMs } from "./outages.ts";
 import { Story, withGate, type Gate } from "./story.ts";
 import { CLAIM, CONFIG_MAP, keyOf, pathOf, referenceTo, type Thing } from "./things.ts";
@@ -58,7 +58,7 @@ describe("96486: a client reads discovery in a loop while one of three servers i
 
     async #readAggregated(): Promise<void> {
       const { cluster, nowMs } = this.#story;
-      const well = cluster.runs.filter(({ readyAtMs = Infinity }) => readyAtMs < nowMs - ACQUAINTED_MS);
+      const well = cluster.runs.filter(({ readyAtMs = Infinity }) => readyAtMs < nowMs - PEERS_KNOWN_MS);
       const { status, body } = await this.#read("/apis", AGGREGATED);
       const living = well.filter(({ endedAtMs }) => endedAtMs === undefined);
       const wanted = living.flatMap(({ groups }) => groups.filter(({ name }) => name !== ""));
@@ -74,7 +74,7 @@ describe("96486: a client reads discovery in a loop while one of three servers i
   }
 
   /** The time by which every server knows the resources of a new one. */
-  const ACQUAINTED_MS = 5_000;
+  const PEERS_KNOWN_MS = 5_000;
 
   async function loop(gate: Gate): Promise<DiscoveryLoop> {
     const old = withGate(gate, { release: "1.33" });
@@ -238,7 +238,7 @@ describe("93790: a transient 404 never collects objects:", () => {
     expect(keysFound(story, scene)).toEqual(before);
     await end();
     expect(keysFound(story, scene)).toEqual(before);
-    await insistOn(story, await leave(story, 1, scene));
+    await retryUntilDone(story, await leave(story, 1, scene));
     await story.pass(20);
     expect(keysFound(story, scene)).toEqual(keysKept(scene));
     expect(story.witness.broken).toEqual([]);

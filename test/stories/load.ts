@@ -2,7 +2,7 @@
 import { createClient } from "../../src/client/client.ts";
 import type { Informer } from "../../src/client/informer.ts";
 import { connectToSimulated } from "../../src/tools/rehearsal/simulated-connection.ts";
-import type { SimulatedResponse, PromiseChecker } from "../../src/tools/simulator/checker.ts";
+import type { SimulatedResponse, GuaranteeChecker } from "../../src/tools/simulator/checker.ts";
 import { atMostOneHop } from "../simulator/checkers/at-most-one-hop.ts";
 import { documentsEqual } from "../simulator/checkers/documents-equal.ts";
 import { encodingsSettle } from "../simulator/checkers/encodings-settle.ts";
@@ -11,7 +11,7 @@ import { neverBack } from "../simulator/checkers/never-back.ts";
 import { noCircle } from "../simulator/checkers/no-circle.ts";
 import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
 import { noLostWrite } from "../simulator/checkers/no-lost-write.ts";
-import { nobodyContradicts } from "../simulator/checkers/nobody-contradicts.ts";
+import { entriesMatchCommonVersion } from "../simulator/checkers/nobody-contradicts.ts";
 import { readyAgain } from "../simulator/checkers/ready-again.ts";
 import { sentOnce } from "../simulator/checkers/sent-once.ts";
 import { servedIsListed } from "../simulator/checkers/served-is-listed.ts";
@@ -42,7 +42,7 @@ export class Load {
   readonly #kept: { readonly target: Target; readonly name: string }[] = [];
   readonly #onFailure = (thrown: unknown): void => void this.wrong.push(String(thrown));
   #isOver = false;
-  readonly #checkers: readonly PromiseChecker[];
+  readonly #checkers: readonly GuaranteeChecker[];
   readonly #informers: Followed[] = [];
   readonly #end = new AbortController();
   readonly #workload: Workload;
@@ -107,7 +107,7 @@ export class Load {
     this.#check((checker) => checker.onResponse?.(response));
   }
 
-  #check(ask: (checker: PromiseChecker) => readonly string[] | undefined): void {
+  #check(ask: (checker: GuaranteeChecker) => readonly string[] | undefined): void {
     for (const checker of this.#checkers)
       for (const what of ask(checker) ?? []) this.wrong.push(`${checker.name}: ${what}`);
   }
@@ -150,7 +150,7 @@ interface Followed {
   readonly informer: Informer;
 }
 
-function checkersOf(cluster: SimulatedCluster, objects: KnownObjects): PromiseChecker[] {
+function checkersOf(cluster: SimulatedCluster, objects: KnownObjects): GuaranteeChecker[] {
   const { history, runs, timing } = cluster;
   const { departedGraceMs, leaseDurationSeconds, leaseRenewMs, fenceAfterMs } = timing;
   const record = new EncodingRecord({ history, runs, fenceAfterMs });
@@ -158,6 +158,6 @@ function checkersOf(cluster: SimulatedCluster, objects: KnownObjects): PromiseCh
     noFalse404({ runs, departedGraceMs, leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs }),
     ...[atMostOneHop(), noCircle(), sentOnce((path) => objects.get(path) === "leaving"), noLostWrite(objects)],
     ...[readyAgain(), servedIsListed(), listedIsReachable(), documentsEqual()],
-    ...[writtenAsPublished(record), nobodyContradicts(record), neverBack(record), encodingsSettle(record)],
+    ...[writtenAsPublished(record), entriesMatchCommonVersion(record), neverBack(record), encodingsSettle(record)],
   ];
 }

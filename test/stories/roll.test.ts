@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Plant } from "../../src/tools/simulator/cluster.ts";
 import { forgetsPeers } from "../simulator/planted-bugs.ts";
-import { writesOtherwise } from "../simulator/planted-storage-bugs.ts";
+import { writesOtherVersion } from "../simulator/planted-storage-bugs.ts";
 import { Load } from "./load.ts";
 
 /**
@@ -43,7 +43,7 @@ test.each([SAME_API, OTHER_API])(
 
 test.each([
   ["return 404 instead of the response of a peer", OTHER_API, forgetsPeers, "no-false-404"],
-  ["write in an unpublished version", SAME_API, writesOtherwise, "written-as-published"],
+  ["write in an unpublished version", SAME_API, writesOtherVersion, "written-as-published"],
 ] as const)("the first step with servers that %s returns wrong responses", async (_, way, plant, checker) => {
   const { wrong } = await roll(way.slice(0, 2), plant());
   expect(wrong.some((what) => what.startsWith(checker))).toBe(true);

@@ -4,7 +4,7 @@ import type { Story } from "./story.ts";
 import { CONFIG_MAP, DEPLOYMENT, keyOf, pathOf, referenceTo, type Thing } from "./things.ts";
 
 /** A request that a client retries until a server executes it. */
-export interface Wish {
+export interface RetriedRequest {
   readonly index: number;
   readonly target: string;
   readonly thing: Thing;
@@ -69,13 +69,13 @@ export function keysFound(story: Story, { namespace, thing }: Scene): string[] {
 }
 
 /** Deletes the leaving owners, with one attempt each. Returns the requests that failed. */
-export async function leave(story: Story, index: number, { namespace, thing }: Scene): Promise<Wish[]> {
-  const wishes: readonly Wish[] = [
+export async function leave(story: Story, index: number, { namespace, thing }: Scene): Promise<RetriedRequest[]> {
+  const wishes: readonly RetriedRequest[] = [
     { index, thing, target: pathOf(thing, namespace, "leaving"), body: { propagationPolicy: "Background" } },
     { index, thing, target: pathOf(thing, namespace, "leaving-last"), body: { propagationPolicy: "Foreground" } },
     { index, thing: CONFIG_MAP, target: pathOf(CONFIG_MAP, namespace, "plain-leaving") },
   ];
-  const refused: Wish[] = [];
+  const refused: RetriedRequest[] = [];
   for (const { target, ...wish } of wishes) {
     const { status } = await story.ask(story.running(index), { ...wish, method: "DELETE", target });
     if (status !== 200) refused.push({ target, ...wish });
@@ -84,11 +84,11 @@ export async function leave(story: Story, index: number, { namespace, thing }: S
 }
 
 /** Sends the requests to any server until they succeed. */
-export async function insistOn(story: Story, wishes: readonly Wish[]): Promise<void> {
+export async function retryUntilDone(story: Story, wishes: readonly RetriedRequest[]): Promise<void> {
   for (const { index, ...wish } of wishes) {
     let status = 404;
     for (let other = index; status === 404 && other < index + story.servers.length; other++)
-      ({ status } = await story.insist(other % story.servers.length, { ...wish, method: "DELETE" }));
+      ({ status } = await story.retryUntilDone(other % story.servers.length, { ...wish, method: "DELETE" }));
     if (status !== 200) throw new Error(`${wish.target}: ${status}`);
   }
 }

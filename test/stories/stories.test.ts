@@ -23,16 +23,16 @@ import {
 } from "./cases.ts";
 import {
   fill,
-  insistOn,
+  retryUntilDone,
   leave,
   NOTHING_WRONG,
   outcomeOf,
   type DeletedNamespace,
   type Outcome,
   type Scene,
-  type Wish,
+  type RetriedRequest,
 } from "./scenes.ts";
-import { Story, type Told } from "./story.ts";
+import { Story, type StoryResponse } from "./story.ts";
 import { CLAIM_PARAMETERS } from "./things.ts";
 
 const PLAYED: readonly (readonly [Case, Disturbance, Lineup])[] = [
@@ -90,7 +90,7 @@ describe("in a rolling upgrade, with namespaces and owners deleted before, durin
     const doomed = scenes(3 * story.servers.length, "doomed", thing);
     for (const [index, scene] of [...kept, ...doomed].entries()) await fill(story, index % kept.length, scene);
     const deleted: DeletedNamespace[] = [];
-    const refused: Wish[] = [];
+    const refused: RetriedRequest[] = [];
     const deleteNext = async (index: number): Promise<void> => {
       const { namespace: name } = doomed[deleted.length]!;
       await story.deleteNamespace(index, name);
@@ -113,13 +113,13 @@ describe("in a rolling upgrade, with namespaces and owners deleted before, durin
   interface Rolled {
     readonly kept: readonly Scene[];
     readonly deleted: readonly DeletedNamespace[];
-    readonly refused: readonly Wish[];
+    readonly refused: readonly RetriedRequest[];
   }
 
   test.each([INTRODUCED, UNCHANGED])("no guarantee is broken: $name", async (one) => {
     const story = await Story.begin([one.serving, one.other, one.other]);
     const { refused, ...rolled } = await roll(story, one, one.serving);
-    await insistOn(story, refused);
+    await retryUntilDone(story, refused);
     await story.pass(AFTERWARDS_SECONDS);
     expect(outcomeOf(story, rolled)).toEqual(NOTHING_WRONG);
   });
@@ -135,7 +135,7 @@ describe("in a rolling upgrade, with namespaces and owners deleted before, durin
     expect(uncollected).toHaveLength(7);
     await story.stop(0);
     await story.restart(0, one.serving);
-    await insistOn(story, refused);
+    await retryUntilDone(story, refused);
     await story.pass(AFTERWARDS_SECONDS);
     expect(outcomeOf(story, rolled)).toEqual(NOTHING_WRONG);
   });
@@ -144,7 +144,7 @@ describe("in a rolling upgrade, with namespaces and owners deleted before, durin
 test("objects of a resource that no server serves any more block the deletion of a namespace until they are purged, and its condition names the command after the grace period", async () => {
   const story = await Story.begin([ALPHA, { release: "1.31" }], { timing: { departedGraceMs: 30_000 } });
   const scene: Scene = { namespace: "doomed", thing: CLAIM_PARAMETERS };
-  const purge = (method: string, token = ""): Promise<Told> =>
+  const purge = (method: string, token = ""): Promise<StoryResponse> =>
     story.ask(story.running(0), {
       ...{ method, target: `/evenkeel/v1/purge-namespace?namespace=doomed&token=${encodeURIComponent(token)}` },
     });

@@ -2,7 +2,7 @@
 import { onTestFinished } from "vitest";
 import { isJsonObject, objectAt, parseJsonObject, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { readNotFound } from "../../src/tools/rehearsal/judge.ts";
-import type { PromiseChecker } from "../../src/tools/simulator/checker.ts";
+import type { GuaranteeChecker } from "../../src/tools/simulator/checker.ts";
 import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
 import { simulate, type SimulatedCluster, type SimulateOptions } from "../../src/tools/simulator/cluster.ts";
 import type { RunOptions, SimulatedServer } from "../../src/tools/simulator/server.ts";
@@ -16,14 +16,14 @@ export function withGate(gate: Gate, run: RunOptions): RunOptions {
   return { ...run, mixedVersionProxy: gate === "on" };
 }
 
-export interface Told {
+export interface StoryResponse {
   readonly status: number;
   readonly text: string;
   /** Empty if the response is not an object. */
   readonly body: JsonObject;
 }
 
-interface Asked {
+interface StoryRequest {
   readonly method: string;
   readonly target: string;
   readonly body?: object;
@@ -33,7 +33,7 @@ interface Asked {
 }
 
 /** The time by which every server knows all others. */
-const ACQUAINTED_SECONDS = 5;
+const PEERS_KNOWN_SECONDS = 5;
 const PATIENCE_SECONDS = 60;
 
 export class Story {
@@ -41,7 +41,7 @@ export class Story {
   readonly witness: StoreWitness;
   /** False 404s for resources that live servers serve. */
   readonly falseNotFound: string[] = [];
-  readonly #checker: PromiseChecker;
+  readonly #checker: GuaranteeChecker;
 
   constructor(options: Partial<SimulateOptions> = {}) {
     const cluster = simulate({ seed: 1, ...options });
@@ -57,7 +57,7 @@ export class Story {
     const story = new Story(options);
     onTestFinished(() => story.cluster.shutDown());
     for (const run of runs) await story.cluster.addServer(run);
-    await story.pass(ACQUAINTED_SECONDS);
+    await story.pass(PEERS_KNOWN_SECONDS);
     return story;
   }
 
@@ -84,7 +84,7 @@ export class Story {
     await this.cluster.advance({ seconds });
   }
 
-  async ask(server: SimulatedServer, asked: Asked): Promise<Told> {
+  async ask(server: SimulatedServer, asked: StoryRequest): Promise<StoryResponse> {
     const { world } = this.cluster;
     const startedAtMs = this.nowMs;
     const { method, target, body, headers } = asked;
@@ -98,7 +98,7 @@ export class Story {
   }
 
   /** Retries as clients that respect Retry-After. */
-  async insist(index: number, asked: Asked): Promise<Told> {
+  async retryUntilDone(index: number, asked: StoryRequest): Promise<StoryResponse> {
     for (let seconds = 0; ; seconds++) {
       const told = await this.ask(this.running(index), asked);
       if (told.status !== 503 || seconds >= PATIENCE_SECONDS) return told;
@@ -109,19 +109,19 @@ export class Story {
   async make(index: number, of: Made): Promise<{ readonly name: string; readonly uid: string }> {
     const { thing, namespace, name, owners = [] } = of;
     const metadata = { name, ...(owners.length > 0 && { ownerReferences: owners }) };
-    const asked: Asked = {
+    const asked: StoryRequest = {
       ...{ method: "POST", target: pathOf(thing, namespace), thing, body: { metadata, ...thing.body } },
     };
-    let told = await this.insist(index, asked);
+    let told = await this.retryUntilDone(index, asked);
     // After a false 404, the client continues with a server that serves the resource.
     for (let other = 0; told.status === 404 && other < this.servers.length; other++)
-      told = await this.insist(other, asked);
+      told = await this.retryUntilDone(other, asked);
     if (told.status !== 201) throw new Error(`${asked.target} ${name}: ${told.status} ${told.text}`);
     return { name, uid: stringAt(objectAt(told.body, "metadata"), "uid") };
   }
 
   async makeNamespace(index: number, name: string): Promise<void> {
-    const told = await this.insist(index, {
+    const told = await this.retryUntilDone(index, {
       method: "POST",
       target: "/api/v1/namespaces",
       body: { metadata: { name } },
@@ -130,7 +130,7 @@ export class Story {
   }
 
   async deleteNamespace(index: number, name: string): Promise<void> {
-    const told = await this.insist(index, { method: "DELETE", target: `/api/v1/namespaces/${name}` });
+    const told = await this.retryUntilDone(index, { method: "DELETE", target: `/api/v1/namespaces/${name}` });
     if (told.status !== 200) throw new Error(`namespace ${name}: ${told.status} ${told.text}`);
   }
 
@@ -152,7 +152,7 @@ export class Story {
       .join("; ");
   }
 
-  #judge(server: SimulatedServer, asked: Asked & { readonly startedAtMs: number; readonly text: string }): void {
+  #judge(server: SimulatedServer, asked: StoryRequest & { readonly startedAtMs: number; readonly text: string }): void {
     const { method, target, thing, startedAtMs } = asked;
     const { unknown, message } = readNotFound(asked.text);
     const resource = thing && { ...thing, subresource: "" };

@@ -3,7 +3,7 @@
  * resources that are not listed do not exist for them. They use one server, and work in rounds instead of with watches.
  */
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../src/meta/json.ts";
-import type { Story, Told } from "./story.ts";
+import type { Story, StoryResponse } from "./story.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const MERGE_PATCH = "application/merge-patch+json";
@@ -168,7 +168,7 @@ export class TrustingControllers {
     method: string,
     target: string,
     more: { readonly body?: object; readonly headers?: Readonly<Record<string, string>> } = {},
-  ): Promise<Told> {
+  ): Promise<StoryResponse> {
     return this.#story.ask(this.#story.running(this.#index), { method, target, ...more });
   }
 }

@@ -41,25 +41,27 @@ function candidatesFor(plugins: readonly AdmissionPlugin[], about: About): Candi
 }
 
 function hasInterest(candidates: Candidates, about: About): boolean {
-  return OPERATIONS.some((operation) => candidates[operation].some((plugin) => isAsked(plugin, operation, about)));
+  return OPERATIONS.some((operation) => candidates[operation].some((plugin) => isApplicable(plugin, operation, about)));
 }
 
-function isAsked(plugin: AdmissionPlugin, operation: Operation, about: About): boolean {
+function isApplicable(plugin: AdmissionPlugin, operation: Operation, about: About): boolean {
   return plugin.handlesChange !== true || plugin.handles(operation, about);
 }
 
 function admission(candidates: Candidates, request: AdmissionRequest): Admission {
   return {
     // Built-in plugins ignore managed fields; webhooks and policies may read them.
-    get hidesOwners() {
-      return !candidates.CREATE.some((plugin) => plugin.handlesChange === true && isAsked(plugin, "CREATE", request));
+    get omitsManagedFields() {
+      return !candidates.CREATE.some(
+        (plugin) => plugin.handlesChange === true && isApplicable(plugin, "CREATE", request),
+      );
     },
     async mutate(write) {
       const reinvocation = new Reinvocation();
       const round = async (before: JsonObject): Promise<JsonObject> => {
         let object = before;
         for (const plugin of candidates[write.operation]) {
-          if (plugin.mutate === undefined || !isAsked(plugin, write.operation, request)) continue;
+          if (plugin.mutate === undefined || !isApplicable(plugin, write.operation, request)) continue;
           const attributes = { ...attributesOf(request, write), object, reinvocation };
           object = (await attempt(() => plugin.mutate?.(attributes))) ?? object;
         }
@@ -73,7 +75,7 @@ function admission(candidates: Candidates, request: AdmissionRequest): Admission
     async validate(write) {
       let attributes: Attributes | undefined;
       for (const plugin of candidates[write.operation]) {
-        if (plugin.validate === undefined || !isAsked(plugin, write.operation, request)) continue;
+        if (plugin.validate === undefined || !isApplicable(plugin, write.operation, request)) continue;
         const told = (attributes ??= attributesOf(request, write));
         await attempt(() => plugin.validate?.(told));
       }

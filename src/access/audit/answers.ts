@@ -59,7 +59,7 @@ function beginsAsStatus([first]: readonly Buffer[]): boolean {
 }
 
 /** The Status that the client receives. */
-export function refusalOf(error: StatusError): AuditedResponse {
+export function auditedErrorResponse(error: StatusError): AuditedResponse {
   const status = error.toStatus();
   return { status: { ...boundedStatus(status), code: error.code }, object: textOf(status, false) };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backupName, choresOf, logNameOf } from "./backup-files.ts";
+import { backupName, backupTasksOf, logNameOf } from "./backup-files.ts";
 
 const LOG = logNameOf("audit.log");
 const NOW = Date.UTC(2030, 0, 10);
@@ -18,12 +18,12 @@ test.each([
 
 test("the newest backups are kept; a backup and its compressed copy count once", () => {
   const files = [OLD, `${NEW}.gz`, NEW, MIDDLE];
-  expect(choresOf(files, LOG, { ...KEEP_ALL, backupsMax: 2 }).remove).toEqual([OLD]);
-  expect(choresOf(files, LOG, { ...KEEP_ALL, backupsMax: 3 }).remove).toEqual([]);
+  expect(backupTasksOf(files, LOG, { ...KEEP_ALL, backupsMax: 2 }).remove).toEqual([OLD]);
+  expect(backupTasksOf(files, LOG, { ...KEEP_ALL, backupsMax: 3 }).remove).toEqual([]);
 });
 
 test("expired backups are removed and the others compressed", () => {
-  const chores = choresOf([OLD, `${MIDDLE}.gz`, NEW], LOG, { ...KEEP_ALL, ageDaysMax: 7, compress: true });
+  const chores = backupTasksOf([OLD, `${MIDDLE}.gz`, NEW], LOG, { ...KEEP_ALL, ageDaysMax: 7, compress: true });
   expect(chores).toEqual({ remove: [OLD], compress: [NEW] });
 });
 
@@ -33,5 +33,5 @@ test("unrelated files are ignored", () => {
     ...["audit-2030-01-01T00-00-00.000.txt", "audit-2030-01-01T00-00-00.000.log.bak", "audit.log.gz"],
   ];
   const strict = { backupsMax: 1, ageDaysMax: 1, compress: true, nowMs: NOW };
-  expect(choresOf(others, LOG, strict)).toEqual({ remove: [], compress: [] });
+  expect(backupTasksOf(others, LOG, strict)).toEqual({ remove: [], compress: [] });
 });

@@ -13,7 +13,7 @@ export interface LogName {
   readonly extension: string;
 }
 
-interface Chores {
+interface BackupTasks {
   readonly remove: readonly string[];
   readonly compress: readonly string[];
 }
@@ -34,7 +34,11 @@ export function backupName({ prefix, extension }: LogName, epochMs: number): str
 }
 
 /** The backups of a directory to remove and to compress. */
-export function choresOf(fileNames: readonly string[], log: LogName, options: Retention & { nowMs: number }): Chores {
+export function backupTasksOf(
+  fileNames: readonly string[],
+  log: LogName,
+  options: Retention & { nowMs: number },
+): BackupTasks {
   const { backupsMax, ageDaysMax, compress, nowMs } = options;
   const remove: string[] = [];
   let kept = backupsOf(fileNames, log);

@@ -16,7 +16,7 @@ export class Batches<Item> {
   readonly #options: BatchOptions;
   readonly #clock: Clock;
   #timer: Cancel | undefined;
-  readonly #hurry = new AbortController();
+  readonly flush = new AbortController();
   #tokens: number;
   #tokensAtMs: number;
 
@@ -31,7 +31,7 @@ export class Batches<Item> {
   isDue(waiting: number, later: () => void): boolean {
     if (waiting === 0) return false;
     const { sizeMax, waitMaxMs } = this.#options;
-    if (this.#hurry.signal.aborted || sizeMax === 1 || waiting >= sizeMax) {
+    if (this.flush.signal.aborted || sizeMax === 1 || waiting >= sizeMax) {
       this.#timer?.();
       this.#timer = undefined;
       return true;
@@ -52,18 +52,18 @@ export class Batches<Item> {
   /** Resolves when the throttle admits the next batch. */
   async admitted(): Promise<void> {
     const { throttle } = this.#options;
-    if (throttle === undefined || this.#hurry.signal.aborted) return;
+    if (throttle === undefined || this.flush.signal.aborted) return;
     const { perSecond, burst } = throttle;
     const nowMs = this.#clock.monotonic();
     this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#tokensAtMs) / 1000) * perSecond);
     this.#tokensAtMs = nowMs;
     this.#tokens -= 1;
-    if (this.#tokens < 0) await sleep(this.#clock, (-this.#tokens / perSecond) * 1000, this.#hurry.signal);
+    if (this.#tokens < 0) await sleep(this.#clock, (-this.#tokens / perSecond) * 1000, this.flush.signal);
   }
 
   /** Ends all waiting, for shutdown. */
   hurry(): void {
-    this.#hurry.abort();
+    this.flush.abort();
     this.#timer?.();
     this.#timer = undefined;
   }

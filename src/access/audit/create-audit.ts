@@ -19,7 +19,7 @@ import {
 } from "../../serving/http/message.ts";
 import { textResponse } from "../../serving/http/respond.ts";
 import { StatusError } from "../../meta/status-error.ts";
-import { auditedResponse, CLOSED_EARLY, mediaTypeOf, panicOf, refusalOf, type AuditedResponse } from "./answers.ts";
+import { auditedResponse, CLOSED_EARLY, mediaTypeOf, panicOf, auditedErrorResponse, type AuditedResponse } from "./answers.ts";
 import type { AuditBackend } from "./backend.ts";
 import { CapturedBody } from "./captured-body.ts";
 import { IdOnlyTrail } from "./id-only-trail.ts";
@@ -102,14 +102,18 @@ function identify(newTrail: (request: ApiRequest) => AuditTrail): PassingFilter<
     const audit = newTrail(request);
     const response = await next(Object.assign(request, { audit }));
     const { status, headers, body } = response;
-    return { status, headers: answerHeaders(request, headers, audit.id), body };
+    return { status, headers: responseHeaders(request, headers, audit.id), body };
   };
 }
 
 /**
  * Responses may share their headers, so copy them. Adding to a copy is several times faster than merging three objects.
  */
-function answerHeaders({ answerHeaders: wanted }: ApiRequest, headers: ResponseHeaders, id: string): ResponseHeaders {
+function responseHeaders(
+  { responseHeaders: wanted }: ApiRequest,
+  headers: ResponseHeaders,
+  id: string,
+): ResponseHeaders {
   const all = { ...headers };
   if (wanted !== undefined) for (const name in wanted) all[name] ??= wanted[name]!;
   all["audit-id"] = id;
@@ -147,7 +151,7 @@ class Recorder {
 
   async #unauthorized(trail: RequestTrail, request: WithInfo, refusal: StatusError): Promise<void> {
     this.#receive(trail, undefined, request);
-    const { status, object } = refusalOf(refusal);
+    const { status, object } = auditedErrorResponse(refusal);
     trail.answered(status, object);
     await this.#emit(trail, "ResponseStarted");
   }
@@ -177,7 +181,7 @@ class Recorder {
     const { signal } = running.request;
     // The abort reason holds the Status that a passed deadline returns to the client.
     const error: unknown = !(thrown instanceof StatusError) && signal.aborted ? signal.reason : thrown;
-    if (error instanceof StatusError) await this.#ended(running, refusalOf(error));
+    if (error instanceof StatusError) await this.#ended(running, auditedErrorResponse(error));
     else if (signal.aborted) await this.#ended(running, CLOSED_EARLY);
     else {
       this.#tell(running, panicOf(error));

@@ -142,7 +142,7 @@ class LogBackend implements AuditBackend {
     const lost = await this.#parts.output
       .write(part.map(({ line }) => line))
       .catch((thrown: unknown) => allLost(part.length, thrown));
-    this.#told(lost);
+    this.#reportLost(lost);
     const lostIndexes = new Set(lost.map(({ index }) => index));
     for (const [index, { line, done }] of part.entries()) {
       this.#waitingBytes -= line.length;
@@ -151,7 +151,7 @@ class LogBackend implements AuditBackend {
   }
 
   /** Logs once when the log starts to fail, and once when it recovers. */
-  #told(lost: readonly LostLine[]): void {
+  #reportLost(lost: readonly LostLine[]): void {
     for (const { error } of lost) this.#lose("log", error.message);
     if (this.#lost === 0 || lost.length > 0) return;
     this.#parts.log.warn("audit log recovered", { eventsLost: this.#lost });

@@ -12,10 +12,10 @@ export interface Authenticated {
 }
 
 /** The authenticated user; "none" if the request carries no credentials of this kind; "rejected" if they are wrong. */
-export type AuthenticatorAnswer = Authenticated | "none" | "rejected";
+export type AuthenticatorResult = Authenticated | "none" | "rejected";
 
 /** Returns a promise only if it must read the store; nearly all requests are authenticated synchronously. */
-export type Authenticator = (request: WithInfo) => AuthenticatorAnswer | Promise<AuthenticatorAnswer>;
+export type Authenticator = (request: WithInfo) => AuthenticatorResult | Promise<AuthenticatorResult>;
 
 /**
  * Tries each authenticator in turn and removes the identity claims from the request, so that no later filter reads
@@ -23,7 +23,7 @@ export type Authenticator = (request: WithInfo) => AuthenticatorAnswer | Promise
  */
 export function authenticate(
   authenticators: readonly Authenticator[],
-  { refusesStrangers = false }: { readonly refusesStrangers?: boolean } = {},
+  { refusesStrangers: rejectsAnonymous = false }: { readonly refusesStrangers?: boolean } = {},
 ): Filter<WithInfo, WithUser> {
   return (next) => async (request) => {
     let isRejected = false;
@@ -33,16 +33,16 @@ export function authenticate(
       if (answer === "rejected") isRejected = true;
       else if (answer !== "none") return next(withCaller(request, answer));
     }
-    if (isRejected || refusesStrangers || request.headers.authorization !== undefined)
+    if (isRejected || rejectsAnonymous || request.headers.authorization !== undefined)
       throw new StatusError("Unauthorized", "Unauthorized");
-    return next(withCaller(request, STRANGER));
+    return next(withCaller(request, ANONYMOUS_CALLER));
   };
 }
 
-const STRANGER: Authenticated = { user: ANONYMOUS, isVerifiedPeer: false };
+const ANONYMOUS_CALLER: Authenticated = { user: ANONYMOUS, isVerifiedPeer: false };
 
 function withCaller(request: WithInfo, { user, isVerifiedPeer }: Authenticated): WithUser {
-  const isProxied = isVerifiedPeer && saysProxied(request.claims);
+  const isProxied = isVerifiedPeer && claimsProxied(request.claims);
   return Object.assign(request, {
     user: withAuthenticatedGroup(user),
     isVerifiedPeer,
@@ -53,7 +53,7 @@ function withCaller(request: WithInfo, { user, isVerifiedPeer }: Authenticated):
 }
 
 /** A header line may hold several values, because an intermediary may have joined equal headers. */
-function saysProxied(claims: IdentityClaims): boolean {
+function claimsProxied(claims: IdentityClaims): boolean {
   return LOOP_GUARDS.some((guard) =>
     claims.get(guard)?.some((line) => line.split(",").some((value) => value.trim() === "true")),
   );

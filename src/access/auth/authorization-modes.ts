@@ -5,7 +5,7 @@ import { withPrivilegedGroups } from "./rbac/privileged-groups.ts";
 import { createRbac, type RuleResolver } from "./rbac/rbac.ts";
 import { whenReset, type ObjectTable } from "../../meta/object-table.ts";
 import type { BackgroundTask } from "../../base/background.ts";
-import { followObjects, type StoredObjectParts } from "../../serving/resources/stored-objects.ts";
+import { watchObjects, type StoredObjectParts } from "../../serving/resources/stored-objects.ts";
 
 export const AUTHORIZATION_MODES = ["AlwaysAllow", "AlwaysDeny", "RBAC"] as const;
 export type AuthorizationMode = (typeof AUTHORIZATION_MODES)[number];
@@ -28,7 +28,7 @@ export function createAuthorization(
   const rbac = createRbac();
   const due = new Set(["roles", "clusterroles", "rolebindings", "clusterrolebindings"]);
   const follow = (resource: string, table: ObjectTable): BackgroundTask[] => {
-    const task = followObjects(
+    const task = watchObjects(
       parts,
       { group: RBAC_GROUP, resource },
       whenReset(table, () => due.delete(resource)),

@@ -52,7 +52,7 @@ export function authorize(authorizer: Authorizer, options: AuthorizeOptions = {}
     const given = decide(request.user, asked, request.signal);
     const decision = given instanceof Promise ? await given : given;
     onDecision?.(request, decision);
-    if (!decision.allowed) throw refusal(request.user, asked, decision.reason);
+    if (!decision.allowed) throw forbiddenError(request.user, asked, decision.reason);
     return next(request);
   };
 }
@@ -66,12 +66,12 @@ export function freshAuthorizer(authorizer: Authorizer, catchUp: CatchUp | undef
   return (user, asked, signal) => {
     const decision = authorizer(user, asked);
     if (decision.allowed || !user.groups.includes(AUTHENTICATED)) return decision;
-    return caughtUp(catchUp, signal).then(() => authorizer(user, asked));
+    return tryCatchUp(catchUp, signal).then(() => authorizer(user, asked));
   };
 }
 
 /** Swallows errors: if catching up fails, the decision is based on the local cache. */
-export async function caughtUp(catchUp: CatchUp, signal: AbortSignal): Promise<void> {
+export async function tryCatchUp(catchUp: CatchUp, signal: AbortSignal): Promise<void> {
   try {
     await catchUp(signal);
   } catch {
@@ -91,7 +91,7 @@ export function authorizeCreateOnUpdate(
   return async (request) => {
     const asked: AccessAttributes = { ...accessOf(request), verb: "create" };
     const { allowed, reason } = await decide(request.user, asked, request.signal);
-    if (!allowed) throw refusal(request.user, asked, reason);
+    if (!allowed) throw forbiddenError(request.user, asked, reason);
   };
 }
 
@@ -116,10 +116,10 @@ function isOldWatchPath({ apiPrefix, segments }: RequestInfo): boolean {
  * Characters that Go rejects in a query. An aggregated API server would ignore such a selector, so this server must not
  * derive a name from it.
  */
-const NOT_IN_GO = /[;%]/;
+const REJECTED_BY_GO = /[;%]/;
 
 function selectedName(fieldSelector: string): string {
-  if (fieldSelector === "" || NOT_IN_GO.test(fieldSelector)) return "";
+  if (fieldSelector === "" || REJECTED_BY_GO.test(fieldSelector)) return "";
   try {
     const name = requiredValue(parseFieldSelector(fieldSelector), "metadata.name") ?? "";
     return pathSegmentErrors(name).length === 0 ? name : "";
@@ -139,7 +139,7 @@ export function allowAuthenticated(user: User, asked: AccessAttributes): Authori
     : NO;
 }
 
-export function refusal(user: User, asked: AccessAttributes, reason: string): StatusError {
+export function forbiddenError(user: User, asked: AccessAttributes, reason: string): StatusError {
   const because = reason === "" ? "" : `: ${reason}`;
   const { group, resource, name } = asked;
   const why = `${sanitize(describe(user, asked))}${because}`;

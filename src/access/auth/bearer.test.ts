@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
-import type { AuthenticatorAnswer } from "./authenticate.ts";
+import type { AuthenticatorResult } from "./authenticate.ts";
 import { parseTokenFile, staticTokens } from "./authenticators/token-file.ts";
 import { bearerAuthenticator, tokenUnion, type BearerOptions } from "./bearer.ts";
-import type { TokenAnswer, TokenAuthenticator } from "./tokens.ts";
+import type { TokenResult, TokenAuthenticator } from "./tokens.ts";
 import { AUTHENTICATED, type User } from "./user.ts";
 
 const API = ["api"];
@@ -22,28 +22,52 @@ const later =
 describe("bearerAuthenticator", () => {
   const request = (token: string): ReturnType<typeof infoRequest> =>
     infoRequest({ headers: { authorization: `Bearer ${token}` } });
-  const nameOf = async (given: AuthenticatorAnswer | Promise<AuthenticatorAnswer>): Promise<string> => {
+  const nameOf = async (given: AuthenticatorResult | Promise<AuthenticatorResult>): Promise<string> => {
     const answer = await given;
     return typeof answer === "string" ? answer : answer.user.name;
   };
 
   test.each<readonly [what: string, options: Partial<BearerOptions>, token: string, name: string]>([
-    ["of a static authenticator", { lasting: [file] }, "secret", "jane"],
-    ["of the second static authenticator", { lasting: [later(nobody), file] }, "secret", "jane"],
-    ["of a dynamic authenticator", { lasting: [file], passing: [bot] }, "bot", "bot"],
-    ["of an asynchronous dynamic authenticator", { lasting: [file], passing: [later(bot)] }, "bot", "bot"],
-    ["after asynchronous authenticators", { lasting: [later(file)], passing: [later(wrong("no")), bot] }, "bot", "bot"],
-    ["that no authenticator accepts", { lasting: [file], passing: [wrong("no")] }, "other", "rejected"],
+    ["of a static authenticator", { staticAuthenticators: [file] }, "secret", "jane"],
+    ["of the second static authenticator", { staticAuthenticators: [later(nobody), file] }, "secret", "jane"],
+    ["of a dynamic authenticator", { staticAuthenticators: [file], dynamicAuthenticators: [bot] }, "bot", "bot"],
+    [
+      "of an asynchronous dynamic authenticator",
+      { staticAuthenticators: [file], dynamicAuthenticators: [later(bot)] },
+      "bot",
+      "bot",
+    ],
+    [
+      "after asynchronous authenticators",
+      { staticAuthenticators: [later(file)], dynamicAuthenticators: [later(wrong("no")), bot] },
+      "bot",
+      "bot",
+    ],
+    [
+      "that no authenticator accepts",
+      { staticAuthenticators: [file], dynamicAuthenticators: [wrong("no")] },
+      "other",
+      "rejected",
+    ],
     ["without any authenticator", {}, "secret", "rejected"],
-    ["of another audience", { lasting: [file], apiAudiences: ["else"] }, "secret", "rejected"],
+    ["of another audience", { staticAuthenticators: [file], apiAudiences: ["else"] }, "secret", "rejected"],
   ])("authenticates a token %s", async (_, options, token, name) => {
-    const authenticator = bearerAuthenticator({ lasting: [], passing: [], apiAudiences: API, ...options });
+    const authenticator = bearerAuthenticator({
+      staticAuthenticators: [],
+      dynamicAuthenticators: [],
+      apiAudiences: API,
+      ...options,
+    });
     expect(await nameOf(authenticator(request(token)))).toBe(name);
   });
 
   test("does not cache tokens that can be revoked", async () => {
-    let answer: TokenAnswer = { user: BOT, audiences: API };
-    const authenticator = bearerAuthenticator({ lasting: [file], passing: [() => answer], apiAudiences: API });
+    let answer: TokenResult = { user: BOT, audiences: API };
+    const authenticator = bearerAuthenticator({
+      staticAuthenticators: [file],
+      dynamicAuthenticators: [() => answer],
+      apiAudiences: API,
+    });
     const { connection } = infoRequest({});
     const ask = (): Promise<string> => nameOf(authenticator({ ...request("bot"), connection }));
     expect(await ask()).toBe("bot");
@@ -57,7 +81,11 @@ describe("bearerAuthenticator", () => {
       asked++;
       return file(...question);
     };
-    const authenticator = bearerAuthenticator({ lasting: [counted], passing: [], apiAudiences: API });
+    const authenticator = bearerAuthenticator({
+      staticAuthenticators: [counted],
+      dynamicAuthenticators: [],
+      apiAudiences: API,
+    });
     const { connection } = infoRequest({});
     for (let time = 0; time < 3; time++) void authenticator({ ...request("secret"), connection });
     expect(asked).toBe(1);

@@ -1,14 +1,14 @@
 /** Bearer tokens in the `Authorization` header, and the authenticators that identify their users. */
 import { headerValue, type ApiRequest, type ConnectionInfo } from "../../serving/http/message.ts";
-import type { Authenticated, Authenticator, AuthenticatorAnswer } from "./authenticate.ts";
-import type { TokenAnswer, TokenAuthenticator, TokenOwner } from "./tokens.ts";
+import type { Authenticated, Authenticator, AuthenticatorResult } from "./authenticate.ts";
+import type { TokenResult, TokenAuthenticator, TokenOwner } from "./tokens.ts";
 import { withAuthenticatedGroup } from "./user.ts";
 
 export interface BearerOptions {
   /** Authenticators whose result for a token never changes while the server runs; tried first. */
-  readonly lasting: readonly TokenAuthenticator[];
+  readonly staticAuthenticators: readonly TokenAuthenticator[];
   /** Authenticators whose tokens expire or are revoked; called for each request. */
-  readonly passing: readonly TokenAuthenticator[];
+  readonly dynamicAuthenticators: readonly TokenAuthenticator[];
   /** A token must be valid for one of these audiences. */
   readonly apiAudiences: readonly string[];
 }
@@ -17,11 +17,15 @@ export interface BearerOptions {
  * Caches the last accepted static token per connection, because most connections send the same header in every request.
  * Comparing in plain text is safe there: only a client that sent the token before can match it.
  */
-export function bearerAuthenticator({ lasting, passing, apiAudiences }: BearerOptions): Authenticator {
+export function bearerAuthenticator({
+  staticAuthenticators: lasting,
+  dynamicAuthenticators: passing,
+  apiAudiences,
+}: BearerOptions): Authenticator {
   const accepted = new WeakMap<ConnectionInfo, { readonly header: string; readonly answer: Authenticated }>();
   const askLasting = tokenUnion(lasting);
   const askPassing = tokenUnion(passing);
-  const askedBoth = async (token: string, first: Promise<TokenAnswer>): Promise<TokenAnswer> => {
+  const askedBoth = async (token: string, first: Promise<TokenResult>): Promise<TokenResult> => {
     const answer = await first;
     return isOwner(answer) ? answer : askPassing(token, apiAudiences);
   };
@@ -53,34 +57,34 @@ function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^bearer (\S+)\s*$/i.exec(header)?.[1];
 }
 
-export function authenticated(answer: TokenAnswer, { audit }: Pick<ApiRequest, "audit">): AuthenticatorAnswer {
+export function authenticated(answer: TokenResult, { audit }: Pick<ApiRequest, "audit">): AuthenticatorResult {
   if (!isOwner(answer)) return "rejected";
   for (const [key, value] of Object.entries(answer.annotations ?? {})) audit?.annotate(key, value);
   return { user: answer.user, isVerifiedPeer: false };
 }
 
-function isOwner(answer: TokenAnswer): answer is TokenOwner {
+function isOwner(answer: TokenResult): answer is TokenOwner {
   return typeof answer === "object" && "user" in answer;
 }
 
 /** The first authenticator that accepts the token determines the user. If none does, the result joins their errors. */
 export function tokenUnion(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
-  return (token, audiences) => askFrom({ authenticators, token, audiences, errors: [] }, 0);
+  return (token, audiences) => tryFrom({ authenticators, token, audiences, errors: [] }, 0);
 }
 
-interface UnionQuestion {
+interface UnionAttempt {
   readonly authenticators: readonly TokenAuthenticator[];
   readonly token: string;
   readonly audiences: readonly string[];
   readonly errors: string[];
 }
 
-function askFrom(question: UnionQuestion, start: number): TokenAnswer | Promise<TokenAnswer> {
+function tryFrom(question: UnionAttempt, start: number): TokenResult | Promise<TokenResult> {
   const { authenticators, token, audiences } = question;
   for (let index = start; index < authenticators.length; index++) {
     const given = authenticators[index]!(token, audiences);
     if (given instanceof Promise)
-      return given.then((answer) => decided(question, answer) ?? askFrom(question, index + 1));
+      return given.then((answer) => decided(question, answer) ?? tryFrom(question, index + 1));
     const answer = decided(question, given);
     if (answer !== undefined) return answer;
   }
@@ -88,7 +92,7 @@ function askFrom(question: UnionQuestion, start: number): TokenAnswer | Promise<
   return errors.length === 0 ? "unknown" : { error: [...new Set(errors)].join(", ") };
 }
 
-function decided({ errors }: UnionQuestion, answer: TokenAnswer): TokenOwner | undefined {
+function decided({ errors }: UnionAttempt, answer: TokenResult): TokenOwner | undefined {
   if (isOwner(answer)) return { ...answer, user: withAuthenticatedGroup(answer.user) };
   if (answer !== "unknown") errors.push(answer.error);
   return undefined;

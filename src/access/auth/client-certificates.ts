@@ -85,11 +85,11 @@ export function parseCertificates(pem: string): X509Certificate[] {
 function findWindows(chain: CertificateChain, roots: readonly Candidate[]): readonly Window[] {
   const [leaf, ...intermediates] = chain.slice(0, PRESENTED_MAX).map(toCandidate);
   const search: Search = { roots, intermediates, found: [], checksLeft: SIGNATURE_CHECKS_MAX };
-  if (leaf !== undefined) followPath([leaf], search);
+  if (leaf !== undefined) searchPath([leaf], search);
   return search.found;
 }
 
-function followPath(path: readonly Candidate[], search: Search): void {
+function searchPath(path: readonly Candidate[], search: Search): void {
   const last = path.at(-1)!;
   if (!last.allowsClients) return;
   // As Go: a certificate that the bundle contains is trusted regardless of its issuer.
@@ -105,7 +105,7 @@ function followPath(path: readonly Candidate[], search: Search): void {
   const below = path.length - 1;
   for (const issuer of [...search.roots, ...search.intermediates]) {
     if (below > issuer.pathLengthMax || path.some((one) => one.fingerprint === issuer.fingerprint)) continue;
-    if (isIssuedBy(last.certificate, issuer.certificate, search)) followPath([...path, issuer], search);
+    if (isIssuedBy(last.certificate, issuer.certificate, search)) searchPath([...path, issuer], search);
   }
 }
 

@@ -36,8 +36,8 @@ export interface AuthenticationSettings {
 export interface Tokens {
   /** Authenticates tokens of every kind. */
   readonly authenticate: TokenAuthenticator;
-  readonly lasting: readonly TokenAuthenticator[];
-  readonly passing: readonly TokenAuthenticator[];
+  readonly staticAuthenticators: readonly TokenAuthenticator[];
+  readonly dynamicAuthenticators: readonly TokenAuthenticator[];
   /** Undefined if this server does not issue tokens. */
   readonly requests: TokenRequests | undefined;
 }
@@ -56,8 +56,8 @@ export function createTokens(
 ): Tokens {
   const objects = accounts?.objects;
   const { signingKey, issuers, apiAudiences } = serviceAccounts;
-  const lasting = [staticTokens(users, apiAudiences)];
-  const passing =
+  const staticAuthenticators = [staticTokens(users, apiAudiences)];
+  const dynamicAuthenticators =
     accounts === undefined
       ? []
       : [
@@ -69,9 +69,9 @@ export function createTokens(
           }),
         ];
   return {
-    lasting,
-    passing,
-    authenticate: tokenUnion([...lasting, ...passing]),
+    staticAuthenticators: staticAuthenticators,
+    dynamicAuthenticators: dynamicAuthenticators,
+    authenticate: tokenUnion([...staticAuthenticators, ...dynamicAuthenticators]),
     requests:
       signingKey === undefined || objects === undefined
         ? undefined

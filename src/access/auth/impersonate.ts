@@ -4,8 +4,8 @@
  */
 import type { PassingFilter } from "../../serving/http/chain.ts";
 import { StatusError } from "../../meta/status-error.ts";
-import { accessOf, caughtUp, type Authorizer, type CatchUp } from "./authorize.ts";
-import { MODES, OLD_MODES, type Attempt, type Impersonated, type Mode } from "./impersonation/modes.ts";
+import { accessOf, tryCatchUp, type Authorizer, type CatchUp } from "./authorize.ts";
+import { MODES, MODES_BEFORE_1_36, type Attempt, type Impersonated, type Mode } from "./impersonation/modes.ts";
 import {
   hasImpersonationHeaders,
   namelessReferences,
@@ -29,12 +29,12 @@ export interface ImpersonateOptions {
 export function impersonate(options: ImpersonateOptions): PassingFilter<WithUser> {
   const { authorizer, catchUp } = options;
   const nameless = options.isConstrained ? namelessUser : namelessReferences;
-  const tryModes = createModesTrial(options.isConstrained ? MODES : OLD_MODES);
+  const tryModes = createModeSelector(options.isConstrained ? MODES : MODES_BEFORE_1_36);
   const decide = async (request: WithUser, wanted: User): Promise<Impersonated> => {
-    const attempt: Attempt = { authorizer, requester: request.user, asked: accessOf(request), wanted };
+    const attempt: Attempt = { authorizer, requester: request.user, access: accessOf(request), wanted };
     let answer = tryModes(attempt);
     if (answer instanceof StatusError && catchUp !== undefined && request.user.groups.includes(AUTHENTICATED)) {
-      await caughtUp(catchUp, request.signal);
+      await tryCatchUp(catchUp, request.signal);
       answer = tryModes(attempt);
     }
     if (answer instanceof StatusError) throw answer;
@@ -61,7 +61,7 @@ const REMEMBERED_MAX = 10_000;
  * Tries each mode, starting with the one that last succeeded for the requester. Returns the first error if all modes
  * fail.
  */
-function createModesTrial(modes: readonly Mode[]): (attempt: Attempt) => Impersonated | StatusError {
+function createModeSelector(modes: readonly Mode[]): (attempt: Attempt) => Impersonated | StatusError {
   const remembered = new LruMap<number>(REMEMBERED_MAX);
   return (attempt) => {
     const before = remembered.get(attempt.requester.name);

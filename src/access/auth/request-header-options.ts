@@ -46,7 +46,7 @@ export function requestHeaderOptions(flags: RequestHeaderFlags): RequestHeaderOp
   if (clientCa === undefined) return undefined;
   if (usernameHeaders.length === 0)
     throw new Error("--requestheader-username-headers must name a header when --requestheader-client-ca-file is given");
-  if (allowedNames.length === 0 && userCa !== undefined) refuseCommonCertificate(clientCa, userCa);
+  if (allowedNames.length === 0 && userCa !== undefined) rejectCommonCertificate(clientCa, userCa);
   return { clientCa, allowedNames, usernameHeaders, uidHeaders, groupHeaders, extraHeadersPrefixes };
 }
 
@@ -113,7 +113,7 @@ function checkedValues(flag: string, values: readonly string[]): string[] {
 }
 
 /** Without allowed names, every user could pass as a front proxy. */
-export function refuseCommonCertificate(frontProxyCa: string, userCa: string): void {
+export function rejectCommonCertificate(frontProxyCa: string, userCa: string): void {
   const fingerprints = new Set(parseCertificates(frontProxyCa).map(({ fingerprint256 }) => fingerprint256));
   if (parseCertificates(userCa).some(({ fingerprint256 }) => fingerprints.has(fingerprint256)))
     throw new Error(

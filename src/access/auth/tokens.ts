@@ -9,7 +9,7 @@ export interface TokenOwner {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
-export type TokenAnswer =
+export type TokenResult =
   | TokenOwner
   /** Not a token of this kind; another authenticator may accept it. */
   | "unknown"
@@ -17,4 +17,4 @@ export type TokenAnswer =
   | { readonly error: string };
 
 /** Returns a promise if it must read the store. */
-export type TokenAuthenticator = (token: string, audiences: readonly string[]) => TokenAnswer | Promise<TokenAnswer>;
+export type TokenAuthenticator = (token: string, audiences: readonly string[]) => TokenResult | Promise<TokenResult>;

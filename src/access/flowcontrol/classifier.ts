@@ -21,7 +21,7 @@ export interface Flow {
   /** The headers of its responses. */
   readonly headers: Readonly<Record<string, string>>;
   /** Hands of queues by flow distinguisher. */
-  readonly hands: BoundedMemo<readonly number[]>;
+  readonly handsByDistinguisher: BoundedMemo<readonly number[]>;
 }
 
 export interface Classified {
@@ -73,7 +73,11 @@ export class Classifier {
     return rules;
   }
 
-  #handOf({ schema, level, hands }: Flow, user: User, { namespace }: RequestInfo): readonly number[] {
+  #handOf(
+    { schema, level, handsByDistinguisher: hands }: Flow,
+    user: User,
+    { namespace }: RequestInfo,
+  ): readonly number[] {
     const { queuing } = level.config;
     if (queuing === undefined) return NO_HAND;
     const { name, distinguisher } = schema;

@@ -39,7 +39,7 @@ class World {
       metrics,
       serverSeats,
       requestTimeoutMs: 60_000,
-      askedTimeoutMs: ({ query }) => (query.has("timeout") ? Number(query.get("timeout")) : undefined),
+      requestedTimeoutMs: ({ query }) => (query.has("timeout") ? Number(query.get("timeout")) : undefined),
       statsOf: () => undefined,
     });
     this.#handler = this.control.filter(
@@ -59,7 +59,7 @@ class World {
     const made = userRequest(user, { url: "/api/v1/namespaces/a/pods/x", ...rest });
     const request: ReturnType<typeof userRequest> = { ...made, isProxied, ...(signal === undefined ? {} : { signal }) };
     const response = await this.#handler(request);
-    return { ...response, headers: { ...request.answerHeaders, ...response.headers } };
+    return { ...response, headers: { ...request.responseHeaders, ...response.headers } };
   }
 
   /** Gives one level nearly all seats of the server. */

@@ -6,11 +6,11 @@ import type { Handler, PassingFilter } from "../../serving/http/chain.ts";
 import { isLongRunning } from "../../serving/http/filters/request-info.ts";
 import { headerValue, type ApiResponse } from "../../serving/http/message.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
-import { tooManyAnswer } from "../../serving/http/respond.ts";
+import { tooManyRequestsText } from "../../serving/http/respond.ts";
 import type { ObjectTable } from "../../meta/object-table.ts";
 import { tooManyRequests } from "../../meta/status-error.ts";
 import type { Flow } from "./classifier.ts";
-import { createFlowMetrics, type KindCounts, type RefusalReason } from "./flow-metrics.ts";
+import { createFlowMetrics, type KindCounts, type RejectionReason } from "./flow-metrics.ts";
 import { FlowRegister, type NextTurn } from "./flow-register.ts";
 import type { Entrant, QueuePlace } from "./queue-set.ts";
 import { SlowBodies } from "./slow-bodies.ts";
@@ -25,7 +25,7 @@ interface FlowControlOptions {
   /** Default timeout of a request. */
   readonly requestTimeoutMs: number;
   /** The timeout that the request specifies. */
-  readonly askedTimeoutMs?: (request: WithUser) => number | undefined;
+  readonly requestedTimeoutMs?: (request: WithUser) => number | undefined;
   /**
    * Calls back in the next turn of the event loop, as setImmediate does. Absent in environments without an event loop.
    */
@@ -81,16 +81,16 @@ async function serve<Req extends WithUser>(control: Control, next: Handler<Req>,
   // other's seats. DIFFERS: kube-apiserver lets it wait.
   const entrant: Entrant = { seats, hand, counts, isUrgent: isProxied };
   const place = level.queues.start(entrant, arrivedMs);
-  if (typeof place === "string") return refused(control, flow, place, arrivedMs);
+  if (typeof place === "string") return rejectedResponse(control, flow, place, arrivedMs);
   if (place.state === "waiting" && !(await hasTurn(control, request, flow, place)))
-    return refused(control, flow, "time-out", arrivedMs);
+    return rejectedResponse(control, flow, "time-out", arrivedMs);
   if (!level.config.isExempt) series.waitedToExecute.observe((place.startedMs - arrivedMs) / 1_000);
   series.dispatched.inc();
   const kind = kindOf(info);
   const seat = new Seat(control, { flow, request, entrant, place });
   executing[kind]++;
   try {
-    if (seats > 1 || isMadeAnew(request)) await readingTurn(control, flow, { request, isWide: seats > 1 });
+    if (seats > 1 || needsConversion(request)) await readingTurn(control, flow, { request, isWide: seats > 1 });
     // A watch holds its seats until its response begins. Sending a response is not counted.
     return await next(Object.assign(paced(control, seat, request), { answerHeaders: flow.headers }));
   } finally {
@@ -129,7 +129,7 @@ class Seat {
     if (place !== undefined) register.finish(this.flow.level, place, clock.monotonic());
   }
 
-  async comeBack(): Promise<void> {
+  async reacquire(): Promise<void> {
     const { entrant, request } = this.#seated;
     const place = this.flow.level.queues.start(entrant, this.#control.clock.monotonic());
     const isRefused = typeof place === "string";
@@ -142,7 +142,7 @@ class Seat {
 const OTHER_FORMS = /yaml|\bas\s*=/i;
 
 /** True if the response needs a conversion from the stored form: a table or YAML. */
-function isMadeAnew({ info, headers }: WithUser): boolean {
+function needsConversion({ info, headers }: WithUser): boolean {
   return READ_VERBS.has(info.verb) && OTHER_FORMS.test(headerValue(headers, "accept") ?? "");
 }
 
@@ -160,10 +160,10 @@ function paced<Req extends WithUser>({ pacing }: Control, seat: Seat, request: R
   const { body, headers, signal, user } = request;
   if (pacing === undefined || body.isEmpty || seat.flow.level.config.isExempt) return request;
   const { turns, slowBodies } = pacing;
-  const reader = { who: user.name, leave: () => seat.leave(), comeBack: () => seat.comeBack() };
+  const reader = { who: user.name, leave: () => seat.leave(), reacquire: () => seat.reacquire() };
   const announced = Number(headerValue(headers, "content-length") ?? 0);
   const read = async (limitBytes: number): Promise<Buffer> => {
-    turns.refuseTooMany(user.name, announced);
+    turns.rejectTooMany(user.name, announced);
     const bytes = await slowBodies.read(body, limitBytes, reader);
     const turn = turns.take(user.name, bytes.length, signal);
     if (turn !== undefined) await turn;
@@ -202,15 +202,15 @@ async function hasTurn(control: Control, request: WithUser, { level }: Flow, pla
   }
 }
 
-function waitMs({ requestTimeoutMs, askedTimeoutMs }: Control, request: WithUser): number {
-  const asked = request.info.verb === "watch" ? undefined : askedTimeoutMs?.(request);
+function waitMs({ requestTimeoutMs, requestedTimeoutMs }: Control, request: WithUser): number {
+  const asked = request.info.verb === "watch" ? undefined : requestedTimeoutMs?.(request);
   return Math.min(Math.min(requestTimeoutMs, asked ?? Infinity) / 4, WAIT_MS_MAX);
 }
 
-function refused({ clock }: Control, flow: Flow, reason: RefusalReason, arrivedMs: number): ApiResponse {
+function rejectedResponse({ clock }: Control, flow: Flow, reason: RejectionReason, arrivedMs: number): ApiResponse {
   const nowMs = clock.monotonic();
   flow.series.refused(reason);
-  flow.series.waitedInVain.observe((nowMs - arrivedMs) / 1_000);
+  flow.series.waitedAndRejected.observe((nowMs - arrivedMs) / 1_000);
   const retryAfter = String(flow.level.dropped.drop(nowMs));
-  return tooManyAnswer({ ...flow.headers, "retry-after": retryAfter });
+  return tooManyRequestsText({ ...flow.headers, "retry-after": retryAfter });
 }

@@ -8,7 +8,7 @@ const DURATIONS: readonly number[] = [0, 0.005, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2,
 const SEATS: readonly number[] = [1, 2, 4, 8, 16, 32, 64, 100];
 const FLOW_LABELS: readonly string[] = ["priority_level", "flow_schema"];
 
-export type RefusalReason = "concurrency-limit" | "queue-full" | "time-out";
+export type RejectionReason = "concurrency-limit" | "queue-full" | "time-out";
 
 export interface LevelReading {
   readonly level: string;
@@ -40,10 +40,10 @@ export interface FlowSeries {
   readonly dispatched: Counter;
   readonly seats: Histogram;
   readonly waitedToExecute: Histogram;
-  readonly waitedInVain: Histogram;
+  readonly waitedAndRejected: Histogram;
   readonly executed: Histogram;
   readonly watchStarted: Histogram;
-  refused(reason: RefusalReason): void;
+  refused(reason: RejectionReason): void;
 }
 
 export function createFlowMetrics(
@@ -83,7 +83,7 @@ export function createFlowMetrics(
     dispatched: dispatched.with(level, flowSchema),
     seats: seats.with(level, flowSchema),
     waitedToExecute: waits.with(level, flowSchema, "true"),
-    waitedInVain: waits.with(level, flowSchema, "false"),
+    waitedAndRejected: waits.with(level, flowSchema, "false"),
     executed: executions.with(level, flowSchema, "regular"),
     watchStarted: executions.with(level, flowSchema, "watch"),
     refused: (reason) => rejected.with(level, flowSchema, reason).inc(),

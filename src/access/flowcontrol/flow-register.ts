@@ -119,6 +119,13 @@ export class FlowRegister {
       "x-kubernetes-pf-flowschema-uid": schema.uid,
       "x-kubernetes-pf-prioritylevel-uid": level.config.uid,
     };
-    return { schema, level, counts, series: this.#seriesOf(level.config.name, schema.name), headers, hands };
+    return {
+      schema,
+      level,
+      counts,
+      series: this.#seriesOf(level.config.name, schema.name),
+      headers,
+      handsByDistinguisher: hands,
+    };
   }
 }

@@ -14,7 +14,7 @@ import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
 const MANAGER = "api-priority-and-fairness-config-consumer-v1";
 const DANGLING = "Dangling";
 /** Retry delay after a failed write, for example while the server does not accept writes yet. */
-const AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 const IDLE_MS = 60_000;
 
 export interface FlowSchemaStatusParts {
@@ -48,7 +48,8 @@ export function flowSchemaStatus({ clock, call, ready }: FlowSchemaStatusParts):
   const report = async (schema: JsonObject): Promise<boolean> => {
     const condition = conditionOf(schema, levels);
     return (
-      isSaid(schema, condition) || (await say(call, schema, { ...condition, lastTransitionTime: timestamp(clock) }))
+      hasCondition(schema, condition) ||
+      (await writeCondition(call, schema, { ...condition, lastTransitionTime: timestamp(clock) }))
     );
   };
   return {
@@ -63,7 +64,7 @@ export function flowSchemaStatus({ clock, call, ready }: FlowSchemaStatusParts):
           // Before both resources are synced, a missing level proves nothing.
           if (loaded.has(schemas) && loaded.has(levels))
             for (const schema of [...schemas.values()]) isAllSaid = (await report(schema)) && isAllSaid;
-          await due.wait(isAllSaid ? IDLE_MS : AGAIN_MS, signal);
+          await due.wait(isAllSaid ? IDLE_MS : RETRY_MS, signal);
         }
       },
     },
@@ -84,13 +85,17 @@ function conditionOf(schema: JsonObject, levels: ReadonlyMap<string, JsonObject>
     : { type: DANGLING, status: "True", reason: "NotFound", message: `${reference} but there is no such object` };
 }
 
-function isSaid(schema: JsonObject, { status, reason, message }: Condition): boolean {
+function hasCondition(schema: JsonObject, { status, reason, message }: Condition): boolean {
   const said = objectsAt(objectAt(schema, "status"), "conditions").find(({ type }) => type === DANGLING);
   return said?.["status"] === status && said["reason"] === reason && said["message"] === message;
 }
 
 /** True if done: the condition is written, or the FlowSchema was deleted. */
-async function say(call: FlowSchemaStatusParts["call"], schema: JsonObject, condition: JsonObject): Promise<boolean> {
+async function writeCondition(
+  call: FlowSchemaStatusParts["call"],
+  schema: JsonObject,
+  condition: JsonObject,
+): Promise<boolean> {
   const [apiVersion, name] = [stringAt(schema, "apiVersion"), nameOf(schema)];
   const { status } = await call({
     method: "PATCH",

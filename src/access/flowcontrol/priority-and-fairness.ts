@@ -7,7 +7,7 @@ import { SYSTEM_MASTERS } from "../auth/rbac/privileged-groups.ts";
 import { createFlowControl } from "./flow-control.ts";
 import type { ObjectStats } from "./work-estimate.ts";
 import type { PassingFilter } from "../../serving/http/chain.ts";
-import { askedTimeoutMs } from "../../serving/http/filters/deadline.ts";
+import { requestedTimeoutMs } from "../../serving/http/filters/deadline.ts";
 import { inFlight } from "../../serving/http/filters/in-flight.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -16,7 +16,7 @@ import { prefixEnd } from "../../storage/kv.ts";
 import type { BackgroundTask } from "../../base/background.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import { flowSchemaStatus, type FlowSchemaStatusParts } from "./flow-schema-status.ts";
-import { followObjects, type StoredObjectParts } from "../../serving/resources/stored-objects.ts";
+import { watchObjects, type StoredObjectParts } from "../../serving/resources/stored-objects.ts";
 
 export interface PriorityAndFairness {
   readonly filter: PassingFilter<WithUser>;
@@ -60,14 +60,14 @@ export function createPriorityAndFairness(
     clock,
     metrics,
     requestTimeoutMs,
-    askedTimeoutMs,
+    requestedTimeoutMs,
     serverSeats: readsMax + writesMax,
     ...(nextTurn === undefined ? {} : { nextTurn }),
     statsOf: objectStats(followed),
   });
   const status = flowSchemaStatus({ clock, call, ready });
   const follow = (resource: string, table: ObjectTable): BackgroundTask[] => {
-    const task = followObjects(followed, { group: "flowcontrol.apiserver.k8s.io", resource }, table);
+    const task = watchObjects(followed, { group: "flowcontrol.apiserver.k8s.io", resource }, table);
     return task === undefined ? [] : [task];
   };
   return {

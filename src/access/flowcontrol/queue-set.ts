@@ -34,7 +34,7 @@ export interface QueuePlace extends Entrant {
   onTurn: (() => void) | undefined;
 }
 
-type QueueRefusal = "concurrency-limit" | "queue-full";
+type QueueRejection = "concurrency-limit" | "queue-full";
 
 interface Queue {
   readonly index: number;
@@ -99,7 +99,7 @@ export class QueueSet {
     this.#dispatch(nowMs);
   }
 
-  start(entrant: Entrant, nowMs: number): QueuePlace | QueueRefusal {
+  start(entrant: Entrant, nowMs: number): QueuePlace | QueueRejection {
     this.#sync(nowMs);
     const queuing = entrant.isUrgent ? undefined : this.#queuing;
     if (queuing === undefined) {

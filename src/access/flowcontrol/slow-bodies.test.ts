@@ -10,7 +10,7 @@ describe("a slow request body", () => {
     readonly seen: string[];
   }
 
-  function world(comeBack: () => Promise<void> = () => Promise.resolve()) {
+  function world(reacquire: () => Promise<void> = () => Promise.resolve()) {
     const clock = createManualClock();
     const slow = new SlowBodies(clock, (callback) => callback());
     return {
@@ -25,8 +25,8 @@ describe("a slow request body", () => {
         const reader = {
           who,
           leave: () => void seen.push("left"),
-          async comeBack() {
-            await comeBack();
+          async reacquire() {
+            await reacquire();
             seen.push("back");
           },
         };

@@ -17,7 +17,7 @@ interface WaitingReader {
   /** Releases the seat. */
   leave(): void;
   /** Takes a seat again. Rejects if there is none. */
-  comeBack(): Promise<void>;
+  reacquire(): Promise<void>;
 }
 
 export class SlowBodies {
@@ -43,7 +43,7 @@ export class SlowBodies {
     const cancel = this.#clock.after(SLOW_MS, () => this.#whenRead(judge));
     try {
       const bytes = await Promise.race([body.read(limitBytes), refused]);
-      if (this.#isSlow(state)) await reader.comeBack();
+      if (this.#isSlow(state)) await reader.reacquire();
       return bytes;
     } finally {
       cancel();

@@ -40,7 +40,7 @@ const HEAVY_MAX = 256;
 
 type TurnClock = Pick<Clock, "monotonic" | "after">;
 
-interface WentOn {
+interface StartedWork {
   readonly who: string;
   readonly atMs: number;
   /** True if only this work ran between this and the next callback. */
@@ -58,7 +58,7 @@ export class Turns {
   #turn = 0;
   #turnBeganMs = 0;
   /** The request that continued last; undefined once its duration has been measured. */
-  #wentOn: WentOn | undefined;
+  #wentOn: StartedWork | undefined;
   #wasHeavy = false;
   #restsUntilMs = 0;
   #heavyRestsUntilMs = 0;
@@ -88,7 +88,7 @@ export class Turns {
   }
 
   /** Throws if a body of this size would be rejected, before the body is read. */
-  refuseTooMany(who: string, bytes: number): void {
+  rejectTooMany(who: string, bytes: number): void {
     if (bytes >= HEAVY_BYTES && this.#isFull(who)) throw tooManyWait();
   }
 
@@ -160,17 +160,17 @@ function tooManyWait(): StatusError {
 }
 
 function waitIn(lane: Lane, who: string, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.reject(hasLeft(signal));
+  if (signal.aborted) return Promise.reject(cancellationError(signal));
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       lane.remove(waiting);
-      reject(hasLeft(signal));
+      reject(cancellationError(signal));
     };
-    const goOn = (): void => {
+    const resume = (): void => {
       signal.removeEventListener("abort", onAbort);
       resolve();
     };
-    const waiting: Waiting = { who, goOn };
+    const waiting: Waiting = { who, goOn: resume };
     signal.addEventListener("abort", onAbort);
     lane.add(waiting);
   });
@@ -223,6 +223,6 @@ class Lane {
 }
 
 /** The error for a canceled request: the Status of its deadline, or that the client disconnected. */
-function hasLeft({ reason }: AbortSignal): StatusError {
+function cancellationError({ reason }: AbortSignal): StatusError {
   return reason instanceof StatusError ? reason : badRequest("the client disconnected before its request was complete");
 }

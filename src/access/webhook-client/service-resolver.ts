@@ -100,7 +100,7 @@ function readyAddresses(
     (preferred === undefined || slice["addressType"] === preferred ? first : others).push(slice);
   return [first, others]
     .flatMap((tier) =>
-      drawn(
+      randomSelection(
         tier.flatMap((slice) => sliceAddresses(slice, portName)),
         random,
       ),
@@ -135,7 +135,7 @@ function isPort(value: unknown): boolean {
 }
 
 /** Up to the maximum number of items in random order. */
-function drawn<Item>(items: Item[], random: Random): Item[] {
+function randomSelection<Item>(items: Item[], random: Random): Item[] {
   const count = Math.min(items.length, ADDRESSES_MAX);
   for (let index = 0; index < count; index++) {
     const other = index + randomInteger(random, items.length - index);

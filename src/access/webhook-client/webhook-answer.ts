@@ -4,7 +4,7 @@ import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../../objects/json/json-text.ts";
 import { jsonKind } from "../../meta/go-fmt.ts";
 
-export interface WebhookAnswer {
+export interface WebhookResponse {
   readonly status: number;
   /** "" if the header is absent. */
   readonly contentType: string;
@@ -15,9 +15,9 @@ export interface WebhookAnswer {
 const TEXT_BYTES_MAX = 2_048;
 
 /** The object in the response, or the error message. */
-export function readAnswer(answer: WebhookAnswer): JsonObject | string {
+export function parseWebhookResponse(answer: WebhookResponse): JsonObject | string {
   const { status, body } = answer;
-  if (status < 200 || status > 206) return refusal(answer);
+  if (status < 200 || status > 206) return errorText(answer);
   if (body.length === 0)
     return `0-length response with status code: ${status} and content type: ${answer.contentType || "application/json"}`;
   const value = parse(body);
@@ -43,14 +43,14 @@ function isStatus({ kind, apiVersion }: JsonObject): boolean {
   return kind === "Status" && apiVersion === "v1";
 }
 
-function refusal({ status, contentType, body }: WebhookAnswer): string {
+function errorText({ status, contentType, body }: WebhookResponse): string {
   const value = parse(body);
   if (typeof value !== "string" && isStatus(value) && value["status"] === "Failure") return stringAt(value, "message");
   const text = isText(contentType) ? body.subarray(0, TEXT_BYTES_MAX).toString("utf8").trim() : "unknown";
-  return REFUSALS.get(status) ?? spokenRefusal(status, text);
+  return STATUS_MESSAGES.get(status) ?? bodyErrorText(status, text);
 }
 
-const REFUSALS: ReadonlyMap<number, string> = new Map([
+const STATUS_MESSAGES: ReadonlyMap<number, string> = new Map([
   [400, "the server rejected our request for an unknown reason"],
   [401, "the server has asked for the client to provide credentials"],
   [404, "the server could not find the requested resource"],
@@ -62,7 +62,7 @@ const REFUSALS: ReadonlyMap<number, string> = new Map([
   [504, "the server was unable to return a response in the time allotted, but may still be processing the request"],
 ]);
 
-function spokenRefusal(status: number, text: string): string {
+function bodyErrorText(status: number, text: string): string {
   if (status === 403 || status === 415) return text;
   if (status === 406 && text !== "" && text !== "unknown") return text;
   if (status === 406) return "the server was unable to respond with a content type that the client supports";

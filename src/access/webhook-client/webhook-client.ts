@@ -2,8 +2,13 @@
 import type { Resolution, ServiceReference } from "./service-resolver.ts";
 import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/within.ts";
-import type { WebhookAnswer } from "./webhook-answer.ts";
-import { askOutbound, serviceServerName, type Outbound, type OutboundQuestion } from "../../serving/http/outbound.ts";
+import type { WebhookResponse } from "./webhook-answer.ts";
+import {
+  requestOutbound,
+  serviceServerName,
+  type Outbound,
+  type OutboundQuestion,
+} from "../../serving/http/outbound.ts";
 import { authorityOf, UpstreamError, type UpstreamAddress } from "../../serving/http/upstream.ts";
 import { goQuote } from "../../meta/go-quote.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -16,7 +21,7 @@ export type CallWebhook = (
   clientConfig: JsonObject,
   body: string,
   options: WebhookCallOptions,
-) => Promise<WebhookAnswer>;
+) => Promise<WebhookResponse>;
 
 export interface WebhookCallOptions {
   readonly timeoutMs: number;
@@ -32,7 +37,7 @@ interface WebhookClientParts {
 }
 
 /** The address of a webhook and the expected server name. */
-interface Place {
+interface WebhookTarget {
   /** The URL in error messages. */
   readonly url: string;
   readonly serverName: string;
@@ -67,7 +72,7 @@ interface Question extends WebhookCallOptions {
   readonly body: Buffer;
 }
 
-async function call(parts: WebhookClientParts, place: Place, question: Question): Promise<WebhookAnswer> {
+async function call(parts: WebhookClientParts, place: WebhookTarget, question: Question): Promise<WebhookResponse> {
   const { outbound, clock } = parts;
   const { caBundle, body, timeoutMs, signal } = question;
   if (outbound === undefined) throw new Error("outbound requests are disabled on this server");
@@ -93,18 +98,18 @@ async function call(parts: WebhookClientParts, place: Place, question: Question)
       ...(signal === undefined ? {} : { signal }),
     };
     try {
-      const answer = await askOutbound({ outbound, clock }, asked);
+      const answer = await requestOutbound({ outbound, clock }, asked);
       return { status: answer.status, contentType: answer.header("content-type") ?? "", body: answer.body };
     } catch (thrown) {
       failed = asGo(thrown, address);
-      if (signal?.aborted === true || !isWorthAnother(thrown)) break;
+      if (signal?.aborted === true || !isRetriable(thrown)) break;
     }
   }
   throw failed;
 }
 
 /** Another endpoint may respond, and the call has no side effects, so it may be repeated. */
-function isWorthAnother(thrown: unknown): boolean {
+function isRetriable(thrown: unknown): boolean {
   if (!(thrown instanceof UpstreamError) || thrown.failure === "malformed") return false;
   return thrown.failure !== "timeout" || !thrown.isSent;
 }
@@ -112,7 +117,7 @@ function isWorthAnother(thrown: unknown): boolean {
 /** One more attempt than there are addresses, because the other side may just have closed a reused connection. */
 async function addressesOf(
   { resolve, clock }: WebhookClientParts,
-  { at }: Place,
+  { at }: WebhookTarget,
   timeoutMs: number,
 ): Promise<readonly UpstreamAddress[]> {
   if (!("name" in at)) return [at, at];
@@ -127,7 +132,7 @@ async function addressesOf(
   }
 }
 
-function placeOf(clientConfig: JsonObject, timeoutMs: number): Place {
+function placeOf(clientConfig: JsonObject, timeoutMs: number): WebhookTarget {
   const { service } = clientConfig;
   const query = `?timeout=${timeoutMs / 1_000}s`;
   if (isJsonObject(service)) return servicePlace(service, query);
@@ -142,7 +147,7 @@ function placeOf(clientConfig: JsonObject, timeoutMs: number): Place {
   return { url: `https://${url.host}${target}`, serverName: host, target, at: { host, port } };
 }
 
-function servicePlace(service: JsonObject, query: string): Place {
+function servicePlace(service: JsonObject, query: string): WebhookTarget {
   const { port } = service;
   const reference: ServiceReference = {
     namespace: stringAt(service, "namespace"),

@@ -18,7 +18,7 @@ export function attemptsAt(target: string, kind: Omit<AttemptedRequest, "isWatch
 }
 
 /** Records the readiness in the response headers, and returns the outcome on which the retry rules decide. */
-export function noted(lane: Lane, status: number, headers: AnswerHeaders): FailedAttempt["outcome"] {
+export function outcomeOf(lane: Lane, status: number, headers: AnswerHeaders): FailedAttempt["outcome"] {
   lane.readiness.note(headers);
   const retryAfter = headers["retry-after"];
   return { status, retryAfter: typeof retryAfter === "string" ? retryAfter : undefined };

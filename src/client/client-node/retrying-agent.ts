@@ -12,14 +12,15 @@ import {
 import { request as httpsRequest } from "node:https";
 import { sleep } from "../../base/clock.ts";
 import { failureOf, onceConnected } from "../node-failures.ts";
-import { attemptsAt, noted, waitAfter, type Lane } from "./lane.ts";
+import { attemptsAt, outcomeOf, waitAfter, type Lane } from "./lane.ts";
 import { replacing, type Agent } from "./shapes.ts";
 
 export function retryingAgent(agent: Agent, lane: Lane): Agent {
   return replacing(agent, "addRequest", (added, options) => {
     const request = added as ClientRequest;
     if (request.method !== "GET") agent.addRequest(request, options);
-    else void answer({ agent, request, options, lane }).catch((thrown: unknown) => request.emit("error", thrown));
+    else
+      void sendWithRetries({ agent, request, options, lane }).catch((thrown: unknown) => request.emit("error", thrown));
   });
 }
 
@@ -43,7 +44,7 @@ interface Exchange {
   sent?: ClientRequest;
 }
 
-async function answer(exchange: Exchange): Promise<void> {
+async function sendWithRetries(exchange: Exchange): Promise<void> {
   const { request, lane } = exchange;
   const given = new AbortController();
   const giveUp = (): void => {
@@ -63,7 +64,7 @@ async function answer(exchange: Exchange): Promise<void> {
 }
 
 interface Tried {
-  readonly outcome: ReturnType<typeof noted>;
+  readonly outcome: ReturnType<typeof outcomeOf>;
   readonly response?: IncomingMessage;
   /** Forwards the outcome to the sender. */
   passOn(): void;
@@ -89,7 +90,7 @@ function attempt(exchange: Exchange): Promise<Tried> {
     sent.on("socket", (socket) => request.emit("socket", socket));
     sent.once("response", (response) => {
       isAnswered = true;
-      const outcome = noted(lane, response.statusCode ?? 0, response.headers);
+      const outcome = outcomeOf(lane, response.statusCode ?? 0, response.headers);
       resolve({ outcome, response, passOn: () => void request.emit("response", response) });
     });
     sent.on("error", (error) => {

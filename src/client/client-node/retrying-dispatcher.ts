@@ -6,7 +6,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { sleep } from "../../base/clock.ts";
 import type { Attempts } from "../attempts.ts";
 import { failureOf } from "../node-failures.ts";
-import { attemptsAt, noted, waitAfter, type Lane } from "./lane.ts";
+import { attemptsAt, outcomeOf, waitAfter, type Lane } from "./lane.ts";
 import {
   replacing,
   type Dispatcher,
@@ -86,7 +86,7 @@ class Exchange {
         onResponseStarted: () => handler.onResponseStarted?.(),
         onResponseStart: (controller, status, headers, message) => {
           if (status < 200 || state !== "open") return;
-          const waitMs = this.#waitAfterAnswer(status, headers);
+          const waitMs = this.#waitAfterResponse(status, headers);
           state = waitMs === undefined ? "passed-on" : "dropped";
           resolve(waitMs);
           if (state === "passed-on") handler.onResponseStart?.(this.#controller, status, headers, message);
@@ -108,8 +108,8 @@ class Exchange {
     });
   }
 
-  #waitAfterAnswer(status: number, headers: IncomingHttpHeaders): number | undefined {
-    const outcome = noted(this.#of.lane, status, headers);
+  #waitAfterResponse(status: number, headers: IncomingHttpHeaders): number | undefined {
+    const outcome = outcomeOf(this.#of.lane, status, headers);
     return this.#isOver ? undefined : waitAfter(this.#of.attempts, outcome);
   }
 

@@ -1,7 +1,7 @@
 /** Retries for API clients of both major versions of client-node: whole requests and responses, including bodies. */
 import { sleep } from "../../base/clock.ts";
 import { failureOf } from "../node-failures.ts";
-import { attemptsAt, noted, waitAfter, type Lane } from "./lane.ts";
+import { attemptsAt, outcomeOf, waitAfter, type Lane } from "./lane.ts";
 import type { HttpLibrary, Observable, RequestContext, ResponseContext } from "./shapes.ts";
 
 export interface RetryingHttpOptions {
@@ -39,8 +39,8 @@ async function send(
 }
 
 type Tried =
-  | { readonly outcome: ReturnType<typeof noted>; readonly response: ResponseContext }
-  | { readonly outcome: ReturnType<typeof noted>; readonly response?: undefined; readonly error: Error };
+  | { readonly outcome: ReturnType<typeof outcomeOf>; readonly response: ResponseContext }
+  | { readonly outcome: ReturnType<typeof outcomeOf>; readonly response?: undefined; readonly error: Error };
 
 async function attempt(inner: HttpLibrary, request: RequestContext, options: RetryingHttpOptions): Promise<Tried> {
   let wasSent = false;
@@ -49,7 +49,7 @@ async function attempt(inner: HttpLibrary, request: RequestContext, options: Ret
   });
   try {
     const response = await inner.send(request).toPromise();
-    return { response, outcome: noted(options.lane, response.httpStatusCode, response.headers) };
+    return { response, outcome: outcomeOf(options.lane, response.httpStatusCode, response.headers) };
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown), { cause: thrown });
     return { error, outcome: { failure: failureOf({ error, wasSent }) } };

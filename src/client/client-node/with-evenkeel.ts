@@ -70,7 +70,7 @@ function connecting(config: ConfigMethods, headers: Record<string, string>, lane
     lane,
     // A call that was given other credentials keeps them.
     authenticateAgain: async (request) => (ours.has(request) ? applySecurityAuthentication(request) : undefined),
-    onceConnected: (request, callback) => tellConnected(request, plain, callback),
+    onceConnected: (request, callback) => notifyConnected(request, plain, callback),
   };
   return {
     applySecurityAuthentication,
@@ -101,7 +101,7 @@ function globalDispatcher(): Dispatcher | undefined {
   return Reflect.get(globalThis, Symbol.for("undici.globalDispatcher.2")) as Dispatcher | undefined;
 }
 
-function tellConnected(request: RequestContext, plain: WeakMap<Dispatcher, Dispatcher>, callback: () => void): void {
+function notifyConnected(request: RequestContext, plain: WeakMap<Dispatcher, Dispatcher>, callback: () => void): void {
   const agent = request.getAgent?.();
   const dispatcher = request.getDispatcher?.();
   if (agent !== undefined) request.setAgent?.(connectedAgent(agent, callback));

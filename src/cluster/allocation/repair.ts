@@ -13,7 +13,7 @@ import { ownerUid, type Claim, type ClaimPool, type ClaimOwner } from "./claims.
 import { parentOf } from "./ip-addresses.ts";
 import { canonicalIp } from "../../meta/ip-address.ts";
 import { ownerOf } from "./service-allocation.ts";
-import { holdingsOf, type Holdings } from "../../objects/kinds/core/services/service-fields.ts";
+import { allocatedValuesOf, type AllocatedValues } from "../../objects/kinds/core/services/service-fields.ts";
 
 /** Longer than any request may take between claiming and storing. */
 const SUPERFLUOUS_MS = 150_000;
@@ -30,7 +30,7 @@ interface RepairReport {
 
 interface Holder {
   readonly owner: ClaimOwner;
-  readonly holdings: Holdings;
+  readonly holdings: AllocatedValues;
 }
 
 export interface RepairParts {
@@ -147,7 +147,7 @@ function holderOf(entry: Entry): Holder {
   const known = entry.memo.get("holder") as Holder | undefined;
   if (known !== undefined) return known;
   const service = parseEntry(entry);
-  const { ips, ports } = holdingsOf(service);
+  const { ips, ports } = allocatedValuesOf(service);
   const holder = { owner: ownerOf(service), holdings: { ips: ips.map((ip) => canonicalIp(ip) ?? ip), ports } };
   entry.memo.set("holder", holder);
   return holder;

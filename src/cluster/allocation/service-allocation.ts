@@ -25,13 +25,13 @@ import { invalidStrings } from "../../objects/kinds/core/services/go-strings.ts"
 import {
   allocatesNodePorts,
   HEADLESS,
-  holdingsOf,
+  allocatedValuesOf,
   isServices,
   needsClusterIp,
   needsHealthCheckPort,
   needsNodePorts,
   portsOf,
-  type Holdings,
+  type AllocatedValues,
 } from "../../objects/kinds/core/services/service-fields.ts";
 import { countAt } from "../../objects/kinds/checks.ts";
 
@@ -94,14 +94,14 @@ class ServiceAllocation implements AllocationSession {
           : {}),
       },
     };
-    const held = existing === undefined ? { ips: [], ports: [] } : holdingsOf(existing);
+    const held = existing === undefined ? { ips: [], ports: [] } : allocatedValuesOf(existing);
     // Both run to completion even if one fails, so that all their claims are known and can be reverted.
     const outcomes = await Promise.allSettled([
       this.#assignIps(service, existing, held),
       this.#assignPorts(service, existing, held),
     ]);
     for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
-    if (existing !== undefined) await this.#noteDropped(held, holdingsOf(service));
+    if (existing !== undefined) await this.#noteDropped(held, allocatedValuesOf(service));
     if (this.#taken.length > 0 && clock.monotonic() - startedAt > CLAIMS_FRESH_MS) {
       throw serviceUnavailable("allocating took too long, please try again later", 1);
     }
@@ -112,7 +112,7 @@ class ServiceAllocation implements AllocationSession {
     if (change.kind === "store") return { ...change, object: await this.assign(change.object, existing) };
     await this.revert();
     this.#owner = ownerOf(existing);
-    await this.#noteDropped(holdingsOf(existing), { ips: [], ports: [] });
+    await this.#noteDropped(allocatedValuesOf(existing), { ips: [], ports: [] });
     return change;
   }
 
@@ -158,7 +158,7 @@ class ServiceAllocation implements AllocationSession {
     );
   }
 
-  async #assignIps(service: JsonObject, existing: JsonObject | undefined, held: Holdings): Promise<void> {
+  async #assignIps(service: JsonObject, existing: JsonObject | undefined, held: AllocatedValues): Promise<void> {
     const spec = specOf(service);
     if (!needsClusterIp(spec)) return;
     const errors = fillIpFamilies(spec, existing === undefined ? undefined : specOf(existing), {
@@ -198,12 +198,12 @@ class ServiceAllocation implements AllocationSession {
     return ip;
   }
 
-  async #assignPorts(service: JsonObject, existing: JsonObject | undefined, held: Holdings): Promise<void> {
+  async #assignPorts(service: JsonObject, existing: JsonObject | undefined, held: AllocatedValues): Promise<void> {
     const spec = specOf(service);
     if (!needsNodePorts(spec)) return;
     const ports = portsOf(spec);
     const own = new Set(held.ports);
-    await this.#refuseHopelessPorts(spec, own, existing === undefined ? "shared" : "each");
+    await this.#rejectUnavailablePorts(spec, own, existing === undefined ? "shared" : "each");
     for (const [index, port] of ports.entries()) {
       const nodePort = countAt(port, "nodePort");
       if (nodePort === 0 || own.has(nodePort)) continue;
@@ -229,7 +229,7 @@ class ServiceAllocation implements AllocationSession {
    * Rejects before anything is claimed: a request may have thousands of ports, and each claim would only be released
    * again.
    */
-  async #refuseHopelessPorts(spec: JsonObject, own: ReadonlySet<number>, unasked: "shared" | "each"): Promise<void> {
+  async #rejectUnavailablePorts(spec: JsonObject, own: ReadonlySet<number>, unasked: "shared" | "each"): Promise<void> {
     const { nodePorts } = this.#allocators;
     const ports = portsOf(spec);
     const asked = new Set<number>();
@@ -291,7 +291,7 @@ class ServiceAllocation implements AllocationSession {
   }
 
   /** Read before the service is stored: a claim that is written again later must not be released. */
-  async #noteDropped(before: Holdings, after: Holdings): Promise<void> {
+  async #noteDropped(before: AllocatedValues, after: AllocatedValues): Promise<void> {
     if (this.#mode === "suggest") return;
     const { clusterIps, nodePorts, ipAddresses } = this.#allocators;
     const ips = before.ips.filter((ip) => !after.ips.includes(ip)).map((ip) => canonicalIp(ip) ?? ip);

@@ -62,18 +62,18 @@ async function ensure(making: BootstrapPorts, owned: OwnedObject): Promise<boole
   const present =
     found.status === 404 ? await answer(making, { method: "POST", target: collection, body: owned.object }) : found;
   if (present.status === 409) return true;
-  if (present.object === undefined) return isHopeless(making, present, target);
+  if (present.object === undefined) return isPermanentRejection(making, present, target);
   if (owned.isToBeReplaced?.(present.object) === true) {
     const deleted = await answer(making, { method: "DELETE", target, body: deleteOptions(present.object) });
     // The next attempt creates it.
-    return deleted.object === undefined && deleted.status !== 409 && isHopeless(making, deleted, target);
+    return deleted.object === undefined && deleted.status !== 409 && isPermanentRejection(making, deleted, target);
   }
   const changes = [correction(owned, present.object, target), conditionReport(making, owned, present.object, target)];
   for (const change of changes) {
     if (change === undefined) continue;
     const changed = await answer(making, change);
     if (changed.status === 409) return false;
-    if (changed.object === undefined && !isHopeless(making, changed, target)) return false;
+    if (changed.object === undefined && !isPermanentRejection(making, changed, target)) return false;
   }
   return true;
 }
@@ -98,7 +98,7 @@ async function answer({ call }: BootstrapPorts, request: InProcessRequest): Prom
 }
 
 /** A permanent rejection is logged for the operator; the server is usable without the object. */
-function isHopeless({ log }: BootstrapPorts, { status, message }: Response, target: string): boolean {
+function isPermanentRejection({ log }: BootstrapPorts, { status, message }: Response, target: string): boolean {
   if (status >= 500 || status === 429) return false;
   log.warn("creating an object of the server failed", { target, status, message });
   return true;

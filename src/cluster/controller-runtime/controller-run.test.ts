@@ -4,7 +4,7 @@ import { SILENT_LOG, type Log, type LogFields } from "../../base/log.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { ControllerRun, type ReconcileOutcome } from "./controller-run.ts";
 import type { Reconcile, ReconcileResult, KeySource } from "./controller.ts";
-import { HandSource } from "../../../test/testing/cluster/controller-runtime/hand-source.ts";
+import { ManualSource } from "../../../test/testing/cluster/controller-runtime/hand-source.ts";
 
 interface Options {
   readonly reconcile: Reconcile;
@@ -24,7 +24,7 @@ class Running {
   readonly #running: Promise<void>;
 
   constructor(options: Options) {
-    const { reconcile, sources = [new HandSource("a")], workers, mayWork = () => true } = options;
+    const { reconcile, sources = [new ManualSource("a")], workers, mayWork = () => true } = options;
     const log: Log = { ...SILENT_LOG, warn: (_message, fields) => void this.warnings.push(fields) };
     const { clock } = this.world;
     this.run = new ControllerRun(
@@ -59,11 +59,11 @@ class Running {
 
 describe("a controller", () => {
   test("reconciles nothing before all of its sources have synced", async () => {
-    const late = new HandSource("b");
+    const late = new ManualSource("b");
     late.hasSynced = false;
     const seen: string[] = [];
     const reconcile = async (key: string): Promise<void> => void seen.push(key);
-    await using running = new Running({ reconcile, sources: [new HandSource("a"), late] });
+    await using running = new Running({ reconcile, sources: [new ManualSource("a"), late] });
     await running.world.advance(60_000);
     expect(seen).toEqual([]);
     expect(running.run.hasSynced).toBe(false);
@@ -80,7 +80,7 @@ describe("a controller", () => {
     [1, 1],
     [3, 3],
   ])("with %s workers reconciles %i keys at a time, never one key twice", async (workers, atATime) => {
-    const source = new HandSource(..."abcdef");
+    const source = new ManualSource(..."abcdef");
     const inWork = new Set<string>();
     const seen: string[] = [];
     let most = 0;
@@ -125,7 +125,7 @@ describe("a controller", () => {
   });
 
   test("starts with short delays again after a success", async () => {
-    const source = new HandSource("a");
+    const source = new ManualSource("a");
     let isBroken = true;
     let count = 0;
     const reconcile = async (): Promise<void> => {
@@ -157,7 +157,7 @@ describe("a controller", () => {
   });
 
   test("reconciles nothing once leadership is lost, even before any signal", async () => {
-    const source = new HandSource("a");
+    const source = new ManualSource("a");
     const seen: string[] = [];
     let mayWork = true;
     const reconcile = async (key: string): Promise<void> => void seen.push(key);
@@ -180,7 +180,7 @@ describe("the end of a controller", () => {
       await sleep(running.world.clock, 5_000);
       throw new Error("aborted");
     };
-    await using running: Running = new Running({ reconcile, sources: [new HandSource("a", "b")] });
+    await using running: Running = new Running({ reconcile, sources: [new ManualSource("a", "b")] });
     await running.world.advance(1_000);
     expect(running.run.stoppingSinceMs).toBeUndefined();
     running.stop();
@@ -195,7 +195,7 @@ describe("the end of a controller", () => {
   });
 
   test("is possible before its sources have synced", async () => {
-    const source = new HandSource();
+    const source = new ManualSource();
     source.hasSynced = false;
     await using running = new Running({ reconcile: async () => {}, sources: [source] });
     await running.world.advance(1_000);
@@ -205,10 +205,10 @@ describe("the end of a controller", () => {
   });
 
   test.each([
-    ["ends", (source: HandSource): void => source.end(), "a key source has ended"],
-    ["fails", (source: HandSource): void => source.fail("broken"), "broken"],
+    ["ends", (source: ManualSource): void => source.end(), "a key source has ended"],
+    ["fails", (source: ManualSource): void => source.fail("broken"), "broken"],
   ])("is an error if one of its sources %s, and ends the others", async (_what, spoil, message) => {
-    const [one, two] = [new HandSource("a"), new HandSource("b")];
+    const [one, two] = [new ManualSource("a"), new ManualSource("b")];
     await using running = new Running({ reconcile: async () => {}, sources: [one, two] });
     await running.world.advance(0);
     spoil(one);

@@ -174,7 +174,7 @@ class Elector {
   }
 
   async #write(signal: AbortSignal): Promise<boolean> {
-    let current = this.#ours ?? (await this.#look(signal));
+    let current = this.#ours ?? (await this.#readLease(signal));
     for (let round = 1; ; round++) {
       if (this.#isAnothers(current)) return false;
       try {
@@ -187,12 +187,12 @@ class Elector {
         // The copy is outdated, or the outcome of the write is unknown.
         this.#ours = undefined;
         if (!isOutdated(thrown) || round >= ROUNDS_MAX) throw thrown;
-        current = await this.#look(signal);
+        current = await this.#readLease(signal);
       }
     }
   }
 
-  async #look(signal: AbortSignal): Promise<LeaseObject | undefined> {
+  async #readLease(signal: AbortSignal): Promise<LeaseObject | undefined> {
     try {
       const key = { namespace: LEASE_NAMESPACE, name: this.#options.name };
       const lease = await this.#leases.get(key, { signal });
@@ -263,7 +263,7 @@ class Elector {
 
   async #giveAway(signal: AbortSignal): Promise<void> {
     const { identity, clock } = this.#options;
-    let current = this.#ours ?? (await this.#look(signal));
+    let current = this.#ours ?? (await this.#readLease(signal));
     for (let round = 1; current !== undefined && holderOf(current) === identity; round++) {
       const now = toMicroTime(clock.now());
       try {
@@ -273,7 +273,7 @@ class Elector {
         return;
       } catch (thrown) {
         if (!isOutdated(thrown) || round >= ROUNDS_MAX) throw thrown;
-        current = await this.#look(signal);
+        current = await this.#readLease(signal);
       }
     }
   }

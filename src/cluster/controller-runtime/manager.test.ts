@@ -7,7 +7,7 @@ import { createClient } from "../../client/client.ts";
 import { createControllerMetrics } from "./controller-metrics.ts";
 import { informerSource, type ControllerSpec, type Reconcile } from "./controller.ts";
 import { createControllerManager, type ControllerManager } from "./manager.ts";
-import { HandSource } from "../../../test/testing/cluster/controller-runtime/hand-source.ts";
+import { ManualSource } from "../../../test/testing/cluster/controller-runtime/hand-source.ts";
 import { Host } from "../../../test/testing/cluster/controller-runtime/host.ts";
 
 class Process {
@@ -71,7 +71,7 @@ class Process {
 function controller(
   name: string,
   reconcile: Reconcile,
-  source = (): HandSource => new HandSource("a"),
+  source = (): ManualSource => new ManualSource("a"),
 ): ControllerSpec {
   return { name, reconcile, sources: () => [source()] };
 }
@@ -152,7 +152,7 @@ describe("controllers", () => {
   test("do nothing after a pause in which leadership was lost, before any timer has run", async () => {
     await using server = await startServer();
     const seen: string[] = [];
-    const source = new HandSource("a");
+    const source = new ManualSource("a");
     await using process = new Process(server, [
       controller(
         "x",
@@ -175,16 +175,16 @@ describe("controllers", () => {
   test("that fail as a whole are restarted, and the others are not affected", async () => {
     await using server = await startServer();
     const seen: string[] = [];
-    const sources: HandSource[] = [];
+    const sources: ManualSource[] = [];
     const failing = controller(
       "x",
       async (key) => void seen.push(key),
       () => {
         if (sources.length === 1) {
-          sources.push(new HandSource());
+          sources.push(new ManualSource());
           throw new Error("no sources");
         }
-        const source = new HandSource("a");
+        const source = new ManualSource("a");
         sources.push(source);
         return source;
       },
@@ -225,11 +225,11 @@ describe("a controller is not healthy", () => {
 
   test("if its last 20 reconciles failed, until one succeeds", async () => {
     await using server = await startServer();
-    let source = new HandSource();
+    let source = new ManualSource();
     const reconcile: Reconcile = async (key) => {
       if (key !== "good") throw new Error(`${key} is broken`);
     };
-    await using process = new Process(server, [controller("x", reconcile, () => (source = new HandSource()))]);
+    await using process = new Process(server, [controller("x", reconcile, () => (source = new ManualSource()))]);
     await server.world.advance(0);
     for (let number = 1; number <= 10; number++) source.enqueue!(`bad-${number}`);
     await server.world.advance(0);
@@ -270,8 +270,8 @@ test("controllers are counted under Kubernetes' metric names", async () => {
     if (result === "wait") await sleep(server.world.clock, 5_000);
     return undefined;
   };
-  let source = new HandSource();
-  await using process = new Process(server, [controller("x", reconcile, () => (source = new HandSource("a")))]);
+  let source = new ManualSource();
+  await using process = new Process(server, [controller("x", reconcile, () => (source = new ManualSource("a")))]);
   await server.world.advance(3_000);
   source.enqueue!("b");
   source.enqueue!("c");

@@ -46,7 +46,7 @@ export function clusterResources({ config, peers, local, shared }: ClusterResour
   };
   const served = once(() => resourcesOf(mergeSources(sources())));
   const known = once(() => [
-    ...silent(documents),
+    ...undescribedDoubts(documents),
     ...unreachable(sources()),
     ...departed(peers.records.departed(), served()),
   ]);
@@ -103,7 +103,7 @@ function unsynced({ view }: Pick<Peers, "view">, server: string): Doubt[] {
 const ANYTHING = { group: undefined, resource: undefined, namespaced: undefined } as const;
 
 /** Independent of the routing source: the resources to request are in the discovery documents. */
-function silent({ undescribed }: Pick<PeerDocuments, "undescribed">): Doubt[] {
+function undescribedDoubts({ undescribed }: Pick<PeerDocuments, "undescribed">): Doubt[] {
   return undescribed().map((server) => ({ ...ANYTHING, server, because: "has not yet published what it serves" }));
 }
 

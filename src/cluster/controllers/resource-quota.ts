@@ -8,7 +8,7 @@ import { formatGroupResource, type GroupResource } from "../../meta/group-versio
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import type { ClusterResources } from "./cluster-resources.ts";
-import { isAbsent, isMethodRefused, isOutOfReach } from "./namespace/answers.ts";
+import { isAbsent, isMethodNotAllowed, isOutOfReach } from "./namespace/answers.ts";
 import { informerSource, type ReconcileResult, type KeySource } from "../controller-runtime/controller.ts";
 
 /** The calculation of quotas, shared with admission. */
@@ -99,7 +99,7 @@ async function countedObjects(
     try {
       objects.set(name, (await reading.resource<UnstructuredObject>(type).listAll({ namespace, signal })).items);
     } catch (thrown) {
-      if (!isOutOfReach(thrown) && !isMethodRefused(thrown)) throw thrown;
+      if (!isOutOfReach(thrown) && !isMethodNotAllowed(thrown)) throw thrown;
     }
   }
   return objects;

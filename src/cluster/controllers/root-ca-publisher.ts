@@ -9,7 +9,7 @@ import type { Informer } from "../../client/informer.ts";
 import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 import { jsonEquals } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
-import { isActive, isRefusedByNamespace, namespaceOf } from "./namespace/active.ts";
+import { isActive, isRejectedByNamespace, namespaceOf } from "./namespace/active.ts";
 import { NAMESPACE_TYPE, nameOf, type NamespaceObject } from "./namespace/objects.ts";
 import { informerSource, type ReconcileResult, type KeySource } from "../controller-runtime/controller.ts";
 
@@ -64,7 +64,7 @@ export function createRootCaPublisher(options: RootCaPublisherOptions): RootCaPu
       } catch (thrown) {
         if (isReason(thrown, "Conflict") || isReason(thrown, "AlreadyExists"))
           return { requeueAfterMs: CONFLICT_RETRY_MS };
-        if (!isRefusedByNamespace(thrown)) throw thrown;
+        if (!isRejectedByNamespace(thrown)) throw thrown;
       }
       return undefined;
     },

@@ -5,7 +5,7 @@ import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 import { isReason } from "../../meta/status-error.ts";
-import { isActive, isRefusedByNamespace, namespaceOf } from "./namespace/active.ts";
+import { isActive, isRejectedByNamespace, namespaceOf } from "./namespace/active.ts";
 import { NAMESPACE_TYPE, nameOf, type NamespaceObject } from "./namespace/objects.ts";
 import { informerSource, type KeySource } from "../controller-runtime/controller.ts";
 
@@ -46,7 +46,7 @@ export function createServiceAccountController(options: {
       try {
         await accounts.create(account, { signal });
       } catch (thrown) {
-        if (!isReason(thrown, "AlreadyExists") && !isRefusedByNamespace(thrown)) throw thrown;
+        if (!isReason(thrown, "AlreadyExists") && !isRejectedByNamespace(thrown)) throw thrown;
       }
     },
   };

@@ -1,16 +1,16 @@
-import { answerOf } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { expect, test } from "vitest";
 import type { WholeResponse } from "../../serving/http/ask.ts";
 import type { ResponseBody, StreamSink } from "../../serving/http/message.ts";
 import { UpstreamError, type UpstreamRequest } from "../../serving/http/upstream.ts";
 import { World } from "../../tools/simulator/world.ts";
-import { createAskPeer } from "./ask-peer.ts";
-import { FakeUpstream, type Answering } from "../../../test/testing/cluster/peers/fake-upstream.ts";
+import { createRequestPeer } from "./ask-peer.ts";
+import { FakeUpstream, type Respond } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const ADDRESS = { host: "127.0.0.1", port: 1 };
 
-function ask(world: World, answer: Answering, signal = new AbortController().signal): Promise<WholeResponse> {
-  const asking = createAskPeer({ upstream: new FakeUpstream(answer), clock: world.clock });
+function ask(world: World, answer: Respond, signal = new AbortController().signal): Promise<WholeResponse> {
+  const asking = createRequestPeer({ upstream: new FakeUpstream(answer), clock: world.clock });
   const headers = ["Accept", "x"];
   return asking({ address: ADDRESS, target: "/livez", headers, timeoutMs: 1_000, bytesMax: 10, signal });
 }
@@ -24,7 +24,7 @@ function hanging({ signal }: UpstreamRequest): Promise<never> {
   });
 }
 
-function streaming(open: (sink: StreamSink) => void): Answering {
+function streaming(open: (sink: StreamSink) => void): Respond {
   const body: ResponseBody = { kind: "stream", open };
   return () => ({ status: 200, headers: [], body });
 }
@@ -36,7 +36,7 @@ test("a server sends the request as system:apiserver and reads the whole respons
   let sent: UpstreamRequest | undefined;
   const answer = await ask(world, (request) => {
     sent = request;
-    return answerOf(200, ["ETag", "e"], "ok");
+    return upstreamResponse(200, ["ETag", "e"], "ok");
   });
   expect([answer.status, answer.body.toString(), answer.header("etag")]).toEqual([200, "ok", "e"]);
   expect(sent).toMatchObject({ address: ADDRESS, method: "GET", target: "/livez", body: undefined });
@@ -83,7 +83,9 @@ test("a response that ends early, or switches protocols although no upgrade was 
 test("a response longer than the limit is aborted, and the peer's onClose is called even if it is registered later", async () => {
   const world = new World({ seed: 1 });
   const told: string[] = [];
-  await expect(ask(world, () => answerOf(200, [], "x".repeat(11)))).rejects.toMatchObject({ failure: "malformed" });
+  await expect(ask(world, () => upstreamResponse(200, [], "x".repeat(11)))).rejects.toMatchObject({
+    failure: "malformed",
+  });
   const listensFirst = streaming((sink) => {
     sink.onClose(() => void told.push("first"));
     sink.write(piece("x".repeat(11)));

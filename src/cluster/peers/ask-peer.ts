@@ -16,9 +16,9 @@ interface PeerQuestion extends Pick<OwnRequest, "target" | "timeoutMs" | "bytesM
   readonly signal: AbortSignal;
 }
 
-export type AskPeer = (question: PeerQuestion) => Promise<WholeResponse>;
+export type RequestPeer = (question: PeerQuestion) => Promise<WholeResponse>;
 
-export function createAskPeer(options: { readonly upstream: Upstream; readonly clock: Clock }): AskPeer {
+export function createRequestPeer(options: { readonly upstream: Upstream; readonly clock: Clock }): RequestPeer {
   const { upstream, clock } = options;
   const own = ownHeaders(SELF);
   return ({ address, headers = [], ...question }) =>

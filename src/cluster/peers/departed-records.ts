@@ -17,7 +17,7 @@ import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import { waitUntil, type BackgroundTask } from "../../base/background.ts";
 import type { MemberConfig } from "./peer-config.ts";
 import type { BaseEnv } from "../../base/env.ts";
-import { followPrefix } from "../../storage/watch-cache/follow-prefix.ts";
+import { watchPrefix } from "../../storage/watch-cache/follow-prefix.ts";
 import type { Identity } from "./identity.ts";
 
 interface DepartedParts {
@@ -108,7 +108,7 @@ function followRecords(from: DepartedParts, into: Map<string, StoredServedRecord
     if (stored === undefined) into.delete(entry.key);
     else into.set(entry.key, stored);
   };
-  return followPrefix({
+  return watchPrefix({
     cache: from.store.cache,
     clock: from.env.clock,
     prefix: servedRecordPrefix(from.config.storageRoot),

@@ -37,14 +37,14 @@ export function createFieldLoss(parts: FieldLossParts): JudgeFieldLoss<WithUser>
     // At most one hop: the peer that proxied the request chose this server because it knows the fields.
     if (request.isProxied) return SERVE;
     const view = parts.view();
-    if (named.isCut && mode !== "warn") refuseUncounted(named, view);
+    if (named.isCut && mode !== "warn") rejectUncounted(named, view);
     const known = knownElsewhere(request, named, view);
     if (known.length === 0) return SERVE;
     switch (mode) {
       case "warn":
         return dropped(known, view);
       case "refuse":
-        throw refusal(request, { named, known, view });
+        throw rejection(request, { named, known, view });
       case "route":
         return routed(parts, request, { needs: needOf(named, pathsOf(known)), view }) ?? dropped(known, view);
     }
@@ -52,7 +52,7 @@ export function createFieldLoss(parts: FieldLossParts): JudgeFieldLoss<WithUser>
 }
 
 /** Fields beyond the limit are not examined and would be dropped, and another server may know them. */
-function refuseUncounted({ fields }: NamedFields, { self, peers }: ClusterView): void {
+function rejectUncounted({ fields }: NamedFields, { self, peers }: ClusterView): void {
   const other = peers.find(({ release }) => release !== undefined && release !== self.release);
   if (other === undefined) return;
   const known = `${self.id} (${self.release}) does not know, and ${other.id} (${other.release}) may`;
@@ -115,7 +115,7 @@ const NAMES_MAX = 3;
 /**
  * 422 and not 409, because the same request fails here again: on a conflict, clients would read the object and retry.
  */
-function refusal(
+function rejection(
   { info }: WithUser,
   {
     named,

@@ -3,7 +3,7 @@ import type { BackgroundTask } from "../../base/background.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
-import { followPrefix } from "../../storage/watch-cache/follow-prefix.ts";
+import { watchPrefix } from "../../storage/watch-cache/follow-prefix.ts";
 import { endpointPrefix } from "./endpoint-record.ts";
 import type { EndpointTable } from "./endpoint-registry.ts";
 
@@ -19,7 +19,7 @@ export function followEndpoints(
 ): { readonly task: BackgroundTask; readonly isLoaded: () => boolean } {
   let isLoaded = false;
   const stored = (entry: Entry): unknown => (entry.corrupt === undefined ? parseEntry(entry) : undefined);
-  const task = followPrefix({
+  const task = watchPrefix({
     cache: store.cache,
     clock: env.clock,
     prefix: endpointPrefix(config.storageRoot),

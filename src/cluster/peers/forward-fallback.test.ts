@@ -1,5 +1,5 @@
 /** The local server as the last candidate: it serves the request if no peer can have acted on it. */
-import { answerOf } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { expect, test } from "vitest";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
@@ -14,7 +14,7 @@ import { createForward } from "./forward.ts";
 import type { PeerRoute } from "./route.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
 import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
-import { FakeUpstream, userRequest, type Answering } from "../../../test/testing/cluster/peers/fake-upstream.ts";
+import { FakeUpstream, userRequest, type Respond } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const ROUTE: PeerRoute = {
   kind: "peer",
@@ -36,7 +36,7 @@ interface Sent extends RequestOptions {
   readonly inFlightMax?: number;
 }
 
-async function send(answer: Answering, { text = "", inFlightMax = 10, ...options }: Sent): Promise<Outcome> {
+async function send(answer: Respond, { text = "", inFlightMax = 10, ...options }: Sent): Promise<Outcome> {
   const world = new World({ seed: 1 });
   const upstream = new FakeUpstream(answer);
   const metrics = new MetricsRegistry();
@@ -47,7 +47,7 @@ async function send(answer: Answering, { text = "", inFlightMax = 10, ...options
     log: SILENT_LOG,
     metrics: createProxyMetrics(metrics),
     requestsInflightMax: inFlightMax,
-    onAnswer: () => {},
+    onResponse: () => {},
     onMiss: () => {},
   });
   const here = async (body: RequestBody): Promise<ApiResponse> =>
@@ -66,7 +66,7 @@ async function send(answer: Answering, { text = "", inFlightMax = 10, ...options
   };
 }
 
-function failing(failure: UpstreamFailure, isSent: boolean): Answering {
+function failing(failure: UpstreamFailure, isSent: boolean): Respond {
   return () => Promise.reject(new UpstreamError(failure, failure, { isSent }));
 }
 
@@ -75,21 +75,21 @@ const NOT_SERVED = ["x-evenkeel-not-served", "b"];
 
 test.each([
   ["a read without a response from any peer", { method: "GET" }, failing("reset", true), "here: "],
-  ["a read that every peer is too busy for", { method: "GET" }, () => answerOf(503), "here: "],
+  ["a read that every peer is too busy for", { method: "GET" }, () => upstreamResponse(503), "here: "],
   ["a write of which nothing was sent", POST, failing("connect", false), "here: made"],
-  ["a write that the peers report as not served", POST, () => answerOf(503, NOT_SERVED), "here: made"],
+  ["a write that the peers report as not served", POST, () => upstreamResponse(503, NOT_SERVED), "here: made"],
 ])("%s is served locally after all candidates failed", async (_what, request, answer, by) => {
   expect(await send(answer, request)).toMatchObject({ by, asked: 2 });
 });
 
 test.each([
   ["a write of which something was sent", POST, failing("reset", true), "503"],
-  ["a write for which the peer returns 503", POST, () => answerOf(503), "503"],
+  ["a write for which the peer returns 503", POST, () => upstreamResponse(503), "503"],
   ["a request aborted by its client", { method: "GET" }, failing("aborted", false), "503"],
   [
     "a request for which the peer returns a response, such as 404 for an object",
     { method: "GET" },
-    () => answerOf(404),
+    () => upstreamResponse(404),
     "404",
   ],
 ])("%s is not served locally a second time", async (_what, request, answer, by) => {
@@ -100,7 +100,7 @@ test("a body too large to be buffered is served locally only if none of it was r
   const large = { method: "POST", text: "x".repeat(70_000) };
   const { by } = await send(failing("connect", false), large);
   expect(by.length).toBe(`here: ${large.text}`.length);
-  const taking: Answering = async ({ body }) => {
+  const taking: Respond = async ({ body }) => {
     for await (const _ of body ?? []) break;
     throw new UpstreamError("reset", "reset", { isSent: false });
   };
@@ -108,7 +108,7 @@ test("a body too large to be buffered is served locally only if none of it was r
 });
 
 test("with too many proxied requests in flight the request is served locally and counts as not proxied", async () => {
-  const { by, asked, metrics } = await send(() => answerOf(200), { ...POST, inFlightMax: 0 });
+  const { by, asked, metrics } = await send(() => upstreamResponse(200), { ...POST, inFlightMax: 0 });
   expect([by, asked]).toEqual(["here: made", 0]);
   expect(metrics).toContain('apiserver_peer_proxy_errors_total{type="overloaded"');
   expect(metrics).not.toContain("rerouted_request_total{");

@@ -1,4 +1,4 @@
-import { answerOf } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 import type { WithUser } from "../../access/auth/user.ts";
 import { SILENT_LOG } from "../../base/log.ts";
@@ -12,7 +12,7 @@ import { createForward, type Forward } from "./forward.ts";
 import type { PeerRoute } from "./route.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
 import { peerOf, viewOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
-import { FakeUpstream, userRequest, type Answering } from "../../../test/testing/cluster/peers/fake-upstream.ts";
+import { FakeUpstream, userRequest, type Respond } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 import type { PeerView } from "./view.ts";
 
 const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";
@@ -36,7 +36,7 @@ class Scene {
   readonly missed: string[] = [];
   readonly forward: Forward;
 
-  constructor(answer: Answering, requestsInflightMax = 10) {
+  constructor(answer: Respond, requestsInflightMax = 10) {
     this.upstream = new FakeUpstream(answer);
     this.forward = createForward({
       upstream: this.upstream,
@@ -45,7 +45,7 @@ class Scene {
       log: SILENT_LOG,
       metrics: createProxyMetrics(this.metrics),
       requestsInflightMax,
-      onAnswer: (id) => void this.answered.push(id),
+      onResponse: (id) => void this.answered.push(id),
       onMiss: (id) => void this.missed.push(id),
     });
   }
@@ -69,19 +69,19 @@ class Scene {
   }
 }
 
-function failing(failure: UpstreamFailure, isSent: boolean): Answering {
+function failing(failure: UpstreamFailure, isSent: boolean): Respond {
   return () => Promise.reject(new UpstreamError(failure, `it failed: ${failure}`, { isSent }));
 }
 
 /** The first peer called responds as given, the others with 200. */
-function firstOnly(answer: Answering): Answering {
+function firstOnly(answer: Respond): Respond {
   let asked = 0;
-  return (request) => (asked++ === 0 ? answer(request) : answerOf(200));
+  return (request) => (asked++ === 0 ? answer(request) : upstreamResponse(200));
 }
 
 describe("a proxied request", () => {
   test("arrives with its method, path and query unchanged, and the response names the peer", async () => {
-    const scene = new Scene(() => answerOf(201, ["ETag", "e"], "made"));
+    const scene = new Scene(() => upstreamResponse(201, ["ETag", "e"], "made"));
     const response = await scene.send(routeTo([1]), { method: "POST", url: `${WIDGETS}?dryRun=All&a=%20` });
     expect(scene.upstream.requests[0]).toMatchObject({
       address: { host: "127.0.0.1", port: 1 },
@@ -121,7 +121,7 @@ describe("a proxied request", () => {
   });
 
   test("is distributed evenly over equal peers", async () => {
-    const scene = new Scene(() => answerOf(200));
+    const scene = new Scene(() => upstreamResponse(200));
     for (let round = 0; round < 300; round++) await scene.send(routeTo([1, 2, 3]));
     for (const port of [1, 2, 3])
       expect(scene.upstream.ports.filter((asked) => asked === port).length).toBeGreaterThan(60);
@@ -155,14 +155,19 @@ describe("another peer is tried", () => {
     expect(scene.counted(`apiserver_peer_proxy_errors_total{type="${failure}",${LABELS}}`)).toBe(1);
   });
 
-  const PAGE = answerOf(404, ["content-type", "text/plain"], "404 page not found\n");
-  const NOT_SERVED = answerOf(503, ["X-Evenkeel-Not-Served", "peer-1"]);
+  const PAGE = upstreamResponse(404, ["content-type", "text/plain"], "404 page not found\n");
+  const NOT_SERVED = upstreamResponse(503, ["X-Evenkeel-Not-Served", "peer-1"]);
   test.each([
     { what: "reports that it does not serve the resource", method: "POST", answer: NOT_SERVED, isTried: true },
     { what: "returns 404 for the path", method: "DELETE", answer: PAGE, isTried: true },
-    { what: "rejects the credentials of this server", method: "POST", answer: answerOf(401), isTried: true },
-    { what: "redirects a read", method: "GET", answer: answerOf(307, ["Location", "http://x"]), isTried: true },
-    { what: "redirects a write", method: "POST", answer: answerOf(303, ["Location", "http://x"]), isTried: false },
+    { what: "rejects the credentials of this server", method: "POST", answer: upstreamResponse(401), isTried: true },
+    { what: "redirects a read", method: "GET", answer: upstreamResponse(307, ["Location", "http://x"]), isTried: true },
+    {
+      what: "redirects a write",
+      method: "POST",
+      answer: upstreamResponse(303, ["Location", "http://x"]),
+      isTried: false,
+    },
   ])("after a peer that $what: $isTried", async ({ method, answer, isTried }) => {
     const scene = new Scene(firstOnly(() => answer));
     if (isTried) expect((await scene.send(routeTo([1, 2]), { method })).status).toBe(200);
@@ -170,9 +175,9 @@ describe("another peer is tried", () => {
   });
 
   test("after a peer is too busy for a read; if all are, the last response is returned", async () => {
-    const scene = new Scene(firstOnly(() => answerOf(503)));
+    const scene = new Scene(firstOnly(() => upstreamResponse(503)));
     expect((await scene.send(routeTo([1, 2]))).status).toBe(200);
-    scene.upstream.answer = () => answerOf(503, [], "busy");
+    scene.upstream.answer = () => upstreamResponse(503, [], "busy");
     expect(await scene.send(routeTo([1, 2]))).toMatchObject({
       status: 503,
       headers: { "x-evenkeel-served-by": expect.stringMatching(/^peer-/) },
@@ -180,7 +185,7 @@ describe("another peer is tried", () => {
   });
 
   test("not after a peer is too busy for a write", async () => {
-    const scene = new Scene(firstOnly(() => answerOf(503)));
+    const scene = new Scene(firstOnly(() => upstreamResponse(503)));
     expect((await scene.send(routeTo([1, 2]), { method: "POST" })).status).toBe(503);
     expect(scene.upstream.requests).toHaveLength(1);
   });
@@ -218,7 +223,7 @@ describe("another peer is tried", () => {
 
 describe("a response", () => {
   test.each([200, 304, 400, 403, 404, 405, 409, 422, 429, 500])("%s is returned unchanged", async (status) => {
-    const scene = new Scene(() => answerOf(status, ["content-type", "application/json"], "{}"));
+    const scene = new Scene(() => upstreamResponse(status, ["content-type", "application/json"], "{}"));
     expect((await scene.send(routeTo([1, 2]))).status).toBe(status);
     expect(scene.upstream.requests).toHaveLength(1);
     expect(scene.counted(`apiserver_rerouted_request_total{code="${status}",${LABELS}}`)).toBe(1);
@@ -226,7 +231,7 @@ describe("a response", () => {
   });
 
   test.each([401, 302, 404])("%s of a pod behind the proxy subresource is returned to the client", async (status) => {
-    const scene = new Scene(() => answerOf(status, ["content-type", "text/plain"], "404 page not found\n"));
+    const scene = new Scene(() => upstreamResponse(status, ["content-type", "text/plain"], "404 page not found\n"));
     const url = "/api/v1/namespaces/default/pods/web/proxy/index.html";
     expect((await scene.send(routeTo([1, 2]), { url })).status).toBe(status);
   });
@@ -275,18 +280,18 @@ describe("when no peer has responded", () => {
     expect(await told(failing("reset", true), "DELETE")).toBeUndefined();
     expect(await told(failing("reset", false), "DELETE")).toBe(1);
     expect(await told(failing("reset", true), "GET")).toBe(1);
-    expect(await told(() => answerOf(303), "DELETE")).toBeUndefined();
+    expect(await told(() => upstreamResponse(303), "DELETE")).toBeUndefined();
   });
 
   test("a peer address that leads back to the local server is reported", async () => {
-    const scene = new Scene(() => answerOf(503, ["X-Evenkeel-Not-Served", "self"]));
+    const scene = new Scene(() => upstreamResponse(503, ["X-Evenkeel-Not-Served", "self"]));
     expect((await scene.refusal(routeTo([1]))).message).toMatch(/its address leads to this server itself$/);
     expect(scene.counted(`apiserver_peer_proxy_errors_total{type="not_served",${LABELS}}`)).toBe(1);
     expect(scene.missed).toEqual([]);
   });
 
   test("a peer without an address is not called", async () => {
-    const scene = new Scene(() => answerOf(200));
+    const scene = new Scene(() => upstreamResponse(200));
     const route = { ...routeTo(), candidates: [[peerOf("lost", { address: undefined })]] };
     expect((await scene.refusal(route)).message).toMatch(/its address is unknown$/);
     expect(scene.upstream.requests).toEqual([]);
@@ -312,12 +317,12 @@ describe("proxied requests in flight", () => {
     expect([refused.code, refused.details?.retryAfterSeconds]).toEqual([429, 1]);
     expect(scene.counted(`apiserver_peer_proxy_errors_total{type="overloaded",${LABELS}}`)).toBe(1);
     const watch = scene.send(routeTo([1]), { url: `${WIDGETS}?watch=true` });
-    held[0]!.resolve(answerOf(200));
+    held[0]!.resolve(upstreamResponse(200));
     held[1]!.reject(new UpstreamError("reset", "gone", { isSent: true }));
     await Promise.all([first, second]);
-    scene.upstream.answer = () => answerOf(200);
+    scene.upstream.answer = () => upstreamResponse(200);
     await Promise.all([scene.send(routeTo([1])), scene.send(routeTo([1]))]);
-    held[2]!.resolve(answerOf(200));
+    held[2]!.resolve(upstreamResponse(200));
     await watch;
   });
 });

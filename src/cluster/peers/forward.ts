@@ -7,7 +7,7 @@ import type { WithUser } from "../../access/auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { randomInteger, randomUuid, type Random } from "../../base/random.ts";
-import { discardAnswer } from "../../serving/http/closed-sink.ts";
+import { discardResponse } from "../../serving/http/closed-sink.ts";
 import { isLongRunning } from "../../serving/http/filters/request-info.ts";
 import { headerValue, type ApiResponse, type RequestBody } from "../../serving/http/message.ts";
 import {
@@ -18,23 +18,23 @@ import {
 } from "../../serving/http/upstream.ts";
 import { type StatusError, tooManyRequests } from "../../meta/status-error.ts";
 import { SERVED_BY_ANNOTATION } from "../../serving/http/audit-trail.ts";
-import { answerHeader, isUpgrade } from "../../serving/http/forwarded.ts";
+import { responseHeader, isUpgrade } from "../../serving/http/forwarded.ts";
 import { peerResponseHeaders, hopHeaders, NOT_SERVED_HEADER, SERVED_BY_HEADER } from "./hop.ts";
 import { openHopBody, type HopBody } from "./hop-body.ts";
-import { isNotServedAnswer } from "./not-served-response.ts";
+import { isNotServedResponse } from "./not-served-response.ts";
 import type { ProxyErrorType, ProxyMetrics } from "./proxy-metrics.ts";
-import { serviceUnavailableBecause, type ProxyRefusal } from "./refusals.ts";
+import { serviceUnavailableBecause, type ProxyUnavailability } from "./refusals.ts";
 import type { PeerRoute } from "./route.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
 /** Serves the request on the local server with this body. */
-type AnswerHere = (body: RequestBody) => Promise<ApiResponse>;
+type ServeLocally = (body: RequestBody) => Promise<ApiResponse>;
 /** With `here`, the local server is the last candidate: it serves the request if no peer can have executed it. */
 export type Forward = (
   request: WithUser,
   route: PeerRoute,
   view: ClusterView,
-  here?: AnswerHere,
+  here?: ServeLocally,
 ) => Promise<ApiResponse>;
 
 interface ForwardOptions {
@@ -45,10 +45,10 @@ interface ForwardOptions {
   readonly metrics: ProxyMetrics;
   readonly requestsInflightMax: number;
   /**
-   * Called for each response (`onAnswer`) and each failed connection (`onMiss`): besides probes, they determine whether
+   * Called for each response (`onResponse`) and each failed connection (`onMiss`): besides probes, they determine whether
    * the peer is reachable.
    */
-  readonly onAnswer: (peerId: string) => void;
+  readonly onResponse: (peerId: string) => void;
   readonly onMiss: (peerId: string, error: UpstreamError) => void;
 }
 
@@ -104,12 +104,12 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
   const headers = hopHeaders(request, auditId, view.self.id);
   const body = await openHopBody(request.body, headerValue(request.headers, "content-length"));
   const peers = inRandomOrder(route.candidates, random).slice(0, ATTEMPTS_MAX);
-  let refusal: ProxyRefusal | undefined;
+  let refusal: ProxyUnavailability | undefined;
   for (const peer of peers) {
     const attempt = await tryPeer(options, hop, { peer, headers, body });
     if (attempt.kind === "answer") {
       if (attempt.isBusy && (peer !== peers.at(-1) || (hasFallback && body.isRepeatable))) {
-        discardAnswer(attempt.response);
+        discardResponse(attempt.response);
         continue;
       }
       metrics.rerouted(attempt.response.status, request.info);
@@ -126,7 +126,7 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
   throw hopFailed(must(refusal, "a route has candidates, and each was tried"), hop, metrics);
 }
 
-function hopFailed(refusal: ProxyRefusal, { request, view }: Hop, metrics: ProxyMetrics): StatusError {
+function hopFailed(refusal: ProxyUnavailability, { request, view }: Hop, metrics: ProxyMetrics): StatusError {
   metrics.rerouted(503, request.info);
   const reason = `${HOP_FAILED} ${refusal.peerId}: ${refusal.reason}`;
   return serviceUnavailableBecause({ ...refusal, reason }, request.info, view.self.id);
@@ -151,7 +151,7 @@ async function tryPeer(options: ForwardOptions, hop: Hop, { peer, headers, body 
     if (!(thrown instanceof UpstreamError)) throw thrown;
     return failedAttempt(options, thrown, { peer, request, body });
   }
-  options.onAnswer(peer.id);
+  options.onResponse(peer.id);
   options.metrics.latency(peer.id).observe((options.clock.monotonic() - startedAt) / 1000);
   return judge(response, { request, peer, selfId: view.self.id, isRepeatable: body.isRepeatable });
 }
@@ -197,24 +197,24 @@ interface Judging {
  * server, rejects this server's credentials, or redirects.
  */
 function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Judging): Attempt {
-  const notServedBy = answerHeader(response, NOT_SERVED_HEADER);
+  const notServedBy = responseHeader(response, NOT_SERVED_HEADER);
   // Behind `proxy` a pod responds: its 404, 401 and redirects are meant for the client.
   const isPeersOwn = request.info.subresource !== "proxy";
   if (notServedBy === undefined && !isPeersOwn) return { kind: "answer", response, isBusy: false };
-  if (notServedBy !== undefined || isNotServedAnswer(response)) {
-    discardAnswer(response);
+  if (notServedBy !== undefined || isNotServedResponse(response)) {
+    discardResponse(response);
     const why =
       notServedBy === selfId ? "its address leads to this server itself" : "it does not serve the resource either";
     return { kind: "failed", type: "not_served", why, mayRetry: isRepeatable };
   }
   // The local server has authenticated the user, so the peer rejects the local server itself.
   if (response.status === 401) {
-    discardAnswer(response);
+    discardResponse(response);
     const why = "it rejects the proxy credentials of this server: check --requestheader-client-ca-file on the peer";
     return { kind: "failed", type: "proxy_transport", why, mayRetry: isRepeatable };
   }
   if (response.status >= 300 && response.status < 400 && response.status !== 304) {
-    discardAnswer(response);
+    discardResponse(response);
     // The peer did not report that it did nothing: 303 is the response to a completed POST.
     const isUndecided = !changesNothing(request);
     const mayRetry = isRepeatable && !isUndecided;

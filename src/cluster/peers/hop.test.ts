@@ -1,7 +1,7 @@
-import { answerOf } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 import type { ConnectionInfo } from "../../serving/http/message.ts";
-import { answerHeader, isUpgrade } from "../../serving/http/forwarded.ts";
+import { responseHeader, isUpgrade } from "../../serving/http/forwarded.ts";
 import { peerResponseHeaders, hopHeaders, ownHeaders } from "./hop.ts";
 import { JANE, userRequest } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
@@ -155,14 +155,16 @@ describe("headers of a peer's response", () => {
     const dropped = ["Connection", "Keep-Alive", "Transfer-Encoding", "Trailer", "Access-Control-Allow-Origin"];
     const ours = ["X-Evenkeel-Not-Served", "X-Evenkeel-Served-By", "X-Kubernetes-Ready"];
     const headers = [...dropped, ...ours].flatMap((name) => [name, "x"]);
-    expect(peerResponseHeaders(answerOf(200, [...headers, "Warning", "1", "ETag", "e", "warning", "2"]))).toEqual({
+    expect(
+      peerResponseHeaders(upstreamResponse(200, [...headers, "Warning", "1", "ETag", "e", "warning", "2"])),
+    ).toEqual({
       warning: ["1", "2"],
       etag: "e",
     });
   });
 
   test("may have the names of inherited object properties", () => {
-    const kept = peerResponseHeaders(answerOf(200, ["constructor", "a", "__proto__", "b", "toString", "c"]));
+    const kept = peerResponseHeaders(upstreamResponse(200, ["constructor", "a", "__proto__", "b", "toString", "c"]));
     expect(Object.entries(kept)).toEqual([
       ["constructor", "a"],
       ["__proto__", "b"],
@@ -172,11 +174,14 @@ describe("headers of a peer's response", () => {
 
   test("keep Connection when the protocol is changed", () => {
     const headers = ["Connection", "Upgrade", "Upgrade", "websocket"];
-    expect(peerResponseHeaders(answerOf(101, headers))).toEqual({ connection: "Upgrade", upgrade: "websocket" });
+    expect(peerResponseHeaders(upstreamResponse(101, headers))).toEqual({
+      connection: "Upgrade",
+      upgrade: "websocket",
+    });
   });
 
   test("are found case-insensitively", () => {
-    expect(answerHeader(answerOf(200, ["X-A", "1", "x-a", "2"]), "x-a")).toBe("1");
-    expect(answerHeader(answerOf(200, ["X-A", "1"]), "x-b")).toBeUndefined();
+    expect(responseHeader(upstreamResponse(200, ["X-A", "1", "x-a", "2"]), "x-a")).toBe("1");
+    expect(responseHeader(upstreamResponse(200, ["X-A", "1"]), "x-b")).toBeUndefined();
   });
 });

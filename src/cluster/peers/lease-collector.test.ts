@@ -181,7 +181,8 @@ describe("a server", () => {
     await using scene = new Scene(server);
     await scene.start();
     const stranger = { name: "test-w", labels: { "apiserver.kubernetes.io/identity": "wardle-apiserver" } };
-    const strangers = (): string[] => scene.collector.strangers().map(({ id, component }) => `${component} ${id}`);
+    const strangers = (): string[] =>
+      scene.collector.otherComponents().map(({ id, component }) => `${component} ${id}`);
     await scene.put(stranger);
     const stop = scene.keepAlive(stranger);
     await server.world.advance(60_000);

@@ -125,7 +125,7 @@ export class LeaseCollector {
   }
 
   /** The servers of other components, by ID. */
-  strangers(): readonly KnownLease[] {
+  otherComponents(): readonly KnownLease[] {
     const { component = KUBE_APISERVER } = this.#options;
     return this.#living.filter((lease) => lease.component !== component);
   }

@@ -13,7 +13,7 @@ export function clusterMembers(peers: Peers, serverId: string, isComplete: () =>
       });
       // Servers of other components store none of this component's resources.
       const strangers = leases
-        .strangers()
+        .otherComponents()
         .map(({ id, component }): [string, AgreementMember] => [id, { id, component, isPublished: true }]);
       return new Map([[serverId, { id: serverId, isPublished: isComplete() }], ...others, ...strangers]);
     },

@@ -4,14 +4,14 @@
  */
 import { isJsonObject } from "../../meta/json.ts";
 import type { UpstreamResponse } from "../../serving/http/upstream.ts";
-import { answerHeader } from "../../serving/http/forwarded.ts";
+import { responseHeader } from "../../serving/http/forwarded.ts";
 
 const UNKNOWN_RESOURCE = "the server could not find the requested resource";
 
-export function isNotServedAnswer(response: UpstreamResponse): boolean {
+export function isNotServedResponse(response: UpstreamResponse): boolean {
   const { status, body } = response;
   if (status !== 404) return false;
-  const type = answerHeader(response, "content-type") ?? "";
+  const type = responseHeader(response, "content-type") ?? "";
   if (type.startsWith("text/plain")) return true;
   if (body.kind !== "bytes" || !type.startsWith("application/json")) return false;
   try {

@@ -1,9 +1,9 @@
 import type { OpenApiPeers } from "../../serving/discovery/openapi/peers.ts";
 import type { Peers } from "./peers.ts";
 
-const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+const RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
 /** The caller has its own deadline, which is shorter. */
-const ANSWER_MS = 10_000;
+const RESPONSE_MS = 10_000;
 
 /**
  * A server that cannot call peers describes none of them: then `list` is empty and `hasUndescribed` covers them all.
@@ -24,7 +24,7 @@ export function openApiPeers({ ask, documents, view }: Peers): OpenApiPeers {
       const address = view().peers.find(({ id }) => id === serverId)?.address;
       if (ask === undefined || address === undefined)
         return Promise.reject(new Error(`${serverId} has not published its address`));
-      return ask({ address, target, headers, timeoutMs: ANSWER_MS, bytesMax: ANSWER_BYTES_MAX, signal });
+      return ask({ address, target, headers, timeoutMs: RESPONSE_MS, bytesMax: RESPONSE_BYTES_MAX, signal });
     },
   };
 }

@@ -1,7 +1,7 @@
 /** The calls that a server makes to its peers: probes and discovery documents by the tracker, requests by the proxy. */
 import type { BaseEnv } from "../../base/env.ts";
 import type { Upstream } from "../../serving/http/upstream.ts";
-import { createAskPeer, type AskPeer } from "./ask-peer.ts";
+import { createRequestPeer, type RequestPeer } from "./ask-peer.ts";
 import { createForward, type Forward } from "./forward.ts";
 import type { MemberConfig } from "./peer-config.ts";
 import { PeerTracker } from "./peer-tracker.ts";
@@ -21,7 +21,7 @@ interface PeerCalls {
   /** Undefined if no peer can be called. */
   readonly tracker: PeerTracker | undefined;
   /** Undefined if no peer can be called. */
-  readonly ask: AskPeer | undefined;
+  readonly ask: RequestPeer | undefined;
   readonly forward: Forward;
 }
 
@@ -30,7 +30,7 @@ export function createPeerCalls({ env, config, upstream, metrics, onChange }: Pe
   if (upstream === undefined)
     return { tracker: undefined, ask: undefined, forward: () => Promise.reject(new Error("no peer can be called")) };
   const { clock, random, log } = env;
-  const ask = createAskPeer({ upstream, clock });
+  const ask = createRequestPeer({ upstream, clock });
   const tracker = new PeerTracker({
     upstream,
     clock,
@@ -48,7 +48,7 @@ export function createPeerCalls({ env, config, upstream, metrics, onChange }: Pe
     log,
     metrics,
     requestsInflightMax: config.peers.requestsInflightMax,
-    onAnswer: (id) => tracker.reportAnswer(id),
+    onResponse: (id) => tracker.reportResponse(id),
     onMiss: (id, error) => tracker.reportMiss(id, error),
   });
   return { tracker, ask, forward };

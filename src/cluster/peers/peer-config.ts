@@ -102,7 +102,7 @@ interface PeerConfigInput {
 
 export function resolvePeerOptions({ options, release, strictRelease, gate }: PeerConfigInput): PeerConfig {
   const isEnabled = gate ?? (!strictRelease || gatesOf(release).isOn(PEER_PROXY_GATE));
-  if (!isEnabled) refusePeerFlags(options);
+  if (!isEnabled) rejectPeerFlags(options);
   const hostname = options.hostname ?? "localhost";
   return {
     hostname,
@@ -123,7 +123,7 @@ export function resolvePeerOptions({ options, release, strictRelease, gate }: Pe
 }
 
 /** As kube-apiserver. */
-function refusePeerFlags({ caFile, advertiseIp, advertisePort }: PeerOptions): void {
+function rejectPeerFlags({ caFile, advertiseIp, advertisePort }: PeerOptions): void {
   const flags = { "peer-ca-file": caFile, "peer-advertise-ip": advertiseIp, "peer-advertise-port": advertisePort };
   for (const [flag, value] of Object.entries(flags)) {
     if (value !== undefined) throw new OptionError(`--${flag} requires ${PEER_PROXY_GATE} feature to be turned on`);

@@ -1,9 +1,9 @@
-import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 import { lines } from "../../../test/testing/serving/discovery/documents.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../serving/http/upstream.ts";
 import { World } from "../../tools/simulator/world.ts";
-import { createAskPeer } from "./ask-peer.ts";
+import { createRequestPeer } from "./ask-peer.ts";
 import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
 import { FakeUpstream } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
@@ -33,7 +33,7 @@ class Peer {
 
   constructor(answers: Record<string, UpstreamResponse | ((request: UpstreamRequest) => UpstreamResponse)>) {
     this.upstream = new FakeUpstream((request) => {
-      const answer = answers[request.target] ?? answerOf(404);
+      const answer = answers[request.target] ?? upstreamResponse(404);
       return typeof answer === "function" ? answer(request) : answer;
     });
   }
@@ -48,7 +48,7 @@ class Peer {
 
   fetch(known?: PeerDocument): Promise<PeerDocument> {
     return fetchPeerDocument({
-      ask: createAskPeer({ upstream: this.upstream, clock: this.world.clock }),
+      ask: createRequestPeer({ upstream: this.upstream, clock: this.world.clock }),
       address: { host: "127.0.0.1", port: 1 },
       peerId: "peer",
       known,
@@ -60,10 +60,10 @@ class Peer {
 
 describe("a peer that supports aggregated discovery", () => {
   const conditional = (etag: string, document: object) => (request: UpstreamRequest) =>
-    request.headers.includes(etag) ? answerOf(304) : jsonAnswer(document, ["ETag", etag]);
+    request.headers.includes(etag) ? upstreamResponse(304) : jsonUpstreamResponse(document, ["ETag", etag]);
 
   test("is sent requests for its own document at both roots, in formats that every release knows", async () => {
-    const peer = new Peer({ "/api": jsonAnswer(CORE), "/apis": jsonAnswer(NAMED) });
+    const peer = new Peer({ "/api": jsonUpstreamResponse(CORE), "/apis": jsonUpstreamResponse(NAMED) });
     expect(lines((await peer.fetch()).groups)).toEqual(["/v1 pods", "apps/v1 deployments"]);
     const { headers } = peer.upstream.requests[0]!;
     const accept = headers[headers.indexOf("Accept") + 1]!.split(",");
@@ -91,22 +91,30 @@ describe("a peer that supports aggregated discovery", () => {
   });
 
   test("that sends no ETag has its document compared by content", async () => {
-    const peer = new Peer({ "/api": jsonAnswer(CORE), "/apis": jsonAnswer(NAMED) });
+    const peer = new Peer({ "/api": jsonUpstreamResponse(CORE), "/apis": jsonUpstreamResponse(NAMED) });
     const first = await peer.fetch();
     expect((await peer.fetch(first)).etag).toBe(first.etag);
     expect(peer.asked()).toEqual(["/api", "/apis", "/api", "/apis"]);
-    const other = new Peer({ "/api": jsonAnswer(CORE), "/apis": jsonAnswer(aggregated("batch", "v1", "jobs")) });
+    const other = new Peer({
+      "/api": jsonUpstreamResponse(CORE),
+      "/apis": jsonUpstreamResponse(aggregated("batch", "v1", "jobs")),
+    });
     expect((await other.fetch(first)).etag).not.toBe(first.etag);
   });
 
   test("may return 404 for /api, but not for /apis", async () => {
-    expect(lines((await new Peer({ "/apis": jsonAnswer(NAMED) }).fetch()).groups)).toEqual(["apps/v1 deployments"]);
-    await expect(new Peer({ "/api": jsonAnswer(CORE) }).fetch()).rejects.toThrow("failed with status: 404");
+    expect(lines((await new Peer({ "/apis": jsonUpstreamResponse(NAMED) }).fetch()).groups)).toEqual([
+      "apps/v1 deployments",
+    ]);
+    await expect(new Peer({ "/api": jsonUpstreamResponse(CORE) }).fetch()).rejects.toThrow("failed with status: 404");
   });
 
   test("must have the expected server ID", async () => {
     const named = (id: string): Peer =>
-      new Peer({ "/api": jsonAnswer(CORE, ["x-evenkeel-server-id", id]), "/apis": jsonAnswer(NAMED) });
+      new Peer({
+        "/api": jsonUpstreamResponse(CORE, ["x-evenkeel-server-id", id]),
+        "/apis": jsonUpstreamResponse(NAMED),
+      });
     expect((await named("peer").fetch()).groups).toHaveLength(2);
     await expect(named("other").fetch()).rejects.toThrow("its address leads to other");
   });
@@ -119,10 +127,10 @@ describe("a peer that is too old for aggregated discovery", () => {
     groups: [{ name: "apps", versions: [{ groupVersion: "apps/v1", version: "v1" }] }],
   };
   const ANSWERS = {
-    "/api": jsonAnswer(API),
-    "/apis": jsonAnswer(APIS),
-    "/api/v1": jsonAnswer(resourceList("v1", "pods")),
-    "/apis/apps/v1": jsonAnswer(resourceList("apps/v1", "deployments")),
+    "/api": jsonUpstreamResponse(API),
+    "/apis": jsonUpstreamResponse(APIS),
+    "/api/v1": jsonUpstreamResponse(resourceList("v1", "pods")),
+    "/apis/apps/v1": jsonUpstreamResponse(resourceList("apps/v1", "deployments")),
   };
 
   test("gets a request for each group version", async () => {
@@ -134,8 +142,8 @@ describe("a peer that is too old for aggregated discovery", () => {
   test("gets all requests each time: the ETag of a list of groups does not cover resources", async () => {
     const peer = new Peer({
       ...ANSWERS,
-      "/api": jsonAnswer(API, ["ETag", "a"]),
-      "/apis": jsonAnswer(APIS, ["ETag", "b"]),
+      "/api": jsonUpstreamResponse(API, ["ETag", "a"]),
+      "/apis": jsonUpstreamResponse(APIS, ["ETag", "b"]),
     });
     const first = await peer.fetch();
     peer.asked();
@@ -144,12 +152,14 @@ describe("a peer that is too old for aggregated discovery", () => {
   });
 
   test("that fails for one group version is not described by the others", async () => {
-    await expect(new Peer({ ...ANSWERS, "/apis/apps/v1": answerOf(500) }).fetch()).rejects.toThrow("status: 500");
+    await expect(new Peer({ ...ANSWERS, "/apis/apps/v1": upstreamResponse(500) }).fetch()).rejects.toThrow(
+      "status: 500",
+    );
   });
 
   test("cannot lead requests to paths that are no group or version", async () => {
     const groups = (name: string, version: string): UpstreamResponse =>
-      jsonAnswer({ kind: "APIGroupList", groups: [{ name, versions: [{ version }] }] });
+      jsonUpstreamResponse({ kind: "APIGroupList", groups: [{ name, versions: [{ version }] }] });
     for (const [name, version] of [
       ["../secrets", "v1"],
       ["apps", "v1/../../x"],
@@ -159,11 +169,14 @@ describe("a peer that is too old for aggregated discovery", () => {
       const peer = new Peer({ ...ANSWERS, "/apis": groups(name, version) });
       await expect(peer.fetch()).rejects.toThrow("not a discovery document");
     }
-    const many = jsonAnswer({ kind: "APIGroupList", groups: Array.from({ length: 501 }, () => APIS.groups[0]) });
+    const many = jsonUpstreamResponse({
+      kind: "APIGroupList",
+      groups: Array.from({ length: 501 }, () => APIS.groups[0]),
+    });
     await expect(new Peer({ ...ANSWERS, "/apis": many }).fetch()).rejects.toThrow("not a discovery document");
   });
 
   test.each(["null", "[]", "{", "", '{"kind":"Status"}'])("is rejected for %j", async (text) => {
-    await expect(new Peer({ ...ANSWERS, "/apis": answerOf(200, [], text) }).fetch()).rejects.toThrow();
+    await expect(new Peer({ ...ANSWERS, "/apis": upstreamResponse(200, [], text) }).fetch()).rejects.toThrow();
   });
 });

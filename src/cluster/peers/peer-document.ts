@@ -8,7 +8,7 @@ import { SERVER_ID_HEADER } from "../../serving/discovery/handlers.ts";
 import type { WholeResponse } from "../../serving/http/ask.ts";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { isJsonObject } from "../../meta/json.ts";
-import type { AskPeer } from "./ask-peer.ts";
+import type { RequestPeer } from "./ask-peer.ts";
 
 export interface PeerDocument {
   readonly groups: readonly DiscoveryGroup[];
@@ -18,7 +18,7 @@ export interface PeerDocument {
 }
 
 interface FetchOptions {
-  readonly ask: AskPeer;
+  readonly ask: RequestPeer;
   readonly address: UpstreamAddress;
   /** The server ID expected at the address. */
   readonly peerId: string;

@@ -34,7 +34,7 @@ interface PeerProxyOptions {
  * The rules that lead to 404. They are applied only after catching up with the newest peer leases; otherwise a server
  * that has just joined could be missed.
  */
-const SERVED_BY_NOBODY: ReadonlySet<RouteRule> = new Set([
+const NOT_FOUND_RULES: ReadonlySet<RouteRule> = new Set([
   "alone",
   "judged-locally",
   "subresource-unknown",
@@ -67,10 +67,10 @@ function proxy<Req extends WithUser>(
   const { view, unmetNeed, catchUp = (): Promise<boolean> => Promise.resolve(true) } = options;
   const current = view();
   const route = routeOf(request, current, { needs: unmetNeed(request), compatibilityVersion });
-  if (!SERVED_BY_NOBODY.has(route.rule)) return follow(options, ways, { request, route, current });
+  if (!NOT_FOUND_RULES.has(route.rule)) return follow(options, ways, { request, route, current });
   return catchUp().then((isUpToDate) => {
     const newest = view();
-    if (!isUpToDate) return refuse(notUpToDate(request, newest.self.id), request, newest.self.id);
+    if (!isUpToDate) return rejectUnavailable(notUpToDate(request, newest.self.id), request, newest.self.id);
     const again = routeOf(request, newest, { needs: unmetNeed(request), compatibilityVersion });
     return follow(options, ways, { request, route: again, current: newest });
   });
@@ -106,7 +106,11 @@ function follow<Req extends WithUser>(
     case "peer":
       return forward(request, route, current, route.fallback && ((body) => here(withBody(request, body))));
     case "unavailable":
-      return refuse(serviceUnavailableBecause(route, request.info, current.self.id), request, current.self.id);
+      return rejectUnavailable(
+        serviceUnavailableBecause(route, request.info, current.self.id),
+        request,
+        current.self.id,
+      );
     case "unknown":
       return Promise.reject(unknown(route.message));
   }
@@ -124,7 +128,7 @@ function notUpToDate({ info }: WithUser, selfId: string): StatusError {
 /**
  * The peer that proxied the request may try another server, and must be able to distinguish this response from a final one.
  */
-function refuse(refusal: StatusError, request: WithUser, selfId: string): Promise<ApiResponse> {
+function rejectUnavailable(refusal: StatusError, request: WithUser, selfId: string): Promise<ApiResponse> {
   if (!request.isProxied) return Promise.reject(refusal);
   const response = errorResponse(refusal);
   return Promise.resolve({ ...response, headers: { ...response.headers, [NOT_SERVED_HEADER]: selfId } });

@@ -1,4 +1,4 @@
-import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
@@ -9,7 +9,7 @@ import {
   type UpstreamResponse,
 } from "../../serving/http/upstream.ts";
 import { World } from "../../tools/simulator/world.ts";
-import { createAskPeer } from "./ask-peer.ts";
+import { createRequestPeer } from "./ask-peer.ts";
 import { PeerTracker } from "./peer-tracker.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
 import { FakeUpstream } from "../../../test/testing/cluster/peers/fake-upstream.ts";
@@ -39,7 +39,10 @@ function documentWith(resource: string): UpstreamResponse {
 }
 
 function aggregated(items: readonly object[], etag: string): UpstreamResponse {
-  return jsonAnswer({ kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", items }, ["ETag", etag]);
+  return jsonUpstreamResponse({ kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", items }, [
+    "ETag",
+    etag,
+  ]);
 }
 
 class Scene implements AsyncDisposable {
@@ -61,7 +64,7 @@ class Scene implements AsyncDisposable {
       random: this.world.randomFor("tracker"),
       log: SILENT_LOG,
       upstream: this.upstream,
-      ask: createAskPeer({ upstream: this.upstream, clock }),
+      ask: createRequestPeer({ upstream: this.upstream, clock }),
       timing: DEFAULT_PEER_TIMING,
       metrics: createProxyMetrics(this.metrics),
       onChange: () => void this.changes++,
@@ -86,9 +89,9 @@ class Scene implements AsyncDisposable {
         );
       });
     if (this.isRefusing(target)) throw new UpstreamError(this.refusal, "refused", { isSent: false });
-    if (target === "/api") return headers.includes("core") ? answerOf(304) : aggregated([], "core");
-    if (target !== "/apis") return answerOf(200, [], "ok");
-    return headers.includes(this.serves) ? answerOf(304) : documentWith(this.serves);
+    if (target === "/api") return headers.includes("core") ? upstreamResponse(304) : aggregated([], "core");
+    if (target !== "/apis") return upstreamResponse(200, [], "ok");
+    return headers.includes(this.serves) ? upstreamResponse(304) : documentWith(this.serves);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -214,15 +217,15 @@ describe("a peer that does not respond", () => {
   test("is judged by requests as well as by probes, and any response resets the misses", async () => {
     await using scene = await described();
     scene.tracker.reportMiss("b", SILENT);
-    scene.tracker.reportAnswer("b");
+    scene.tracker.reportResponse("b");
     scene.tracker.reportMiss("b", SILENT);
     expect(scene.view.isReachable).toBe(true);
     scene.tracker.reportMiss("b", SILENT);
     expect(scene.view.isReachable).toBe(false);
-    scene.tracker.reportAnswer("b");
+    scene.tracker.reportResponse("b");
     expect(scene.view.isReachable).toBe(true);
     scene.tracker.reportMiss("nobody", SILENT);
-    scene.tracker.reportAnswer("nobody");
+    scene.tracker.reportResponse("nobody");
   });
 });
 

@@ -72,8 +72,8 @@ export class PeerTracker {
     return [...this.#peers.values()].every((peer) => peer.hasBeenAttempted);
   }
 
-  reportAnswer(id: string): void {
-    this.#peers.get(id)?.reportAnswer();
+  reportResponse(id: string): void {
+    this.#peers.get(id)?.reportResponse();
   }
 
   reportMiss(id: string, error: unknown): void {

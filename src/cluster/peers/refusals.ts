@@ -2,7 +2,7 @@
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import { StatusError, type StatusCause } from "../../meta/status-error.ts";
 
-export interface ProxyRefusal {
+export interface ProxyUnavailability {
   readonly rule: string;
   readonly reason: string;
   readonly peerId?: string | undefined;
@@ -10,7 +10,11 @@ export interface ProxyRefusal {
   readonly retryAfterSeconds: number | undefined;
 }
 
-export function serviceUnavailableBecause(refusal: ProxyRefusal, info: RequestInfo, selfId: string): StatusError {
+export function serviceUnavailableBecause(
+  refusal: ProxyUnavailability,
+  info: RequestInfo,
+  selfId: string,
+): StatusError {
   const { rule, reason, peerId, retryAfterSeconds } = refusal;
   const causes: StatusCause[] = [
     { field: "server", message: selfId },

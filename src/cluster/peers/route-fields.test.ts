@@ -42,7 +42,7 @@ function decide(
     self: { id: "self", release: "1.33" },
     ...{ isSynced: true, missingFlag: undefined, local: served, peers },
     departed: () => undefined,
-    isJudgedLocally: () => false,
+    isDecidedLocally: () => false,
     supports: ({ release }) => release === "1.36",
     ...more.view,
   };
@@ -81,7 +81,7 @@ describe("a request that sets fields unknown to the local server", () => {
     ["no peer can be called", [peer("b")], { view: { missingFlag: "--x" } }, ["peer-flag-missing", "b", 30]],
     ["a peer proxied it", [peer("b")], { facts: { isProxied: true } }, ["served-here"]],
     ["the view is not synced", [], { view: { isSynced: false } }, ["not-synced", undefined, 1]],
-    ["the resource is judged locally", [peer("b")], { view: { isJudgedLocally: () => true } }, ["nobody-supports-it"]],
+    ["the resource is judged locally", [peer("b")], { view: { isDecidedLocally: () => true } }, ["nobody-supports-it"]],
   ])("is routed by rule if %s", (_what, peers, more, short) => {
     expect(inShort(decide(peers, more))).toEqual(short);
   });

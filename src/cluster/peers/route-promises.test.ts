@@ -63,7 +63,7 @@ function* combinations(): Generator<Combination> {
             missingFlag: isFlagMissing ? "--peer-ca-file" : undefined,
             peers,
             departed: () => (isDeparted ? DEPARTED : undefined),
-            isJudgedLocally: () => isJudged!,
+            isDecidedLocally: () => isJudged!,
             supports: () => isSupported!,
           },
         };

@@ -71,7 +71,7 @@ const PASS_THROUGH: readonly Case[] = [
     what: "a custom resource in the local store, whatever a peer publishes",
     facts: GET_WIDGETS,
     view: viewOf({
-      isJudgedLocally: (group, version, resource) => `${group}/${version}/${resource}` === "example.com/v1/widgets",
+      isDecidedLocally: (group, version, resource) => `${group}/${version}/${resource}` === "example.com/v1/widgets",
       peers: [peerOf("new", { serves: WIDGETS }), peerOf("young", { serves: undefined })],
       departed: () => DEPARTED,
     }),

@@ -93,8 +93,8 @@ interface UnknownRoute extends Decided {
 
 const NOT_A_RESOURCE = local("not-a-resource-request");
 const SERVED_HERE = local("served-here");
-const NOBODY_FITS_BETTER = local("nobody-fits-client-better");
-const NOBODY_SUPPORTS_IT = local("nobody-supports-it");
+const NO_BETTER_MATCH = local("nobody-fits-client-better");
+const NOT_SUPPORTED = local("nobody-supports-it");
 const JUDGED_LOCALLY = local("judged-locally");
 const VERB_NOT_SERVED = local("verb-not-served");
 const SUBRESOURCE_UNKNOWN = local("subresource-unknown");
@@ -118,7 +118,7 @@ export function decideRoute(facts: RouteFacts, view: ClusterView): Route {
   if (facts.isProxied) return decideProxied(facts, view);
   if (!view.isSynced) return unavailable("not-synced", `${view.self.id} does not know its peers yet`);
   if (isServedHere) return decideNeed(facts, view);
-  if (view.isJudgedLocally(facts.group, facts.version, facts.resource)) return JUDGED_LOCALLY;
+  if (view.isDecidedLocally(facts.group, facts.version, facts.resource)) return JUDGED_LOCALLY;
   if (view.missingFlag !== undefined && view.peers.length > 0) return decideWithoutPeers(facts, view, view.missingFlag);
   return decideAmongPeers(facts, view);
 }
@@ -131,12 +131,12 @@ function decideByVersion(facts: RouteFacts, view: ClusterView, wanted: string): 
   const { id, release } = view.self;
   if (release === wanted) return SERVED_HERE;
   const isUsable = view.isSynced && view.missingFlag === undefined;
-  if (!isUsable || view.isJudgedLocally(facts.group, facts.version, facts.resource)) return NOBODY_FITS_BETTER;
+  if (!isUsable || view.isDecidedLocally(facts.group, facts.version, facts.resource)) return NO_BETTER_MATCH;
   const farthest = versionDistance(release, wanted) === OLDER ? OLDER : 1;
   const isBetter = (peer: PeerView): boolean =>
     peer.isDescribed && !peer.isDraining && versionDistance(peer.release, wanted) < farthest;
   const candidates = tiers(facts, view.peers.filter(isServing(facts)).filter(isBetter));
-  if (candidates.length === 0) return NOBODY_FITS_BETTER;
+  if (candidates.length === 0) return NO_BETTER_MATCH;
   const reason = `the client requests compatibility with ${wanted}; better matches than ${id} (${release}): ${names(candidates.flat())}`;
   return { kind: "peer", rule: "peer-fits-client", reason, candidates, fallback: "local" };
 }
@@ -153,12 +153,12 @@ function decideProxied(facts: RouteFacts, view: ClusterView): Route {
 }
 
 function decideNeed(facts: RouteFacts, view: ClusterView): Route {
-  const isUsable = view.missingFlag === undefined && !view.isJudgedLocally(facts.group, facts.version, facts.resource);
+  const isUsable = view.missingFlag === undefined && !view.isDecidedLocally(facts.group, facts.version, facts.resource);
   if (facts.needs?.kind === "fields") return decideFields(facts, view);
-  if (!isUsable) return NOBODY_SUPPORTS_IT;
+  if (!isUsable) return NOT_SUPPORTED;
   const able = view.peers.filter(isServing(facts)).filter((peer) => isSupporting(facts, view, peer));
   const candidates = tiers(facts, able);
-  if (candidates.length === 0) return NOBODY_SUPPORTS_IT;
+  if (candidates.length === 0) return NOT_SUPPORTED;
   const reason = `${view.self.id} would reject the request, and ${names(candidates.flat())} would accept it`;
   return { kind: "peer", rule: "peer-supports-it", reason, candidates };
 }
@@ -168,12 +168,12 @@ function decideNeed(facts: RouteFacts, view: ClusterView): Route {
  * is not described yet.
  */
 function decideFields(facts: RouteFacts, view: ClusterView): Route {
-  const isOut = view.isJudgedLocally(facts.group, facts.version, facts.resource);
+  const isOut = view.isDecidedLocally(facts.group, facts.version, facts.resource);
   const knowing = view.peers.filter(
     (peer) => isSupporting(facts, view, peer) && (peer.document === undefined || isServing(facts)(peer)),
   );
   const [first] = knowing;
-  if (isOut || first === undefined) return NOBODY_SUPPORTS_IT;
+  if (isOut || first === undefined) return NOT_SUPPORTED;
   const what = `${view.self.id} does not know all fields that the request sets; they are known to ${names(knowing)}`;
   if (view.missingFlag !== undefined) {
     const reason = `${what}, which cannot be called: ${view.missingFlag} is not set`;
@@ -206,7 +206,7 @@ function decideAmongPeers(facts: RouteFacts, view: ClusterView): Route {
   if (view.local.has(facts)) return VERB_NOT_SERVED;
   const holding = view.peers.filter((peer) => peer.document?.served.has(facts) === true);
   if (holding.length > 0) return decideHolders("verb-not-served", holding, { facts, view });
-  return decideNobody(facts, view);
+  return decideUnserved(facts, view);
 }
 
 /**
@@ -231,7 +231,7 @@ function decideHolders(
   return unavailable("peer-unreachable", `${described(facts)} is served by ${peerId}, which ${why}`, { peerId });
 }
 
-function decideNobody(facts: RouteFacts, view: ClusterView): Route {
+function decideUnserved(facts: RouteFacts, view: ClusterView): Route {
   const departed = view.departed(facts);
   if (departed !== undefined) {
     const release = departed.release === undefined ? "" : ` (${departed.release})`;

@@ -11,7 +11,7 @@ import type { Excludable } from "./exclusions.ts";
 import { createServedSet } from "./served-set.ts";
 import {
   describedByRegistration,
-  isRegisteredByStrangers,
+  isRegisteredByUnknownServers,
   StorageVersionSource,
   type Describing,
   type RegisteredEntry,
@@ -24,13 +24,13 @@ import { decodeStatus } from "../storageversion/decode-status.ts";
 import { STORAGE_VERSION_TYPE } from "../storageversion/objects.ts";
 import type { BackgroundTask } from "../../base/background.ts";
 import type { MemberConfig } from "./peer-config.ts";
-import { followPrefix } from "../../storage/watch-cache/follow-prefix.ts";
+import { watchPrefix } from "../../storage/watch-cache/follow-prefix.ts";
 
 export interface RoutingSource {
   /** Whether this source has loaded everything it needs before it can conclude that a resource does not exist. */
   readonly isSynced: () => boolean;
   /** Combines the documents of the peers with the data of this source. */
-  readonly describe: (peers: readonly PeerView[]) => Pick<ClusterView, "peers" | "isJudgedLocally">;
+  readonly describe: (peers: readonly PeerView[]) => Pick<ClusterView, "peers" | "isDecidedLocally">;
   readonly tasks: readonly BackgroundTask[];
 }
 
@@ -59,7 +59,7 @@ function byDocuments({ isExcluded }: RoutingSourceParts): RoutingSource {
     isSynced: () => true,
     describe: (peers) => ({
       peers,
-      isJudgedLocally: (group, version, resource) =>
+      isDecidedLocally: (group, version, resource) =>
         isExcluded({ group, version, resource }) &&
         !peers.some((peer) => isBuiltIntoPeer(peer, { group, version, resource, subresource: "" })),
     }),
@@ -93,10 +93,10 @@ function byStorageVersions(parts: RoutingSourceParts): RoutingSource {
             ofRelease: ofRelease(peer.release),
           }),
         ),
-        isJudgedLocally: (group, version, resource) =>
+        isDecidedLocally: (group, version, resource) =>
           // A resource that some release stores is neither aggregated nor custom: the unknown server that registered it
           // has just joined or departed.
-          isRegisteredByStrangers(registered.servers(group, version, resource), (id) => ids.has(id)) &&
+          isRegisteredByUnknownServers(registered.servers(group, version, resource), (id) => ids.has(id)) &&
           !stored.has(formatGroupResource({ group, resource })),
       };
     },
@@ -112,7 +112,7 @@ function followObjects(
   const prefix = `${config.storageRoot}${must(catalogue.resource(group, resource), "every release has storage versions").storagePrefix}/`;
   const nameOf = (key: string): string => key.slice(prefix.length);
   let isLoaded = false;
-  const task = followPrefix({
+  const task = watchPrefix({
     cache,
     clock,
     prefix,

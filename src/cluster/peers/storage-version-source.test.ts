@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createServedSet } from "./served-set.ts";
 import {
   describedByRegistration,
-  isRegisteredByStrangers,
+  isRegisteredByUnknownServers,
   StorageVersionSource,
   type Describing,
   type RegisteredEntry,
@@ -160,7 +160,7 @@ describe("a peer whose registration is not complete", () => {
 
 test("a resource registered only by unknown servers is decided locally, one that no server registered is not", () => {
   const isOfCluster = (id: string): boolean => id === "a";
-  expect(isRegisteredByStrangers([], isOfCluster)).toBe(false);
-  expect(isRegisteredByStrangers(["x"], isOfCluster)).toBe(true);
-  expect(isRegisteredByStrangers(["x", "a"], isOfCluster)).toBe(false);
+  expect(isRegisteredByUnknownServers([], isOfCluster)).toBe(false);
+  expect(isRegisteredByUnknownServers(["x"], isOfCluster)).toBe(true);
+  expect(isRegisteredByUnknownServers(["x", "a"], isOfCluster)).toBe(false);
 });

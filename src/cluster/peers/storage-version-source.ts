@@ -119,7 +119,10 @@ function servedBy(peer: PeerView, { registered, ofRelease, registration }: Descr
  * Whether only servers outside this cluster registered it: then it is aggregated or custom, and each server decides
  * about it itself.
  */
-export function isRegisteredByStrangers(servers: readonly string[], isOfCluster: (id: string) => boolean): boolean {
+export function isRegisteredByUnknownServers(
+  servers: readonly string[],
+  isOfCluster: (id: string) => boolean,
+): boolean {
   return servers.length > 0 && !servers.some(isOfCluster);
 }
 
@@ -138,14 +141,14 @@ function createRegistered(objects: ReadonlyMap<string, readonly RegisteredEntry[
   const namesIn = (resources: ReadonlyMap<string, readonly string[]> | undefined, id: string): boolean =>
     [...(resources?.values() ?? [])].some((servers) => servers.includes(id));
   return {
-    servers: (group, version, resource) => byGroup.get(group)?.get(version)?.get(resource) ?? NOBODY,
+    servers: (group, version, resource) => byGroup.get(group)?.get(version)?.get(resource) ?? NO_SERVERS,
     has: (id) => ids.has(id),
     hasGroupVersion: (id, group, version) => namesIn(byGroup.get(group)?.get(version), id),
     hasGroup: (id, group) => [...(byGroup.get(group)?.values() ?? [])].some((resources) => namesIn(resources, id)),
   };
 }
 
-const NOBODY: readonly string[] = [];
+const NO_SERVERS: readonly string[] = [];
 
 function add(
   byGroup: Index,

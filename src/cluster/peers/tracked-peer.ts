@@ -10,7 +10,7 @@ import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
 import { UpstreamError, type Upstream, type UpstreamAddress } from "../../serving/http/upstream.ts";
-import type { AskPeer } from "./ask-peer.ts";
+import type { RequestPeer } from "./ask-peer.ts";
 import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
 import { createServedSet } from "./served-set.ts";
@@ -35,7 +35,7 @@ export interface TrackingContext {
   readonly random: Random;
   readonly log: Log;
   readonly upstream: Upstream;
-  readonly ask: AskPeer;
+  readonly ask: RequestPeer;
   readonly timing: PeerTiming;
   readonly metrics: ProxyMetrics;
   /** Called when a property on which routing or discovery depends has changed. */
@@ -137,7 +137,7 @@ export class TrackedPeer {
   }
 
   /** Called for any response. */
-  reportAnswer(): void {
+  reportResponse(): void {
     if (!this.#answered()) return;
     this.#documentDue.wake();
     this.#changed();
@@ -149,7 +149,7 @@ export class TrackedPeer {
     if (this.#misses < this.#context.timing.probeMissesMax) return;
     const { id, address } = this.#known;
     // Pending requests are retried elsewhere, or fail now instead of at their deadline.
-    if (address !== undefined && !isHeardFrom(error)) this.#context.upstream.disconnect(address);
+    if (address !== undefined && !hasHostResponded(error)) this.#context.upstream.disconnect(address);
     if (!this.#isReachable) return;
     this.#isReachable = false;
     this.#context.log.warn("peer unreachable", { peer: id });
@@ -190,7 +190,7 @@ export class TrackedPeer {
         bytesMax: PROBE_BYTES_MAX,
         signal,
       });
-      if (!signal.aborted && isSameAddress(address, this.#known.address)) this.reportAnswer();
+      if (!signal.aborted && isSameAddress(address, this.#known.address)) this.reportResponse();
     } catch (thrown) {
       // A late timer shows that this process was paused, not that the peer did not respond.
       const isOurFault = clock.monotonic() - startedAt > 1.5 * timing.probeTimeoutMs || isExhausted(thrown);
@@ -259,7 +259,7 @@ function isExhausted(thrown: unknown): boolean {
  * Whether the peer's host has rejected or closed a connection. Then it also closes its other dead connections itself,
  * and a draining server still completes accepted requests, so open connections are kept.
  */
-function isHeardFrom(error: unknown): boolean {
+function hasHostResponded(error: unknown): boolean {
   return error instanceof UpstreamError && (error.isRefused || error.failure === "reset" || error.failure === "tls");
 }
 

@@ -53,7 +53,7 @@ export interface ClusterView {
    * decides about them, because they are defined in the shared store. A peer's document counts only for those not seen
    * here yet.
    */
-  isJudgedLocally(group: string, version: string, resource: string): boolean;
+  isDecidedLocally(group: string, version: string, resource: string): boolean;
   /** Whether a peer, judging by its release, would accept what the local server rejects. False in doubt. */
   supports(peer: PeerView, resource: ResourceQuestion, need: CapabilityNeed): boolean;
 }
@@ -90,7 +90,7 @@ export function loneView(self: ClusterView["self"]): ClusterView {
     local: { has: () => false, hasVerb: () => false, hasGroupVersion: () => false, hasGroup: () => false },
     peers: [],
     departed: () => undefined,
-    isJudgedLocally: () => true,
+    isDecidedLocally: () => true,
     supports: () => false,
   };
 }

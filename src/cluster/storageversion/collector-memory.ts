@@ -23,7 +23,7 @@ interface Remembered {
 export class CollectorMemory {
   readonly #options: CollectorMemoryOptions;
   /** Bounded by the number of members. */
-  readonly #silentSinceMs = new Map<string, number>();
+  readonly #unpublishedSinceMs = new Map<string, number>();
   /** Bounded by the number of objects: a deleted object is removed when the deletion is seen. */
   readonly #objects = new Map<string, Remembered>();
 
@@ -39,11 +39,11 @@ export class CollectorMemory {
   youngServers(live: ReadonlyMap<string, AgreementMember>): ReadonlyMap<string, number> {
     const { clock, pendingGraceMs } = this.#options;
     const nowMs = clock.monotonic();
-    for (const id of this.#silentSinceMs.keys())
-      if (live.get(id)?.isPublished !== false) this.#silentSinceMs.delete(id);
+    for (const id of this.#unpublishedSinceMs.keys())
+      if (live.get(id)?.isPublished !== false) this.#unpublishedSinceMs.delete(id);
     for (const { id, isPublished } of live.values())
-      if (!isPublished && !this.#silentSinceMs.has(id)) this.#silentSinceMs.set(id, nowMs);
-    const left = [...this.#silentSinceMs].map(([id, sinceMs]) => [id, sinceMs + pendingGraceMs - nowMs] as const);
+      if (!isPublished && !this.#unpublishedSinceMs.has(id)) this.#unpublishedSinceMs.set(id, nowMs);
+    const left = [...this.#unpublishedSinceMs].map(([id, sinceMs]) => [id, sinceMs + pendingGraceMs - nowMs] as const);
     return new Map(left.filter(([, leftMs]) => leftMs > 0));
   }
 

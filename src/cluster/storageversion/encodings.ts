@@ -183,7 +183,7 @@ export class Encodings {
     if (state.resource.isNeededToPublish) return state.unbound;
     if (!state.isPublished && !isDefined(state)) throw unregistered(state);
     if (state.unreadable !== undefined) throw this.#refusal(state, state.unreadable);
-    const known = state.isPublished ? answer(state, lost) : undefined;
+    const known = state.isPublished ? encodingIfChanged(state, lost) : undefined;
     return known ?? this.#wait(state, lost);
   }
 
@@ -198,7 +198,7 @@ export class Encodings {
       const isWorthWaiting = (): boolean => state.isPublished || isDefined(state);
       while (!isLate && isWorthWaiting() && state.unreadable === undefined) {
         await new Promise<void>((resolve) => state.waiting.push(resolve));
-        const known = answer(state, lost);
+        const known = encodingIfChanged(state, lost);
         if (known !== undefined && state.isPublished) return known;
       }
     } finally {
@@ -241,7 +241,7 @@ function unregistered({ resource }: State): Error {
 }
 
 /** Undefined if the write must wait. */
-function answer({ verdict }: State, lost: BoundEncoding["guard"]): BoundEncoding | undefined {
+function encodingIfChanged({ verdict }: State, lost: BoundEncoding["guard"]): BoundEncoding | undefined {
   if ("closed" in verdict || verdict.open.guard?.revision === lost?.revision) return undefined;
   return verdict.open;
 }

@@ -122,7 +122,7 @@ describe("the entry of a departed server is dropped", () => {
     expect(api.writes).toEqual([]);
     members.leave("s1");
     await world.advance(0);
-    expect(collecting.story(NAME)).toBe("s2:v2 s3:v2 | v2 | True");
+    expect(collecting.summary(NAME)).toBe("s2:v2 s3:v2 | v2 | True");
     expect(api.writes).toEqual([`PUT ${NAME}/status`]);
     expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(1);
     expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(0);
@@ -142,14 +142,14 @@ describe("the entry of a departed server is dropped", () => {
     await using collecting = new Collecting("s1", "s3");
     collecting.api.put(NAME, statusOf([V1, V2_TOO], "v1", CONDITION_TRUE));
     await collecting.reconcile(NAME);
-    expect(collecting.story(NAME)).toBe("s1:v1 s3:v2 | none | False");
+    expect(collecting.summary(NAME)).toBe("s1:v1 s3:v2 | none | False");
   });
 
   test("an entry without a lease is dropped at the start", async () => {
     await using collecting = new Collecting("s1", "s2", "s3");
     collecting.api.put(NAME, statusOf([V1, V2, V2_TOO, GONE], undefined, CONDITION_FALSE));
     await collecting.start().world.advance(1_000);
-    expect(collecting.story(NAME)).toBe("s1:v1 s2:v2 s3:v2 | none | False");
+    expect(collecting.summary(NAME)).toBe("s1:v1 s2:v2 s3:v2 | none | False");
   });
 
   test("the object is deleted with its last entry", async () => {
@@ -186,7 +186,7 @@ describe("in a cluster of two servers", () => {
     const { api, world } = collecting;
     api.put(foos, statusOf([id1], "v1", CONDITION_TRUE));
     await world.advance(120_000);
-    expect(collecting.story(foos)).toBe("id-1:v1 | v1 | True");
+    expect(collecting.summary(foos)).toBe("id-1:v1 | v1 | True");
     expect(api.writes).toEqual([]);
   });
 
@@ -197,10 +197,10 @@ describe("in a cluster of two servers", () => {
     await world.advance(1_900);
     expect(api.writes).toEqual([]);
     await world.advance(8_100);
-    expect(collecting.story(foos)).toBe("id-1:v1 | none | Unknown");
+    expect(collecting.summary(foos)).toBe("id-1:v1 | none | Unknown");
     members.join("id-2");
     await world.advance(0);
-    expect(collecting.story(foos)).toBe("id-1:v1 | v1 | True");
+    expect(collecting.summary(foos)).toBe("id-1:v1 | v1 | True");
     expect(api.writes).toHaveLength(2);
   });
 
@@ -209,10 +209,10 @@ describe("in a cluster of two servers", () => {
     const { api, members, world } = collecting;
     api.put(foos, statusOf([id1, id2], undefined, CONDITION_FALSE));
     await world.advance(10_000);
-    expect(collecting.story(foos)).toBe("id-1:v1 id-2:v2 | none | False");
+    expect(collecting.summary(foos)).toBe("id-1:v1 id-2:v2 | none | False");
     members.leave("id-1");
     await world.advance(0);
-    expect(collecting.story(foos)).toBe("id-2:v2 | v2 | True");
+    expect(collecting.summary(foos)).toBe("id-2:v2 | v2 | True");
     members.leave("id-2");
     await world.advance(0);
     expect(api.get(foos)).toBeUndefined();
@@ -234,7 +234,7 @@ describe("errors prove nothing", () => {
       expect(api.writes).toEqual([]);
       members.view = "caught up";
       await world.advance(60_000);
-      expect(collecting.story(NAME)).toBe("s1:v1 | v1 | True");
+      expect(collecting.summary(NAME)).toBe("s1:v1 | v1 | True");
       expect(api.get("k8s.test.others")).toBeUndefined();
     },
   );
@@ -269,7 +269,7 @@ describe("errors prove nothing", () => {
     expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(0);
     api.before = () => {};
     await collecting.reconcile(name);
-    expect(collecting.story(name)).toBe(method === "DELETE" ? undefined : "s1:v1 | v1 | True");
+    expect(collecting.summary(name)).toBe(method === "DELETE" ? undefined : "s1:v1 | v1 | True");
   });
 
   test("an object without uid or resourceVersion is not written", async () => {
@@ -295,7 +295,7 @@ describe("a server that publishes meanwhile keeps its entry", () => {
     };
     expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 100 });
     expect(await collecting.reconcile(NAME)).toBeUndefined();
-    expect(collecting.story(NAME)).toBe("gone:v2 | v2 | True");
+    expect(collecting.summary(NAME)).toBe("gone:v2 | v2 | True");
     expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(0);
   });
 
@@ -325,9 +325,9 @@ describe("a server that publishes meanwhile keeps its entry", () => {
       api.before = () => {};
     };
     expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 100 });
-    expect(collecting.story(NAME)).toBe("s1:v1 gone:v1 s2:v2 | none | False");
+    expect(collecting.summary(NAME)).toBe("s1:v1 gone:v1 s2:v2 | none | False");
     expect(await collecting.reconcile(NAME)).toBeUndefined();
-    expect(collecting.story(NAME)).toBe("s1:v1 s2:v2 | none | False");
+    expect(collecting.summary(NAME)).toBe("s1:v1 s2:v2 | none | False");
     expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(1);
   });
 
@@ -355,7 +355,7 @@ describe("a server that publishes meanwhile keeps its entry", () => {
     members.join("-s2");
     await world.advance(120_000);
     expect(api.writes).toEqual([]);
-    expect(collecting.story(NAME)).toBe("s1:v1 s2:v2 | none | False");
+    expect(collecting.summary(NAME)).toBe("s1:v1 s2:v2 | none | False");
   });
 
   test("data of other clients in an object stays", async () => {
@@ -458,9 +458,9 @@ describe("a new server", () => {
     await world.advance(1_500);
     api.put(NAME, agreed);
     await world.advance(400);
-    expect(collecting.story(NAME)).toBe("s1:v1 | v1 | True");
+    expect(collecting.summary(NAME)).toBe("s1:v1 | v1 | True");
     await world.advance(200);
-    expect(collecting.story(NAME)).toBe("s1:v1 | none | Unknown");
+    expect(collecting.summary(NAME)).toBe("s1:v1 | none | Unknown");
   });
 
   test("is given the time again when it rejoins", async () => {
@@ -475,7 +475,7 @@ describe("a new server", () => {
     await world.advance(1_500);
     expect(api.writes).toEqual([]);
     await world.advance(600);
-    expect(collecting.story(NAME)).toBe("s1:v1 | none | Unknown");
+    expect(collecting.summary(NAME)).toBe("s1:v1 | none | Unknown");
   });
 });
 
@@ -540,7 +540,7 @@ describe("the time to agreement", () => {
     expect(collecting.metric(`${series}_count`)).toBe(0);
     members.leave("s1");
     await world.advance(0);
-    expect(collecting.story(NAME)).toBe("s2:v2 | v2 | True");
+    expect(collecting.summary(NAME)).toBe("s2:v2 | v2 | True");
     expect(collecting.metric(`${series}_count`)).toBe(1);
     expect(collecting.metric(`${series}_sum`)).toBeCloseTo(29.9, 0);
     api.put(NAME, statusOf([V2], undefined, conditionUnknown("s1")));

@@ -91,11 +91,11 @@ export function writeGate({ state, isLoopback, serverId, metrics }: WriteGateOpt
     if (state.isOpen) return next(request);
     const { info } = request;
     const decision = decideWriteGate({ info, isLoopback: isLoopback(request), serverId }, state);
-    return decision.kind === "pass" ? next(request) : Promise.reject(refusal(decision, blocked));
+    return decision.kind === "pass" ? next(request) : Promise.reject(rejection(decision, blocked));
   };
 }
 
-function refusal(
+function rejection(
   { waitsFor, lastError }: WriteGateDecision & { kind: "block" },
   blocked: MetricFamily<Counter>,
 ): StatusError {

@@ -1,17 +1,17 @@
-import { jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 
 import { SILENT_LOG } from "../../base/log.ts";
 import { withHash, type OpenApiDocuments } from "../../serving/discovery/openapi/documents.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { withAggregatedOpenApi } from "./aggregated-openapi.ts";
-import { createAskServer, createAskService } from "./ask-server.ts";
+import { createCallServer, createCallService } from "./ask-server.ts";
 import { onlyPathsBelow } from "./openapi-v2-part.ts";
 import {
   failing,
   FakeOutbound,
   remote,
-  type Answering,
+  type Respond,
 } from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const PATH = "apis/metrics.example.com/v1";
@@ -82,10 +82,13 @@ describe("OpenAPI v2", () => {
     expect((await documents.v2Protobuf()).bytes.length).toBeGreaterThan(10);
   });
 
-  test.each<[rule: string, answer: Answering]>([
+  test.each<[rule: string, answer: Respond]>([
     ["does not respond", failing("connect")],
-    ["returns another document", () => jsonAnswer({ swagger: 2 })],
-    ["returns a document that cannot be encoded", () => jsonAnswer({ ...V2, paths: { [`/${PATH}/x`]: { get: [7] } } })],
+    ["returns another document", () => jsonUpstreamResponse({ swagger: 2 })],
+    [
+      "returns a document that cannot be encoded",
+      () => jsonUpstreamResponse({ ...V2, paths: { [`/${PATH}/x`]: { get: [7] } } }),
+    ],
   ])("omits a server that %s", async (_rule, answer) => {
     const { documents } = documented(answer);
     const { paths } = JSON.parse((await documents.v2()).bytes.toString()) as typeof V2;
@@ -94,15 +97,15 @@ describe("OpenAPI v2", () => {
   });
 });
 
-function answering(): Answering {
+function answering(): Respond {
   const index = { paths: { [PATH]: { serverRelativeURL: `/openapi/v3/${PATH}?hash=B` } } };
   return ({ target }) => {
-    if (target === "/openapi/v2") return jsonAnswer(V2);
-    return target === "/openapi/v3" ? jsonAnswer(index) : jsonAnswer(V3, ["ETag", '"B"']);
+    if (target === "/openapi/v2") return jsonUpstreamResponse(V2);
+    return target === "/openapi/v3" ? jsonUpstreamResponse(index) : jsonUpstreamResponse(V3, ["ETag", '"B"']);
   };
 }
 
-function documented(answer: Answering): {
+function documented(answer: Respond): {
   readonly documents: OpenApiDocuments;
   readonly outbound: FakeOutbound;
   readonly world: World;
@@ -111,7 +114,7 @@ function documented(answer: Answering): {
   const { clock } = world;
   const outbound = new FakeOutbound(answer);
   const known = { apiService: remote(), isAvailable: true };
-  const ask = createAskService(createAskServer({ outbound, clock }), () => ({
+  const ask = createCallService(createCallServer({ outbound, clock }), () => ({
     kind: "resolved",
     addresses: [{ host: "10.0.0.1", port: 8443 }],
   }));

@@ -28,7 +28,7 @@ import { encodeOpenApiV2 } from "../../serving/discovery/openapi/v2-protobuf.ts"
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import type { RemoteApiService } from "./api-service.ts";
-import type { AskService } from "./ask-server.ts";
+import type { CallService } from "./ask-server.ts";
 import type { FindApiService, KnownApiService } from "./decide.ts";
 import { createRefreshed, type Refreshed } from "./refreshed-value.ts";
 import { onlyPathsBelow } from "./openapi-v2-part.ts";
@@ -37,12 +37,12 @@ interface AggregatedOpenApiOptions {
   /** All aggregated APIServices that exist now. */
   readonly apiServices: () => readonly KnownApiService[];
   readonly find: FindApiService;
-  readonly ask: AskService;
+  readonly ask: CallService;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-const ANSWER_MS = 5_000;
+const RESPONSE_TIMEOUT_MS = 5_000;
 const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
 const V3_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
@@ -163,13 +163,13 @@ async function ofEach<T>(
 type Ask = <T>(
   apiService: RemoteApiService,
   target: string,
-  read: (answer: Awaited<ReturnType<AskService>>) => T,
+  read: (answer: Awaited<ReturnType<CallService>>) => T,
 ) => Promise<T | undefined>;
 
 /** Undefined, with a log line, if there is no usable response; never rejects. */
 function createAsk({ ask, log }: AggregatedOpenApiOptions): Ask {
   const headers = ["Accept", "application/json"];
-  const bounds = { timeoutMs: ANSWER_MS, bytesMax: DOCUMENT_BYTES_MAX };
+  const bounds = { timeoutMs: RESPONSE_TIMEOUT_MS, bytesMax: DOCUMENT_BYTES_MAX };
   return async (apiService, target, read) => {
     try {
       const answer = await ask(apiService, { target, headers, ...bounds });

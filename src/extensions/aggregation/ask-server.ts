@@ -3,7 +3,7 @@
  * deadline.
  */
 import type { User } from "../../access/auth/user.ts";
-import { askOutbound, type OutboundAnswer, type OutboundCaller } from "../../serving/http/outbound.ts";
+import { requestOutbound, type OutboundResponse, type OutboundCaller } from "../../serving/http/outbound.ts";
 import { UpstreamError, type UpstreamAddress } from "../../serving/http/upstream.ts";
 import type { RemoteApiService } from "./api-service.ts";
 import { identityHeaders } from "../../serving/http/forwarded.ts";
@@ -23,13 +23,13 @@ interface ServerQuestion {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type AskServer = (apiService: RemoteApiService, question: ServerQuestion) => Promise<OutboundAnswer>;
+export type CallServer = (apiService: RemoteApiService, question: ServerQuestion) => Promise<OutboundResponse>;
 
 /** Sends a GET to one address. */
-export function createAskServer(caller: OutboundCaller): AskServer {
+export function createCallServer(caller: OutboundCaller): CallServer {
   const own = [...identityHeaders(SELF), "User-Agent", "evenkeel", GUARD_HEADER, "true"];
   return (apiService, { address, headers = [], ...question }) =>
-    askOutbound(caller, {
+    requestOutbound(caller, {
       ...question,
       to: targetOf(apiService, address),
       method: "GET",
@@ -38,12 +38,12 @@ export function createAskServer(caller: OutboundCaller): AskServer {
 }
 
 /** Sends a GET to the endpoints of a Service in turn, until one responds. */
-export type AskService = (
+export type CallService = (
   apiService: RemoteApiService,
   question: Omit<ServerQuestion, "address">,
-) => Promise<OutboundAnswer>;
+) => Promise<OutboundResponse>;
 
-export function createAskService(ask: AskServer, resolve: ResolveService): AskService {
+export function createCallService(ask: CallServer, resolve: ResolveService): CallService {
   return async (apiService, question) => {
     const resolution = resolve(apiService.service);
     if (resolution.kind === "unresolved") throw new Error(resolution.message);
@@ -53,7 +53,7 @@ export function createAskService(ask: AskServer, resolve: ResolveService): AskSe
         return await ask(apiService, { ...question, address });
       } catch (thrown) {
         failed = thrown;
-        const isWorthAnother = thrown instanceof UpstreamError && !PATIENCE_IS_OVER.has(thrown.failure);
+        const isWorthAnother = thrown instanceof UpstreamError && !NOT_RETRIED.has(thrown.failure);
         if (!isWorthAnother) break;
       }
     }
@@ -62,4 +62,4 @@ export function createAskService(ask: AskServer, resolve: ResolveService): AskSe
 }
 
 /** After these failures no other endpoint is tried: the caller would wait as long again. */
-const PATIENCE_IS_OVER: ReadonlySet<UpstreamError["failure"]> = new Set(["aborted", "timeout"]);
+const NOT_RETRIED: ReadonlySet<UpstreamError["failure"]> = new Set(["aborted", "timeout"]);

@@ -22,8 +22,8 @@ import {
   type ApiServiceObject,
   type ApiServiceCondition,
 } from "./api-service.ts";
-import type { AskServer } from "./ask-server.ts";
-import { discoveryCheck, obstacle } from "./availability.ts";
+import type { CallServer } from "./ask-server.ts";
+import { discoveryCheck, unavailableCondition } from "./availability.ts";
 import type { ResolveService } from "./proxy.ts";
 import type { ServiceDirectory } from "../../access/webhook-client/service-directory.ts";
 import type { ServiceOverrides } from "../../access/webhook-client/service-resolver.ts";
@@ -36,7 +36,7 @@ interface AvailabilityOptions {
   readonly directory: ServiceDirectory;
   readonly overrides: ServiceOverrides;
   readonly resolve: ResolveService;
-  readonly ask: AskServer;
+  readonly ask: CallServer;
   /** Whether this server writes conditions. */
   readonly mayWrite: () => boolean;
   readonly clock: Clock;
@@ -78,7 +78,7 @@ export function createAvailability(options: AvailabilityOptions): Availability {
 
   const work = async (name: string, signal: AbortSignal): Promise<{ againAfterMs: number } | undefined> => {
     const object = apiServices.get({ name });
-    const condition = object && (await judge(options, object, signal));
+    const condition = object && (await checkAvailability(options, object, signal));
     if (signal.aborted) return undefined;
     settle(name, condition);
     if (object === undefined || condition === undefined) return undefined;
@@ -97,7 +97,7 @@ export function createAvailability(options: AvailabilityOptions): Availability {
 }
 
 /** Undefined if the APIService must not be checked, or the server is shutting down. */
-async function judge(
+async function checkAvailability(
   { directory, overrides, resolve, ask }: AvailabilityOptions,
   object: ApiServiceObject,
   signal: AbortSignal,
@@ -106,7 +106,7 @@ async function judge(
   const apiService = remoteApiService(object);
   if (apiService === undefined || !(await directory.ready(signal))) return undefined;
   return (
-    obstacle(apiService, directory, overrides) ??
+    unavailableCondition(apiService, directory, overrides) ??
     discoveryCheck(apiService, { ask, resolution: resolve(apiService.service), signal })
   );
 }

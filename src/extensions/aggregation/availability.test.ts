@@ -1,4 +1,4 @@
-import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 
 import { SILENT_LOG } from "../../base/log.ts";
@@ -7,9 +7,9 @@ import { createClient } from "../../client/client.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { API_SERVICES, BY_SERVICE, serviceKeys, statusWith, type ApiServiceObject } from "./api-service.ts";
-import { createAskServer } from "./ask-server.ts";
+import { createCallServer } from "./ask-server.ts";
 import { createAvailability, type Availability } from "./availability-controller.ts";
-import { obstacle } from "./availability.ts";
+import { unavailableCondition } from "./availability.ts";
 import { createServiceDirectory } from "../../access/webhook-client/service-directory.ts";
 import { resolveService, type ServiceOverrides } from "../../access/webhook-client/service-resolver.ts";
 import { FakeApi } from "../../../test/testing/extensions/aggregation/fake-api.ts";
@@ -50,8 +50,13 @@ test.each<[reason: string, service: JsonObject | undefined, slices: JsonObject[]
   ],
 ])("an APIService is unavailable with the reason %s", (reason, service, slices, message) => {
   const state = { service: () => service, endpointSlices: () => slices };
-  expect(obstacle(remote(), state, new Map())).toEqual({ type: "Available", status: "False", reason, message });
-  expect(obstacle(remote(), state, new Map([["metrics.system", { host: "h", port: 1 }]]))).toBeUndefined();
+  expect(unavailableCondition(remote(), state, new Map())).toEqual({
+    type: "Available",
+    status: "False",
+    reason,
+    message,
+  });
+  expect(unavailableCondition(remote(), state, new Map([["metrics.system", { host: "h", port: 1 }]]))).toBeUndefined();
 });
 
 test("a condition keeps its lastTransitionTime while its status is unchanged, and is written once", () => {
@@ -100,7 +105,7 @@ describe("an aggregated server", () => {
     await using watching = new Watching();
     watching.addService();
     await watching.advance(1_000);
-    watching.outbound.answer = () => answerOf(404);
+    watching.outbound.answer = () => upstreamResponse(404);
     await watching.advance(60_000);
     const url = "https://10.0.0.1:8443/apis/metrics.example.com/v1";
     const message = `failing or missing response from ${url}: bad status from ${url}: 404`;
@@ -108,7 +113,7 @@ describe("an aggregated server", () => {
     expect(watching.metrics.render()).toContain(`aggregator_unavailable_apiservice{name="${NAME}"} 1`);
     expect(watching.metrics.render()).toContain('reason="FailedDiscoveryCheck"} 1');
     expect(watching.outbound.requests.length).toBeGreaterThan(8);
-    watching.outbound.answer = () => jsonAnswer({});
+    watching.outbound.answer = () => jsonUpstreamResponse({});
     await watching.advance(31_000);
     expect(watching.stored).toMatchObject(PASSED);
     expect(watching.told).toEqual([NAME, NAME, NAME]);
@@ -181,7 +186,7 @@ describe("an aggregated server", () => {
 class Watching {
   readonly world = new World({ seed: 4 });
   readonly api = new FakeApi();
-  readonly outbound = new FakeOutbound(() => jsonAnswer({}));
+  readonly outbound = new FakeOutbound(() => jsonUpstreamResponse({}));
   readonly metrics = new MetricsRegistry();
   readonly told: string[] = [];
   readonly #availability: Availability;
@@ -198,7 +203,7 @@ class Watching {
     this.#availability = createAvailability({
       ...{ client, apiServices, directory, overrides, clock, random, metrics: this.metrics, log: SILENT_LOG },
       resolve: (service) => resolveService(service, { state: directory, overrides, random }),
-      ask: createAskServer({ outbound: this.outbound, clock }),
+      ask: createCallServer({ outbound: this.outbound, clock }),
       mayWrite: () => mayWrite,
     });
     this.#availability.onChange((name) => void this.told.push(name));

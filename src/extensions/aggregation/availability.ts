@@ -7,7 +7,7 @@ import { UpstreamError } from "../../serving/http/upstream.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { goQuote } from "../../meta/go-quote.ts";
 import type { ApiServiceCondition, RemoteApiService } from "./api-service.ts";
-import type { AskServer } from "./ask-server.ts";
+import type { CallServer } from "./ask-server.ts";
 import {
   hasReadyEndpoint,
   overrideOf,
@@ -23,7 +23,7 @@ const CHECK_MS = 5_000;
 const CHECK_BYTES_MAX = 4 * 1024 * 1024;
 
 /** The condition that makes calling the server pointless; undefined if it can be called. */
-export function obstacle(
+export function unavailableCondition(
   { service: reference }: RemoteApiService,
   state: ServiceState,
   overrides: ServiceOverrides,
@@ -50,7 +50,7 @@ export async function discoveryCheck(
     ask,
     resolution,
     signal,
-  }: { readonly ask: AskServer; readonly resolution: Resolution; readonly signal: AbortSignal },
+  }: { readonly ask: CallServer; readonly resolution: Resolution; readonly signal: AbortSignal },
 ): Promise<ApiServiceCondition> {
   if (resolution.kind === "unresolved") return isFalse("FailedDiscoveryCheck", resolution.message);
   const target = `/apis/${formatGroupVersion(apiService)}`;

@@ -22,7 +22,7 @@ import {
   type ApiServiceObject,
   type RemoteApiService,
 } from "./api-service.ts";
-import { createAskServer, createAskService } from "./ask-server.ts";
+import { createCallServer, createCallService } from "./ask-server.ts";
 import { createAvailability, type Availability } from "./availability-controller.ts";
 import type { FindApiService, KnownApiService } from "./decide.ts";
 import { mergeRemoteGroups } from "./merge-discovery.ts";
@@ -85,8 +85,8 @@ export function createAggregation(options: AggregationOptions): Aggregation {
     indexes: { [BY_SERVICE]: serviceKeys },
   });
   const { directory, resolve, overrides } = services;
-  const ask = createAskServer(options);
-  const askService = createAskService(ask, resolve);
+  const ask = createCallServer(options);
+  const askService = createCallService(ask, resolve);
   const availability = createAvailability({
     ...options,
     apiServices,
@@ -104,7 +104,7 @@ export function createAggregation(options: AggregationOptions): Aggregation {
     for (const tell of handlers) tell();
   };
   const discovery = createRemoteDiscovery({ ...options, apiServices: known.list, ask: askService, onChange });
-  followRemote(apiServices, availability, discovery);
+  watchRemote(apiServices, availability, discovery);
   const registration = createRegistration({ ...options, apiServices });
   return {
     filter: aggregationProxy({
@@ -201,7 +201,7 @@ function createMergedGroups(
 }
 
 /** Notifies discovery of changes of aggregated APIServices. The many local ones are ignored. */
-function followRemote(
+function watchRemote(
   apiServices: Informer<ApiServiceObject>,
   availability: Availability,
   discovery: RemoteDiscovery,

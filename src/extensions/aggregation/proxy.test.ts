@@ -1,4 +1,4 @@
-import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 
 import type { WithUser } from "../../access/auth/user.ts";
@@ -17,7 +17,7 @@ import {
   FakeOutbound,
   remote,
   userRequest,
-  type Answering,
+  type Respond,
 } from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const URL = "/apis/metrics.example.com/v1/namespaces/x/pods/a%20b";
@@ -69,7 +69,7 @@ describe("the aggregated server", () => {
       "x-forwarded-for": "1.1.1.1",
       accept: "application/json",
     };
-    const { outbound } = await proxied(() => jsonAnswer({}), { url: `${URL}?limit=5`, headers });
+    const { outbound } = await proxied(() => jsonUpstreamResponse({}), { url: `${URL}?limit=5`, headers });
     const [sent] = outbound.requests;
     expect(sent).toMatchObject({ method: "GET", target: `${URL}?limit=5`, isUpgrade: false, body: undefined });
     expect(sent!.to).toMatchObject({ serverName: "metrics.system.svc", presentsClientCertificate: true });
@@ -93,7 +93,7 @@ describe("the aggregated server", () => {
 
   test("receives an upgrade request as an upgrade", async () => {
     const headers = { connection: "Upgrade", upgrade: "SPDY/3.1" };
-    const { outbound, answer } = await proxied(() => answerOf(101, ["Upgrade", "SPDY/3.1"]), {
+    const { outbound, answer } = await proxied(() => upstreamResponse(101, ["Upgrade", "SPDY/3.1"]), {
       headers,
       protocol: "http/1.1",
     });
@@ -102,31 +102,31 @@ describe("the aggregated server", () => {
       expect.arrayContaining(["Connection: Upgrade", "Upgrade: SPDY/3.1"]),
     );
     expect(answer).toMatchObject({ status: 101 });
-    const refused = proxied(() => answerOf(200), { headers, protocol: "http/1.1" });
+    const refused = proxied(() => upstreamResponse(200), { headers, protocol: "http/1.1" });
     await expect(refused).rejects.toMatchObject({ code: 503, message: "invalid upgrade response: status code 200" });
   });
 
   test("sends its response to the client, without the headers of this cluster", async () => {
     const dropped = ["Transfer-Encoding", "chunked", "X-Evenkeel-Not-Served", "a", "Access-Control-Allow-Origin", "*"];
     const kept = ["Warning", "299 - a", "Warning", "299 - b", "ETag", '"1"'];
-    const { answer } = await proxied(() => answerOf(409, [...dropped, ...kept], "no"));
+    const { answer } = await proxied(() => upstreamResponse(409, [...dropped, ...kept], "no"));
     expect(answer).toMatchObject({ status: 409, headers: { warning: ["299 - a", "299 - b"], etag: '"1"' } });
     expect(Object.keys(answer.headers)).toEqual(["warning", "etag"]);
   });
 
   test("cannot redirect a client", async () => {
-    const { answer } = await proxied(() => answerOf(302, ["Location", "https://elsewhere/"]));
+    const { answer } = await proxied(() => upstreamResponse(302, ["Location", "https://elsewhere/"]));
     expect(answer.status).toBe(502);
     expect(bodyJson(answer)).toMatchObject({
       kind: "Status",
       code: 502,
       message: "the backend attempted to redirect this request, which is not permitted",
     });
-    expect((await proxied(() => answerOf(304))).answer.status).toBe(304);
+    expect((await proxied(() => upstreamResponse(304))).answer.status).toBe(304);
   });
 
   test("also serves the request of a verified peer", async () => {
-    const { outbound } = await proxied(() => jsonAnswer({}), {}, { isVerifiedPeer: true, isProxied: true });
+    const { outbound } = await proxied(() => jsonUpstreamResponse({}), {}, { isVerifiedPeer: true, isProxied: true });
     expect(outbound.requests).toHaveLength(1);
   });
 });
@@ -138,7 +138,7 @@ describe("a request that cannot be proxied", () => {
     await expect(failed).rejects.toMatchObject({ code: 503, details: { retryAfterSeconds: 1 } });
     expect(told).toEqual(["v1.metrics.example.com"]);
     const gone = { kind: "unresolved", message: "x" } as const;
-    await expect(proxied(() => jsonAnswer({}), {}, {}, { resolution: gone })).rejects.toMatchObject({
+    await expect(proxied(() => jsonUpstreamResponse({}), {}, {}, { resolution: gone })).rejects.toMatchObject({
       code: 503,
       message: "service unavailable",
       details: { retryAfterSeconds: 1 },
@@ -147,7 +147,7 @@ describe("a request that cannot be proxied", () => {
 
   test("is sent to another endpoint if nothing was sent", async () => {
     let calls = 0;
-    const second: Answering = (request) => (++calls === 1 ? failing("connect")(request) : jsonAnswer({}));
+    const second: Respond = (request) => (++calls === 1 ? failing("connect")(request) : jsonUpstreamResponse({}));
     const { outbound, answer } = await proxied(second, { method: "POST" }, { body: bufferedBody(BODY) });
     expect(answer.status).toBe(200);
     expect(outbound.requests.map(({ to }) => to.address.host)).toEqual(["10.0.0.1", "10.0.0.2"]);
@@ -184,7 +184,7 @@ describe("a request that cannot be proxied", () => {
 test("discovery of a group version times out after five seconds and triggers an availability check", async () => {
   const world = new World({ seed: 1 });
   const told: string[] = [];
-  const hanging: Answering = (request) =>
+  const hanging: Respond = (request) =>
     new Promise((_resolve, reject) => {
       const giveUp = (): void => void Promise.resolve(failing("aborted", true)(request)).catch(reject);
       request.signal.addEventListener("abort", giveUp);
@@ -206,7 +206,7 @@ interface More {
 }
 
 async function proxied(
-  answering: Answering | FakeOutbound,
+  answering: Respond | FakeOutbound,
   { protocol = "h2", ...asked }: RequestOptions & { protocol?: "h2" | "http/1.1" } = {},
   changes: Partial<WithUser> = {},
   more: More = {},

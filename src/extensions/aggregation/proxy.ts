@@ -11,7 +11,7 @@ import { eitherSignal } from "../../base/either-signal.ts";
 import type { Log } from "../../base/log.ts";
 import { randomUuid, type Random } from "../../base/random.ts";
 import type { PassingFilter } from "../../serving/http/chain.ts";
-import { discardAnswer } from "../../serving/http/closed-sink.ts";
+import { discardResponse } from "../../serving/http/closed-sink.ts";
 import { headerValue, type ApiResponse, type RequestBody } from "../../serving/http/message.ts";
 import { serviceServerName, type Outbound, type OutboundTarget } from "../../serving/http/outbound.ts";
 import { jsonResponse } from "../../serving/http/respond.ts";
@@ -40,7 +40,7 @@ interface AggregationProxyOptions {
 const DISCOVERY_MS = 5_000;
 const RETRY_AFTER_SECONDS = 1;
 const ATTEMPTS_MAX = 3;
-const REDIRECT_REFUSED = "the backend attempted to redirect this request, which is not permitted";
+const REDIRECT_REJECTED = "the backend attempted to redirect this request, which is not permitted";
 
 export function aggregationProxy(options: AggregationProxyOptions): PassingFilter<WithUser> {
   return (next) => (request) => {
@@ -95,7 +95,7 @@ async function forward(
         apiService: apiService.name,
         why: message,
       });
-      if (failure === "aborted" || body.isTouched || (isSent && !changesNothing(request))) break;
+      if (failure === "aborted" || body.isTouched || (isSent && !isReadOnly(request))) break;
     }
   }
   if (!request.signal.aborted) options.onUnreachable(apiService.name);
@@ -146,24 +146,24 @@ function judged(response: UpstreamResponse, request: WithUser): ApiResponse {
   const { status } = response;
   const headers = aggregatedResponseHeaders(response);
   if (isUpgrade(request) && status !== 101 && status < 400) {
-    discardAnswer(response);
+    discardResponse(response);
     throw serviceUnavailable(`invalid upgrade response: status code ${status}`, RETRY_AFTER_SECONDS);
   }
   if (status >= 300 && status < 400 && status !== 304) {
-    discardAnswer(response);
-    return redirectRefused();
+    discardResponse(response);
+    return redirectRejected();
   }
   return { status, headers, body: response.body };
 }
 
 // DIFFERS: kube-apiserver responds in plain text, and passes on redirects without a location.
-function redirectRefused(): ApiResponse {
+function redirectRejected(): ApiResponse {
   const status: Status = {
     kind: "Status",
     apiVersion: "v1",
     metadata: {},
     status: "Failure",
-    message: REDIRECT_REFUSED,
+    message: REDIRECT_REJECTED,
     code: 502,
   };
   return jsonResponse(502, status);
@@ -175,12 +175,12 @@ function redirectRefused(): ApiResponse {
  */
 function unreachable({ isSent, message }: UpstreamError, request: WithUser): StatusError {
   const said = `error trying to reach service: ${message}`;
-  if (isSent && !changesNothing(request)) return new StatusError("ServiceUnavailable", said);
+  if (isSent && !isReadOnly(request)) return new StatusError("ServiceUnavailable", said);
   return serviceUnavailable(said, RETRY_AFTER_SECONDS);
 }
 
 /** An upgrade is also a GET, but its connection can carry anything. */
-function changesNothing(request: WithUser): boolean {
+function isReadOnly(request: WithUser): boolean {
   return (request.method === "GET" || request.method === "HEAD") && !isUpgrade(request);
 }
 

@@ -74,7 +74,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
       lookAtLocal();
       const task = "registration of an APIService";
       const one = (name: string): Promise<{ againAfterMs: number } | undefined> =>
-        work(name, { desired: known.get(name), wasThereAtStart: atStart.has(name) });
+        work(name, { desired: known.get(name), existedAtStart: atStart.has(name) });
       await runWorkers({ queue, workers: WORKERS, work: one, log, task }, signal);
     },
   };
@@ -82,7 +82,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
 
 interface Seen {
   readonly desired: LocalGroupVersion | undefined;
-  readonly wasThereAtStart: boolean;
+  readonly existedAtStart: boolean;
 }
 
 function createWork(
@@ -90,15 +90,15 @@ function createWork(
 ): (name: string, seen: Seen) => Promise<{ againAfterMs: number } | undefined> {
   const { apiServices, client } = options;
   const settled = new Set<string>();
-  const waitToDelete = createPatience(options.clock);
+  const waitToDelete = createDeletionDelay(options.clock);
   return async (name, seen) => {
     const current = apiServices.get({ name });
     const step = decideRegistration({ ...seen, current, isSettled: settled.has(name) });
     const isDeleting = step.kind === "delete" && !isElsewhere(options, step.object);
     const leftMs = waitToDelete(name, isDeleting);
     if (leftMs > 0) return { againAfterMs: leftMs };
-    if (step.kind !== "delete" || isDeleting) await take(client, step);
-    if (current === undefined && seen.desired === undefined && !seen.wasThereAtStart) settled.delete(name);
+    if (step.kind !== "delete" || isDeleting) await applyStep(client, step);
+    if (current === undefined && seen.desired === undefined && !seen.existedAtStart) settled.delete(name);
     else settled.add(name);
     return undefined;
   };
@@ -108,7 +108,7 @@ function createWork(
  * The remaining delay before an APIService is deleted. It starts when the deletion becomes due, and restarts if the
  * APIService was needed in between.
  */
-function createPatience(clock: Clock): (name: string, isDeleting: boolean) => number {
+function createDeletionDelay(clock: Clock): (name: string, isDeleting: boolean) => number {
   const sinceMs = new Map<string, number>();
   return (name, isDeleting) => {
     const nowMs = clock.monotonic();
@@ -125,7 +125,7 @@ function isElsewhere({ isServedElsewhere }: RegistrationOptions, { spec = {} }: 
 }
 
 /** Also rejects if another writer has changed the object; the APIService is then reconciled again. */
-async function take(client: Client, step: RegistrationStep): Promise<void> {
+async function applyStep(client: Client, step: RegistrationStep): Promise<void> {
   const apiServices = client.resource<ApiServiceObject>(API_SERVICES);
   if (step.kind === "create") await apiServices.create(step.object);
   if (step.kind === "update") await apiServices.replace(step.object);

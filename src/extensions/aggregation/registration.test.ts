@@ -19,10 +19,10 @@ const CUSTOM: LocalGroupVersion = { group: "example.com", version: "v1", ...PRIO
 const PATH = "/apis/apiregistration.k8s.io/v1/apiservices";
 
 describe("registering an APIService", () => {
-  const fresh = { wasThereAtStart: true, isSettled: false };
-  const settled = { wasThereAtStart: true, isSettled: true };
-  const late = { wasThereAtStart: false, isSettled: false };
-  type Seen = Pick<RegistrationFacts, "wasThereAtStart" | "isSettled">;
+  const fresh = { existedAtStart: true, isSettled: false };
+  const settled = { existedAtStart: true, isSettled: true };
+  const late = { existedAtStart: false, isSettled: false };
+  type Seen = Pick<RegistrationFacts, "existedAtStart" | "isSettled">;
   test.each<[wanted: LocalGroupVersion | undefined, label: string | undefined, seen: Seen, kind: string]>([
     [undefined, undefined, fresh, "none"],
     [BUILT_IN, undefined, fresh, "create"],

@@ -22,7 +22,7 @@ export interface RegistrationFacts {
   readonly desired: LocalGroupVersion | undefined;
   readonly current: ApiServiceObject | undefined;
   /** Whether an APIService of this name existed when this server started. */
-  readonly wasThereAtStart: boolean;
+  readonly existedAtStart: boolean;
   /** Whether this server has reconciled it before. */
   readonly isSettled: boolean;
 }
@@ -43,7 +43,7 @@ export function decideRegistration({ desired, current, ...seen }: RegistrationFa
   if (current === undefined) return desired === undefined ? NONE : { kind: "create", object: objectOf(desired) };
   const managed = automanaged(current);
   if (managed === undefined) return NONE;
-  if (managed === "onstart" && (!seen.wasThereAtStart || seen.isSettled)) return NONE;
+  if (managed === "onstart" && (!seen.existedAtStart || seen.isSettled)) return NONE;
   if (desired === undefined) return { kind: "delete", object: current };
   const spec = specOf(desired);
   return jsonEquals(objectAt({ spec: current.spec }, "spec"), spec)

@@ -1,16 +1,16 @@
-import { answerOf, jsonAnswer } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
 import { describe, expect, test } from "vitest";
 
 import { SILENT_LOG } from "../../base/log.ts";
 import { World } from "../../tools/simulator/world.ts";
 import type { RemoteApiService } from "./api-service.ts";
-import { createAskServer, createAskService } from "./ask-server.ts";
+import { createCallServer, createCallService } from "./ask-server.ts";
 import { createRemoteDiscovery, type RemoteDiscovery } from "./remote-discovery.ts";
 import {
   failing,
   FakeOutbound,
   remote,
-  type Answering,
+  type Respond,
 } from "../../../test/testing/extensions/aggregation/fake-outbound.ts";
 
 const AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -42,7 +42,7 @@ describe("the discovery of an aggregated server", () => {
     asking.changed();
     await asking.advance(100);
     const { changes } = asking;
-    asking.outbound.answer = () => answerOf(304);
+    asking.outbound.answer = () => upstreamResponse(304);
     await asking.advance(120_000);
     expect(asking.outbound.requests).toHaveLength(3);
     expect(asking.outbound.requests[2]!.headers).toContain('"tag"');
@@ -56,9 +56,9 @@ describe("the discovery of an aggregated server", () => {
 
   test("comes from the resource list of each group version if the server has no aggregated discovery", async () => {
     await using asking = new Asking(({ target }) => {
-      if (target === "/apis") return jsonAnswer({ kind: "APIGroupList", groups: [] });
+      if (target === "/apis") return jsonUpstreamResponse({ kind: "APIGroupList", groups: [] });
       const resources = [{ name: "pods", namespaced: true, kind: "PodMetrics", verbs: ["get"], singularName: "" }];
-      return jsonAnswer({ kind: "APIResourceList", groupVersion: target.slice("/apis/".length), resources });
+      return jsonUpstreamResponse({ kind: "APIResourceList", groupVersion: target.slice("/apis/".length), resources });
     });
     asking.apiServices = [remote(), remote({ version: "v2" })];
     asking.changed();
@@ -71,12 +71,12 @@ describe("the discovery of an aggregated server", () => {
     expect(asking.shown).toEqual(["v1 Current [pods]", "v2 Current [pods]"]);
   });
 
-  test.each<[rule: string, answer: Answering]>([
+  test.each<[rule: string, answer: Respond]>([
     ["does not respond", failing("connect")],
-    ["returns 503", () => answerOf(503)],
-    ["returns another kind", () => jsonAnswer({ kind: "Other" }, ["Content-Type", AGGREGATED_TYPE])],
-    ["returns malformed JSON", () => answerOf(200, ["Content-Type", AGGREGATED_TYPE], "{")],
-    ["returns a malformed list", () => jsonAnswer({ kind: "APIResourceList", resources: 7 })],
+    ["returns 503", () => upstreamResponse(503)],
+    ["returns another kind", () => jsonUpstreamResponse({ kind: "Other" }, ["Content-Type", AGGREGATED_TYPE])],
+    ["returns malformed JSON", () => upstreamResponse(200, ["Content-Type", AGGREGATED_TYPE], "{")],
+    ["returns a malformed list", () => jsonUpstreamResponse({ kind: "APIResourceList", resources: 7 })],
   ])("is stale with its last content if the server %s", async (_rule, answer) => {
     await using asking = new Asking(aggregated([PODS]));
     asking.changed();
@@ -119,10 +119,10 @@ describe("the discovery of an aggregated server", () => {
   });
 });
 
-function aggregated(resources: readonly object[]): Answering {
+function aggregated(resources: readonly object[]): Respond {
   const items = [{ metadata: { name: GROUP }, versions: [{ version: "v1", resources, freshness: "Current" }] }];
   const document = { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items };
-  return () => answerOf(200, ["Content-Type", AGGREGATED_TYPE, "ETag", '"tag"'], JSON.stringify(document));
+  return () => upstreamResponse(200, ["Content-Type", AGGREGATED_TYPE, "ETag", '"tag"'], JSON.stringify(document));
 }
 
 class Asking {
@@ -135,14 +135,14 @@ class Asking {
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
 
-  constructor(answer: Answering) {
+  constructor(answer: Respond) {
     const { clock } = this.world;
     this.outbound = new FakeOutbound(answer);
-    const ask = createAskServer({ outbound: this.outbound, clock });
+    const ask = createCallServer({ outbound: this.outbound, clock });
     this.discovery = createRemoteDiscovery({
       ...{ clock, random: this.world.randomFor("test"), log: SILENT_LOG },
       apiServices: () => this.apiServices.map((apiService) => ({ apiService, isAvailable: this.isAvailable })),
-      ask: createAskService(ask, () => ({ kind: "resolved", addresses: [{ host: "10.0.0.1", port: 8443 }] })),
+      ask: createCallService(ask, () => ({ kind: "resolved", addresses: [{ host: "10.0.0.1", port: 8443 }] })),
       onChange: () => void this.changes++,
     });
     this.#running = this.discovery.run(this.#stop.signal);

@@ -12,7 +12,7 @@ import { decodeGroups, decodeResourceList } from "../../serving/discovery/decode
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { RemoteApiService } from "./api-service.ts";
-import type { AskService } from "./ask-server.ts";
+import type { CallService } from "./ask-server.ts";
 import type { KnownApiService } from "./decide.ts";
 import type { RemoteGroupVersion } from "./merge-discovery.ts";
 import { runWorkers } from "./workers.ts";
@@ -20,7 +20,7 @@ import { runWorkers } from "./workers.ts";
 interface RemoteDiscoveryOptions {
   /** All aggregated APIServices that exist now. */
   readonly apiServices: () => readonly KnownApiService[];
-  readonly ask: AskService;
+  readonly ask: CallService;
   /** Called when the result of `groupVersions` changes. */
   readonly onChange: () => void;
   readonly clock: Clock;
@@ -38,8 +38,8 @@ export interface RemoteDiscovery {
 }
 
 const REFRESH_MS = 60_000;
-const ANSWER_MS = 5_000;
-const ANSWER_BYTES_MAX = 16 * 1024 * 1024;
+const RESPONSE_TIMEOUT_MS = 5_000;
+const RESPONSE_BYTES_MAX = 16 * 1024 * 1024;
 const WORKERS = 2;
 const AGGREGATED_KIND = "as=APIGroupDiscoveryList";
 const ACCEPT = ["v2", "v2beta1"]
@@ -142,7 +142,7 @@ function empty(version: string): DiscoveryVersion {
 }
 
 interface Asking {
-  readonly ask: AskService;
+  readonly ask: CallService;
   readonly signal: AbortSignal;
 }
 
@@ -159,23 +159,23 @@ async function describe(
   asking: Asking,
 ): Promise<Found> {
   const first = must(apiServices[0], "a server has at least one APIService");
-  const described = await askAggregated(first, known, asking);
+  const described = await fetchAggregated(first, known, asking);
   const versions = new Map<string, DiscoveryVersion>();
   for (const apiService of apiServices) {
-    const version = described === undefined ? await askLegacy(apiService, asking) : versionIn(described, apiService);
+    const version = described === undefined ? await fetchLegacy(apiService, asking) : versionIn(described, apiService);
     versions.set(apiService.name, version);
   }
   return { described, versions };
 }
 
 /** Undefined if the server does not support aggregated discovery. */
-async function askAggregated(
+async function fetchAggregated(
   apiService: RemoteApiService,
   known: Described | undefined,
   { ask, signal }: Asking,
 ): Promise<Described | undefined> {
   const headers = ["Accept", ACCEPT, ...(known?.etag === undefined ? [] : ["If-None-Match", known.etag])];
-  const bounds = { timeoutMs: ANSWER_MS, bytesMax: ANSWER_BYTES_MAX };
+  const bounds = { timeoutMs: RESPONSE_TIMEOUT_MS, bytesMax: RESPONSE_BYTES_MAX };
   const answer = await ask(apiService, { target: "/apis", headers, ...bounds, signal });
   if (answer.status === 304 && known !== undefined) return known;
   if (answer.status === 503) throw new Error("the server returned 503");
@@ -184,8 +184,8 @@ async function askAggregated(
   return { etag: answer.header("etag"), groups: decodeGroups(answer.json()) };
 }
 
-async function askLegacy(apiService: RemoteApiService, { ask, signal }: Asking): Promise<DiscoveryVersion> {
-  const bounds = { timeoutMs: ANSWER_MS, bytesMax: ANSWER_BYTES_MAX };
+async function fetchLegacy(apiService: RemoteApiService, { ask, signal }: Asking): Promise<DiscoveryVersion> {
+  const bounds = { timeoutMs: RESPONSE_TIMEOUT_MS, bytesMax: RESPONSE_BYTES_MAX };
   const target = `/apis/${formatGroupVersion(apiService)}`;
   const answer = await ask(apiService, { target, headers: ["Accept", "application/json"], ...bounds, signal });
   if (answer.status !== 200) throw new Error(`the response to ${target} has status ${answer.status}`);

@@ -110,7 +110,7 @@ function createMembers(
   const { serverId: id } = config.peers;
   return {
     live() {
-      const others = [...leases.known(), ...leases.strangers()].map((lease): [string, AgreementMember] => [
+      const others = [...leases.known(), ...leases.otherComponents()].map((lease): [string, AgreementMember] => [
         lease.id,
         { id: lease.id, component: lease.component, isPublished: true },
       ]);

@@ -8,13 +8,13 @@ import type { ResourceDefinition, ResourceHooks } from "./resource-definition.ts
 
 type Convert = NonNullable<ResourceDefinition["convert"]>;
 
-export interface Meanings {
+export interface ResourceBehavior {
   /** The hooks of each version. */
   readonly hooksOf: (apiVersion: string) => ResourceHooks;
   readonly convert: Convert | undefined;
 }
 
-export function withHooks(served: ServedResource, { hooksOf, convert }: Meanings): ServedResource {
+export function withHooks(served: ServedResource, { hooksOf, convert }: ResourceBehavior): ServedResource {
   const { custom, meaning, apiVersion } = served;
   return {
     ...served,
@@ -63,7 +63,7 @@ function joined(schema: Kind, hooks: ResourceHooks): Kind {
 }
 
 /** Finishes objects in the version in which they are stored. */
-function finishing(custom: CustomShape, hooksOf: Meanings["hooksOf"]): CustomShape["finish"] {
+function finishing(custom: CustomShape, hooksOf: ResourceBehavior["hooksOf"]): CustomShape["finish"] {
   return (object) => {
     const hasChanged = custom.finish(object);
     const hooks = hooksOf(stringAt(object, "apiVersion"));

@@ -16,7 +16,7 @@ import { customEndpoint } from "../crd/serving/custom-endpoint.ts";
 import { OptionError } from "../../base/option-error.ts";
 import type { ResourceTable } from "../../serving/resources/built-in-table.ts";
 import { toDefinition, type ResourceDefinition } from "./resource-definition.ts";
-import { withHooks, type Meanings } from "./resource-kind.ts";
+import { withHooks, type ResourceBehavior } from "./resource-kind.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 /** A resource and the custom resource definition derived from it. */
@@ -68,7 +68,7 @@ function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOpt
   const fixed = Promise.resolve({ version: { group, version: storageVersion } });
   const schemas = new Map<string, CustomSchema>();
   const hooks = new Map(resource.versions.map((version) => [`${group}/${version.name}`, version]));
-  const meanings: Meanings = {
+  const meanings: ResourceBehavior = {
     hooksOf: (apiVersion) => hooks.get(apiVersion) ?? {},
     convert: resource.convert && ((object, to) => resource.convert!(object, to)),
   };
@@ -82,7 +82,7 @@ function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOpt
         encoding: encodingOf?.(storageVersionName(group, names.plural)) ?? { current: () => fixed },
         convert: undefined,
         // The resource is never being deleted.
-        refuseCreation: () => Promise.resolve(undefined),
+        rejectCreation: () => Promise.resolve(undefined),
       });
       return { ...endpoint, served: endpoint.served && withHooks(endpoint.served, meanings) };
     });

@@ -7,7 +7,7 @@ import {
   emulatedStorage,
   isKnownToBinary,
   laterVersions,
-  refuseLaterGroupVersions,
+  rejectLaterGroupVersions,
   type Emulation,
 } from "./emulation.ts";
 import { resolveFeatureGates } from "./feature-gates.ts";
@@ -151,7 +151,7 @@ export function openCatalogue(options: CatalogueOptions): Catalogue {
       groups.flatMap(({ name, versions }) => versions.map((version) => (name === "" ? version : `${name}/${version}`))),
     );
     const at = { ...view, emulation, isGateOpen: isGateOpenIn(view) };
-    refuseLaterGroupVersions(storedResources().resources, at, (groupVersion) => served.has(groupVersion));
+    rejectLaterGroupVersions(storedResources().resources, at, (groupVersion) => served.has(groupVersion));
   }
   const resources = new Map(
     groups.flatMap((group) => group.resources.map((resource) => [`${group.name}/${resource.resource}`, resource])),

@@ -60,7 +60,7 @@ export function effectiveVersion(binary: ReleaseName, options: EmulationOptions)
   // By default it is never older than the binary's limit, whatever the emulated release.
   const minCompatibility = oldest ?? (emulated === undefined ? highest - 1 : Math.max(emulation - 1, floor));
   if (oldest !== undefined) checkRange("minCompatibilityVersion version", oldest, [floor, emulation]);
-  if (emulation === highest) refuseForward({ isForwardCompatible, isRuntimeConfigForwardCompatible });
+  if (emulation === highest) rejectForward({ isForwardCompatible, isRuntimeConfigForwardCompatible });
   const names = { release: nameOf(emulation), minCompatibility: nameOf(minCompatibility) };
   const { release } = names;
   if (!isReleaseName(release)) throw new OptionError(`unknown release ${release}`);
@@ -124,7 +124,7 @@ function checkRange(what: string, minor: number, [lowest, highest]: readonly [nu
     throw new OptionError(`${what} ${nameOf(minor)} is not between [${nameOf(lowest)}, ${nameOf(highest)}]`);
 }
 
-function refuseForward(flags: Pick<Emulation, "isForwardCompatible" | "isRuntimeConfigForwardCompatible">): void {
+function rejectForward(flags: Pick<Emulation, "isForwardCompatible" | "isRuntimeConfigForwardCompatible">): void {
   const names = [
     ...(flags.isForwardCompatible ? ["EmulationForwardCompatible"] : []),
     ...(flags.isRuntimeConfigForwardCompatible ? ["RuntimeConfigEmulationForwardCompatible"] : []),

@@ -94,7 +94,7 @@ export function laterVersions(stored: ResourceHistory, served: readonly string[]
  * Throws for a group version that the runtime config enables although all of its resources are newer than the emulated
  * release.
  */
-export function refuseLaterGroupVersions(
+export function rejectLaterGroupVersions(
   resources: readonly ResourceHistory[],
   at: EmulatedAt,
   isServed: (groupVersion: string) => boolean,

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { protobufTables } from "../catalogue/protobuf-tables.ts";
 import { openSchemas } from "../catalogue/schema-source.ts";
 import type { JsonObject } from "../../meta/json.ts";
-import { fillStatusItems, goZeros, leaveOutZeros } from "./go-zeros.ts";
+import { fillStatusItems, goZeros, omitZeros } from "./go-zeros.ts";
 import type { StructSchema } from "../schema.ts";
 import { decodeTyped } from "../typed-decode.ts";
 
@@ -47,7 +47,7 @@ describe("zeros", () => {
 
   test("are omitted from a merged object, with empty lists and maps", () => {
     const object: JsonObject = { spec: { paused: false, replicas: 0, template: { spec: { nodeSelector: {} } } } };
-    leaveOutZeros(object, DEPLOYMENT, zeros);
+    omitZeros(object, DEPLOYMENT, zeros);
     expect(object).toEqual({ spec: { replicas: 0, template: { spec: {} } } });
   });
 });

@@ -81,14 +81,14 @@ function writtenZero(field: FieldTable, tables: ProtobufTables): unknown {
 }
 
 /** Removes the zeros, empty lists and empty maps that Go does not write, in place. */
-export function leaveOutZeros(object: JsonObject, schema: StructSchema, zeros: GoZeros): void {
+export function omitZeros(object: JsonObject, schema: StructSchema, zeros: GoZeros): void {
   for (const [name, field] of schema.fields) {
     const value = object[name];
     if (isZeroScalar(value)) {
       if (zeros.omits(schema, name)) delete object[name];
     } else if (isEmptyCollection(value, field)) {
       if (!field.required && !zeros.writesEmpty(schema, name)) delete object[name];
-    } else leaveOutBelow(value, field, zeros);
+    } else omitZerosBelow(value, field, zeros);
   }
 }
 
@@ -98,12 +98,12 @@ export function isEmptyCollection(value: unknown, { type }: FieldSchema): boolea
   return type === "map" && isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-function leaveOutBelow(value: unknown, { struct, items }: FieldSchema, zeros: GoZeros): void {
+function omitZerosBelow(value: unknown, { struct, items }: FieldSchema, zeros: GoZeros): void {
   if (typeof value !== "object" || value === null) return;
   if (struct !== undefined) {
-    if (isJsonObject(value)) leaveOutZeros(value, struct, zeros);
+    if (isJsonObject(value)) omitZeros(value, struct, zeros);
   } else if (items !== undefined) {
-    for (const item of Object.values(value)) leaveOutBelow(item, items, zeros);
+    for (const item of Object.values(value)) omitZerosBelow(item, items, zeros);
   }
 }
 

@@ -17,7 +17,7 @@ function apply(what: Wish): ApplyOutcome {
   return applyObject({ ...BASE, live: undefined, sent: what.applied, hasNull: false, force: false, ...what });
 }
 
-function wish(spec: JsonObject, metadata: JsonObject = {}): JsonObject {
+function appliedObject(spec: JsonObject, metadata: JsonObject = {}): JsonObject {
   return { ...IDENTITY, metadata: { name: "web", ...metadata }, spec };
 }
 
@@ -46,20 +46,20 @@ const containers = (...items: JsonObject[]): JsonObject => ({ template: { spec: 
 
 describe("a conflict", () => {
   test("with an applier names the applier", () => {
-    const live = stored(apply({ applied: wish({ replicas: 1 }) }));
-    expect(message(apply({ live, applied: wish({ replicas: 2 }), manager: "two" }))).toBe(
+    const live = stored(apply({ applied: appliedObject({ replicas: 1 }) }));
+    expect(message(apply({ live, applied: appliedObject({ replicas: 2 }), manager: "two" }))).toBe(
       'Apply failed with 1 conflict: conflict with "one": .spec.replicas',
     );
   });
 
   test("with an updater names its version and subresource", () => {
-    const live = updated(undefined, wish({ replicas: 1 }), { manager: "kubectl-client-side-apply" });
-    const conflicting = apply({ live, applied: wish({ replicas: 2 }) });
+    const live = updated(undefined, appliedObject({ replicas: 1 }), { manager: "kubectl-client-side-apply" });
+    const conflicting = apply({ live, applied: appliedObject({ replicas: 2 }) });
     expect(message(conflicting)).toBe(
       'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: .spec.replicas',
     );
     const scaled = updated(live, { ...live, spec: { replicas: 3 } }, { manager: "hpa", subresource: "scale" });
-    const conflict = apply({ live: scaled, applied: wish({ replicas: 2 }) });
+    const conflict = apply({ live: scaled, applied: appliedObject({ replicas: 2 }) });
     expect(conflict.kind === "conflicts" && ownerText(conflict.conflicts[0]!)).toBe(
       '"hpa" with subresource "scale" using apps/v1',
     );
@@ -67,14 +67,14 @@ describe("a conflict", () => {
 
   test("with several owners lists their fields, each before the fields below it", () => {
     const spec = { ...containers({ name: "c", image: "1", ports: [{ containerPort: 80, name: "x" }] }), replicas: 1 };
-    const first = stored(apply({ applied: wish(spec) }));
-    const live = stored(apply({ live: first, applied: wish({ paused: true }), manager: "a" }));
+    const first = stored(apply({ applied: appliedObject(spec) }));
+    const live = stored(apply({ live: first, applied: appliedObject({ paused: true }), manager: "a" }));
     const other = {
       ...containers({ name: "c", image: "2", ports: [{ containerPort: 80, name: "y" }] }),
       replicas: 2,
       paused: false,
     };
-    expect(message(apply({ live, applied: wish(other), manager: "two" }))).toBe(
+    expect(message(apply({ live, applied: appliedObject(other), manager: "two" }))).toBe(
       [
         'Apply failed with 4 conflicts: conflicts with "a":',
         "- .spec.paused",
@@ -87,17 +87,17 @@ describe("a conflict", () => {
   });
 
   test("does not occur if both apply the same value: they own it together, and each can stop owning it", () => {
-    const first = stored(apply({ applied: wish({ replicas: 1 }) }));
-    const both = stored(apply({ live: first, applied: wish({ replicas: 1 }), manager: "two" }));
+    const first = stored(apply({ applied: appliedObject({ replicas: 1 }) }));
+    const both = stored(apply({ live: first, applied: appliedObject({ replicas: 1 }), manager: "two" }));
     expect(entries(both)).toEqual({ one: { "f:spec": { "f:replicas": {} } }, two: { "f:spec": { "f:replicas": {} } } });
-    const left = stored(apply({ live: both, applied: wish({}) }));
+    const left = stored(apply({ live: both, applied: appliedObject({}) }));
     expect(left["spec"]).toEqual({ replicas: 1 });
     expect(entries(left)).toEqual({ one: { "f:spec": {} }, two: { "f:spec": { "f:replicas": {} } } });
   });
 
   test("is resolved by force, which takes the field from its owner", () => {
-    const live = stored(apply({ applied: wish({ replicas: 1, paused: true }) }));
-    const forced = stored(apply({ live, applied: wish({ replicas: 2 }), manager: "two", force: true }));
+    const live = stored(apply({ applied: appliedObject({ replicas: 1, paused: true }) }));
+    const forced = stored(apply({ live, applied: appliedObject({ replicas: 2 }), manager: "two", force: true }));
     expect(entries(forced)).toEqual({
       one: { "f:spec": { "f:paused": {} } },
       two: { "f:spec": { "f:replicas": {} } },
@@ -106,15 +106,15 @@ describe("a conflict", () => {
 });
 
 describe("if nothing changes", () => {
-  const live = stored(apply({ applied: wish({ replicas: 1 }) }));
+  const live = stored(apply({ applied: appliedObject({ replicas: 1 }) }));
 
   test("the applier's entry is unchanged", () => {
-    const again = apply({ live, applied: wish({ replicas: 1 }), time: "2027-01-01T00:00:00Z" });
+    const again = apply({ live, applied: appliedObject({ replicas: 1 }), time: "2027-01-01T00:00:00Z" });
     expect(again).toMatchObject({ managedFields: objectAt(live, "metadata")["managedFields"] });
   });
 
   test("an additional owner has no time", () => {
-    const shared = stored(apply({ live, applied: wish({ replicas: 1 }), manager: "two" }));
+    const shared = stored(apply({ live, applied: appliedObject({ replicas: 1 }), manager: "two" }));
     const list = objectAt(shared, "metadata")["managedFields"] as JsonObject[];
     expect(list.find(({ manager }) => manager === "two")).not.toHaveProperty("time");
   });
@@ -125,7 +125,7 @@ describe("an object without managedFields", () => {
   const live = { ...IDENTITY, metadata, spec: { replicas: 1, paused: true } };
 
   test("belongs to the manager before-first-apply", () => {
-    const applied = stored(apply({ live, applied: wish({ replicas: 1 }) }));
+    const applied = stored(apply({ live, applied: appliedObject({ replicas: 1 }) }));
     expect(entries(applied)).toEqual({
       "before-first-apply": { "f:spec": { "f:paused": {}, "f:replicas": {} } },
       one: { "f:spec": { "f:replicas": {} } },
@@ -133,7 +133,7 @@ describe("an object without managedFields", () => {
   });
 
   test("conflicts with a different applied value", () => {
-    expect(message(apply({ live, applied: wish({ replicas: 2 }) }))).toBe(
+    expect(message(apply({ live, applied: appliedObject({ replicas: 2 }) }))).toBe(
       'Apply failed with 1 conflict: conflict with "before-first-apply" using apps/v1: .spec.replicas',
     );
   });
@@ -141,23 +141,29 @@ describe("an object without managedFields", () => {
 
 describe("a field that an applier no longer applies", () => {
   test("is removed with everything in it", () => {
-    const live = stored(apply({ applied: wish(containers({ name: "a", image: "1" }, { name: "b", image: "1" })) }));
+    const live = stored(
+      apply({ applied: appliedObject(containers({ name: "a", image: "1" }, { name: "b", image: "1" })) }),
+    );
     const filled = { ...live, spec: containers({ name: "a", image: "1" }, { name: "b", image: "1", stdin: true }) };
-    const left = stored(apply({ live: filled, applied: wish(containers({ name: "a", image: "1" })) }));
+    const left = stored(apply({ live: filled, applied: appliedObject(containers({ name: "a", image: "1" })) }));
     expect(left["spec"]).toEqual(containers({ name: "a", image: "1" }));
   });
 
   test("is kept if another manager owns something in it", () => {
-    const first = stored(apply({ applied: wish(containers({ name: "a", image: "1" })) }));
-    const both = stored(apply({ live: first, applied: wish(containers({ name: "a", stdin: true })), manager: "two" }));
-    const left = stored(apply({ live: both, applied: wish({}) }));
+    const first = stored(apply({ applied: appliedObject(containers({ name: "a", image: "1" })) }));
+    const both = stored(
+      apply({ live: first, applied: appliedObject(containers({ name: "a", stdin: true })), manager: "two" }),
+    );
+    const left = stored(apply({ live: both, applied: appliedObject({}) }));
     expect(left["spec"]).toEqual(containers({ name: "a", stdin: true }));
   });
 
   test("is kept if the applier never owned it", () => {
-    const live = stored(apply({ applied: wish({ replicas: 1 }) }));
+    const live = stored(apply({ applied: appliedObject({ replicas: 1 }) }));
     const defaulted = { ...live, spec: { replicas: 1, revisionHistoryLimit: 10 } };
-    expect(stored(apply({ live: defaulted, applied: wish({}) }))["spec"]).toEqual({ revisionHistoryLimit: 10 });
+    expect(stored(apply({ live: defaulted, applied: appliedObject({}) }))["spec"]).toEqual({
+      revisionHistoryLimit: 10,
+    });
   });
 });
 
@@ -166,39 +172,39 @@ describe("a manager that wrote in an unknown version", () => {
   const later = { manager: "later", apiVersion: "apps/v9" };
 
   test("keeps its fields, which are not removed", () => {
-    const first = updated(undefined, wish({ replicas: 1, paused: true }), later);
-    const both = stored(apply({ live: first, applied: wish({ replicas: 1 }), inVersion }));
-    const left = stored(apply({ live: both, applied: wish({}), inVersion }));
+    const first = updated(undefined, appliedObject({ replicas: 1, paused: true }), later);
+    const both = stored(apply({ live: first, applied: appliedObject({ replicas: 1 }), inVersion }));
+    const left = stored(apply({ live: both, applied: appliedObject({}), inVersion }));
     expect(left["spec"]).toEqual({ replicas: 1, paused: true });
     expect(entries(left)["later"]).toEqual({ "f:spec": { "f:paused": {}, "f:replicas": {} } });
   });
 
   test("loses its entry if the version no longer exists", () => {
-    const live = updated(undefined, wish({ replicas: 1 }), { manager: "gone", apiVersion: "apps/v1beta1" });
-    const applied = stored(apply({ live, applied: wish({ replicas: 2 }), inVersion: () => undefined }));
+    const live = updated(undefined, appliedObject({ replicas: 1 }), { manager: "gone", apiVersion: "apps/v1beta1" });
+    const applied = stored(apply({ live, applied: appliedObject({ replicas: 2 }), inVersion: () => undefined }));
     expect(Object.keys(entries(applied))).toEqual(["one"]);
   });
 });
 
 describe("null", () => {
   test("is owned, and resets the field to its default", () => {
-    const live = stored(apply({ applied: wish({ replicas: 3 }) }));
-    const next = stored(apply({ live, applied: wish({ replicas: null }), hasNull: true }));
+    const live = stored(apply({ applied: appliedObject({ replicas: 3 }) }));
+    const next = stored(apply({ live, applied: appliedObject({ replicas: null }), hasNull: true }));
     expect(next["spec"]).toEqual({});
     expect(entries(next)).toEqual({ one: { "f:spec": { "f:replicas": {} } } });
   });
 });
 
 describe("server-side apply as kubectl after client-side apply", () => {
-  const last = wish({ replicas: 1, paused: true });
+  const last = appliedObject({ replicas: 1, paused: true });
   const live = updated(
     undefined,
-    wish({ replicas: 1, paused: false }, { annotations: { [LAST_APPLIED]: JSON.stringify(last), a: "b" } }),
+    appliedObject({ replicas: 1, paused: false }, { annotations: { [LAST_APPLIED]: JSON.stringify(last), a: "b" } }),
     { manager: "kubectl-client-side-apply" },
   );
 
   test("takes over fields that were applied and have not changed since", () => {
-    const applied = wish({ replicas: 2 });
+    const applied = appliedObject({ replicas: 2 });
     expect(message(apply({ live, applied, manager: "other" }))).toMatch(/^Apply failed with 1 conflict/);
     const taken = stored(apply({ live, applied, manager: "kubectl" }));
     expect(taken["spec"]).toEqual({ replicas: 2, paused: false });
@@ -209,18 +215,18 @@ describe("server-side apply as kubectl after client-side apply", () => {
   });
 
   test("conflicts over other fields", () => {
-    const applied = wish({ replicas: 2, paused: true });
+    const applied = appliedObject({ replicas: 2, paused: true });
     expect(message(apply({ live, applied, manager: "kubectl" }))).toBe(
       'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: .spec.paused',
     );
   });
 
   test("does not add the annotation, and removes one that would be too long", () => {
-    const bare = updated(undefined, wish({ replicas: 1 }), { manager: "kubectl-client-side-apply" });
-    const applied = wish({ replicas: 1 }, { labels: { x: "y" } });
+    const bare = updated(undefined, appliedObject({ replicas: 1 }), { manager: "kubectl-client-side-apply" });
+    const applied = appliedObject({ replicas: 1 }, { labels: { x: "y" } });
     const kept = stored(apply({ live: bare, applied, manager: "kubectl" }));
     expect(objectAt(kept, "metadata")["annotations"]).toBeUndefined();
-    const long = wish({ replicas: 1 }, { annotations: { x: "y".repeat(200_000) } });
+    const long = appliedObject({ replicas: 1 }, { annotations: { x: "y".repeat(200_000) } });
     const dropped = stored(apply({ live, applied: long, manager: "kubectl" }));
     expect(Object.keys(objectAt(objectAt(dropped, "metadata"), "annotations"))).toEqual(["a", "x"]);
   });

@@ -26,9 +26,9 @@ function kindOf(group: string, kind: string): Kind {
   return { schema: schemas.kind(group, "v1", kind)!, identity: { apiVersion, kind } };
 }
 
-type Wish = Partial<Apply> & { readonly applied: JsonObject };
+type ApplyOptions = Partial<Apply> & { readonly applied: JsonObject };
 
-function apply({ schema, identity }: Kind, wish: Wish): ApplyOutcome {
+function apply({ schema, identity }: Kind, wish: ApplyOptions): ApplyOutcome {
   return applyObject({
     live: undefined,
     sent: wish.applied,
@@ -98,7 +98,10 @@ describe.each(KINDS)("properties of apply for a %s:", (_name, kind) => {
     check(
       fc.property(objects, objects, (left, right) => {
         fc.pre(tracked(left, schema).intersection(tracked(right, schema)).isEmpty);
-        const [one, two] = [left, right].map((applied, index) => ({ applied, manager: `m${index}` })) as [Wish, Wish];
+        const [one, two] = [left, right].map((applied, index) => ({ applied, manager: `m${index}` })) as [
+          ApplyOptions,
+          ApplyOptions,
+        ];
         const there = stored(apply(kind, { ...two, live: stored(apply(kind, one)) }));
         const back = stored(apply(kind, { ...one, live: stored(apply(kind, two)) }));
         for (const { manager, applied } of [one, two]) {

@@ -56,16 +56,16 @@ interface ListShape {
  */
 function mergeLists(live: readonly unknown[], applied: readonly unknown[], shape: ListShape): readonly unknown[] {
   const before = keyedItems(live, shape);
-  const wished = keyedItems(applied, shape);
-  const shared = wished.order.filter((key) => before.items.has(key));
+  const wanted = keyedItems(applied, shape);
+  const shared = wanted.order.filter((key) => before.items.has(key));
   const items = itemSchema(shape.schema);
   const merged: unknown[] = [];
   let nextShared = 0;
   let at = 0;
-  for (const key of wished.order) {
+  for (const key of wanted.order) {
     for (; at < live.length && before.order[at] !== key; at++) {
       const here = before.order[at]!;
-      if (!wished.items.has(here)) {
+      if (!wanted.items.has(here)) {
         merged.push(live[at]);
       } else if (nextShared === shared.length) {
         // The item has been merged at another position.
@@ -74,11 +74,11 @@ function mergeLists(live: readonly unknown[], applied: readonly unknown[], shape
       } else if (shared[nextShared] === here) break;
     }
     // Live items with the same key are replaced by the applied one.
-    merged.push(mergeValues(before.items.get(key), wished.items.get(key), items));
+    merged.push(mergeValues(before.items.get(key), wanted.items.get(key), items));
     if (shared[nextShared] === key) nextShared++;
     if (before.order[at] === key) at++;
   }
-  for (; at < live.length; at++) if (!wished.items.has(before.order[at]!)) merged.push(live[at]);
+  for (; at < live.length; at++) if (!wanted.items.has(before.order[at]!)) merged.push(live[at]);
   return merged.length === live.length && merged.every((item, index) => item === live[index]) ? live : merged;
 }
 

@@ -103,7 +103,7 @@ describe("applyJsonPatch", () => {
     expect(patched(document, [operation])).toEqual(result);
   });
 
-  const refused: readonly (readonly [what: string, document: unknown, operation: unknown])[] = [
+  const rejected: readonly (readonly [what: string, document: unknown, operation: unknown])[] = [
     ["an index after the end", { a: [1] }, { op: "add", path: "/a/2", value: 2 }],
     ["an index before the start", { a: [1] }, { op: "remove", path: "/a/-2" }],
     ["adding before the start", { a: [1] }, { op: "add", path: "/a/-3", value: 2 }],
@@ -141,7 +141,7 @@ describe("applyJsonPatch", () => {
     ["an operation that is null", { a: 1 }, null],
     ["an operation that is a list", { a: 1 }, []],
   ];
-  test.each(refused)("rejects %s", (_what, document, operation) => {
+  test.each(rejected)("rejects %s", (_what, document, operation) => {
     expect(() => patched(document, [operation])).toThrow(JsonPatchError);
     expect(({} as JsonObject)["polluted"]).toBeUndefined();
   });

@@ -40,7 +40,7 @@ export function memberMeta(type: MergeType, key: string): PatchMeta {
 }
 
 /** Whether a member is a struct that always exists in Go, even if it is empty. */
-export function isAlwaysThere(type: MergeType, key: string): boolean {
+export function isAlwaysPresent(type: MergeType, key: string): boolean {
   if (type === undefined || "goKind" in type) return false;
   const field = type.fields.get(key);
   return field?.type === "struct" && isJsonObject(field.default);

@@ -131,8 +131,8 @@ export function orderElements(merged: readonly unknown[], how: ElementOrder): un
   const { original, patch, order, serverOrder, mergeKey } = how;
   if (mergeKey !== "" && merged.length > 0) {
     merged.forEach(mergeKeyOf(mergeKey));
-    const stranger = order.findIndex((item) => !isJsonObject(item));
-    if (stranger >= 0) throw internal(`value for key ${stranger} is not a map`);
+    const nonMap = order.findIndex((item) => !isJsonObject(item));
+    if (nonMap >= 0) throw internal(`value for key ${nonMap} is not a map`);
   }
   const isScalar = elementKind(original, patch) === "scalar";
   const keyOf = isScalar && mergeKey === "" ? itself : mergeKeyOf(mergeKey);

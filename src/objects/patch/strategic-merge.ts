@@ -6,7 +6,7 @@
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../schema.ts";
 import {
-  isAlwaysThere,
+  isAlwaysPresent,
   isUnknownMember,
   kindName,
   listMeta,
@@ -81,7 +81,7 @@ function mergeMember(merged: JsonObject, { key, value, type }: Member): void {
     delete merged[name];
     return;
   }
-  const before = Object.hasOwn(merged, name) ? merged[name] : isAlwaysThere(type, name) ? {} : undefined;
+  const before = Object.hasOwn(merged, name) ? merged[name] : isAlwaysPresent(type, name) ? {} : undefined;
   if (Array.isArray(before) && Array.isArray(value)) {
     setOrDrop(merged, name, mergeListMember(before, { key: name, value, type, isDeletion }));
   } else if (isJsonObject(before) && isJsonObject(value)) {

@@ -298,14 +298,14 @@ describe("malicious bytes:", () => {
   test("every prefix of a real body, and every body with a changed byte, is decoded or rejected", () => {
     const bodies = KUBECTL_BODIES.map(({ hex }) => Buffer.from(hex, "hex"));
     for (const body of bodies) {
-      for (let length = 0; length < body.length; length++) decodedOrRefused(body.subarray(0, length));
+      for (let length = 0; length < body.length; length++) decodedOrRejected(body.subarray(0, length));
     }
     const change = fc.tuple(fc.nat(bodies.length - 1), fc.nat(), fc.integer({ min: 0, max: 255 }));
     fc.assert(
       fc.property(change, ([index, at, value]) => {
         const body = Buffer.from(bodies[index]!);
         body[at % body.length] = value;
-        decodedOrRefused(body);
+        decodedOrRejected(body);
       }),
       { numRuns: 2000, seed: 1 },
     );
@@ -313,7 +313,7 @@ describe("malicious bytes:", () => {
 });
 
 /** Fails unless the result is an object that JSON can represent, or a ProtobufDecodeError. */
-function decodedOrRefused(bytes: Buffer): void {
+function decodedOrRejected(bytes: Buffer): void {
   try {
     const object = decodeProtobufObject(bytes, tables);
     expect(JSON.parse(JSON.stringify(object))).toEqual(object);

@@ -99,11 +99,11 @@ function discoveryRoute(
     metrics,
   });
   // Without peers to merge, a 404 depends only on the newest custom resource definitions.
-  const hasSeenDefinitions = async (): Promise<boolean> => {
+  const hasCaughtUpWithCrds = async (): Promise<boolean> => {
     await cache.catchUp();
     return true;
   };
-  return freshBeforeNotFound(discovery, canMerge ? catchUp : hasSeenDefinitions);
+  return freshBeforeNotFound(discovery, canMerge ? catchUp : hasCaughtUpWithCrds);
 }
 
 function openApiRoute({ env, config }: Foundation, { resources, cluster }: KubernetesStages): Routes["openApi"] {

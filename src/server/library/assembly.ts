@@ -82,13 +82,13 @@ function createResources(on: Foundation, store: ServerStore, parts: LibraryParts
       metrics,
       resources: ownStoredVersions(resources),
     });
-  const catalogue = nothingBuiltIn(openCatalogue({ release }));
+  const catalogue = withoutBuiltInResources(openCatalogue({ release }));
   const table = ownResourceTable({ resources, catalogue, storageRoot, encodingOf: agreement?.encodingOf });
   return { catalogue, table, own: resources, agreement };
 }
 
 /** A catalog without resources. It keeps only the release's schemas of metadata, options and Scale. */
-function nothingBuiltIn(release: Catalogue): Catalogue {
+function withoutBuiltInResources(release: Catalogue): Catalogue {
   return {
     release: release.release,
     emulation: undefined,

@@ -23,26 +23,26 @@ interface Example {
   readonly isCaughtUp?: boolean;
   readonly expected: number | undefined;
   /** Number of times the server catches up. */
-  readonly looks: number;
+  readonly catchUps: number;
 }
 
 test.each<[string, Example]>([
-  ["a response other than 404 is returned at once", { answers: [() => answer(200)], expected: 200, looks: 0 }],
-  ["a path of another handler is passed on", { answers: [() => undefined], expected: undefined, looks: 0 }],
+  ["a response other than 404 is returned at once", { answers: [() => answer(200)], expected: 200, catchUps: 0 }],
+  ["a path of another handler is passed on", { answers: [() => undefined], expected: undefined, catchUps: 0 }],
   [
     "a resource of a server that has just joined is found",
-    { answers: [() => answer(404), () => answer(200)], expected: 200, looks: 1 },
+    { answers: [() => answer(404), () => answer(200)], expected: 200, catchUps: 1 },
   ],
   [
     "a resource of a server that has just joined is found after a thrown 404",
-    { answers: [throwNotFound, () => answer(200)], expected: 200, looks: 1 },
+    { answers: [throwNotFound, () => answer(200)], expected: 200, catchUps: 1 },
   ],
-  ["404 is returned if no server has joined", { answers: [throwNotFound, throwNotFound], expected: 404, looks: 1 }],
+  ["404 is returned if no server has joined", { answers: [throwNotFound, throwNotFound], expected: 404, catchUps: 1 }],
   [
     "503 is returned if the server cannot catch up",
-    { answers: [() => answer(404)], isCaughtUp: false, expected: 503, looks: 1 },
+    { answers: [() => answer(404)], isCaughtUp: false, expected: 503, catchUps: 1 },
   ],
-])("%s", async (_what, { answers, isCaughtUp = true, expected, looks }) => {
+])("%s", async (_what, { answers, isCaughtUp = true, expected, catchUps: looks }) => {
   let asked = 0;
   let looked = 0;
   const catchUp = (): Promise<boolean> => {

@@ -50,7 +50,7 @@ interface ResourceView {
   readonly name: string;
   /** The rank of the server that decides about kind, scope, names and categories. */
   readonly rank: Rank;
-  readonly said: DiscoveryResource;
+  readonly described: DiscoveryResource;
   readonly verbs: readonly string[];
   readonly subresources: readonly SubresourceView[];
   /** Separate from the rest, because kube-apiserver does not publish it. */
@@ -60,7 +60,7 @@ interface ResourceView {
 interface SubresourceView {
   readonly name: string;
   readonly rank: Rank;
-  readonly said: DiscoverySubresource;
+  readonly described: DiscoverySubresource;
   readonly verbs: readonly string[];
 }
 
@@ -115,20 +115,20 @@ function viewVersion(
   };
 }
 
-function viewResource(said: DiscoveryResource, rank: Rank): ResourceView {
-  const { resource: name, verbs, subresources, storageVersionHash } = said;
+function viewResource(described: DiscoveryResource, rank: Rank): ResourceView {
+  const { resource: name, verbs, subresources, storageVersionHash } = described;
   return {
     name,
     rank,
-    said,
+    described,
     verbs,
     subresources: subresources.map((subresource) => viewSubresource(subresource, rank)),
     hash: storageVersionHash === undefined ? undefined : { rank, text: storageVersionHash },
   };
 }
 
-function viewSubresource(said: DiscoverySubresource, rank: Rank): SubresourceView {
-  return { name: said.subresource, rank, said, verbs: said.verbs };
+function viewSubresource(described: DiscoverySubresource, rank: Rank): SubresourceView {
+  return { name: described.subresource, rank, described, verbs: described.verbs };
 }
 
 /** The order of the items of a list, and the way to join two items at the same position. */
@@ -142,7 +142,7 @@ const SUBRESOURCES: ItemRules<SubresourceView> = {
   join(left, right) {
     const [winner, other] = compareClaims(left, right, subresourceText) <= 0 ? [left, right] : [right, left];
     const verbs = joinWords(winner.verbs, other.verbs);
-    return verbs === winner.verbs ? winner : { name: left.name, rank: winner.rank, said: winner.said, verbs };
+    return verbs === winner.verbs ? winner : { name: left.name, rank: winner.rank, described: winner.described, verbs };
   },
 };
 
@@ -153,7 +153,7 @@ const RESOURCES: ItemRules<ResourceView> = {
     return {
       name: left.name,
       rank: winner.rank,
-      said: winner.said,
+      described: winner.described,
       verbs: joinWords(winner.verbs, other.verbs),
       subresources: joinSorted(left.subresources, right.subresources, SUBRESOURCES),
       hash: joinHashes(left.hash, right.hash),
@@ -236,13 +236,13 @@ function joinWords(left: readonly string[], right: readonly string[]): readonly 
 }
 
 /** Compares the texts only if a server contradicts itself: then both claims have the same rank. */
-function compareClaims<Said>(
-  left: { readonly rank: Rank; readonly said: Said },
-  right: { readonly rank: Rank; readonly said: Said },
-  text: (said: Said) => string,
+function compareClaims<Description>(
+  left: { readonly rank: Rank; readonly described: Description },
+  right: { readonly rank: Rank; readonly described: Description },
+  text: (described: Description) => string,
 ): number {
-  if (left.said === right.said) return compareRanks(left.rank, right.rank);
-  return compareRanks(left.rank, right.rank) || compareNames(text(left.said), text(right.said));
+  if (left.described === right.described) return compareRanks(left.rank, right.rank);
+  return compareRanks(left.rank, right.rank) || compareNames(text(left.described), text(right.described));
 }
 
 function resourceText({ responseKind, scope, singularResource, shortNames, categories }: DiscoveryResource): string {
@@ -259,15 +259,15 @@ function renderVersion({ version, isCurrent, content }: VersionView): DiscoveryV
   return { version, freshness: isCurrent ? "Current" : "Stale", resources };
 }
 
-function renderResource({ said, verbs, subresources, hash }: ResourceView): DiscoveryResource {
+function renderResource({ described, verbs, subresources, hash }: ResourceView): DiscoveryResource {
   return {
-    ...said,
+    ...described,
     verbs,
     subresources: subresources.map(renderSubresource),
     storageVersionHash: hash?.text,
   };
 }
 
-function renderSubresource({ said, verbs }: SubresourceView): DiscoverySubresource {
-  return said.verbs === verbs ? said : { ...said, verbs };
+function renderSubresource({ described, verbs }: SubresourceView): DiscoverySubresource {
+  return described.verbs === verbs ? described : { ...described, verbs };
 }

@@ -9,7 +9,7 @@ import { goZeros } from "../../objects/go/go-zeros.ts";
 import { decodeTyped, TypeMismatchError } from "../../objects/typed-decode.ts";
 import { settleUnknownFields } from "../../objects/unknown-fields.ts";
 import { parseYaml, YamlError } from "../../objects/yaml/yaml.ts";
-import { kindText, objectText, refuseUnappliable, type AppliedObject } from "../registry/apply.ts";
+import { kindText, objectText, rejectUnappliable, type AppliedObject } from "../registry/apply.ts";
 import { Forwarded } from "../registry/forwarded-request.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { readRequestBody } from "./decode-body.ts";
@@ -65,7 +65,7 @@ function applyOptions(request: WithInfo): WriteParameters {
 }
 
 /** Rejects `force` in patches other than apply. */
-export function refuseForce(request: WithInfo): void {
+export function rejectForce(request: WithInfo): void {
   if (request.query.get("force") === undefined) return;
   const message = "Forbidden: may not be specified for non-apply patch";
   writeOptions(request, "PatchOptions", [{ field: "force", reason: "FieldValueForbidden", message }]);
@@ -83,7 +83,7 @@ function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext)
   // As Go decodes it: null leaves the object empty.
   const sent = value ?? {};
   if (!isJsonObject(sent)) throw undecodable(`error unmarshaling JSON: while decoding JSON: ${notAMap(sent)}`);
-  refuseUnappliable(kind, sent);
+  rejectUnappliable(kind, sent);
   const check = checkApplied(sent, kind.schema);
   const verdict = check.hasUndeclaredField ? judgeUndeclared(kind, sent, judge) : undefined;
   if (verdict instanceof Forwarded) return verdict;
@@ -96,11 +96,11 @@ function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext)
     applied: check.hasNull ? withNulls(known, sent) : known,
     hasNull: check.hasNull,
     zeros,
-    accept: () => tellRepeated(repeatedKeys, context),
+    accept: () => reportRepeated(repeatedKeys, context),
   };
 }
 
-function tellRepeated(keys: readonly string[], { validation, warn }: ApplyContext): void {
+function reportRepeated(keys: readonly string[], { validation, warn }: ApplyContext): void {
   if (keys.length === 0 || validation === "Ignore") return;
   if (validation === "Strict") throw repeated(keys);
   warn(keys);

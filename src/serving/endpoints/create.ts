@@ -4,7 +4,7 @@ import { Forwarded } from "../registry/forwarded-request.ts";
 import { decodeObject } from "./decode-body.ts";
 import type { EndpointCall, EndpointResponse } from "./endpoint.ts";
 import { optionsObject, writeOptions } from "./options.ts";
-import { refusedResponse, writtenResponse } from "./render/respond.ts";
+import { errorResponseWithWarnings, writtenResponse } from "./render/respond.ts";
 
 export async function createEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { context, served, renderer, request } = call;
@@ -13,7 +13,7 @@ export async function createEndpoint(call: EndpointCall): Promise<EndpointRespon
   if (decoded instanceof Forwarded) return decoded;
   const { object, warnings } = decoded;
   request.audit?.requestObject(object, (copy) => withDefaults(context, served, copy));
-  let heard: readonly string[] = [];
+  let earlyWarnings: readonly string[] = [];
   try {
     const written = await create(context, served, {
       namespace: request.info.namespace,
@@ -21,13 +21,13 @@ export async function createEndpoint(call: EndpointCall): Promise<EndpointRespon
       manager,
       dryRun,
       requester: request.user,
-      heard: (texts) => {
-        heard = texts;
+      onWarnings: (texts) => {
+        earlyWarnings = texts;
       },
       admission: call.admit?.({ kind: served, dryRun, options: optionsObject(request, "CreateOptions") }),
     });
     return writtenResponse(201, written, renderer, warnings);
   } catch (thrown) {
-    return refusedResponse(thrown, [...warnings, ...heard]);
+    return errorResponseWithWarnings(thrown, [...warnings, ...earlyWarnings]);
   }
 }

@@ -25,7 +25,7 @@ export function customTypeOf(served: ServedResource, custom: CustomShape, body: 
   if (hasHugeNumber(object))
     throw problem(kind, version, `json: cannot unmarshal number ${hugeNumber(bytes)} into Go value of type float64`);
   const decoded = decodedBy(custom, object, (why) => problem(kind, version, why));
-  refuseOtherType(served, decoded.object, body.existing !== undefined);
+  rejectOtherType(served, decoded.object, body.existing !== undefined);
   return { value, kind, apiVersion, ...decoded };
 }
 
@@ -46,7 +46,7 @@ function missingKind(value: JsonObject, bytes: Buffer | undefined): string {
 }
 
 /** DIFFERS: a patch that removes the version yields an invalid object instead of an internal error. */
-function refuseOtherType(served: ServedResource, object: JsonObject, isPatched: boolean): void {
+function rejectOtherType(served: ServedResource, object: JsonObject, isPatched: boolean): void {
   const apiVersion = stringAt(object, "apiVersion");
   const kind = stringAt(object, "kind");
   if (apiVersion !== served.apiVersion && !isPatched)

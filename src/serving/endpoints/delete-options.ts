@@ -51,8 +51,8 @@ function typeError(body: JsonObject): string | undefined {
 }
 
 function itemError(list: unknown): string | undefined {
-  const strangers = (Array.isArray(list) ? list : []).map((item) => memberError(item, TEXT, "DeleteOptions.dryRun"));
-  return strangers.find((why) => why !== undefined);
+  const itemErrors = (Array.isArray(list) ? list : []).map((item) => memberError(item, TEXT, "DeleteOptions.dryRun"));
+  return itemErrors.find((why) => why !== undefined);
 }
 
 function preconditionError(preconditions: unknown): string | undefined {

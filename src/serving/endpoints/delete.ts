@@ -22,7 +22,7 @@ import {
   selectorOptions,
   type ListParameters,
 } from "./options.ts";
-import { chunksResponse, refusedResponse, writtenResponse } from "./render/respond.ts";
+import { chunksResponse, errorResponseWithWarnings, writtenResponse } from "./render/respond.ts";
 
 export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
@@ -36,7 +36,7 @@ export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
     const status = deleted.remains && options.orphanDependents === false ? 202 : 200;
     return writtenResponse(status, deleted.written, renderer, warnings);
   } catch (thrown) {
-    return refusedResponse(thrown, warnings);
+    return errorResponseWithWarnings(thrown, warnings);
   }
 }
 
@@ -55,8 +55,8 @@ function deleteAdmission({ admit, served }: EndpointCall, options: DeletionOptio
 
 function deletionWarnings({ meaning }: ServedResource, options: DeletionOptions): string[] {
   const { orphaningWarning } = meaning;
-  const isSaid = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
-  return orphaningWarning === undefined || isSaid ? [] : [orphaningWarning];
+  const isSet = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
+  return orphaningWarning === undefined || isSet ? [] : [orphaningWarning];
 }
 
 /** Deletes the selected objects one by one and returns their list. */

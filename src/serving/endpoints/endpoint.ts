@@ -57,7 +57,7 @@ export interface EndpointCall {
   /** Absent: no admission. */
   readonly admit?: Admit | undefined;
   /** Rejects an update of an absent object if the user may not create it. */
-  readonly refuseCreation?: (() => Promise<void>) | undefined;
+  readonly rejectCreation?: (() => Promise<void>) | undefined;
   /** Decoded when the first protobuf body arrives. */
   readonly protobuf: () => ProtobufTables;
   /** Decides about fields in the request that only peers know; undefined if there are no peers. */

@@ -19,7 +19,7 @@ export interface PatchBody {
   readonly problems: readonly string[];
   readonly omission: Omission;
   /** Creates the error for an invalid patched object. */
-  readonly refusal: (why: string, patched: JsonObject) => StatusError;
+  readonly invalidError: (why: string, patched: JsonObject) => StatusError;
 }
 
 interface PatchText {
@@ -52,7 +52,7 @@ function readJsonPatch({ bytes, validation }: PatchText): PatchBody {
     apply: (existing) => jsonPatched(existing, list),
     problems: isLax ? [] : operationProblems(bytes, list),
     omission: "removed",
-    refusal: invalidPatch,
+    invalidError: invalidPatch,
   };
 }
 
@@ -67,8 +67,8 @@ function jsonPatched(existing: JsonObject, operations: readonly unknown[]): unkn
 /** With the messages of the Go decoder that accepts any member of an operation. */
 function operationsError(value: unknown): string | undefined {
   if (!Array.isArray(value)) return unmarshalError(value, "jsonpatch.Patch");
-  const stranger: unknown = value.find((item) => item !== null && !isJsonObject(item));
-  return stranger === undefined ? undefined : unmarshalError(stranger, "jsonpatch.Operation");
+  const nonObject: unknown = value.find((item) => item !== null && !isJsonObject(item));
+  return nonObject === undefined ? undefined : unmarshalError(nonObject, "jsonpatch.Operation");
 }
 
 const TEXT_MEMBERS: ReadonlySet<string> = new Set(["op", "path", "from"]);
@@ -117,7 +117,7 @@ function readMergePatch({ bytes, validation }: PatchText): PatchBody {
     apply: (existing) => applyMergePatch(existing, value),
     problems: isLax ? [] : duplicateMembers(bytes),
     omission: "removed-outside-lists",
-    refusal: invalidPatch,
+    invalidError: invalidPatch,
   };
 }
 
@@ -134,7 +134,7 @@ function readStrategicPatch({ bytes, validation, kind }: PatchText): PatchBody {
     // A list with a merge key loses only the items that the patch removes; a patch that replaces a list replaces all
     // its items.
     omission: "removed",
-    refusal: (why, patched) => {
+    invalidError: (why, patched) => {
       const reason = why.startsWith("strict decoding error: ") ? why : (unstructuredError(patched, kind.schema) ?? why);
       return invalidPatch(`${JSON.stringify(printed(patch))}: ${reason}`);
     },

@@ -36,9 +36,9 @@ export async function readPatch(call: EndpointCall, kind: ServedResource): Promi
   // Called only for an existing object, so a patch of an absent object reports no problems of its body.
   const next = (existing: JsonObject): JsonObject | ForwardedRequest => {
     body ??= readPatchBody({ bytes, validation, kind });
-    const { apply, problems, omission, refusal } = body;
+    const { apply, problems, omission, invalidError: refusal } = body;
     const checks = { validation, syntaxProblems: problems, judge, zeros, existing, omission };
-    const decoded = decodePatched(kind, apply(existing), { ...checks, refusal });
+    const decoded = decodePatched(kind, apply(existing), { ...checks, invalidError: refusal });
     if (decoded instanceof Forwarded) return decoded;
     warnings = decoded.warnings;
     return decoded.object;
@@ -54,15 +54,15 @@ function readerOf(type: string, { schema }: ServedResource): NonNullable<ReturnT
 }
 
 type PatchChecks = Omit<DecodeContext, "bytes" | "problem"> &
-  Pick<PatchBody, "omission" | "refusal"> & { readonly existing: JsonObject };
+  Pick<PatchBody, "omission" | "invalidError"> & { readonly existing: JsonObject };
 
 function decodePatched(
   served: ServedResource,
   patched: unknown,
-  { refusal, ...checks }: PatchChecks,
+  { invalidError: refusal, ...checks }: PatchChecks,
 ): DecodedBody | ForwardedRequest {
   if (!isJsonObject(patched)) throw invalidPatch(NOT_AN_OBJECT);
-  refuseGrown(patched, checks.existing);
+  rejectGrown(patched, checks.existing);
   return decodeAs(served, patched, {
     ...checks,
     bytes: undefined,
@@ -73,7 +73,7 @@ function decodePatched(
 const NOT_AN_OBJECT = String.raw`couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
 /** Patches may grow an object only up to the size limit of a request body. */
-function refuseGrown(patched: JsonObject, existing: JsonObject): void {
+function rejectGrown(patched: JsonObject, existing: JsonObject): void {
   if (jsonLength(patched, BODY_BYTES_MAX) <= BODY_BYTES_MAX) return;
   if (jsonLength(patched, Infinity) > jsonLength(existing, Infinity)) {
     throw requestEntityTooLarge(`limit is ${BODY_BYTES_MAX}`);

@@ -48,7 +48,7 @@ export function resolveRequest<Req extends WithInfo>(
   return (next) => {
     const serve = (request: Req, endpoint: ResourceEndpoint): Promise<ApiResponse> => {
       if (!isApiGroup(endpoint.group) && isOutOfScope(endpoint, request.info)) return Promise.resolve(pageNotFound());
-      refuseMisdirected(endpoint, request);
+      rejectMisdirected(endpoint, request);
       return next(Object.assign(request, { endpoint }));
     };
     const here = async (request: Req): Promise<ApiResponse> => {
@@ -74,11 +74,11 @@ function isOutOfScope({ namespaced }: ResourceEndpoint, { namespace, verb }: Req
 }
 
 /** Rejects paths, methods and verbs that the endpoint does not have. */
-function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInfo): void {
+function rejectMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInfo): void {
   const isCustom = endpoint.served?.custom !== undefined;
-  refuseUnknownPath(endpoint, info);
+  rejectUnknownPath(endpoint, info);
   const verbs = info.subresource === "" ? endpoint.verbs : endpoint.subresources.get(info.subresource);
-  if (isCustom) refuseMisdirectedCustom(endpoint, info, verbs);
+  if (isCustom) rejectMisdirectedCustom(endpoint, info, verbs);
   if (verbs === undefined) throw unknownResource();
   // As kubernetes: built-in resources accept HEAD and OPTIONS only to proxy them.
   const isProxied = info.subresource === "proxy" && (method === "HEAD" || method === "OPTIONS");
@@ -86,10 +86,10 @@ function refuseMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInf
   if (method === "HEAD" && !isProxied && !isCustom) throw methodNotAllowed();
   // The old /watch/ paths are watches, whatever the method.
   if (info.verb === "watch" && method !== "GET") throw methodNotAllowed();
-  refuseVerbAtPath(endpoint, info);
+  rejectVerbAtPath(endpoint, info);
 }
 
-function refuseUnknownPath(endpoint: ResourceEndpoint, info: RequestInfo): void {
+function rejectUnknownPath(endpoint: ResourceEndpoint, info: RequestInfo): void {
   if (!endpoint.namespaced && info.namespace !== "") throw unknownResource();
   if (info.rest.length > 0 && info.subresource !== "proxy") throw unknownResource();
   if (!isAllNamespaces(endpoint, info)) return;
@@ -97,7 +97,7 @@ function refuseUnknownPath(endpoint: ResourceEndpoint, info: RequestInfo): void 
 }
 
 /** A verb may require a name, forbid one, or exist only inside a namespace. */
-function refuseVerbAtPath(endpoint: ResourceEndpoint, info: RequestInfo): void {
+function rejectVerbAtPath(endpoint: ResourceEndpoint, info: RequestInfo): void {
   if (needsName(info) && info.name === "") throw methodNotAllowed();
   if (info.verb === "create" && info.name !== "" && info.subresource === "") throw methodNotAllowed();
   if (isAllNamespaces(endpoint, info) && info.verb !== "list" && info.verb !== "watch") throw methodNotAllowed();
@@ -108,7 +108,7 @@ function isAllNamespaces({ namespaced }: ResourceEndpoint, { namespace }: Reques
 }
 
 /** As kubernetes, which has other messages for custom resources. */
-function refuseMisdirectedCustom(
+function rejectMisdirectedCustom(
   { group, resource }: ResourceEndpoint,
   info: RequestInfo,
   verbs: ReadonlySet<string> | undefined,

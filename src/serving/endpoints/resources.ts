@@ -14,7 +14,7 @@ import type { AdmissionAbout, EndpointCall, ResourceEndpoint, WithRequester, End
 import type { JudgeFieldLoss } from "./field-loss.ts";
 import { inMedia } from "./render/media.ts";
 import { negotiateRepresentation, type Representation } from "./render/negotiate.ts";
-import { isRefusal, rendererFor, representationFor } from "./render/respond.ts";
+import { isClientFacingError, rendererFor, representationFor } from "./render/respond.ts";
 import type { ResolveEndpoint, WithEndpoint } from "./resolve-or-not-found.ts";
 import { serveStoredObject, writesStoredObject } from "./stored-object-verbs.ts";
 import { bindingEndpoint } from "./subresources/binding.ts";
@@ -29,7 +29,7 @@ export interface ResourceDependencies<Req> extends WatchDependencies {
   /** Admission of writes. Absent: none. */
   readonly admit?: ((request: Req, about: RequestAdmission) => Admission | undefined) | undefined;
   /** Rejects the creation of an absent object by an update if the user may not create. Absent: every user may. */
-  readonly refuseCreation?: ((request: Req) => Promise<void>) | undefined;
+  readonly rejectCreation?: ((request: Req) => Promise<void>) | undefined;
   /** Issues service account tokens. Absent: token requests are not served. */
   readonly tokens?: TokenRequests | undefined;
   /** Adds an annotation to the audit event of the request. */
@@ -64,7 +64,7 @@ export function resourceHandler<Req extends WithRequester & WithEndpoint>(
     const representation = isConnection(request.info.subresource)
       ? PLAIN
       : representationFor(request, { endpoint, tables: dependencies.protobuf });
-    const response = await answer(dependencies, endpoint, { request, representation, resolve });
+    const response = await serveResource(dependencies, endpoint, { request, representation, resolve });
     // The peer negotiates the media type and adds its own warnings.
     if (response instanceof Forwarded) return response.respond();
     const { deprecation } = endpoint;
@@ -80,21 +80,21 @@ function recordDeprecation({ deprecation, removedRelease }: ResourceEndpoint, { 
   if (removedRelease !== undefined) audit?.annotate("k8s.io/removed-release", removedRelease);
 }
 
-async function answer<Req extends WithRequester>(
+async function serveResource<Req extends WithRequester>(
   dependencies: ResourceDependencies<Req>,
   endpoint: ResourceEndpoint,
   { request, representation, resolve }: { request: Req; representation: Representation; resolve: ResolveEndpoint },
 ): Promise<EndpointResponse> {
   const isLegacyBinding = endpoint.group === "" && endpoint.resource === "bindings";
   const served = isLegacyBinding ? resolve("", "v1", "pods")?.served : endpoint.served;
-  const told = new Set<string>();
+  const warnings = new Set<string>();
   try {
     if (endpoint.group === "" && endpoint.resource === "componentstatuses")
       return componentStatusesEndpoint(endpoint, request, representation);
     const virtual = dependencies.virtual?.(request, { endpoint, representation });
     if (virtual !== undefined) return await virtual;
     if (served === undefined) return notStored(endpoint, request);
-    const { context, protobuf, fieldLoss, admit, refuseCreation } = dependencies;
+    const { context, protobuf, fieldLoss, admit, rejectCreation: rejectCreation } = dependencies;
     const call: EndpointCall = {
       context,
       served,
@@ -102,8 +102,8 @@ async function answer<Req extends WithRequester>(
       request,
       protobuf,
       fieldLoss: fieldLoss && ((named) => fieldLoss(request, named)),
-      admit: admit && ((about) => admit(request, { ...about, served, warn: (text) => told.add(text) })),
-      refuseCreation: refuseCreation && (() => refuseCreation(request)),
+      admit: admit && ((about) => admit(request, { ...about, served, warn: (text) => warnings.add(text) })),
+      rejectCreation: rejectCreation && (() => rejectCreation(request)),
     };
     const annotate = dependencies.annotate?.bind(undefined, request);
     const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
@@ -113,11 +113,11 @@ async function answer<Req extends WithRequester>(
       const { tokens } = dependencies;
       return subresourceEndpoint(call, { representation, budgets, tokens, annotate }) ?? notStored(endpoint, request);
     });
-    return withWarnings(response, told);
+    return withWarnings(response, warnings);
   } catch (thrown) {
     // Errors are also sent in YAML or protobuf if the client accepts it, and carry the warnings.
-    const isMore = representation.media !== "json" || endpoint.deprecation !== undefined || told.size > 0;
-    if (isMore && isRefusal(thrown)) return withWarnings(errorResponse(thrown), told);
+    const isMore = representation.media !== "json" || endpoint.deprecation !== undefined || warnings.size > 0;
+    if (isMore && isClientFacingError(thrown)) return withWarnings(errorResponse(thrown), warnings);
     throw thrown;
   }
 }
@@ -127,9 +127,9 @@ function withWarning(response: ApiResponse, warning: string): ApiResponse {
   return { ...response, headers: { ...response.headers, warning: lines } };
 }
 
-function withWarnings(response: EndpointResponse, told: ReadonlySet<string>): EndpointResponse {
-  if (told.size === 0 || response instanceof Forwarded) return response;
-  const lines = [response.headers["warning"] ?? [], warningHeaders([...told])["warning"] ?? []].flat();
+function withWarnings(response: EndpointResponse, warnings: ReadonlySet<string>): EndpointResponse {
+  if (warnings.size === 0 || response instanceof Forwarded) return response;
+  const lines = [response.headers["warning"] ?? [], warningHeaders([...warnings])["warning"] ?? []].flat();
   return { ...response, headers: { ...response.headers, warning: lines } };
 }
 

@@ -8,23 +8,23 @@ import type { AdmissionAbout, EndpointCall, EndpointResponse } from "./endpoint.
 import type { ForwardedRequest } from "./field-loss.ts";
 import { optionsObject } from "./options.ts";
 import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
-import { refusedResponse, writtenResponse } from "./render/respond.ts";
+import { errorResponseWithWarnings, writtenResponse } from "./render/respond.ts";
 import { readRequestedWrite, type RequestedWrite } from "./write-options.ts";
 
 /** PUT and PATCH differ only in how they specify the new object. */
 export async function updateEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const requested = await readRequestedWrite(call, call.served);
-  let heard: readonly string[] = [];
-  const hear = (texts: readonly string[]): void => {
-    heard = texts;
+  let earlyWarnings: readonly string[] = [];
+  const keepWarnings = (texts: readonly string[]): void => {
+    earlyWarnings = texts;
   };
   try {
-    const updated = await granted(call, requested, hear);
+    const updated = await granted(call, requested, keepWarnings);
     if (updated instanceof Forwarded) return updated;
     const { written, isCreated } = updated;
     return writtenResponse(isCreated ? 201 : 200, written, call.renderer, requested.warnings());
   } catch (thrown) {
-    return refusedResponse(thrown, [...requested.warnings(), ...heard]);
+    return errorResponseWithWarnings(thrown, [...requested.warnings(), ...earlyWarnings]);
   }
 }
 
@@ -33,12 +33,12 @@ function granted(
   requested: Awaited<ReturnType<typeof readRequestedWrite>>,
   heard: (warnings: readonly string[]) => void,
 ): Promise<Updated | ForwardedRequest> {
-  const { context, served, request, refuseCreation } = call;
+  const { context, served, request, rejectCreation: rejectCreation } = call;
   const { namespace, name, verb } = request.info;
   const { manager, dryRun } = requested;
   const admission = updateAdmission(call, served, requested);
-  const place = { namespace, name, endpoint: doorOf(request), requester: request.user };
-  const common = { ...place, manager, dryRun, admission, refuseCreation, heard };
+  const place = { namespace, name, endpoint: endpointOf(request), requester: request.user };
+  const common = { ...place, manager, dryRun, admission, rejectCreation, heard };
   if ("applied" in requested) {
     const { applied, force } = requested;
     return apply(context, served, { ...common, applied, force, bytesMax: BODY_BYTES_MAX });
@@ -57,6 +57,6 @@ export function updateAdmission(
   return admit?.({ kind, dryRun, options: optionsObject(request, "UpdateOptions") });
 }
 
-function doorOf({ info }: WithInfo): UpdateEndpoint {
+function endpointOf({ info }: WithInfo): UpdateEndpoint {
   return info.subresource === "status" ? "status" : info.subresource === "finalize" ? "finalize" : "main";
 }

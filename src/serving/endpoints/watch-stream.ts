@@ -7,11 +7,11 @@ import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Counter } from "../../base/metrics.ts";
 import type { StreamFrame, StreamSink } from "../http/message.ts";
 import { expired, StatusError } from "../../meta/status-error.ts";
-import { conversionOf, refuseUnreadable } from "../registry/representation.ts";
+import { conversionOf, rejectUnreadable } from "../registry/representation.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
 import type { Entry, Memo } from "../../storage/watch-cache/entry.ts";
-import type { CacheEvent, Following } from "../../storage/watch-cache/history.ts";
+import type { CacheEvent, HistoryWatch } from "../../storage/watch-cache/history.ts";
 import type { Renderer } from "./render/renderer.ts";
 import type { WireFormat } from "./render/wire-format.ts";
 import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./endpoint-limits.ts";
@@ -38,7 +38,7 @@ export class WatchStream {
   readonly #sink: StreamSink;
   readonly #endsAt: number;
   #initialAt = 0;
-  #following: Following | undefined;
+  #following: HistoryWatch | undefined;
   #cancelTimer: Cancel = () => {};
   #isEnded = false;
   /** An event waits for its conversion; no later event may overtake it. */
@@ -168,7 +168,7 @@ export class WatchStream {
   }
 
   #send(event: SelectedEvent, memo: Memo): boolean {
-    refuseUnreadable(event.entry, this.#options.served);
+    rejectUnreadable(event.entry, this.#options.served);
     const frame = this.#frame(event, memo);
     this.#options.deliveries.inc();
     return this.#sink.write(frame);

@@ -3,8 +3,8 @@ import type { JsonObject } from "../../meta/json.ts";
 import { withDefaults } from "../registry/defaults.ts";
 import { Forwarded } from "../registry/forwarded-request.ts";
 import type { ServedResource } from "../registry/resource.ts";
-import { refuseMisplaced } from "../registry/preconditions.ts";
-import { APPLY_PATCH_TYPE, readApply, refuseForce, type RequestedApply } from "./apply.ts";
+import { rejectMisplaced } from "../registry/preconditions.ts";
+import { APPLY_PATCH_TYPE, readApply, rejectForce, type RequestedApply } from "./apply.ts";
 import { contentType, readObject } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import type { ForwardedRequest } from "./field-loss.ts";
@@ -28,7 +28,7 @@ export async function readRequestedWrite(
   if (request.info.verb !== "patch") return readPut(call, kind);
   const type = contentType(request);
   if (type === APPLY_PATCH_TYPE) return readApply(call, kind);
-  if (PATCH_TYPES.has(type)) refuseForce(request);
+  if (PATCH_TYPES.has(type)) rejectForce(request);
   return readPatch(call, kind);
 }
 
@@ -37,7 +37,7 @@ async function readPut(call: EndpointCall, kind: ServedResource): Promise<Reques
   const sent = await readObject({ ...call, served: kind }, fieldValidation);
   call.request.audit?.requestObject(sent.known, (copy) => withDefaults(call.context, kind, copy));
   // Rejects a body that does not match its path, whether or not the object exists.
-  refuseMisplaced(sent.known, call.request.info);
+  rejectMisplaced(sent.known, call.request.info);
   let warnings: readonly string[] = [];
   const next = (existing: JsonObject): JsonObject | ForwardedRequest => {
     const decoded = sent.inPlaceOf(existing);

@@ -2,7 +2,7 @@
  * Sends one small request to another server on this server's own behalf and reads the whole response within a deadline.
  */
 import type { Clock } from "../../base/clock.ts";
-import { answerHeader } from "./forwarded.ts";
+import { responseHeader } from "./forwarded.ts";
 import { UpstreamError, type UpstreamMessage, type UpstreamResponse } from "./upstream.ts";
 import { wholeBody } from "./whole-body.ts";
 
@@ -53,7 +53,7 @@ export async function sendOwnRequest(
       contentLength: body?.length,
     });
     const whole = await wholeBody(response.body, bytesMax);
-    return { status: response.status, body: whole, header: (name) => answerHeader(response, name) };
+    return { status: response.status, body: whole, header: (name) => responseHeader(response, name) };
   } catch (thrown) {
     if (!isLate || !(thrown instanceof UpstreamError)) throw thrown;
     const { isSent } = thrown;

@@ -13,7 +13,7 @@ export function closedSink(): StreamSink {
 }
 
 /** Closes a response that no client will read, so that its stream or upgrade can free its resources. */
-export function discardAnswer({ body }: { readonly body: ResponseBody }): void {
+export function discardResponse({ body }: { readonly body: ResponseBody }): void {
   if (body.kind === "stream") body.open(closedSink());
   if (body.kind === "upgrade") body.open(undefined);
 }

@@ -127,13 +127,13 @@ function escapedKey(key: string): string {
   return escaped;
 }
 
-const ANSWER_DROPPED: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, "x-kubernetes-ready"]);
+const RESPONSE_DROPPED: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, "x-kubernetes-ready"]);
 
 /** Headers that a response with status 101 must have. */
 const SWITCHING: ReadonlySet<string> = new Set(["connection", "upgrade"]);
 
 /** CORS headers, which are valid only for the server that set them. */
-const ANSWER_DROPPED_PREFIX = "access-control-allow-";
+const RESPONSE_DROPPED_PREFIX = "access-control-allow-";
 
 export function keptResponseHeaders(
   { status, headers }: UpstreamResponse,
@@ -143,7 +143,7 @@ export function keptResponseHeaders(
   const kept = new Map<string, string | string[]>();
   for (let index = 0; index + 1 < headers.length; index += 2) {
     const name = headers[index]!.toLowerCase();
-    const isLeftOut = ANSWER_DROPPED.has(name) || name.startsWith(ANSWER_DROPPED_PREFIX) || isReserved(name);
+    const isLeftOut = RESPONSE_DROPPED.has(name) || name.startsWith(RESPONSE_DROPPED_PREFIX) || isReserved(name);
     if (isLeftOut && !(status === 101 && SWITCHING.has(name))) continue;
     const before = kept.get(name);
     const value = headers[index + 1]!;
@@ -153,7 +153,7 @@ export function keptResponseHeaders(
 }
 
 /** The first header with this name, which is in lower case. */
-export function answerHeader({ headers }: UpstreamResponse, wanted: string): string | undefined {
+export function responseHeader({ headers }: UpstreamResponse, wanted: string): string | undefined {
   for (let index = 0; index + 1 < headers.length; index += 2) {
     if (headers[index]!.toLowerCase() === wanted) return headers[index + 1];
   }

@@ -4,12 +4,12 @@
  */
 import { headerValue, type ApiResponse } from "./message.ts";
 
-export function asLastAnswer(response: ApiResponse): ApiResponse {
+export function asLastResponse(response: ApiResponse): ApiResponse {
   return { ...response, headers: { ...response.headers, connection: "close" } };
 }
 
 /** Called by transports. */
-export function isLastAnswer({ headers }: ApiResponse): boolean {
+export function isLastResponse({ headers }: ApiResponse): boolean {
   const options = headerValue(headers, "connection");
   return options !== undefined && /(^|,)\s*close\s*(,|$)/i.test(options);
 }

@@ -22,7 +22,7 @@ export interface ApiRequest {
   readonly body: RequestBody;
   readonly connection: ConnectionInfo;
   /** Headers that filters add to the response when it leaves the chain, unless the response sets them itself. */
-  readonly answerHeaders?: ResponseHeaders;
+  readonly responseHeaders?: ResponseHeaders;
   /** The audit record of the request. Absent until the request has an ID. */
   readonly audit?: AuditTrail;
   /** Aborts when the client has gone or the deadline has passed. */

@@ -25,12 +25,12 @@ const TICK_MS = 10;
 export class OpenRequests {
   readonly #watches = new Set<WatchSink>();
   readonly #onChange = new Set<() => void>();
-  #answering = 0;
+  unfinished = 0;
   #haveWatchesEnded = false;
 
   /** The number of requests that a shutdown waits for; open watches are not among them. */
   get answering(): number {
-    return this.#answering;
+    return this.unfinished;
   }
 
   get watches(): number {
@@ -38,22 +38,22 @@ export class OpenRequests {
   }
 
   async through(kind: RequestKind, answer: () => Promise<ApiResponse>): Promise<ApiResponse> {
-    this.#answering++;
+    this.unfinished++;
     let response: ApiResponse;
     try {
       response = await answer();
     } catch (thrown) {
-      this.#answered();
+      this.requestEnded();
       throw thrown;
     }
     const { body } = response;
     if (body.kind !== "stream" || kind === "endless") {
-      this.#answered();
+      this.requestEnded();
       return response;
     }
     const open = (sink: StreamSink): void => {
       if (kind === "watch") return this.#openWatch(body.open, sink);
-      sink.onClose(() => this.#answered());
+      sink.onClose(() => this.requestEnded());
       body.open(sink);
     };
     return { ...response, body: { kind: "stream", open } };
@@ -62,7 +62,7 @@ export class OpenRequests {
   /** Ends watches and waits for requests. Returns false if some requests were still open at the limit. */
   async drain({ clock, graceMs, limitMs }: WatchesEnd & { readonly limitMs: number }): Promise<boolean> {
     const watchesEnded = this.endWatches({ clock, graceMs });
-    const isDrained = await this.#until(() => this.#answering === 0, { clock, limitMs });
+    const isDrained = await this.#until(() => this.unfinished === 0, { clock, limitMs });
     await watchesEnded;
     return isDrained;
   }
@@ -96,13 +96,13 @@ export class OpenRequests {
       this.#watches.delete(watch);
       this.#changed();
     });
-    this.#answered();
+    this.requestEnded();
     open(watch);
     if (this.#haveWatchesEnded) watch.leave();
   }
 
-  #answered(): void {
-    this.#answering--;
+  requestEnded(): void {
+    this.unfinished--;
     this.#changed();
   }
 

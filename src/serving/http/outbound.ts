@@ -39,7 +39,7 @@ export interface OutboundQuestion extends OwnRequest {
   readonly to: OutboundTarget;
 }
 
-export interface OutboundAnswer extends WholeResponse {
+export interface OutboundResponse extends WholeResponse {
   /** Throws an `UpstreamError` if the body is not JSON. */
   json(): unknown;
 }
@@ -50,10 +50,10 @@ export interface OutboundCaller {
 }
 
 /** Returns the whole response, whatever its status. Rejects with `UpstreamError`s only. */
-export async function askOutbound(
+export async function requestOutbound(
   { outbound, clock }: OutboundCaller,
   { to, ...question }: OutboundQuestion,
-): Promise<OutboundAnswer> {
+): Promise<OutboundResponse> {
   const answer = await sendOwnRequest(question, clock, (message) => outbound.send({ ...message, to }));
   return { ...answer, json: () => parsed(answer.body) };
 }

@@ -50,7 +50,7 @@ export function successStatus(details: Status["details"]): Status {
 }
 
 /** As kubernetes: plain text, not a Status. The request had no effect. */
-export function tooManyAnswer(headers: ResponseHeaders): ApiResponse {
+export function tooManyRequestsText(headers: ResponseHeaders): ApiResponse {
   return textResponse(429, "Too many requests, please try again later.\n", headers);
 }
 

@@ -1,7 +1,7 @@
 /** Sends a stream of events as WebSocket messages, for browsers that cannot read an unbounded response. */
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
-import { closedSink, discardAnswer } from "./closed-sink.ts";
+import { closedSink, discardResponse } from "./closed-sink.ts";
 import {
   headerValue,
   NO_BODY,
@@ -20,7 +20,7 @@ export function overWebSocket(request: ApiRequest, answer: ApiResponse, clock: C
   if (body.kind !== "stream") return answer;
   const agreed = handshake(request);
   if ("status" in agreed) {
-    discardAnswer(answer);
+    discardResponse(answer);
     return { status: agreed.status, headers: {}, body: NO_BODY };
   }
   const isText = headerValue(answer.headers, "content-type")?.startsWith("application/json") === true;

@@ -20,7 +20,7 @@ export interface AdmittedWrite {
 /** Both methods throw a StatusError to reject the write. */
 export interface Admission {
   /** True if no admission plugin for this request reads managedFields, so a creation need not include them. */
-  readonly hidesOwners?: boolean;
+  readonly omitsManagedFields?: boolean;
   /** Returns the object to store; does not change its argument. */
   mutate(write: AdmittedWrite & { readonly object: JsonObject }): Promise<JsonObject>;
   /** Called when the object is complete and valid; for a deletion, before it happens. */

@@ -11,14 +11,14 @@ import type { RegistryContext, Written } from "./context.ts";
 import { Forwarded } from "./forwarded-request.ts";
 import { guaranteedUpdate } from "./guaranteed-update.ts";
 import { absentFields, fromVersion, inVersion } from "./managed-fields.ts";
-import { refuseMisplaced, refuseOutdated, type ObjectPlace } from "./preconditions.ts";
+import { rejectMisplaced, rejectOutdated, type ObjectPlace } from "./preconditions.ts";
 import { objectIn } from "./representation.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 import { updateThrough } from "./subresources/partial-update.ts";
 import { replicasPlaceOf } from "./subresources/replicas.ts";
 import {
-  NOT_SAID,
-  refuseReplicas,
+  REPLICAS_UNSET,
+  rejectReplicas,
   SCALE_API_VERSION,
   scaleAdmission,
   scaleStrategy,
@@ -60,8 +60,8 @@ function applyBuiltIn<F extends Forwarded>(
       if (applied instanceof Forwarded) return applied;
       const named = namedBy(served, existing, applied);
       const requested = scaled(served, { existing, applied, request });
-      refuseMisplaced(named, request);
-      refuseOutdated(served, { object: named, existing, entry });
+      rejectMisplaced(named, request);
+      rejectOutdated(served, { object: named, existing, entry });
       const object = await mutated(served, requested, { existing, request });
       const write = { operation: "UPDATE", name, object, existing } as const;
       await scaleAdmission(served, request.admission)?.validate(write);
@@ -102,7 +102,7 @@ function applyCustom<F extends Forwarded>(
     if (applied instanceof Forwarded) return applied;
     const named = namedBy(served, existing, applied);
     const requested = scaled(served, { existing, applied, request });
-    refuseMisplaced(named, request);
+    rejectMisplaced(named, request);
     const object = await mutated(served, requested, { existing, request });
     const { uid, resourceVersion } = named.metadata;
     return { ...object, metadata: { ...objectAt(object, "metadata"), uid, resourceVersion } };
@@ -164,7 +164,7 @@ const REPLICAS_IN_SCALE: FieldPath = [
 function replicasAfter(served: ServedResource, applied: JsonObject, existing: JsonObject): number {
   if (served.scale === undefined) return Number(objectAt(applied, "spec")["replicas"] ?? 0);
   const place = replicasPlaceOf(served);
-  return place.read(applied).wanted ?? (place.read(existing).wanted === undefined ? NOT_SAID : 0);
+  return place.read(applied).wanted ?? (place.read(existing).wanted === undefined ? REPLICAS_UNSET : 0);
 }
 
 /** The Scale's replicas as a fragment of the workload. */
@@ -182,7 +182,7 @@ function withReplicas(
   to: { readonly replicas: number; readonly managedFields: readonly JsonObject[] | undefined; readonly name: string },
 ): JsonObject {
   const { replicas, managedFields, name } = to;
-  refuseReplicas(served, replicas, name);
+  rejectReplicas(served, replicas, name);
   const { managedFields: _before, generation = 0, ...metadata } = objectAt(existing, "metadata");
   const isNew = served.stored.strategy.tracksGeneration && replicas !== replicasPlaceOf(served).read(existing).wanted;
   return {

@@ -9,7 +9,7 @@ import { applyObject, type Apply, type ApplyOutcome } from "../../objects/manage
 import { conflictsText, ownerText, type FieldConflict } from "../../objects/managed-fields/conflicts.ts";
 import { withoutNulls } from "../../objects/managed-fields/nulls.ts";
 import { FieldSetError, pathText } from "../../objects/managed-fields/path-element.ts";
-import { fillStatusItems, leaveOutZeros, type GoZeros } from "../../objects/go/go-zeros.ts";
+import { fillStatusItems, omitZeros, type GoZeros } from "../../objects/go/go-zeros.ts";
 import { jsonLength } from "../../objects/patch/json-size.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
 import { Forwarded } from "./forwarded-request.ts";
@@ -78,7 +78,7 @@ interface ApplyTo {
 /** Returns the object with its managedFields, before defaulting; the caller owns it. */
 export function appliedTo(context: RegistryContext, served: ServedResource, to: ApplyTo): JsonObject {
   const live = isStored(to.existing) ? to.existing : undefined;
-  refuseOtherUid(served, to.applied.sent, live);
+  rejectOtherUid(served, to.applied.sent, live);
   const outcome = applyOutcome(to.applied.sent, {
     ...to.applied,
     // Null equals absent only in built-in (Go) types.
@@ -99,7 +99,7 @@ export function appliedTo(context: RegistryContext, served: ServedResource, to: 
   to.applied.accept?.();
   const { managedFields } = outcome;
   const object = to.applied.hasNull ? withCleanMetadata(outcome.object, served) : outcome.object;
-  refuseGrown([object, managedFields], to);
+  rejectGrown([object, managedFields], to);
   // Defaulting works in place, and the live object must not change.
   const own = cloneJson(object);
   asGoWrites(own, served, to.applied.zeros);
@@ -116,12 +116,12 @@ function withCleanMetadata(object: JsonObject, { custom, schema }: ServedResourc
 /** Works in place. */
 function asGoWrites(object: JsonObject, { schema }: ServedResource, zeros: GoZeros | undefined): void {
   if (zeros === undefined) return;
-  leaveOutZeros(object, schema, zeros);
+  omitZeros(object, schema, zeros);
   fillStatusItems(object, schema, zeros);
 }
 
 /** Appliers may grow an object only up to the size limit of a request body. */
-function refuseGrown(parts: readonly unknown[], { existing, bytesMax }: ApplyTo): void {
+function rejectGrown(parts: readonly unknown[], { existing, bytesMax }: ApplyTo): void {
   if (jsonLength(parts, bytesMax) <= bytesMax) return;
   if (jsonLength(parts, Infinity) > jsonLength(existing, Infinity)) {
     throw requestEntityTooLarge(`limit is ${bytesMax}`);
@@ -133,7 +133,7 @@ function isStored(object: JsonObject): boolean {
 }
 
 /** An object that is to be created cannot have a uid. */
-function refuseOtherUid(served: ServedResource, sent: JsonObject, live: JsonObject | undefined): void {
+function rejectOtherUid(served: ServedResource, sent: JsonObject, live: JsonObject | undefined): void {
   const metadata = objectAt(sent, "metadata");
   const uid = stringAt(metadata, "uid");
   if (live !== undefined || uid === "") return;
@@ -180,7 +180,7 @@ export function applyConflict(conflicts: readonly FieldConflict[]): StatusError 
 }
 
 /** Throws with Kubernetes' messages if the object is of another kind than the path or has managedFields. */
-export function refuseUnappliable(served: ServedResource, sent: JsonObject): void {
+export function rejectUnappliable(served: ServedResource, sent: JsonObject): void {
   if (sent["apiVersion"] !== served.apiVersion || sent["kind"] !== served.kind)
     throw badRequest(`invalid object type: ${kindText(sent)}`);
   const { managedFields } = objectAt(sent, "metadata");

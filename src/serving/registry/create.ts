@@ -10,11 +10,11 @@ import { createdManagedFields } from "./managed-fields.ts";
 import { metadataChecks } from "./metadata-checks.ts";
 import { metadataErrors } from "./metadata-validation.ts";
 import {
-  refuseCreationOutsideLiveNamespace,
-  refuseCreationOutsideNewestNamespace,
+  rejectCreationOutsideLiveNamespace,
+  rejectCreationOutsideNewestNamespace,
   type CreationPlace,
 } from "./namespace-lifecycle.ts";
-import { refuseForeignNamespace } from "./preconditions.ts";
+import { rejectForeignNamespace } from "./preconditions.ts";
 import { prepareForCreate, withSentLists } from "./prepare.ts";
 import { conversionOf, encodeForStorage } from "./representation.ts";
 import { groupKind, objectKey, type ServedResource } from "./resource.ts";
@@ -46,7 +46,7 @@ interface CreateRequest {
   readonly isApplied?: boolean;
   readonly admission?: Admission | undefined;
   /** Receives the warnings, even if the object is rejected afterwards. */
-  readonly heard?: ((warnings: readonly string[]) => void) | undefined;
+  readonly onWarnings?: ((warnings: readonly string[]) => void) | undefined;
 }
 
 /** The object to create, except for a name that is still to be generated. */
@@ -96,13 +96,13 @@ async function admitted(context: RegistryContext, served: ServedResource, reques
   const sendsOwners = objectAt(request.object, "metadata")["managedFields"] !== undefined;
   if (admission === undefined) return { object, managedFields, sendsOwners };
   const name = stringAt(objectAt(object, "metadata"), "name");
-  const { hidesOwners } = admission;
+  const { omitsManagedFields: hidesOwners } = admission;
   const whole = hidesOwners === true ? object : withManagedFields(object, managedFields);
   const given = await admission.mutate({ operation: "CREATE", name, object: whole, existing: undefined });
   if (given === whole) return { object, managedFields, sendsOwners };
   // Only the registry sets the creation and deletion timestamps.
   const mutated = withoutSystemFields(given);
-  refuseForeignNamespace(mutated, request.namespace);
+  rejectForeignNamespace(mutated, request.namespace);
   if (hidesOwners === true) return { object: mutated, managedFields, sendsOwners };
   return { object: withoutManagedFields(mutated), managedFields: managedFieldsText(mutated), sendsOwners };
 }
@@ -115,14 +115,14 @@ function withName(object: JsonObject, name: string): JsonObject {
 async function placeOf(context: RegistryContext, served: ServedResource, at: CreationPlace): Promise<WriteGuards> {
   const { custom, groupResource } = served;
   const { namespaced } = served.stored;
-  const definition = await custom?.refuseCreation(at.name, "known");
-  const namespace = namespaced ? await refuseCreationOutsideLiveNamespace(context, groupResource, at) : undefined;
+  const definition = await custom?.rejectCreation(at.name, "known");
+  const namespace = namespaced ? await rejectCreationOutsideLiveNamespace(context, groupResource, at) : undefined;
   return {
     guards: [definition, namespace].filter((guard) => guard !== undefined),
     async look() {
-      const definitionNow = await custom?.refuseCreation(at.name, "newest");
+      const definitionNow = await custom?.rejectCreation(at.name, "newest");
       const namespaceNow = namespaced
-        ? await refuseCreationOutsideNewestNamespace(context, groupResource, at)
+        ? await rejectCreationOutsideNewestNamespace(context, groupResource, at)
         : undefined;
       return [definitionNow, namespaceNow].filter((guard) => guard !== undefined);
     },
@@ -152,7 +152,7 @@ async function createNamed(
   ];
   if (errors.length > 0) throw invalid(groupKind(served), name, errors);
   const warnings = [...(served.meaning.warnings?.(object, undefined, inKind) ?? [])];
-  request.heard?.(warnings);
+  request.onWarnings?.(warnings);
   await validate(request, { name, object: withSentLists(object, request.object) });
   const key = objectKey(stored, request.namespace, name);
   if (request.dryRun) {
@@ -160,11 +160,11 @@ async function createNamed(
     if ((await context.store.get(key, { kind: "newest" })) !== undefined) return undefined;
     return { object: withManagedFields(await allocation.assign(object), managedFields), warnings };
   }
-  refuseSeen(metadata);
+  rejectResourceVersion(metadata);
   const complete = await allocation.assign(object);
   const { ttlSeconds } = stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
-  const { vouch } = context.store;
+  const { rememberObject: vouch } = context.store;
   const result = await writeEncoded(
     served,
     async (version, guards) => {
@@ -184,12 +184,12 @@ async function validate(
 ): Promise<void> {
   if (admission === undefined) return;
   const write = { operation: "CREATE", name, existing: undefined } as const;
-  const whole = admission.hidesOwners === true ? object : withManagedFields(object, managedFields);
+  const whole = admission.omitsManagedFields === true ? object : withManagedFields(object, managedFields);
   await admission.validate({ ...write, object: whole });
 }
 
 /** An object that is to be created cannot have a resourceVersion; values that are not numbers are ignored. */
-function refuseSeen(metadata: JsonObject): void {
+function rejectResourceVersion(metadata: JsonObject): void {
   const version = stringAt(metadata, "resourceVersion");
   if (parseUintError(version) === undefined && Number(version) !== 0)
     throw new StatusError("", "resourceVersion should not be set on objects to be created");

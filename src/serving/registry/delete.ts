@@ -6,8 +6,8 @@ import type { Admission } from "./admission.ts";
 import { timestamp, type RegistryContext, type Written } from "./context.ts";
 import { kindContext } from "./defaults.ts";
 import { guaranteedUpdate, type ObjectChange } from "./guaranteed-update.ts";
-import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
-import { refuseDeletionOfImmortal } from "./namespace-lifecycle.ts";
+import { rejectRemovalOfNonEmptyNamespace } from "./namespace-finalize.ts";
+import { rejectDeletionOfRequiredNamespace } from "./namespace-lifecycle.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./allocation.ts";
 
@@ -44,18 +44,18 @@ export async function deleteObject(
   request: DeleteRequest,
 ): Promise<Deleted> {
   const { strategy } = served.stored;
-  if (strategy.life === "namespace") refuseDeletionOfImmortal(request.name);
-  refuseDeletionOfSystemClass(served, request);
+  if (strategy.deletionLifecycle === "namespace") rejectDeletionOfRequiredNamespace(request.name);
+  rejectDeletionOfSystemClass(served, request);
   let isRemoved = false;
   const written = await withAllocation(context, served, request.options.dryRun, (allocation) =>
     guaranteedUpdate(context, served, {
       key: objectKey(served.stored, request.namespace, request.name),
       dryRun: request.options.dryRun,
       decide: async (existing, entry) => {
-        refuseFailedPreconditions(served, request, { existing, entry });
+        rejectFailedPreconditions(served, request, { existing, entry });
         if (request.admission !== undefined) await admit(request.admission, request, existing);
         const change = decideDeletion(context, served, { existing, options: request.options });
-        await refuseWhileItHoldsObjects(context, served, { change, existing, endpoint: "main" });
+        await rejectRemovalOfNonEmptyNamespace(context, served, { change, existing, endpoint: "main" });
         isRemoved = change.kind === "remove";
         return allocation.apply(change, existing);
       },
@@ -71,7 +71,7 @@ export async function deleteObject(
 }
 
 /** As kubernetes, which checks only deletions by name. */
-function refuseDeletionOfSystemClass({ groupResource }: ServedResource, { name, isOneOfMany }: DeleteRequest): void {
+function rejectDeletionOfSystemClass({ groupResource }: ServedResource, { name, isOneOfMany }: DeleteRequest): void {
   const { group, resource } = groupResource;
   if (group !== "scheduling.k8s.io" || resource !== "priorityclasses") return;
   if (isOneOfMany !== true && isSystemPriorityClass(name))
@@ -79,8 +79,8 @@ function refuseDeletionOfSystemClass({ groupResource }: ServedResource, { name, 
 }
 
 function admit(admission: Admission, { isOneOfMany, name }: DeleteRequest, existing: JsonObject): Promise<void> {
-  const told = isOneOfMany === true ? "" : name;
-  return admission.validate({ operation: "DELETE", name: told, object: undefined, existing });
+  const admissionName = isOneOfMany === true ? "" : name;
+  return admission.validate({ operation: "DELETE", name: admissionName, object: undefined, existing });
 }
 
 function decideDeletion(
@@ -89,7 +89,7 @@ function decideDeletion(
   to: { existing: JsonObject; options: DeletionOptions },
 ): ObjectChange {
   const { existing, options } = to;
-  const { life } = served.stored.strategy;
+  const { deletionLifecycle: life } = served.stored.strategy;
   if (life === "namespace") return decideNamespaceDeletion(context, served, to);
   const metadata = objectAt(existing, "metadata");
   const isFirst = metadata["deletionTimestamp"] === undefined;
@@ -183,7 +183,7 @@ function markDeleted(
   };
 }
 
-function refuseFailedPreconditions(
+function rejectFailedPreconditions(
   served: ServedResource,
   request: DeleteRequest,
   current: { existing: JsonObject; entry: Entry },

@@ -109,7 +109,7 @@ async function replace(
   const { ttlSeconds } = served.stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const { store } = context;
-  const { vouch } = store;
+  const { rememberObject: vouch } = store;
   const result = await writeEncoded(served, async (version, guards) => {
     const bytes = await encodeForStorage(change.object, served, version, { vouch });
     return store.replace(entry, bytes, lease, guards);
@@ -129,7 +129,7 @@ async function remove(
   { object, entry }: { object: JsonObject; entry: Entry },
 ): Promise<Outcome> {
   const result =
-    served.stored.strategy.life === "namespace"
+    served.stored.strategy.deletionLifecycle === "namespace"
       ? await removeNamespace(context, served, { object, entry })
       : await context.store.remove(entry);
   if (!result.committed) return { kind: "lost", current: result.current };

@@ -5,7 +5,7 @@ import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { expired, StatusError } from "../../meta/status-error.ts";
 import type { RegistryContext } from "./context.ts";
 import { decodeContinueToken, encodeContinueToken } from "./continue-token.ts";
-import { conversionOf, refuseUnreadable } from "./representation.ts";
+import { conversionOf, rejectUnreadable } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { select, type Selection, type SelectionRequest } from "./selection.ts";
 
@@ -38,7 +38,7 @@ export async function list(context: RegistryContext, served: ServedResource, req
   const isCut = request.limit > 0 && total > request.limit;
   const entries = isCut ? matching.slice(0, request.limit) : matching;
   if (served.custom !== undefined) await conversionOf(entries, served);
-  for (const entry of entries) refuseUnreadable(entry, served);
+  for (const entry of entries) rejectUnreadable(entry, served);
   if (!isCut) return { entries, revision: page.revision, continueToken: undefined, remainingItemCount: undefined };
   // The next page starts right after the last key of this one.
   const start = `${must(entries.at(-1), "a truncated page has entries").key.slice(selection.range.start.length)}\u0000`;

@@ -33,7 +33,7 @@ export function* objectMetadataErrors(metadata: JsonObject, rules: MetadataRules
   yield* ownerReferenceErrors(metadata["ownerReferences"]);
   yield* finalizerErrors(stringsAt(metadata, "finalizers"));
   yield* managedFieldsErrors(metadata["managedFields"]);
-  if (rules.takesAnyFinalizer !== true) yield* strangeFinalizerErrors(stringsAt(metadata, "finalizers"));
+  if (rules.takesAnyFinalizer !== true) yield* unqualifiedFinalizerErrors(stringsAt(metadata, "finalizers"));
 }
 
 export interface MetadataChange {
@@ -55,7 +55,7 @@ export function* metadataUpdateErrors(
   yield* mapErrors(metadata);
   yield* ownerReferenceErrors(metadata["ownerReferences"]);
   yield* managedFieldsErrors(metadata["managedFields"]);
-  if (takesAnyFinalizer !== true) yield* strangeFinalizerErrors(stringsAt(metadata, "finalizers"));
+  if (takesAnyFinalizer !== true) yield* unqualifiedFinalizerErrors(stringsAt(metadata, "finalizers"));
 }
 
 function* newFinalizerErrors(metadata: JsonObject, existing: JsonObject): Generator<FieldError> {
@@ -161,7 +161,7 @@ function* finalizerErrors(finalizers: readonly string[]): Generator<FieldError> 
     yield invalidValue("metadata.finalizers", finalizers, "finalizer orphan and foregroundDeletion cannot be both set");
 }
 
-function* strangeFinalizerErrors(finalizers: readonly string[]): Generator<FieldError> {
+function* unqualifiedFinalizerErrors(finalizers: readonly string[]): Generator<FieldError> {
   const why = "name is neither a standard finalizer name nor is it fully qualified";
   for (const [index, finalizer] of finalizers.entries())
     if (!finalizer.includes("/") && !STANDARD_FINALIZERS.has(finalizer))

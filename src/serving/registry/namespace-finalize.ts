@@ -35,7 +35,7 @@ const KUBERNETES = "kubernetes";
 const NAMED_MAX = 20;
 
 /** Throws a 409 if the change would remove or finalize a namespace that is not empty. */
-export async function refuseWhileItHoldsObjects(
+export async function rejectRemovalOfNonEmptyNamespace(
   context: RegistryContext,
   { stored }: ServedResource,
   {
@@ -44,10 +44,10 @@ export async function refuseWhileItHoldsObjects(
     endpoint,
   }: { readonly change: ObjectChange; readonly existing: JsonObject; readonly endpoint: UpdateEndpoint },
 ): Promise<void> {
-  if (stored.strategy.life !== "namespace" || context.namespaceContent === undefined) return;
-  const isLetGo = change.kind === "remove" || (endpoint === "finalize" && isFinalized(change.object, existing));
-  if (!isLetGo) return;
-  await refuseIfHeld(context, String(objectAt(existing, "metadata")["name"]));
+  if (stored.strategy.deletionLifecycle !== "namespace" || context.namespaceContent === undefined) return;
+  const isReleased = change.kind === "remove" || (endpoint === "finalize" && isFinalized(change.object, existing));
+  if (!isReleased) return;
+  await rejectIfNotEmpty(context, String(objectAt(existing, "metadata")["name"]));
 }
 
 /**
@@ -63,16 +63,16 @@ export async function removeNamespace(
   const { store } = context;
   if (isTerminating(entry)) return store.remove(entry);
   const marked = await writeEncoded(served, async (version, guards) => {
-    const bytes = await encodeForStorage(object, served, version, { vouch: store.vouch });
+    const bytes = await encodeForStorage(object, served, version, { vouch: store.rememberObject });
     return store.replace(entry, bytes, undefined, guards);
   });
   if (!marked.committed) return marked;
   assert(isTerminating(marked.entry), "a namespace that is removed is terminating");
-  await refuseIfHeld(context, String(objectAt(object, "metadata")["name"]));
+  await rejectIfNotEmpty(context, String(objectAt(object, "metadata")["name"]));
   return store.remove(marked.entry);
 }
 
-async function refuseIfHeld({ namespaceContent }: RegistryContext, name: string): Promise<void> {
+async function rejectIfNotEmpty({ namespaceContent }: RegistryContext, name: string): Promise<void> {
   const held = (await namespaceContent?.(name)) ?? [];
   if (held.length > 0) throw stillHolds(name, held);
 }

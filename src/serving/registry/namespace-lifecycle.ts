@@ -5,12 +5,12 @@ import { forbidden, notFound } from "../../meta/status-error.ts";
 import type { Guard } from "../../storage/kv.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import type { RegistryContext } from "./context.ts";
-import { refuseCorrupt } from "./storage-errors.ts";
+import { rejectCorrupt } from "./storage-errors.ts";
 
 export const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
 
 /** Namespaces that every cluster needs. */
-const IMMORTAL: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
+const REQUIRED_NAMESPACES: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
 
 export interface CreationPlace {
   readonly namespace: string;
@@ -21,7 +21,7 @@ export interface CreationPlace {
  * Returns a guard that holds while the namespace has the revision that was checked, because this server's cache may lag
  * behind a deletion. Undefined for a namespace that is not stored yet but will be stored together with its content.
  */
-export async function refuseCreationOutsideLiveNamespace(
+export async function rejectCreationOutsideLiveNamespace(
   context: RegistryContext,
   resource: GroupResource,
   at: CreationPlace,
@@ -30,23 +30,23 @@ export async function refuseCreationOutsideLiveNamespace(
   const key = context.namespacePrefix + at.namespace;
   // A namespace that was just created must be found at once, so an absent one is looked up again in the store.
   const entry = context.store.cache.get(key) ?? (await context.store.get(key, { kind: "newest" }));
-  return refuseUnlessLive(entry, resource, at);
+  return rejectUnlessLive(entry, resource, at);
 }
 
 /** The same with the current state of the store, for a creation whose guard was lost. */
-export async function refuseCreationOutsideNewestNamespace(
+export async function rejectCreationOutsideNewestNamespace(
   context: RegistryContext,
   resource: GroupResource,
   at: CreationPlace,
 ): Promise<Guard | undefined> {
   if (context.namespacePrefix === undefined) return undefined;
   const entry = await context.store.get(context.namespacePrefix + at.namespace, { kind: "newest" });
-  return refuseUnlessLive(entry, resource, at);
+  return rejectUnlessLive(entry, resource, at);
 }
 
-function refuseUnlessLive(entry: Entry | undefined, resource: GroupResource, at: CreationPlace): Guard | undefined {
+function rejectUnlessLive(entry: Entry | undefined, resource: GroupResource, at: CreationPlace): Guard | undefined {
   if (entry === undefined) throw notFound(NAMESPACES, at.namespace);
-  refuseCorrupt(entry);
+  rejectCorrupt(entry);
   if (!isTerminating(entry)) return isStored(entry) ? { key: entry.key, revision: entry.modRevision } : undefined;
   throw forbidden(
     resource,
@@ -66,8 +66,8 @@ function isStored({ modRevision }: Entry): boolean {
   return modRevision > 0;
 }
 
-export function refuseDeletionOfImmortal(name: string): void {
-  if (IMMORTAL.has(name)) throw forbidden(NAMESPACES, name, "this namespace may not be deleted");
+export function rejectDeletionOfRequiredNamespace(name: string): void {
+  if (REQUIRED_NAMESPACES.has(name)) throw forbidden(NAMESPACES, name, "this namespace may not be deleted");
 }
 
 /** Whether creations in the namespace are rejected. */

@@ -13,16 +13,16 @@ export interface ObjectPlace {
 export const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again";
 const FOREIGN_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request";
 
-export function refuseMisplaced(object: JsonObject, place: ObjectPlace): void {
+export function rejectMisplaced(object: JsonObject, place: ObjectPlace): void {
   const name = stringAt(objectAt(object, "metadata"), "name");
   if (name === "")
     throw badRequest(`the name of the object (${place.name} based on URL) was undeterminable: name must be provided`);
   if (name !== place.name)
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${place.name})`);
-  refuseForeignNamespace(object, place.namespace);
+  rejectForeignNamespace(object, place.namespace);
 }
 
-export function refuseForeignNamespace(object: JsonObject, namespace: string): void {
+export function rejectForeignNamespace(object: JsonObject, namespace: string): void {
   const given = stringAt(objectAt(object, "metadata"), "namespace");
   // As kubernetes: a cluster-scoped object may name any namespace.
   if (given !== "" && namespace !== "" && given !== namespace) throw badRequest(FOREIGN_NAMESPACE);
@@ -44,7 +44,7 @@ interface WriteCandidate {
 }
 
 /** A uid or a resourceVersion in the request is a precondition; without them the request is unconditional. */
-export function refuseOutdated(served: ServedResource, requested: WriteCandidate): void {
+export function rejectOutdated(served: ServedResource, requested: WriteCandidate): void {
   const metadata = objectAt(requested.object, "metadata");
   const existing = objectAt(requested.existing, "metadata");
   const name = stringAt(existing, "name");

@@ -2,7 +2,7 @@ import { notFound } from "../../meta/status-error.ts";
 import type { Freshness } from "../../storage/object-store.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { RegistryContext } from "./context.ts";
-import { conversionOf, refuseUnreadable } from "./representation.ts";
+import { conversionOf, rejectUnreadable } from "./representation.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 
 export async function get(
@@ -12,7 +12,7 @@ export async function get(
 ): Promise<Entry> {
   const entry = await context.store.get(objectKey(served.stored, at.namespace, at.name), at.freshness);
   if (entry === undefined) throw notFound(served.groupResource, at.name);
-  refuseUnreadable(entry, served);
+  rejectUnreadable(entry, served);
   if (served.custom !== undefined) await conversionOf([entry], served);
   return entry;
 }

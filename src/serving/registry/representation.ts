@@ -5,7 +5,7 @@ import { convertObject, isConvertible, isSameShape } from "../../objects/convers
 import type { ObjectStore } from "../../storage/object-store.ts";
 import { encodeItem, parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import type { CustomShape, ServedResource } from "./resource.ts";
-import { refuseCorrupt, unreadable } from "./storage-errors.ts";
+import { rejectCorrupt, unreadable } from "./storage-errors.ts";
 
 /** The list item of a built-in kind: `,{"metadata":…}` without kind and apiVersion. */
 export function itemIn(entry: Entry, served: ServedResource): Buffer {
@@ -27,7 +27,7 @@ export function membersIn(entry: Entry, served: ServedResource): Buffer {
 
 /** The parsed object, which the caller owns. */
 export function objectIn(entry: Entry, served: ServedResource): JsonObject {
-  refuseUnreadable(entry, served);
+  rejectUnreadable(entry, served);
   if (served.custom !== undefined) return customObject(entry, served, served.custom).object;
   const object = parseEntry(entry);
   if (entry.apiVersion === served.apiVersion) return object;
@@ -41,8 +41,8 @@ export function objectIn(entry: Entry, served: ServedResource): JsonObject {
 /**
  * Throws if the object cannot be returned: corrupt, of another kind, or of a version that this release does not know.
  */
-export function refuseUnreadable(entry: Entry, served: ServedResource): void {
-  refuseCorrupt(entry);
+export function rejectUnreadable(entry: Entry, served: ServedResource): void {
+  rejectCorrupt(entry);
   if (entry.kind !== served.kind) throw unreadable(entry, `the value is a ${entry.kind}, not a ${served.kind}`);
   if (entry.apiVersion === served.apiVersion) return;
   const isShowable =
@@ -173,7 +173,7 @@ const METADATA_ORDER: readonly string[] = [
 ];
 
 interface EncodeOptions {
-  readonly vouch?: ObjectStore["vouch"];
+  readonly vouch?: ObjectStore["rememberObject"];
   /** The text of a new object's managedFields; the object itself then has none. */
   readonly managedFields?: string | undefined;
 }

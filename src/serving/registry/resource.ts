@@ -25,7 +25,7 @@ export interface Strategy {
   /** If true, a creation may set the status, as nodes do when they register themselves. */
   readonly createsWithStatus: boolean;
   /** Deletion lifecycle: namespaces are finalized by their controller, pods terminate gracefully on their node. */
-  readonly life: "ordinary" | "namespace" | "pod";
+  readonly deletionLifecycle: "ordinary" | "namespace" | "pod";
   /** Objects expire after this many seconds. */
   readonly ttlSeconds: number | undefined;
   /** If true, deletion without a propagation policy orphans the dependents. */
@@ -86,7 +86,7 @@ export interface CustomShape {
    * Throws if the CRD is being deleted; otherwise returns the guard that holds while the CRD has the revision that was
    * checked.
    */
-  refuseCreation(name: string, looks: "known" | "newest"): Promise<Guard | undefined>;
+  rejectCreation(name: string, looks: "known" | "newest"): Promise<Guard | undefined>;
 }
 
 /** JSON paths of the replicas, such as ".spec.replicas". */

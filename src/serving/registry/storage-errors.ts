@@ -54,7 +54,7 @@ export function toStatusError(thrown: unknown): unknown {
 }
 
 /** Throws for an object whose stored value cannot be decoded. Other objects are not affected. */
-export function refuseCorrupt(entry: Entry): void {
+export function rejectCorrupt(entry: Entry): void {
   if (entry.corrupt !== undefined) throw unreadable(entry, entry.corrupt);
 }
 

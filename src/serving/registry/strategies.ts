@@ -125,7 +125,7 @@ export function strategyFor(
     returnsDeletedObject: RETURNS_DELETED_OBJECT.has(key) || group === "resource.k8s.io",
     hasStatus: options.hasStatus,
     createsWithStatus: key === "/nodes",
-    life: key === "/namespaces" ? "namespace" : key === "/pods" ? "pod" : "ordinary",
+    deletionLifecycle: key === "/namespaces" ? "namespace" : key === "/pods" ? "pod" : "ordinary",
     ttlSeconds: isEvent ? options.eventTtlSeconds : undefined,
     orphansByDefault: ORPHANS_BY_DEFAULT.has(key),
     ignoresGarbageCollection: isEvent,

@@ -9,8 +9,8 @@ import { Forwarded } from "./forwarded-request.ts";
 import { guaranteedUpdate, type ObjectChange } from "./guaranteed-update.ts";
 import { kindContext, withDefaults } from "./defaults.ts";
 import { withManagedFields, withoutTimeChanges } from "./managed-fields.ts";
-import { refuseWhileItHoldsObjects } from "./namespace-finalize.ts";
-import { inNamespace, MODIFIED, refuseMisplaced, refuseOutdated } from "./preconditions.ts";
+import { rejectRemovalOfNonEmptyNamespace } from "./namespace-finalize.ts";
+import { inNamespace, MODIFIED, rejectMisplaced, rejectOutdated } from "./preconditions.ts";
 import { prepareForUpdate, withSentLists, type UpdateEndpoint } from "./prepare.ts";
 import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./allocation.ts";
@@ -33,9 +33,9 @@ export interface UpdateRequest<F extends Forwarded = Forwarded> {
   readonly requester?: RequestUser | undefined;
   readonly admission?: Admission | undefined;
   /** Receives the warnings, even if the object is rejected afterwards. */
-  readonly heard?: ((warnings: readonly string[]) => void) | undefined;
+  readonly onWarnings?: ((warnings: readonly string[]) => void) | undefined;
   /** Throws if the user may update the object but not create it. */
-  readonly refuseCreation?: (() => Promise<void>) | undefined;
+  readonly rejectCreation?: (() => Promise<void>) | undefined;
 }
 
 export interface Updated {
@@ -57,10 +57,10 @@ export async function update<F extends Forwarded = never>(
       decide: async (existing, entry) => {
         const sent = await request.next(existing);
         if (sent instanceof Forwarded) return sent;
-        refuseMisplaced(sent, request);
+        rejectMisplaced(sent, request);
         const object = stored.namespaced ? inNamespace(sent, request.namespace) : sent;
-        refuseOutdated(served, { object, entry, existing, isPatch: request.verb === "patch" });
-        refuseUnconditional(served, object, request);
+        rejectOutdated(served, { object, entry, existing, isPatch: request.verb === "patch" });
+        rejectUnconditional(served, object, request);
         const next = withDefaults(
           context,
           served,
@@ -73,27 +73,36 @@ export async function update<F extends Forwarded = never>(
             : withManagedFields(context, served, { live: existing, next, manager, endpoint });
         const write = { operation: "UPDATE", name, existing } as const;
         const admitted = admission === undefined ? tracked : await admission.mutate({ ...write, object: tracked });
-        if (admitted !== tracked) refuseMisplaced(admitted, request);
+        if (admitted !== tracked) rejectMisplaced(admitted, request);
         const change = decideChange(context, served, admitted, { existing, request });
-        request.heard?.(change.kind === "store" ? (change.warnings ?? []) : []);
+        request.onWarnings?.(change.kind === "store" ? (change.warnings ?? []) : []);
         if (admission !== undefined)
           await admission.validate({ ...write, object: withSentLists(change.object, admitted) });
-        await refuseWhileItHoldsObjects(context, served, { change, existing, endpoint: request.endpoint });
+        await rejectRemovalOfNonEmptyNamespace(context, served, { change, existing, endpoint: request.endpoint });
         return allocation.apply(change, existing);
       },
       absent: async () => {
         const isApplied = request.isApply === true && request.endpoint === "main";
         // Errors in the body are reported whether or not the object exists.
-        const wished = request.verb === "update" || isApplied ? await request.next({}) : {};
-        if (wished instanceof Forwarded) return wished;
+        const requested = request.verb === "update" || isApplied ? await request.next({}) : {};
+        if (requested instanceof Forwarded) return requested;
         if (!isApplied && !mayCreate(served, request)) throw notFound(served.groupResource, request.name);
-        if (isApplied) refuseMisplaced(wished, request);
-        await request.refuseCreation?.();
+        if (isApplied) rejectMisplaced(requested, request);
+        await request.rejectCreation?.();
         isCreated = true;
         await allocation.revert();
-        const { namespace, manager, dryRun, requester, admission, heard } = request;
-        const object = withoutRevision(served, wished, request);
-        return create(context, served, { namespace, object, manager, dryRun, requester, isApplied, admission, heard });
+        const { namespace, manager, dryRun, requester, admission, onWarnings: heard } = request;
+        const object = withoutRevision(served, requested, request);
+        return create(context, served, {
+          namespace,
+          object,
+          manager,
+          dryRun,
+          requester,
+          isApplied,
+          admission,
+          onWarnings: heard,
+        });
       },
     }),
   );
@@ -167,13 +176,13 @@ function kindErrors(
 function isFinallyDeleted(served: ServedResource, object: JsonObject): boolean {
   const metadata = objectAt(object, "metadata");
   if (metadata["deletionTimestamp"] === undefined || stringsAt(metadata, "finalizers").length > 0) return false;
-  if (served.stored.strategy.life === "namespace")
+  if (served.stored.strategy.deletionLifecycle === "namespace")
     return stringsAt(objectAt(object, "spec"), "finalizers").length === 0;
   return Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0;
 }
 
 /** Some kinds reject a PUT without a resourceVersion. */
-function refuseUnconditional(served: ServedResource, object: JsonObject, request: UpdateRequest): void {
+function rejectUnconditional(served: ServedResource, object: JsonObject, request: UpdateRequest): void {
   const version = stringAt(objectAt(object, "metadata"), "resourceVersion");
   if (
     request.verb !== "update" ||

@@ -2,7 +2,7 @@
 import { expired } from "../../meta/status-error.ts";
 import type { Freshness } from "../../storage/object-store.ts";
 import { createTombstone, type Entry } from "../../storage/watch-cache/entry.ts";
-import type { CacheEvent, HistoryFollower, Following } from "../../storage/watch-cache/history.ts";
+import type { CacheEvent, HistoryWatcher, HistoryWatch } from "../../storage/watch-cache/history.ts";
 import type { RegistryContext } from "./context.ts";
 import { conversionOf } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
@@ -28,7 +28,7 @@ export interface WatchStart {
   /** Changes after this revision follow. */
   readonly revision: number;
   /** Undefined if the history no longer holds all changes since `revision`. */
-  follow(follower: HistoryFollower): Following | undefined;
+  follow(follower: HistoryWatcher): HistoryWatch | undefined;
   /** The event for this watch; undefined if the change does not concern it. */
   classify(event: CacheEvent): SelectedEvent | undefined;
   /** The newest known revision: a watcher that has caught up has received everything before it. */

@@ -14,7 +14,7 @@ import type { ObjectStore } from "../../storage/object-store.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { BackgroundTask } from "../../base/background.ts";
-import { followPrefix } from "../../storage/watch-cache/follow-prefix.ts";
+import { watchPrefix } from "../../storage/watch-cache/follow-prefix.ts";
 
 export interface StoredObjectParts {
   readonly clock: Clock;
@@ -60,7 +60,7 @@ export function createObjectReader(parts: StoredObjectParts, store: Pick<ObjectS
 }
 
 /** Keeps the table equal to the stored objects of the resource; undefined if the release does not serve it. */
-export function followObjects(
+export function watchObjects(
   parts: StoredObjectParts,
   resource: GroupResource,
   table: ObjectTable,
@@ -69,7 +69,7 @@ export function followObjects(
   const served = preferredServed(parts)(resource);
   if (served === undefined) return undefined;
   const { keyPrefix } = served.stored;
-  return followPrefix({
+  return watchPrefix({
     cache,
     clock,
     prefix: keyPrefix,

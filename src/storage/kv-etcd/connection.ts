@@ -16,7 +16,7 @@ import type { Cancel, Clock } from "../../base/clock.ts";
 import { StorageError } from "../kv.ts";
 import { closedError } from "../kv-errors.ts";
 import type { EtcdTls } from "./endpoints.ts";
-import { isMemberUseless, RpcFailure, toCommitError, toStorageError, unavailable } from "./errors.ts";
+import { isMemberUnusable, RpcFailure, toCommitError, toStorageError, unavailable } from "./errors.ts";
 import { type UnaryCall, Channel } from "./grpc.ts";
 import { watchHeartbeat } from "./heartbeat.ts";
 import {
@@ -122,7 +122,7 @@ export class EtcdConnection {
   report(channel: Channel, failure: unknown): void {
     if (this.#state.kind !== "ready" || this.#state.channel !== channel) return;
     if (!channel.isUsable()) this.#leave(`connection lost: ${messageOf(failure)}`);
-    else if (this.#options.endpoints.length > 1 && isMemberUseless(failure)) this.#leave(messageOf(failure));
+    else if (this.#options.endpoints.length > 1 && isMemberUnusable(failure)) this.#leave(messageOf(failure));
   }
 
   /** From now on requests do not wait for an unreachable etcd: those that were not sent fail at once. */

@@ -104,7 +104,7 @@ function isTooLarge(thrown: RpcFailure): boolean {
 }
 
 /** True for a member that responds but cannot serve; another endpoint may be able to. */
-export function isMemberUseless(thrown: unknown): boolean {
+export function isMemberUnusable(thrown: unknown): boolean {
   if (!(thrown instanceof RpcFailure) || thrown.kind !== "status") return false;
   return /no leader|server stopped|rpc not supported for learner/.test(thrown.message);
 }

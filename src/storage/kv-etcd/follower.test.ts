@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { KvEvent } from "../kv.ts";
-import { EtcdFollower } from "./follower.ts";
-import type { WatchAnswer } from "./watch-messages.ts";
+import { EtcdWatch } from "./follower.ts";
+import type { WatchResponse } from "./watch-messages.ts";
 
-const NOTHING: WatchAnswer = {
+const NOTHING: WatchResponse = {
   revision: 100,
   watchId: 1,
   isCreated: false,
@@ -18,9 +18,9 @@ function events(...revisions: number[]): KvEvent[] {
   return revisions.map((modRevision, index) => ({ kind: "delete", key: `/k/${index}`, modRevision }));
 }
 
-function following(fromRevision: number): { follower: EtcdFollower; seen: unknown[] } {
+function following(fromRevision: number): { follower: EtcdWatch; seen: unknown[] } {
   const seen: unknown[] = [];
-  const follower = new EtcdFollower(
+  const follower = new EtcdWatch(
     { prefix: "/k/", fromRevision },
     {
       events: (batch) => seen.push(batch.map((event) => event.modRevision)),

@@ -8,9 +8,9 @@
  */
 import type { KvEvent, StorageError, WatchRequest, WatchSink } from "../kv.ts";
 import { prefixKeys } from "./range.ts";
-import type { WatchAnswer, WatchCreateMessage } from "./watch-messages.ts";
+import type { WatchResponse, WatchCreateMessage } from "./watch-messages.ts";
 
-export class EtcdFollower {
+export class EtcdWatch {
   /** The watch ID on the current stream; 0 if there is no stream. */
   watchId = 0;
   isFollowing = false;
@@ -54,7 +54,7 @@ export class EtcdFollower {
     this.#sink.interrupted(true);
   }
 
-  accept(answer: WatchAnswer): void {
+  accept(answer: WatchResponse): void {
     if (this.isClosed) return;
     if (answer.events.length > 0) this.#acceptEvents(answer);
     else if (!answer.isCreated && !answer.isFragment) this.#acceptProgress(answer.revision);
@@ -66,7 +66,7 @@ export class EtcdFollower {
     this.#sink.closed(error);
   }
 
-  #acceptEvents(answer: WatchAnswer): void {
+  #acceptEvents(answer: WatchResponse): void {
     let events = answer.events;
     if (events[0] !== undefined && events[0].modRevision < this.#nextRevision) {
       events = events.filter((event) => event.modRevision >= this.#nextRevision);

@@ -33,14 +33,14 @@ export interface RangeMessage {
   readonly keysOnly?: boolean;
 }
 
-export interface RangeAnswer {
+export interface RangeResponse {
   readonly revision: number;
   readonly items: KeyValue[];
   readonly hasMore: boolean;
   readonly count: number;
 }
 
-interface TxnAnswer {
+interface TxnResponse {
   readonly revision: number;
   readonly succeeded: boolean;
   /** Result of the first range of the failure branch. */
@@ -124,12 +124,12 @@ export function encodeLeaseReference(lease: LeaseId): Buffer {
   return encodeFrame(0, (writer) => writer.bigInt64(1, BigInt(lease)));
 }
 
-export function decodeRange(message: Buffer): RangeAnswer {
+export function decodeRange(message: Buffer): RangeResponse {
   const answer = readRange(new EtcdReader(message));
   return { ...answer, revision: requireRevision(answer.revision) };
 }
 
-function readRange(reader: EtcdReader): RangeAnswer {
+function readRange(reader: EtcdReader): RangeResponse {
   let revision = 0;
   let hasMore = false;
   let count = 0;
@@ -144,7 +144,7 @@ function readRange(reader: EtcdReader): RangeAnswer {
   return { revision, items, hasMore, count };
 }
 
-export function decodeTxn(message: Buffer): TxnAnswer {
+export function decodeTxn(message: Buffer): TxnResponse {
   const reader = new EtcdReader(message);
   let revision = 0;
   let succeeded = false;

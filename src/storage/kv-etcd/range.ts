@@ -4,7 +4,7 @@ import type { EtcdConnection } from "./connection.ts";
 import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
 import { toStorageError } from "./errors.ts";
 import { RANGE_PAGE_BYTES, RANGE_PAGE_KEYS } from "./etcd-limits.ts";
-import { type RangeAnswer, type RangeMessage, decodeRange, encodeRange, METHOD } from "./messages.ts";
+import { type RangeResponse, type RangeMessage, decodeRange, encodeRange, METHOD } from "./messages.ts";
 
 /** As etcd's range_end: all keys from the start on. As a key: the first possible key. */
 const ALL_KEYS_END = "\0";
@@ -52,7 +52,7 @@ async function readPageOfAtMost(
   connection: EtcdConnection,
   message: RangeMessage,
   limit: number,
-): Promise<RangeAnswer> {
+): Promise<RangeResponse> {
   try {
     return await readPage(connection, { ...message, limit });
   } catch (thrown) {
@@ -61,7 +61,7 @@ async function readPageOfAtMost(
   }
 }
 
-async function readPage(connection: EtcdConnection, message: RangeMessage): Promise<RangeAnswer> {
+async function readPage(connection: EtcdConnection, message: RangeMessage): Promise<RangeResponse> {
   const answer = await connection.request({ method: METHOD.range, frame: encodeRange(message), isIdempotent: true });
   try {
     return decodeRange(answer);

@@ -15,7 +15,7 @@ export interface WatchCreateMessage {
   readonly startRevision: number;
 }
 
-export interface WatchAnswer {
+export interface WatchResponse {
   readonly revision: number;
   readonly watchId: number;
   readonly isCreated: boolean;
@@ -46,7 +46,7 @@ export function encodeWatchCancel(watchId: number): Buffer {
   return encodeFrame(0, (writer) => writer.message(2, (cancel) => cancel.int64(1, watchId)));
 }
 
-export function decodeWatchResponse(message: Buffer): WatchAnswer {
+export function decodeWatchResponse(message: Buffer): WatchResponse {
   const reader = new EtcdReader(message);
   const events: KvEvent[] = [];
   const answer = { revision: 0, watchId: 0, compactRevision: 0, cancelReason: "" };

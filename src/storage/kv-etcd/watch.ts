@@ -8,11 +8,11 @@ import type { Cancel, Clock } from "../../base/clock.ts";
 import { type Watching, type WatchRequest, type WatchSink, StorageError } from "../kv.ts";
 import { closedError } from "../kv-errors.ts";
 import type { EtcdConnection, EtcdLog } from "./connection.ts";
-import { EtcdFollower } from "./follower.ts";
+import { EtcdWatch } from "./follower.ts";
 import type { Channel, RpcStream } from "./grpc.ts";
 import { ETCD_BACKOFF_MS_MAX, ETCD_BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } from "./etcd-limits.ts";
 import { METHOD } from "./messages.ts";
-import { type WatchAnswer, decodeWatchResponse, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";
+import { type WatchResponse, decodeWatchResponse, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";
 
 /** Makes a member without a leader end the stream, which would otherwise go stale. */
 const STREAM_HEADERS = { hasleader: "true" } as const;
@@ -25,8 +25,8 @@ interface WatchHubOptions {
 
 export class WatchHub {
   readonly #options: WatchHubOptions;
-  readonly #followers = new Set<EtcdFollower>();
-  #byWatchId = new Map<number, EtcdFollower>();
+  readonly #followers = new Set<EtcdWatch>();
+  #byWatchId = new Map<number, EtcdWatch>();
   #channel: Channel | undefined;
   #stream: RpcStream | undefined;
   #lastWatchId = 0;
@@ -51,7 +51,7 @@ export class WatchHub {
   }
 
   watch(request: WatchRequest, sink: WatchSink): Watching {
-    const follower = new EtcdFollower(request, sink);
+    const follower = new EtcdWatch(request, sink);
     if (this.#isClosed) {
       // The caller must have received its handle first.
       queueMicrotask(() => follower.end(closedError()));
@@ -70,7 +70,7 @@ export class WatchHub {
     this.#followers.clear();
   }
 
-  #close(follower: EtcdFollower): void {
+  #close(follower: EtcdWatch): void {
     follower.isClosed = true;
     if (!this.#followers.delete(follower)) return;
     if (follower.watchId === 0) return;
@@ -93,7 +93,7 @@ export class WatchHub {
     for (const follower of this.#followers) this.#create(follower);
   }
 
-  #create(follower: EtcdFollower): void {
+  #create(follower: EtcdWatch): void {
     const watchId = ++this.#lastWatchId;
     this.#byWatchId.set(watchId, follower);
     this.#stream?.send(encodeWatchCreate(follower.createMessage(watchId)));
@@ -106,7 +106,7 @@ export class WatchHub {
       this.#streamEnded(this.#channel, new Error("etcd did not confirm a watch in time"));
   }
 
-  #accept(answer: WatchAnswer): void {
+  #accept(answer: WatchResponse): void {
     const follower = this.#byWatchId.get(answer.watchId);
     if (follower === undefined) return;
     if (answer.isCanceled) {
@@ -117,7 +117,7 @@ export class WatchHub {
     follower.accept(answer);
   }
 
-  #created(follower: EtcdFollower): void {
+  #created(follower: EtcdWatch): void {
     this.#backoffMs = ETCD_BACKOFF_MS_MIN;
     follower.created();
     for (const other of this.#byWatchId.values()) if (!other.isFollowing) return;
@@ -125,7 +125,7 @@ export class WatchHub {
     this.#cancelCreateTimer = undefined;
   }
 
-  #canceled(follower: EtcdFollower, answer: WatchAnswer): void {
+  #canceled(follower: EtcdWatch, answer: WatchResponse): void {
     this.#byWatchId.delete(answer.watchId);
     if (answer.compactRevision > 0) {
       this.#followers.delete(follower);

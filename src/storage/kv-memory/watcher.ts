@@ -50,7 +50,7 @@ export class Watcher {
     if (this.#isDelivering) return;
     this.#isDelivering = true;
     try {
-      this.#sayWhereItStands();
+      this.reportInitialProgress();
       while (this.#isOpen && this.#nextRevision <= this.#log.revision) this.#deliverOnce();
     } catch (thrown) {
       this.end(
@@ -65,7 +65,7 @@ export class Watcher {
    * Reports progress at once to a watch that starts after the newest revision, which may otherwise receive nothing for
    * a long time.
    */
-  #sayWhereItStands(): void {
+  reportInitialProgress(): void {
     if (!this.#hasDelivered && this.#isOpen && this.#nextRevision === this.#log.revision + 1)
       this.#sink.progress(this.#log.revision);
     this.#hasDelivered = true;

@@ -5,7 +5,7 @@ import { createMemoryStore } from "../kv-memory/kv.ts";
 import { StorageError, type Kv } from "../kv.ts";
 import { holdKv, type HeldKv } from "../../../test/testing/storage/held-kv.ts";
 import { WatchCache, type CacheState } from "./cache.ts";
-import type { CacheEvent, HistoryFollower } from "./history.ts";
+import type { CacheEvent, HistoryWatcher } from "./history.ts";
 import { CATCH_UP_MS, HISTORY_EVENTS_MAX } from "./cache-limits.ts";
 
 interface Fixture {
@@ -55,7 +55,7 @@ function settled(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
 
-class Recorder implements HistoryFollower {
+class Recorder implements HistoryWatcher {
   readonly events: string[] = [];
   isTaking = true;
   fellBehindCount = 0;
@@ -252,7 +252,7 @@ describe("watching the store", () => {
 });
 
 describe("if the store has compacted changes that the watch missed", () => {
-  async function openCompacted(follower: HistoryFollower): Promise<Fixture> {
+  async function openCompacted(follower: HistoryWatcher): Promise<Fixture> {
     const clock = createManualClock();
     const store = createMemoryStore({ clock });
     const writer = store.open();

@@ -10,7 +10,7 @@ import { sleep, type Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { prefixEnd, StorageError, type Kv, type KvEvent, type Watching } from "../kv.ts";
 import { createEntry, createTombstone, type DecodeForeign, type Entry, type StoredValue } from "./entry.ts";
-import { History, type CacheEvent, type HistoryFollower, type Following } from "./history.ts";
+import { History, type CacheEvent, type HistoryWatcher, type HistoryWatch } from "./history.ts";
 import { CATCH_UP_MS } from "./cache-limits.ts";
 import { SortedEntries } from "./sorted-entries.ts";
 
@@ -117,7 +117,7 @@ export class WatchCache {
   }
 
   /** Watches changes after a revision; undefined if the history does not reach back that far. */
-  follow(prefix: string, afterRevision: number, follower: HistoryFollower): Following | undefined {
+  follow(prefix: string, afterRevision: number, follower: HistoryWatcher): HistoryWatch | undefined {
     return this.#partition(this.#partitionOf(prefix)).history.follow(prefix, afterRevision, follower);
   }
 

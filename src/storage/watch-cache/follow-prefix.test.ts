@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { FaultyKv } from "../../../test/api/faulty-kv.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { WatchCache } from "./cache.ts";
-import { followPrefix } from "./follow-prefix.ts";
+import { watchPrefix } from "./follow-prefix.ts";
 
 const ROOT = "/registry/";
 
@@ -18,7 +18,7 @@ test("a table contains the entries under its prefix, is updated by the watch, an
   const cache = new WatchCache({ kv, clock: world.clock, root: ROOT });
   const keys = new Set<string>();
   let resets = 0;
-  const task = followPrefix({
+  const task = watchPrefix({
     cache,
     clock: world.clock,
     prefix: `${ROOT}a/`,

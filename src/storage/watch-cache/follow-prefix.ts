@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import { prefixEnd } from "../kv.ts";
 import type { WatchCache } from "./cache.ts";
 import type { Entry } from "./entry.ts";
-import type { Following } from "./history.ts";
+import type { HistoryWatch } from "./history.ts";
 import { waitUntil, type BackgroundTask } from "../../base/background.ts";
 
 interface PrefixTable {
@@ -13,15 +13,15 @@ interface PrefixTable {
   remove(key: string): void;
 }
 
-interface FollowPrefixOptions {
+interface WatchPrefixOptions {
   readonly cache: WatchCache;
   readonly clock: Clock;
   readonly prefix: string;
   readonly table: PrefixTable;
 }
 
-export function followPrefix({ cache, clock, prefix, table }: FollowPrefixOptions): BackgroundTask {
-  const follow = (onEnd: () => void): Following | undefined => {
+export function watchPrefix({ cache, clock, prefix, table }: WatchPrefixOptions): BackgroundTask {
+  const follow = (onEnd: () => void): HistoryWatch | undefined => {
     table.reset(cache.range(prefix, prefixEnd(prefix)));
     return cache.follow(prefix, cache.revision, {
       deliver({ kind, entry }) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createManualClock, type ManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { createEntry } from "./entry.ts";
-import { History, type CacheEvent, type HistoryFollower } from "./history.ts";
+import { History, type CacheEvent, type HistoryWatcher } from "./history.ts";
 import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./cache-limits.ts";
 
 function eventOf(revision: number, key = "/registry/pods/a/x", bytes = 0): CacheEvent {
@@ -15,7 +15,7 @@ function eventOf(revision: number, key = "/registry/pods/a/x", bytes = 0): Cache
   };
 }
 
-class Recorder implements HistoryFollower {
+class Recorder implements HistoryWatcher {
   readonly revisions: number[] = [];
   isTaking = true;
   fellBehindCount = 0;

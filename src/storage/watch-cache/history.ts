@@ -16,14 +16,14 @@ export interface CacheEvent {
   readonly memo: Memo;
 }
 
-export interface HistoryFollower {
+export interface HistoryWatcher {
   /** Returns false if the watcher can accept no more events for now; it calls `Following.resume` later. */
   deliver(event: CacheEvent): boolean;
   /** The history has dropped events that this watcher has not received. */
   fellBehind(): void;
 }
 
-export interface Following {
+export interface HistoryWatch {
   resume(): void;
   stop(): void;
   /** True if the watcher has received every event so far. */
@@ -34,7 +34,7 @@ export interface Following {
 const ENCODINGS_KEPT = 256;
 
 interface Cursor {
-  readonly follower: HistoryFollower;
+  readonly follower: HistoryWatcher;
   readonly prefix: string;
   /** Changes up to this revision are not delivered, even if the watcher started in the future. */
   readonly afterRevision: number;
@@ -79,7 +79,7 @@ export class History {
   }
 
   /** Watches changes after the revision; undefined if the history does not reach back that far. */
-  follow(prefix: string, afterRevision: number, follower: HistoryFollower): Following | undefined {
+  follow(prefix: string, afterRevision: number, follower: HistoryWatcher): HistoryWatch | undefined {
     if (afterRevision < this.#baseRevision) return undefined;
     const cursor: Cursor = {
       follower,

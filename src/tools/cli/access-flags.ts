@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import type { AccessOptions } from "../../access/access-config.ts";
 import { AUTHORIZATION_MODES } from "../../access/auth/authorization-modes.ts";
-import { yesOrNo, commaList } from "./flags.ts";
+import { booleanOption, commaList } from "./flags.ts";
 
 export interface AccessFlags {
   readonly authorizationMode?: readonly string[];
@@ -19,7 +19,7 @@ export function withAccessFlags(command: Command): Command {
       commaList,
     )
     .addOption(
-      yesOrNo(
+      booleanOption(
         "--enable-priority-and-fairness",
         "queue and dispatch requests with priority and fairness; if false, only limit the concurrent reads and writes",
       ).default(true),

@@ -8,7 +8,7 @@ import {
   type KeyedCertificate,
 } from "../../serving/http/node/certificate-authority.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
-import { keptServiceAccountKey } from "./credential-flags.ts";
+import { ensureServiceAccountKey } from "./credential-flags.ts";
 import { CLUSTER_NAMES } from "./data-directory.ts";
 import { CommandFailure } from "./failure.ts";
 import { commaList } from "./flags.ts";
@@ -63,7 +63,7 @@ function certs({ out, hosts, name }: CertsFlags): void {
       issueCertificate({ ca: frontProxyCa, commonName: FRONT_PROXY_NAME, usage: "clientAuth", nowMs }),
     );
     const isThere = existsSync(join(directory, "sa.key"));
-    process.stdout.write(`${isThere ? "kept   " : "created"}  ${keptServiceAccountKey(directory).file}\n`);
+    process.stdout.write(`${isThere ? "kept   " : "created"}  ${ensureServiceAccountKey(directory).file}\n`);
   }, `the certificates in ${directory} cannot be created`);
 }
 

@@ -2,20 +2,20 @@
 import { resolve } from "node:path";
 import { Argument, Command } from "commander";
 import { FAULTS, type Fault } from "./up/cluster.ts";
-import { askControl, type ControlRequest } from "./up/control.ts";
+import { sendControlRequest, type ControlRequest } from "./up/control.ts";
 
 interface ControlFlags {
   readonly dataDir: string;
   readonly json?: boolean;
 }
 
-interface AnsweredServer {
+interface ControlledServer {
   readonly id: string;
   readonly spec: string;
   readonly url: string;
 }
 
-const HAPPENED: Readonly<Record<Fault, string>> = {
+const FAULT_RESULTS: Readonly<Record<Fault, string>> = {
   kill: "was killed",
   pause: "is paused",
   resume: "is running again",
@@ -31,7 +31,7 @@ function addServer(): Command {
   return control("add-server", "Add a server to a running cluster", "Add a server to a running cluster.")
     .argument("<spec>", "release of the server, for example 1.37 or 1.36+batch/v1=false")
     .action((spec: string, flags: ControlFlags) =>
-      ask(
+      sendControl(
         flags,
         { command: "add-server", spec },
         (server) => `${server.id} (${server.spec}) is ready at ${server.url}`,
@@ -47,7 +47,7 @@ function removeServer(): Command {
   )
     .argument("<id>", "ID of the server, for example apiserver-2")
     .action((id: string, flags: ControlFlags) =>
-      ask(flags, { command: "remove-server", id }, (server) => `${server.id} (${server.spec}) was removed`),
+      sendControl(flags, { command: "remove-server", id }, (server) => `${server.id} (${server.spec}) was removed`),
     );
 }
 
@@ -62,7 +62,7 @@ function upgrade(): Command {
     .argument("<spec>", "new release of the server, for example 1.37 or 1.36+batch/v1=false")
     .option("--force", "roll back even if the older release cannot read or does not serve some stored objects")
     .action((id: string, spec: string, { force = false, ...flags }: ControlFlags & { readonly force?: boolean }) =>
-      ask(
+      sendControl(
         flags,
         { command: "upgrade", id, spec, force },
         (server) => `${server.id} is now ${server.spec} at ${server.url}`,
@@ -81,7 +81,7 @@ function fault(): Command {
     )
     .argument("<id>", "ID of the server, for example apiserver-2")
     .action((name: Fault, id: string, flags: ControlFlags) =>
-      ask(flags, { command: "fault", fault: name, id }, (server) => `${server.id} ${HAPPENED[name]}`),
+      sendControl(flags, { command: "fault", fault: name, id }, (server) => `${server.id} ${FAULT_RESULTS[name]}`),
     );
 }
 
@@ -93,11 +93,11 @@ function control(name: string, summary: string, description: string): Command {
     .option("--json", "print the result as one line of JSON");
 }
 
-async function ask(
+async function sendControl(
   flags: ControlFlags,
   request: ControlRequest,
-  inWords: (server: AnsweredServer) => string,
+  inWords: (server: ControlledServer) => string,
 ): Promise<void> {
-  const result = await askControl(resolve(flags.dataDir), request);
-  process.stdout.write(`${flags.json ? JSON.stringify(result) : inWords(result as AnsweredServer)}\n`);
+  const result = await sendControlRequest(resolve(flags.dataDir), request);
+  process.stdout.write(`${flags.json ? JSON.stringify(result) : inWords(result as ControlledServer)}\n`);
 }

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { Command } from "commander";
 import { afterAll, describe, expect, test } from "vitest";
 import {
-  keptServiceAccountKey,
+  ensureServiceAccountKey,
   serviceAccountsOf,
-  usesKeptKey,
+  usesGeneratedKey,
   withCredentialFlags,
   type CredentialFlags,
 } from "./credential-flags.ts";
@@ -24,7 +24,7 @@ describe("credential flags", () => {
   test("without key flags the generated key signs", () => {
     const kept = { file: "sa.key", pem: "" };
     const flags = parsed();
-    expect(usesKeptKey(flags)).toBe(true);
+    expect(usesGeneratedKey(flags)).toBe(true);
     expect(flags.anonymousAuth).toBeUndefined();
     expect(serviceAccountsOf(flags, kept)).toEqual({
       keyFiles: [],
@@ -46,7 +46,7 @@ describe("credential flags", () => {
       ...["--service-account-issuer", "https://a,b", "--service-account-issuer", "c"],
       ...["--api-audiences", "x,y", "--service-account-max-token-expiration", "48h"],
     );
-    expect(usesKeptKey(flags)).toBe(false);
+    expect(usesGeneratedKey(flags)).toBe(false);
     expect(serviceAccountsOf(flags, { file: "sa.key", pem: "" })).toMatchObject({
       keyFiles: [
         { file: one, pem: "pem" },
@@ -80,10 +80,10 @@ describe("credential flags", () => {
   });
 
   test("the generated key is created once, readable only by its owner", () => {
-    const made = keptServiceAccountKey(directory);
+    const made = ensureServiceAccountKey(directory);
     expect(createPrivateKey(made.pem).asymmetricKeyDetails).toEqual({ namedCurve: "prime256v1" });
     expect(statSync(made.file).mode & 0o777).toBe(0o600);
-    expect(keptServiceAccountKey(directory)).toEqual(made);
+    expect(ensureServiceAccountKey(directory)).toEqual(made);
     expect(readdirSync(directory).filter((name) => name.startsWith("sa.key"))).toEqual(["sa.key"]);
   });
 });

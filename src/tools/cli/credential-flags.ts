@@ -3,7 +3,7 @@ import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Option, type Command } from "commander";
-import { duration, commaList, yesOrNo } from "./flags.ts";
+import { duration, commaList, booleanOption } from "./flags.ts";
 import { readFile } from "./read-file.ts";
 
 export interface CredentialFlags {
@@ -58,17 +58,19 @@ export function withCredentialFlags(command: Command): Command {
         .default(0, "as requested"),
     )
     .addOption(
-      yesOrNo(
+      booleanOption(
         "--service-account-extend-token-expiration",
         "extend the lifetime of pod tokens from one hour to one year",
       ).default(true),
     )
     .addOption(
-      yesOrNo("--service-account-lookup", "reject a token from a Secret after the Secret is deleted").default(true),
+      booleanOption("--service-account-lookup", "reject a token from a Secret after the Secret is deleted").default(
+        true,
+      ),
     )
     .option("--api-audiences <names>", "accepted audiences of service account tokens (default: the issuers)", commaList)
     .addOption(
-      yesOrNo(
+      booleanOption(
         "--anonymous-auth",
         "treat requests without credentials as system:anonymous (default: true; false with AlwaysAllow)",
       ),
@@ -82,7 +84,7 @@ export function serviceAccountsOf(flags: CredentialFlags, kept: KeyFile | undefi
     keyFiles: serviceAccountKeyFile.map((file) => ({ file, pem: readFile(file, "service account key") })),
     signingKey:
       signing === undefined
-        ? usesKeptKey(flags)
+        ? usesGeneratedKey(flags)
           ? kept
           : undefined
         : { file: signing, pem: readFile(signing, "service account signing key") },
@@ -95,7 +97,7 @@ export function serviceAccountsOf(flags: CredentialFlags, kept: KeyFile | undefi
   };
 }
 
-export function usesKeptKey({ serviceAccountKeyFile, serviceAccountSigningKeyFile }: CredentialFlags): boolean {
+export function usesGeneratedKey({ serviceAccountKeyFile, serviceAccountSigningKeyFile }: CredentialFlags): boolean {
   return serviceAccountKeyFile === undefined && serviceAccountSigningKeyFile === undefined;
 }
 
@@ -103,9 +105,9 @@ export function usesKeptKey({ serviceAccountKeyFile, serviceAccountSigningKeyFil
  * Returns the key of the directory, and creates it if it is missing. Servers that start at the same time use the same
  * key.
  */
-export function keptServiceAccountKey(directory: string): KeyFile {
+export function ensureServiceAccountKey(directory: string): KeyFile {
   const file = join(directory, "sa.key");
-  const kept = readIfThere(file);
+  const kept = readIfExists(file);
   if (kept !== undefined) return { file, pem: kept };
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const whole = `${file}.${randomUUID()}`;
@@ -120,7 +122,7 @@ export function keptServiceAccountKey(directory: string): KeyFile {
   return { file, pem: readFileSync(file, "utf8") };
 }
 
-function readIfThere(file: string): string | undefined {
+function readIfExists(file: string): string | undefined {
   try {
     return readFileSync(file, "utf8");
   } catch (thrown) {

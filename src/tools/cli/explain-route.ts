@@ -44,8 +44,10 @@ async function explainRoute(verb: string, path: string, flags: ExplainFlags): Pr
     ...(flags.contentType === undefined ? {} : { contentType: flags.contentType }),
     ...(flags.compatibilityVersion === undefined ? {} : { compatibilityVersion: flags.compatibilityVersion }),
   });
-  const answer = await requestJson(flags, `${TARGET}?${query.toString()}`);
-  process.stdout.write(flags.output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : explanationText(answer));
+  const response = await requestJson(flags, `${TARGET}?${query.toString()}`);
+  process.stdout.write(
+    flags.output === "json" ? `${JSON.stringify(response, undefined, 2)}\n` : explanationText(response),
+  );
 }
 
 export function explanationText(answer: JsonObject): string {
@@ -55,7 +57,7 @@ export function explanationText(answer: JsonObject): string {
   const [rule, sentence, reason] = [text(route, "rule"), text(route, "sentence"), text(route, "reason")];
   const rows = [
     ["request:", `${text(request, "method")} ${text(request, "path")}`],
-    ["parsed as:", understood(request)],
+    ["parsed as:", parsedRequestText(request)],
     ["received by:", `${text(server, "id")} (${text(server, "release")})`],
     ["result:", outcome(route)],
     ...(rule === ""
@@ -69,7 +71,7 @@ export function explanationText(answer: JsonObject): string {
   return alignColumns(rows);
 }
 
-function understood(request: JsonObject): string {
+function parsedRequestText(request: JsonObject): string {
   if (request["isResourceRequest"] !== true) return "not a resource request";
   const [group, version, namespace, name] = ["group", "version", "namespace", "name"].map((key) => text(request, key));
   const subresource = text(request, "subresource");

@@ -41,7 +41,7 @@ export function commaList(text: string, before: readonly string[] | undefined): 
 }
 
 /** A flag that accepts --flag, --flag=true and --flag=false. */
-export function yesOrNo(flag: string, description: string): Option {
+export function booleanOption(flag: string, description: string): Option {
   return new Option(`${flag} [boolean]`, description).argParser(boolean);
 }
 

@@ -10,7 +10,7 @@ interface PurgeFlags extends ServerFlags {
   readonly yes?: true;
 }
 
-const REFUSED = 1;
+const NOT_REMOVED = 1;
 const USAGE = 2;
 
 export function purgeNamespaceCommand(): Command {
@@ -31,21 +31,21 @@ async function purgeNamespace(namespace: string, flags: PurgeFlags): Promise<voi
   for (let isFirst = true; ; isFirst = false) {
     const leftovers = await requestJson(flags, purgePath(namespace));
     const token = stringAt(leftovers, "token");
-    if (!isJson || flags.yes === undefined || token === "") say(leftovers, isJson ? json : leftoversText);
+    if (!isJson || flags.yes === undefined || token === "") print(leftovers, isJson ? json : leftoversText);
     if (token === "") {
-      if (isFirst && objectsAt(leftovers, "kept").length > 0) process.exitCode = REFUSED;
+      if (isFirst && objectsAt(leftovers, "kept").length > 0) process.exitCode = NOT_REMOVED;
       return;
     }
     if (flags.yes === undefined && (isJson || !(await isConfirmed(leftovers))))
-      throw new CommandFailure("nothing was removed", REFUSED);
+      throw new CommandFailure("nothing was removed", NOT_REMOVED);
     const purged = await requestJson(flags, purgePath(namespace, token), "POST");
-    say(purged, isJson ? json : purgedText);
+    print(purged, isJson ? json : purgedText);
     // The next list contains the objects that did not fit into this one.
     if (numberOrZero(purged, "more") === 0) return;
   }
 }
 
-function say(answer: JsonObject, toText: (answer: JsonObject) => string): void {
+function print(answer: JsonObject, toText: (answer: JsonObject) => string): void {
   process.stdout.write(toText(answer));
 }
 

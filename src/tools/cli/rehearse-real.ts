@@ -84,7 +84,7 @@ async function open(options: StageOptions, directory: string, undo: Undo): Promi
       peersOf: (backend) => readiness.peersOf(backend),
       guardRollback: () => Promise.resolve(),
       start: inProcesses({ logLevel: "error", shared, writeLog: () => {} }),
-      say: () => {},
+      print: () => {},
       onChange: () => {},
     },
     undefined,

@@ -21,9 +21,9 @@ export async function requestReport(
 ): Promise<JsonObject> {
   const silence = new AbortController();
   const timer = setTimeout(() => silence.abort(), SILENCE_MS);
-  const asking = { target, signal: silence.signal, timeoutMs: SILENCE_MS };
+  const requestOptions = { target, signal: silence.signal, timeoutMs: SILENCE_MS };
   try {
-    return await requestServer(connection, asking, async ({ body }) => {
+    return await requestServer(connection, requestOptions, async ({ body }) => {
       for await (const line of lines(body, () => timer.refresh())) {
         const { kind } = line;
         if (kind === "result") return objectAt(line, "report");

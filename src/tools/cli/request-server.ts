@@ -20,7 +20,7 @@ export interface ServerFlags {
 
 const DATA_DIR = ".evenkeel";
 const TIMEOUT_MS = 10_000;
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+const RESPONSE_BYTES_MAX = 64 * 1024 * 1024;
 
 export function withServerFlags(command: Command): Command {
   return command
@@ -38,8 +38,8 @@ export function withServerFlags(command: Command): Command {
 
 export async function requestJson(flags: ServerFlags, target: string, method: Method = "GET"): Promise<JsonObject> {
   const connection = connectionOf(flags);
-  const asking = { target, method, signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
-  const text = await requestServer(connection, asking, ({ body }) => readText(body));
+  const requestOptions = { target, method, signal: AbortSignal.timeout(TIMEOUT_MS), timeoutMs: TIMEOUT_MS };
+  const text = await requestServer(connection, requestOptions, ({ body }) => readText(body));
   const value = parseJsonObject(text);
   if (value === undefined) throw new CommandFailure(notEvenkeel(connection.url), 1);
   return value;
@@ -105,7 +105,7 @@ export async function requestServer<T>(
     const headers = { accept: "application/json", "user-agent": "evenkeel" };
     const response = await transport.send({ method, target, headers, signal });
     if (response.status === 200) return await read(response);
-    throw new CommandFailure(refusal(url, response.status, await readText(response.body)), 1);
+    throw new CommandFailure(failureMessage(url, response.status, await readText(response.body)), 1);
   } catch (thrown) {
     if (thrown instanceof CommandFailure) throw thrown;
     if (thrown instanceof TransportError) throw new CommandFailure(unreachable(url, thrown, timeoutMs), 1);
@@ -115,7 +115,7 @@ export async function requestServer<T>(
 }
 
 async function readText(body: ClientResponse["body"]): Promise<string> {
-  return Buffer.from(await readBody(body, ANSWER_BYTES_MAX)).toString("utf8");
+  return Buffer.from(await readBody(body, RESPONSE_BYTES_MAX)).toString("utf8");
 }
 
 function unreachable(url: string, error: TransportError, timeoutMs: number): string {
@@ -131,7 +131,7 @@ function codeOf(cause: unknown): string {
   return cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : "";
 }
 
-function refusal(url: string, status: number, text: string): string {
+function failureMessage(url: string, status: number, text: string): string {
   const message = printable(stringAt(parseJsonObject(text) ?? {}, "message"));
   if (status === 401) return `${url} could not authenticate the request: set --token or another --kubeconfig`;
   if (status === 403) return `${url} denied the request: ${message}`;

@@ -5,7 +5,7 @@ import { numberOrZero } from "./request-report.ts";
 import { withServerFlags, type ServerFlags } from "./request-server.ts";
 import { CommandFailure } from "./failure.ts";
 import { commaList } from "./flags.ts";
-import { askWithProgress, resourceName, surveyNotes, text } from "./stored-versions.ts";
+import { requestReportWithProgress, resourceName, surveyNotes, text } from "./stored-versions.ts";
 
 interface RollbackFlags extends ServerFlags {
   readonly to: string;
@@ -46,7 +46,9 @@ export function rollbackCheckCommand(): Command {
 
 async function rollbackCheck(flags: RollbackFlags): Promise<void> {
   const { to, runtimeConfig = [], featureGates = [] } = flags;
-  const report = await asNotChecked(askWithProgress(flags, rollbackCheckPath({ to, runtimeConfig, featureGates })));
+  const report = await asNotChecked(
+    requestReportWithProgress(flags, rollbackCheckPath({ to, runtimeConfig, featureGates })),
+  );
   process.stdout.write(
     flags.output === "json" ? `${JSON.stringify(report, undefined, 2)}\n` : rollbackCheckText(report),
   );
@@ -113,8 +115,8 @@ function brokenNotes(report: JsonObject): string {
   return objectsAt(report, "broken")
     .map((one) => {
       const names = objectsAt(one, "names").slice(0, BROKEN_SHOWN_MAX).map(placeName).join(", ");
-      const who = `${numberOrZero(one, "count")} values of ${resourceName(one)}`;
-      return `${who} cannot be decoded by any release${names === "" ? "" : `, for example ${names}`}.\n`;
+      const subject = `${numberOrZero(one, "count")} values of ${resourceName(one)}`;
+      return `${subject} cannot be decoded by any release${names === "" ? "" : `, for example ${names}`}.\n`;
     })
     .join("");
 }

@@ -111,7 +111,7 @@ export function withServeFlags(command: Command): Command {
 }
 
 /** Startup, shutdown and logging. */
-export function withLifeFlags(command: Command): Command {
+export function withLifecycleFlags(command: Command): Command {
   return command
     .addOption(
       new Option("--shutdown-delay-duration <duration>", "time to keep serving, unready, before a shutdown")

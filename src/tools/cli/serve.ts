@@ -7,7 +7,7 @@ import { Command } from "commander";
 import { makeDirectory } from "../../base/make-directory.ts";
 import {
   resolveOptions,
-  withKeptCredentials,
+  withStoredCredentials,
   type ServerConfig,
   type ServerOptions,
   type StorageConfig,
@@ -28,9 +28,9 @@ import {
 import { auditOptionsOf, withAuditFlags, type AuditFlags } from "./audit-flags.ts";
 import { openCredentialFiles, type CredentialFileNames } from "../../access/auth/reloading/credential-files.ts";
 import {
-  keptServiceAccountKey,
+  ensureServiceAccountKey,
   serviceAccountsOf,
-  usesKeptKey,
+  usesGeneratedKey,
   withCredentialFlags,
   type CredentialFlags,
 } from "./credential-flags.ts";
@@ -40,7 +40,7 @@ import { peerOptionsOf, withPeerFlags, type PeerFlags } from "./peer-flags.ts";
 import { asUsable, readCertificates, readFile } from "./read-file.ts";
 import { reachableAddress } from "./reachable-address.ts";
 import { emulationOptionsOf, withVersionFlags } from "./version-flags.ts";
-import { withCallerFlags, withLifeFlags, withServeFlags, type ServeFlags } from "./serve-flags.ts";
+import { withCallerFlags, withLifecycleFlags, withServeFlags, type ServeFlags } from "./serve-flags.ts";
 
 type AllFlags = ServeFlags & AccessFlags & AuditFlags & CredentialFlags & PeerFlags & EmulationOptions;
 
@@ -48,7 +48,7 @@ export function serveCommand(): Command {
   const command = new Command("serve")
     .summary("Run one API server")
     .description("Run one API server. Flags that it shares with kube-apiserver have the same names.");
-  const alone = withLifeFlags(withVersionFlags(withServeFlags(command)));
+  const alone = withLifecycleFlags(withVersionFlags(withServeFlags(command)));
   const known = withAccessFlags(withCredentialFlags(withCallerFlags(alone)));
   return withPeerFlags(withAuditFlags(known)).action((flags: AllFlags) => serve(flags));
 }
@@ -124,19 +124,19 @@ interface Started {
 async function startServer({ flags, checked, directory, named, env }: StartParts): Promise<Started> {
   const inDirectory = <T>(work: () => T): T => asUsable(work, unusable(directory));
   const tokenFile = named.tokens ?? inDirectory(() => ensureTokenFile(directory).text);
-  const serviceAccountKey = usesKeptKey(flags) ? inDirectory(() => keptServiceAccountKey(directory)) : undefined;
+  const serviceAccountKey = usesGeneratedKey(flags) ? inDirectory(() => ensureServiceAccountKey(directory)) : undefined;
   const addresses = servingAddresses(flags, checked);
   const credentials = named.credentials ?? inDirectory(() => servingCredentials(directory, addresses));
   const { followed, rootCa = credentials.ca } = named;
   const config = asCommand(() =>
-    withKeptCredentials(checked, {
+    withStoredCredentials(checked, {
       tokenFile,
       serviceAccounts: serviceAccountsOf(flags, serviceAccountKey),
       rootCa,
       authorities: followed.authorities,
     }),
   );
-  const running = await startOrExplain(
+  const running = await startWithClearErrors(
     () =>
       startListening(env, config, {
         host: flags.bindAddress,
@@ -163,7 +163,7 @@ function hostInUrl(bindAddress: string): string {
   return bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
 }
 
-/** Resolved once, before anything is written; `withKeptCredentials` adds the credentials of the data directory. */
+/** Resolved once, before anything is written; `withStoredCredentials` adds the credentials of the data directory. */
 function configOf(flags: AllFlags, directory: string): ServerConfig {
   return asCommand(() =>
     resolveOptions({
@@ -290,7 +290,10 @@ function unusableFiles({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): string {
   return `the serving certificate ${tlsCertFile} and its key ${tlsPrivateKeyFile} cannot be used`;
 }
 
-async function startOrExplain(start: () => Promise<ListeningServer>, flags: ServeFlags): Promise<ListeningServer> {
+async function startWithClearErrors(
+  start: () => Promise<ListeningServer>,
+  flags: ServeFlags,
+): Promise<ListeningServer> {
   try {
     return await start();
   } catch (thrown) {

@@ -30,9 +30,9 @@ export function statusCommand(): Command {
 }
 
 async function status(flags: ServerFlags): Promise<void> {
-  const answer = await requestJson(flags, TARGET);
-  process.stdout.write(flags.output === "json" ? `${JSON.stringify(answer, undefined, 2)}\n` : statusTable(answer));
-  if (!isComplete(answer)) process.exitCode = INCOMPLETE;
+  const response = await requestJson(flags, TARGET);
+  process.stdout.write(flags.output === "json" ? `${JSON.stringify(response, undefined, 2)}\n` : statusTable(response));
+  if (!isComplete(response)) process.exitCode = INCOMPLETE;
 }
 
 /** True if every server is reachable and has published its discovery document. */

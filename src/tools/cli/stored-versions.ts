@@ -22,14 +22,14 @@ export function storedVersionsCommand(): Command {
 }
 
 async function storedVersions(flags: ServerFlags): Promise<void> {
-  const report = await askWithProgress(flags, TARGET);
+  const report = await requestReportWithProgress(flags, TARGET);
   process.stdout.write(
     flags.output === "json" ? `${JSON.stringify(report, undefined, 2)}\n` : storedVersionsText(report),
   );
 }
 
 /** Requests the report and shows its progress on standard error, if that is a terminal. */
-export async function askWithProgress(flags: ServerFlags, target: string): Promise<JsonObject> {
+export async function requestReportWithProgress(flags: ServerFlags, target: string): Promise<JsonObject> {
   const line = new ProgressLine(process.stderr);
   try {
     return await requestReport(connectionOf(flags), target, (progress) => line.show(progress));

@@ -24,7 +24,7 @@ export const SERIES_NAMES: Readonly<Record<SeriesKey, string>> = {
 };
 
 /** Responses by status over time, with the releases as bands and wrong responses as marks. */
-export function answersChart(run: RunReport, plan: UpgradePlan, scaleMax: number): string {
+export function responsesChart(run: RunReport, plan: UpgradePlan, scaleMax: number): string {
   const height = TOP + PLOT_HEIGHT + 24;
   const label = `Responses over time ${run.gate === "on" ? "with" : "without"} the mixed version proxy`;
   return svg(height, label, [

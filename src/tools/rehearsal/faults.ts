@@ -45,7 +45,7 @@ const LEVELS: Readonly<Record<Exclude<FaultLevel, "none">, Level>> = {
 const STORE_FAULTS: Readonly<Record<StoreFaultName, StoreFault>> = {
   "slow-store": { ...STORE_IS_FINE, slowMs: 1_000 },
   "store-outage": { ...STORE_IS_FINE, isDown: true },
-  "lost-answers": { ...STORE_IS_FINE, answersLost: 0.2 },
+  "lost-answers": { ...STORE_IS_FINE, responsesLost: 0.2 },
 };
 
 export class Faults {
@@ -88,10 +88,10 @@ export class Faults {
     const server = randomItem(random, candidates);
     const ms = Math.round(500 + random.float() * lastsMsMax);
     onFault(`${server.id}: ${fault} for ${(ms / 1000).toFixed(1)} s`);
-    if (fault === "partition") return this.#part(server, ms);
+    if (fault === "partition") return this.partitionServer(server, ms);
     if (fault === "crash") {
       server.crash();
-      return this.#after(ms, () => this.#comeBack(server));
+      return this.#after(ms, () => this.restartServer(server));
     }
     if (fault === "pause") {
       server.pause();
@@ -102,7 +102,7 @@ export class Faults {
   }
 
   /** Partitions the server from its peers; the store and clients still reach it. */
-  #part(server: SimulatedServer, ms: number): void {
+  partitionServer(server: SimulatedServer, ms: number): void {
     const { cluster } = this.#options;
     const { links } = cluster.network;
     for (const other of cluster.servers) {
@@ -118,7 +118,7 @@ export class Faults {
     });
   }
 
-  #comeBack(server: SimulatedServer): void {
+  restartServer(server: SimulatedServer): void {
     if (server.run === undefined && this.#options.mayFail(server)) this.#options.restart(server);
   }
 

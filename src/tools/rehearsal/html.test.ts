@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { rehearsalHtml } from "./html.ts";
 import { escapeHtml, scriptJson } from "./html-text.ts";
 import type { ManifestFinding } from "./manifests.ts";
-import type { WrongAnswer } from "./report.ts";
+import type { WrongResponse } from "./report.ts";
 import { sampleReport, sampleRun } from "../../../test/testing/tools/rehearsal/sample-report.ts";
 
 const EVIL = `</script><img src=x onerror="alert('1')">&amp;`;
@@ -42,7 +42,7 @@ describe("the report page", () => {
   });
 
   test("escapes all text from servers, clients and manifests", () => {
-    const wrong: WrongAnswer = {
+    const wrong: WrongResponse = {
       atMs: 1,
       kind: "write-lost",
       client: EVIL,

@@ -1,5 +1,5 @@
 /** Renders a report as one self-contained HTML page: it loads nothing, works without scripts, and embeds the report. */
-import { answersChart, highestBucket, SERIES_NAMES, storageChart } from "./charts.ts";
+import { responsesChart, highestBucket, SERIES_NAMES, storageChart } from "./charts.ts";
 import { escapeHtml, scriptJson } from "./html-text.ts";
 import { PAGE_SCRIPT, PAGE_STYLE } from "./html-page.ts";
 import type { ManifestReport } from "./manifests.ts";
@@ -23,7 +23,7 @@ export function rehearsalHtml(report: RehearsalReport): string {
     `<p class="verdict ${verdict.isPass ? "pass" : "fail"}">${escapeHtml(verdict.sentence)}</p>`,
     settingsList(report),
     `<h2>With and without the proxy</h2>${figures(report)}`,
-    ...[runs.on, runs.off].map((run) => `<h3>${titleOf(run)}</h3>${answersChart(run, plan, scaleMax)}`),
+    ...[runs.on, runs.off].map((run) => `<h3>${titleOf(run)}</h3>${responsesChart(run, plan, scaleMax)}`),
     legend(),
     "<p>A 404 is wrong only for a resource that a server serves: clients also request resources that are not served yet, or no longer.</p>",
     `<h2>Servers</h2>${routing(report)}`,

@@ -3,9 +3,9 @@ import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { Query } from "../../serving/http/query.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import { objectAt, objectsAt, parseJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
-import type { PromiseChecker } from "../simulator/checker.ts";
+import type { GuaranteeChecker } from "../simulator/checker.ts";
 import type { LedgerEntry, Ledger, LedgerKey } from "./ledger.ts";
-import type { WrongAnswer } from "./report.ts";
+import type { WrongResponse } from "./report.ts";
 import type { ServerRun } from "./stage.ts";
 
 /** A request of a client, and its response. */
@@ -32,10 +32,10 @@ export interface Truth {
   /** All runs of servers so far. */
   readonly serverRuns: readonly ServerRun[];
   /** Finds the server that serves a resource of a 404. */
-  readonly noFalse404: Pick<PromiseChecker, "onResponse">;
+  readonly noFalse404: Pick<GuaranteeChecker, "onResponse">;
 }
 
-export type JudgeFinding = Pick<WrongAnswer, "kind" | "said" | "right">;
+export type JudgeFinding = Pick<WrongResponse, "kind" | "said" | "right">;
 
 /** Returns everything that is wrong about a response. */
 export function judgeResponse(response: ObservedResponse, truth: Truth): JudgeFinding[] {
@@ -62,12 +62,12 @@ function judgeNotFound(response: ObservedResponse, { ledger, noFalse404, serverR
     resource: info.isResourceRequest ? { group, version, resource, subresource } : undefined,
   };
   const problems = noFalse404.onResponse?.({ request, atMs, status, unknown, message }) ?? [];
-  const right = whoServes(response, serverRuns);
+  const right = servingServerText(response, serverRuns);
   return problems.slice(0, 1).map(() => ({ kind: "resource-called-unknown", said: `404: ${message}`, right }));
 }
 
 /** Names a server that serves the resource, else the last that did. */
-function whoServes({ info, startedAtMs }: ObservedResponse, serverRuns: readonly ServerRun[]): string {
+function servingServerText({ info, startedAtMs }: ObservedResponse, serverRuns: readonly ServerRun[]): string {
   const { isResourceRequest, group, version } = info;
   const serves = ({ served }: ServerRun): boolean =>
     isResourceRequest ? served.has(info) : served.hasGroupVersion(group, version) || version === "";

@@ -16,7 +16,7 @@ export interface LoadContext {
 }
 
 /** Repeats the work sequentially, with pauses of `paceMs` on average. */
-export async function keepDoing(
+export async function repeatWork(
   { clock, onFailure }: LoadContext,
   { random }: Pick<Session, "random">,
   how: { readonly paceMs: number; readonly signal: AbortSignal },
@@ -36,10 +36,10 @@ export async function keepDoing(
  * Clients use the APIs that they have seen in discovery; this share of requests is for a version that may not be
  * served.
  */
-const ASKS_BLINDLY = 0.1;
+const UNSERVED_SHARE = 0.1;
 
 export function pickVersion(random: Random, target: LoadTarget, isServed: LoadContext["isServed"]): string {
   const served = target.versions.filter((version) => isServed(target, version));
-  const isBlind = served.length === 0 || random.float() < ASKS_BLINDLY;
+  const isBlind = served.length === 0 || random.float() < UNSERVED_SHARE;
   return randomItem(random, isBlind ? target.versions : served);
 }

@@ -45,7 +45,7 @@ export function pathApis(releases: readonly ReleaseName[]): PathApi[] {
 }
 
 /** True if not every release on the way serves it. */
-export function comesOrGoes({ servedBy }: PathApi, releases: readonly ReleaseName[]): boolean {
+export function appearsOrVanishes({ servedBy }: PathApi, releases: readonly ReleaseName[]): boolean {
   return servedBy.length < releases.length;
 }
 

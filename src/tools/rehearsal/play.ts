@@ -5,13 +5,13 @@ import { fillAndDelete, ownAndDelete, type WorkCounts, type ControllerWorkOption
 import { InformerClient } from "./informers.ts";
 import { KubectlClient } from "./kubectl-client.ts";
 import { Ledger, type LedgerEntry } from "./ledger.ts";
-import { keepDoing, type LoadContext } from "./load.ts";
+import { repeatWork, type LoadContext } from "./load.ts";
 import type { UpgradePlan } from "./plan.ts";
 import { Recorder } from "./recorder.ts";
 import type { Gate, PlayedFault, RunReport } from "./report.ts";
 import { Roll } from "./roll.ts";
 import { pathOfEntry, Session } from "./session.ts";
-import { isMissed, servesAtAll, type ServerRun, type RehearsalStage } from "./stage.ts";
+import { hasDepartedResource, servesAnyVersion, type ServerRun, type RehearsalStage } from "./stage.ts";
 import { StoreWatch } from "./store-watch.ts";
 import type { LoadTarget } from "./targets.ts";
 import { createRehearsalTransport } from "./transport.ts";
@@ -127,10 +127,10 @@ class Playing {
     await this.#readEverything();
     this.#store.checkAll();
     const living = this.#living();
-    this.#left = this.#store.leftBehind((entry) => living.some((run) => servesAtAll(run, entry)));
+    this.#left = this.#store.leftBehind((entry) => living.some((run) => servesAnyVersion(run, entry)));
     const { departedGraceMs } = this.#stage.timing;
     // While a departed resource may return, controllers rightly wait for it.
-    if (!isMissed(this.#stage.serverRuns, this.#stage.clock.monotonic() - departedGraceMs))
+    if (!hasDepartedResource(this.#stage.serverRuns, this.#stage.clock.monotonic() - departedGraceMs))
       this.#store.checkLeftBehind(this.#left);
     onProgress(plan.durationMs);
   }
@@ -159,7 +159,7 @@ class Playing {
     for (let index = 1; index <= KUBECTL_CLIENTS; index++) {
       const session = this.#session(`kubectl-${index}`, undefined);
       const client = new KubectlClient(this.#context, session);
-      void keepDoing(this.#context, session, { paceMs: KUBECTL_PACE_MS, signal }, () => client.once());
+      void repeatWork(this.#context, session, { paceMs: KUBECTL_PACE_MS, signal }, () => client.once());
     }
     this.#startWork("owner", OWNER_PACE_MS, ownAndDelete);
     this.#startWork("namespace", NAMESPACE_PACE_MS, fillAndDelete);
@@ -184,7 +184,7 @@ class Playing {
     const restMsMax = this.#options.plan.durationMs * REST_SHARE;
     const options: ControllerWorkOptions = { context: this.#context, session, counts: this.#counts, restMsMax };
     let number = 0;
-    void keepDoing(this.#context, session, { paceMs, signal }, () => {
+    void repeatWork(this.#context, session, { paceMs, signal }, () => {
       work(options, ++number, signal).catch(this.#onFailure);
       return Promise.resolve();
     });

@@ -7,7 +7,7 @@ import {
   type SeriesKey,
   type ServerRouting,
   type ClientWait,
-  type WrongAnswer,
+  type WrongResponse,
   type WrongKind,
 } from "./report.ts";
 
@@ -30,7 +30,7 @@ export class Recorder {
   readonly #byStatus = new Map<number, number>();
   readonly #routing: Map<string, { local: number; proxied: number; unavailable: number }>;
   readonly #wrongByKind = new Map<WrongKind, number>();
-  readonly #firstWrong: WrongAnswer[] = [];
+  readonly #firstWrong: WrongResponse[] = [];
   /** Undefined before the first client starts. */
   #startMs: number | undefined;
   #wrong = 0;
@@ -69,7 +69,7 @@ export class Recorder {
       this.wrong(finding, { client, server: serverId, request: `${method} ${target}` });
   }
 
-  wrong(finding: JudgeFinding, where: Pick<WrongAnswer, "client" | "server" | "request">): void {
+  wrong(finding: JudgeFinding, where: Pick<WrongResponse, "client" | "server" | "request">): void {
     this.#wrong++;
     this.#bucket().wrong++;
     this.#wrongByKind.set(finding.kind, (this.#wrongByKind.get(finding.kind) ?? 0) + 1);

@@ -42,7 +42,7 @@ export interface RunReport {
   readonly unanswered: number;
   readonly wrong: number;
   readonly wrongByKind: Readonly<Partial<Record<WrongKind, number>>>;
-  readonly firstWrong: readonly WrongAnswer[];
+  readonly firstWrong: readonly WrongResponse[];
   readonly unavailable: number;
   readonly longestWait: ClientWait | null;
   readonly routing: readonly ServerRouting[];
@@ -71,7 +71,7 @@ export type WrongKind =
   /** Still stored at the end although its deletion, or that of its owner or namespace, was acknowledged. */
   | "left-behind";
 
-export interface WrongAnswer {
+export interface WrongResponse {
   readonly atMs: number;
   readonly kind: WrongKind;
   readonly client: string;

@@ -41,7 +41,7 @@ interface NewObject {
 
 const MERGE_PATCH = "application/merge-patch+json";
 /** A user gives up after this time. */
-const PATIENCE_MS = 60_000;
+const GIVE_UP_MS = 60_000;
 
 export class Session {
   readonly name: string;
@@ -71,7 +71,7 @@ export class Session {
       const response = await this.client.request({
         method,
         target,
-        timeoutMs: PATIENCE_MS,
+        timeoutMs: GIVE_UP_MS,
         ...(accept && { headers: { accept } }),
         ...(body && { body }),
         ...(contentType && { contentType }),

@@ -16,7 +16,7 @@ const EXCHANGE_MS = 3_000;
 const STOP_MS_MAX = 15_000;
 const READY_SECONDS_MAX = 120;
 /** Longer than any client waits. */
-const PATIENCE_MS = 600_000;
+const WAIT_MS_MAX = 600_000;
 
 export class SimulatedStage implements RehearsalStage {
   readonly clock: Clock;
@@ -105,7 +105,7 @@ export class SimulatedStage implements RehearsalStage {
   }
 
   until<T>(work: Promise<T>): Promise<T> {
-    return this.#cluster.world.run(work, PATIENCE_MS);
+    return this.#cluster.world.run(work, WAIT_MS_MAX);
   }
 
   close(): Promise<void> {

@@ -75,7 +75,7 @@ export function newServerRun(
 }
 
 /** Whether the server serves any version of the resource. */
-export function servesAtAll(
+export function servesAnyVersion(
   { groups }: ServerRun,
   about: { readonly group: string; readonly resource: string },
 ): boolean {
@@ -87,7 +87,7 @@ export function servesAtAll(
 }
 
 /** Whether a server that departed since then served a resource that no server serves now. */
-export function isMissed(serverRuns: readonly ServerRun[], sinceMs: number): boolean {
+export function hasDepartedResource(serverRuns: readonly ServerRun[], sinceMs: number): boolean {
   const living = new Set(serverRuns.filter(({ endedAtMs }) => endedAtMs === undefined).flatMap(servedNames));
   const departed = serverRuns.filter(({ endedAtMs = -Infinity }) => endedAtMs > sinceMs);
   return departed.some((run) => servedNames(run).some((name) => !living.has(name)));

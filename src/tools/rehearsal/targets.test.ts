@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { changesEncoding, comesOrGoes, pathApis } from "./path-apis.ts";
+import { changesEncoding, appearsOrVanishes, pathApis } from "./path-apis.ts";
 import { releasesBetween } from "./plan.ts";
 import { loadTargets } from "./targets.ts";
 
@@ -14,13 +14,13 @@ describe("the APIs of the releases on the way", () => {
   test("contain the first release of an API that appears", () => {
     const claims = api("resource.k8s.io", "v1", "resourceclaims");
     expect(claims.servedBy).toEqual(["1.34", "1.35", "1.36"]);
-    expect(comesOrGoes(claims, RELEASES)).toBe(true);
+    expect(appearsOrVanishes(claims, RELEASES)).toBe(true);
   });
 
   test("contain the stored versions of an API, which may change", () => {
     expect(changesEncoding(api("resource.k8s.io", "v1", "resourceclaims"))).toBe(true);
     expect(changesEncoding(api("", "v1", "configmaps"))).toBe(false);
-    expect(comesOrGoes(api("", "v1", "configmaps"), RELEASES)).toBe(false);
+    expect(appearsOrVanishes(api("", "v1", "configmaps"), RELEASES)).toBe(false);
   });
 
   test("contain an API that vanishes until its last release", () => {

@@ -4,7 +4,7 @@ import type { ResourceType } from "../../client/objects.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { bodyOfKind } from "./bodies.ts";
-import { changesEncoding, comesOrGoes, type PathApi } from "./path-apis.ts";
+import { changesEncoding, appearsOrVanishes, type PathApi } from "./path-apis.ts";
 
 export interface LoadTarget {
   readonly group: string;
@@ -54,7 +54,7 @@ export function loadTargets(
   let room = SAMPLES_MAX;
   return [...byResource].flatMap(([name, all]) => {
     const isSampled = all.some((api) => sampleOf(api) !== undefined);
-    const isChanging = all.some((api) => comesOrGoes(api, releases) || changesEncoding(api));
+    const isChanging = all.some((api) => appearsOrVanishes(api, releases) || changesEncoding(api));
     if (!STEADY.includes(name) && !isChanging && !(isSampled && --room >= 0)) return [];
     return toTarget(name, all, sampleOf) ?? [];
   });

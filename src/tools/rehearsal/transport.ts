@@ -24,7 +24,7 @@ interface RehearsalTransportOptions {
   readonly onNoResponse: () => void;
 }
 
-const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
+const RESPONSE_BYTES_MAX = 64 * 1024 * 1024;
 
 export function createRehearsalTransport(options: RehearsalTransportOptions): Transport {
   return { send: (request) => send(request, options) };
@@ -53,7 +53,7 @@ async function send(request: ClientRequest, options: RehearsalTransportOptions):
     const response = await connection.send({ ...request, headers: { ...request.headers, "audit-id": auditId } });
     const { status, headers } = response;
     const isStream = about.info.verb === "watch" && status === 200;
-    const bytes = isStream ? new Uint8Array() : await readBody(response.body, ANSWER_BYTES_MAX);
+    const bytes = isStream ? new Uint8Array() : await readBody(response.body, RESPONSE_BYTES_MAX);
     const text = new TextDecoder().decode(bytes);
     const servedBy = headers[SERVED_BY_HEADER];
     options.onResponse({ ...about, status, text, servedBy, atMs: stage.clock.monotonic() });

@@ -28,7 +28,7 @@ export interface SimulatedResponse {
 }
 
 /** Each method returns the violations that it found, as sentences. */
-export interface PromiseChecker {
+export interface GuaranteeChecker {
   readonly name: string;
   /** The guarantee in words, for the report of a violation. */
   readonly promise: string;
@@ -41,10 +41,10 @@ export interface PromiseChecker {
   whenSettled?(cluster: SimulatedCluster): Promise<readonly string[]>;
 }
 
-export interface BrokenPromise {
+export interface GuaranteeViolation {
   readonly checker: string;
   readonly promise: string;
   readonly what: string;
 }
 
-export const NONE_BROKEN: readonly string[] = [];
+export const NO_VIOLATIONS: readonly string[] = [];

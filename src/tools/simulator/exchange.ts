@@ -6,7 +6,7 @@
  */
 import type { Host } from "./host.ts";
 import { randomInteger, type Random } from "../../base/random.ts";
-import { discardAnswer } from "../../serving/http/closed-sink.ts";
+import { discardResponse } from "../../serving/http/closed-sink.ts";
 import {
   BodyTooLargeError,
   type ApiRequest,
@@ -126,7 +126,7 @@ export class SimulatedExchange {
       signal: this.#server.signal,
     });
     node.host
-      .hear(() => node.handle(received))
+      .settleWhileRunning(() => node.handle(received))
       .then(
         (response) => this.#onResponse(response, node),
         () => this.#toCaller(() => this.#fail("reset", "the server failed")),
@@ -136,7 +136,7 @@ export class SimulatedExchange {
   #onResponse(response: ApiResponse, node: NetworkNode): void {
     const { fate, random } = this.#parts;
     if (fate === "response-lost" || this.#server.signal.aborted) {
-      discardAnswer(response);
+      discardResponse(response);
       this.#leaveServer();
       return this.#loseConnection();
     }
@@ -164,10 +164,10 @@ export class SimulatedExchange {
   #openRelay(node: NetworkNode): Relay {
     const { links, from, toName } = this.#parts;
     this.#relay = new Relay({
-      forth: (deliver) => {
+      toReader: (deliver) => {
         links.carry(toName, from.name, () => from.host.run(deliver), this.#order);
       },
-      back: (deliver) => links.carry(from.name, toName, () => node.host.run(deliver)),
+      toWriter: (deliver) => links.carry(from.name, toName, () => node.host.run(deliver)),
       onOver: () => this.#leave(),
     });
     return this.#relay;
@@ -179,7 +179,7 @@ export class SimulatedExchange {
   }
 
   #respond(response: UpstreamResponse): void {
-    if (this.#isOver) return discardAnswer(response);
+    if (this.#isOver) return discardResponse(response);
     this.#isAnswered = true;
     this.#parts.resolve(response);
   }

@@ -54,7 +54,7 @@ export class Host {
   }
 
   /** A promise that settles only while the host is running. */
-  hear<T>(ask: () => Promise<T>): Promise<T> {
+  settleWhileRunning<T>(ask: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const onFailure = (reason: Error): void => this.run(() => reject(reason));
       this.run(() => {

@@ -3,13 +3,13 @@
  * The writer's end is a sink like that of any transport; the reader's end is the same as for real connections.
  */
 import type { StreamFrame, ResponseBody, StreamSink } from "../../serving/http/message.ts";
-import { AnswerStream } from "../../serving/http/node/upstream/answer-stream.ts";
+import { ResponseStream } from "../../serving/http/node/upstream/answer-stream.ts";
 
 interface RelayPath {
   /** Delivers to the reader, in order. */
-  forth(deliver: () => void): void;
+  toReader(deliver: () => void): void;
   /** Delivers to the writer. */
-  back(deliver: () => void): void;
+  toWriter(deliver: () => void): void;
   /** Called when the reader's end is over, whichever side ended it. */
   onOver(): void;
 }
@@ -19,7 +19,7 @@ const UNDER_WAY_BYTES_MAX = 64 * 1024;
 
 export class Relay {
   readonly #path: RelayPath;
-  readonly #reader: AnswerStream;
+  readonly #reader: ResponseStream;
   #isPaused = false;
   /** Whether the stream has ended at the reader's and at the writer's end. */
   #isRead = false;
@@ -32,7 +32,7 @@ export class Relay {
 
   constructor(path: RelayPath) {
     this.#path = path;
-    this.#reader = new AnswerStream(
+    this.#reader = new ResponseStream(
       {
         pause: () => {
           this.#isPaused = true;
@@ -64,7 +64,7 @@ export class Relay {
   close(): void {
     if (this.#isRead) return;
     this.#readerIsDone();
-    this.#path.back(() => this.#writerIsDone());
+    this.#path.toWriter(() => this.#writerIsDone());
   }
 
   /** Breaks the connection; both ends are notified. */
@@ -77,13 +77,13 @@ export class Relay {
   #write(frame: StreamFrame): boolean {
     if (this.#isWritten) return false;
     this.#bytesUnderWay += frame.bytes.length;
-    this.#path.forth(() =>
+    this.#path.toReader(() =>
       this.#arrive(() => {
         const wasFull = this.#bytesUnderWay > UNDER_WAY_BYTES_MAX;
         this.#bytesUnderWay -= frame.bytes.length;
         this.#reader.write([frame.bytes]);
         if (wasFull && this.#bytesUnderWay <= UNDER_WAY_BYTES_MAX)
-          this.#path.back(() => this.#onDrain.forEach((callback) => callback()));
+          this.#path.toWriter(() => this.#onDrain.forEach((callback) => callback()));
       }),
     );
     return this.#bytesUnderWay <= UNDER_WAY_BYTES_MAX;
@@ -92,7 +92,7 @@ export class Relay {
   #finish(deliver: () => void): void {
     if (this.#isWritten) return;
     this.#writerIsDone();
-    this.#path.forth(() =>
+    this.#path.toReader(() =>
       this.#arrive(() => {
         this.#readerIsDone();
         deliver();

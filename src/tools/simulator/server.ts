@@ -80,7 +80,7 @@ export interface CrashPoint {
 }
 
 /** Peers detect within this time that a server is reachable again. */
-const NOTICED_WITHIN_MS = 30_000;
+const DETECTED_WITHIN_MS = 30_000;
 /** Time for open requests after a stop request, in virtual time. */
 const DRAIN_MS = 5_000;
 const PORT = 6443;
@@ -210,7 +210,7 @@ export class SimulatedServer {
     const handle = this.#handle;
     if (run === undefined || handle === undefined) return Promise.reject(new Error(`${this.id} is down`));
     const headers = { authorization: `Bearer ${TOKEN}`, ...request.headers };
-    return callInProcess((received) => run.host.hear(() => handle(received)), { ...request, headers });
+    return callInProcess((received) => run.host.settleWhileRunning(() => handle(received)), { ...request, headers });
   }
 
   #injectCrash(host: Host, key: string): InjectedCrash | undefined {
@@ -235,7 +235,7 @@ export class SimulatedServer {
     if (run === undefined || run.endedAtMs !== undefined) return;
     const isWell = run.host.state === "running" && run.store.isFine;
     const nowMs = this.#context.world.clock.monotonic();
-    run.troubledUntilMs = isWell ? nowMs + NOTICED_WITHIN_MS : Infinity;
+    run.troubledUntilMs = isWell ? nowMs + DETECTED_WITHIN_MS : Infinity;
     run.troubledSinceMs = isWell ? undefined : (run.troubledSinceMs ?? nowMs);
   }
 

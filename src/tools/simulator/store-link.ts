@@ -24,10 +24,10 @@ export interface StoreFault {
   /** No watch event is delivered. */
   readonly isLagging: boolean;
   /** Share of calls that are executed but whose response is lost. */
-  readonly answersLost: number;
+  readonly responsesLost: number;
 }
 
-export const STORE_IS_FINE: StoreFault = { isDown: false, slowMs: 0, isLagging: false, answersLost: 0 };
+export const STORE_IS_FINE: StoreFault = { isDown: false, slowMs: 0, isLagging: false, responsesLost: 0 };
 
 interface StoreLinkOptions {
   readonly kv: Kv;
@@ -155,12 +155,12 @@ export class StoreLink implements Kv {
   }
 
   #call<T>(work: () => Promise<T>): Promise<T> {
-    return this.#host.hear(() => (this.#fault === STORE_IS_FINE ? work() : this.#callFaultyStore(work)));
+    return this.#host.settleWhileRunning(() => (this.#fault === STORE_IS_FINE ? work() : this.#callFaultyStore(work)));
   }
 
   async #callFaultyStore<T>(work: () => Promise<T>): Promise<T> {
     const { clock, random } = this.#host;
-    const { slowMs, answersLost } = this.#fault;
+    const { slowMs, responsesLost: answersLost } = this.#fault;
     if (slowMs > 0) await sleep(clock, random.float() * slowMs);
     if (this.#fault.isDown) {
       await sleep(clock, random.float() * GIVE_UP_MS_MAX);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { startServer, type Answer, type Json, type TestServer } from "../start.ts";
+import { startServer, type ApiTestResponse, type Json, type TestServer } from "../start.ts";
 import { applyPatch, define, definition, GROUP, schemaOf, version, widget, WIDGETS } from "./define.ts";
 
 const PORT = {
@@ -36,11 +36,11 @@ async function started(): Promise<TestServer> {
   return api;
 }
 
-function apply(api: TestServer, manager: string, spec: Json, query = ""): Promise<Answer> {
+function apply(api: TestServer, manager: string, spec: Json, query = ""): Promise<ApiTestResponse> {
   return applyPatch(api, `${WIDGETS}/a?fieldManager=${manager}${query}`, widget("a", { spec }));
 }
 
-function owned({ body }: Answer, manager: string): Json {
+function owned({ body }: ApiTestResponse, manager: string): Json {
   return body.metadata.managedFields.find((entry: Json) => entry.manager === manager)?.fieldsV1["f:spec"];
 }
 

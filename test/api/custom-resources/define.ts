@@ -1,6 +1,6 @@
 /** Custom resource definitions for tests, and objects of them. */
 import { expect } from "vitest";
-import type { Answer, Json, TestServer } from "../start.ts";
+import type { ApiTestResponse, Json, TestServer } from "../start.ts";
 
 export const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 export const GROUP = "test.example.com";
@@ -38,7 +38,7 @@ export async function define(api: TestServer, object: Json = definition()): Prom
 }
 
 /** Replaces the spec of the CRD, whatever its current resource version is. */
-export async function redefine(api: TestServer, name: string, change: (spec: Json) => Json): Promise<Answer> {
+export async function redefine(api: TestServer, name: string, change: (spec: Json) => Json): Promise<ApiTestResponse> {
   const { body } = await api.get(`${DEFINITIONS}/${name}`);
   const answer = await api.put(`${DEFINITIONS}/${name}`, { ...body, spec: change(body.spec) });
   await api.world.advance(100);
@@ -54,7 +54,7 @@ export function widget(name: string, more: Json = {}): Json {
   return { apiVersion: `${GROUP}/v1`, kind: "Widget", metadata: { name, ...metadata }, ...rest };
 }
 
-export function applyPatch(api: TestServer, target: string, body: Json): Promise<Answer> {
+export function applyPatch(api: TestServer, target: string, body: Json): Promise<ApiTestResponse> {
   const text = typeof body === "string" ? body : JSON.stringify(body);
   return api.call("PATCH", target, text, { headers: { "content-type": "application/apply-patch+yaml" } });
 }

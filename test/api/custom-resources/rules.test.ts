@@ -18,7 +18,7 @@ function ruled(rules: readonly Json[]): Json {
   return definition([version("v1", { type: "object", properties: { spec } })]);
 }
 
-async function refusal(spec: Json): Promise<string | number> {
+async function rejection(spec: Json): Promise<string | number> {
   const { status, body } = await api.create(WIDGETS, widget("one", { spec }));
   return status === 201 ? status : body.message;
 }
@@ -33,15 +33,15 @@ test("an object that violates a rule is rejected with the message, the message e
     ]),
   );
   const said = (why: string): string => `Widget.test.example.com "one" is invalid: spec: Invalid value: ${why}`;
-  expect(await refusal({ size: 3, max: 2 })).toBe(said("too large"));
-  expect(await refusal({ size: -1, max: 2 })).toBe(said("below"));
-  expect(await refusal({ size: 1, max: 100 })).toBe(said("failed rule: self.max < 100"));
-  expect(await refusal({ size: 1, max: 2 })).toBe(201);
+  expect(await rejection({ size: 3, max: 2 })).toBe(said("too large"));
+  expect(await rejection({ size: -1, max: 2 })).toBe(said("below"));
+  expect(await rejection({ size: 1, max: 100 })).toBe(said("failed rule: self.max < 100"));
+  expect(await rejection({ size: 1, max: 2 })).toBe(201);
 });
 
 test("a transition rule applies only to updates", async () => {
   await define(api, ruled([{ rule: "self.owner == oldSelf.owner", message: "the owner stays" }]));
-  expect(await refusal({ owner: "me" })).toBe(201);
+  expect(await rejection({ owner: "me" })).toBe(201);
   const changed = await api.mergePatch(`${WIDGETS}/one`, { spec: { owner: "you" } });
   expect([changed.status, changed.body.message]).toEqual([422, expect.stringContaining("the owner stays")]);
   expect((await api.mergePatch(`${WIDGETS}/one`, { spec: { size: 1 } })).status).toBe(200);

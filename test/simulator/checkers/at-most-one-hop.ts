@@ -1,18 +1,18 @@
-import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 
 /** The local server may try several peers in turn; a peer must not proxy the request again. */
-export function atMostOneHop(): PromiseChecker {
-  const askedBy = new Map<string, string>();
+export function atMostOneHop(): GuaranteeChecker {
+  const localServers = new Map<string, string>();
   return {
     name: "at-most-one-hop",
     promise: "A request is proxied at most once, only by the server that received it from the client.",
     onRequest({ auditId, serverId }) {
-      askedBy.set(auditId, serverId);
-      return NONE_BROKEN;
+      localServers.set(auditId, serverId);
+      return NO_VIOLATIONS;
     },
     onHop({ auditId, from, to, method, target }) {
-      const first = askedBy.get(auditId);
-      if (first === undefined || first === from) return NONE_BROKEN;
+      const first = localServers.get(auditId);
+      if (first === undefined || first === from) return NO_VIOLATIONS;
       return [`${method} ${target} was sent to ${first}, and was proxied again by ${from} to ${to}`];
     },
   };

@@ -1,4 +1,4 @@
-import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 import { leavingOf, ownersOf, uidOf, type ObjectRecord } from "../object-record.ts";
 
@@ -15,7 +15,7 @@ export interface CollectedIsGarbageOptions {
  * Clients delete only objects without owner, and change no owner references. So any other object that is deleted or
  * loses an owner was collected or orphaned, unless its whole namespace is deleted.
  */
-export function collectedIsGarbage({ record, isServed = () => true }: CollectedIsGarbageOptions): PromiseChecker {
+export function collectedIsGarbage({ record, isServed = () => true }: CollectedIsGarbageOptions): GuaranteeChecker {
   /** Keys of the dependents of an owner that is deleted with the orphan policy, by its UID. */
   const orphans = new Map<string, readonly string[]>();
   const judgeCollected = ({ key, before, after }: Commit): string[] => {
@@ -49,7 +49,7 @@ export function collectedIsGarbage({ record, isServed = () => true }: CollectedI
     promise: "No object is collected that has a live owner, or an owner that orphans it.",
     onCommit(commit) {
       const { before } = commit;
-      if (before === undefined || record.goesWithNamespace(before)) return NONE_BROKEN;
+      if (before === undefined || record.goesWithNamespace(before)) return NO_VIOLATIONS;
       return [...judgeCollected(commit), ...judgeOwner(commit)];
     },
   };

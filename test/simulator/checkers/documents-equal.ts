@@ -1,7 +1,7 @@
-import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { allDocuments } from "../discovery.ts";
 
-export function documentsEqual(): PromiseChecker {
+export function documentsEqual(): GuaranteeChecker {
   return {
     name: "documents-equal",
     promise: "After settling, every server returns the same discovery documents.",

@@ -1,4 +1,4 @@
-import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { SimulatedCluster } from "../../../src/tools/simulator/cluster.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 import type { Run, SimulatedServer } from "../../../src/tools/simulator/server.ts";
@@ -6,7 +6,7 @@ import type { Run, SimulatedServer } from "../../../src/tools/simulator/server.t
 /** Longer than the response time of any server. */
 const PATIENCE_MS = 120_000;
 
-export function encodingsSettle(record: EncodingRecord): PromiseChecker {
+export function encodingsSettle(record: EncodingRecord): GuaranteeChecker {
   return {
     name: "encodings-settle",
     promise:

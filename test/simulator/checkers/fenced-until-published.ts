@@ -1,22 +1,23 @@
-import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 
 /**
  * Checks the time at which the server sent a change, because a change that was sent in time may arrive late.
  * `writtenAsPublished` checks that the server has published again.
  */
-export function fencedUntilPublished(record: EncodingRecord): PromiseChecker {
+export function fencedUntilPublished(record: EncodingRecord): GuaranteeChecker {
   return {
     name: "fenced-until-published",
     promise: "A server that has not renewed its lease in time changes nothing before it is live again.",
     onCommit({ key, sending }) {
       const run = sending && record.runOf(sending);
       const resource = run && record.resourceAt(run, key);
-      if (resource === undefined || key === `leases/kube-system/${run!.serverId}`) return NONE_BROKEN;
+      if (resource === undefined || key === `leases/kube-system/${run!.serverId}`) return NO_VIOLATIONS;
       const silenceMs = record.silenceMs(sending!, sending!.sentAtMs);
       const what = `${run!.serverId} changed ${key}`;
-      if (silenceMs === undefined) return resource.isNeededToPublish ? NONE_BROKEN : [`${what} before it had a lease`];
-      if (silenceMs <= record.silenceMsMax) return NONE_BROKEN;
+      if (silenceMs === undefined)
+        return resource.isNeededToPublish ? NO_VIOLATIONS : [`${what} before it had a lease`];
+      if (silenceMs <= record.silenceMsMax) return NO_VIOLATIONS;
       return [`${what} although it had not renewed its lease for ${(silenceMs / 1000).toFixed(3)} s`];
     },
   };

@@ -1,11 +1,11 @@
 import type { ResourceQuestion } from "../../../src/cluster/peers/view.ts";
-import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { SimulatedCluster } from "../../../src/tools/simulator/cluster.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 import { objectAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
 import { leavingOf, NAMESPACES, ownersOf, uidOf, type ObjectRecord } from "../object-record.ts";
 import { eventuallyNone } from "../eventually.ts";
-import { WithinReach } from "../within-reach.ts";
+import { ProcessableResources } from "../within-reach.ts";
 
 const CLASS_PROTECTION = "kubernetes.io/vac-protection";
 /** The only version in which servers protect the object. */
@@ -17,8 +17,8 @@ const PROTECTED_CLASS: ResourceQuestion = {
 };
 
 /** An object that waits for its dependents also waits while a departed server may bring back more of them. */
-export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): PromiseChecker {
-  const uncollected = (reach: WithinReach): string[] =>
+export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): GuaranteeChecker {
+  const uncollected = (reach: ProcessableResources): string[] =>
     record.owned
       .filter(([key, object]) => {
         const owners = ownersOf(object);
@@ -29,13 +29,13 @@ export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): Pr
       })
       .map(([key]) => `${key} still exists, but its owners are deleted`);
   /** A dependent has another owner whose existence cannot be determined. */
-  const isHeld = (object: JsonObject, reach: WithinReach): boolean =>
+  const isHeld = (object: JsonObject, reach: ProcessableResources): boolean =>
     record.keysOwnedBy(uidOf(object)).some((key) => ownersOf(record.at(key)).some((owner) => !reach.hasOwner(owner)));
   /** A leader that does not serve the class does not run the controller that removes the protection. */
-  const mayStayProtected = (object: JsonObject, reach: WithinReach): boolean =>
+  const mayStayProtected = (object: JsonObject, reach: ProcessableResources): boolean =>
     stringsAt(objectAt(object, "metadata"), "finalizers").includes(CLASS_PROTECTION) &&
     !reach.isServedByAll(PROTECTED_CLASS);
-  const waiting = (reach: WithinReach): string[] => {
+  const waiting = (reach: ProcessableResources): string[] => {
     if (!reach.hasAllServed || !reach.hasAllDeparted) return [];
     return record.leaving
       .filter(([key]) => !key.startsWith(NAMESPACES))
@@ -47,7 +47,7 @@ export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): Pr
     promise:
       "Objects whose owners are deleted are collected, and an object that waits for its dependents does not wait forever.",
     whenSettled: (cluster: SimulatedCluster) => {
-      const reach = new WithinReach(encodings, cluster);
+      const reach = new ProcessableResources(encodings, cluster);
       return eventuallyNone(cluster, () => [...uncollected(reach), ...waiting(reach)]);
     },
   };

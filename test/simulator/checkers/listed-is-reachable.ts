@@ -1,8 +1,8 @@
 import { get } from "../get.ts";
-import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { listedResources } from "../discovery.ts";
 
-export function listedIsReachable(): PromiseChecker {
+export function listedIsReachable(): GuaranteeChecker {
   return {
     name: "listed-is-reachable",
     promise: "After settling, every resource in discovery can be listed through every server.",

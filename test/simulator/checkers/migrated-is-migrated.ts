@@ -1,6 +1,6 @@
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
 import { storageVersionName } from "../../../src/cluster/storageversion/objects.ts";
-import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 
@@ -11,7 +11,7 @@ const MIGRATIONS = "storageversionmigrations/";
  * The storage state of a resource must be true at the moment of its write. A StorageVersionMigration may succeed if all
  * objects were in the common version at some moment after its creation; later writes do not matter.
  */
-export function migratedIsMigrated(record: EncodingRecord): PromiseChecker {
+export function migratedIsMigrated(record: EncodingRecord): GuaranteeChecker {
   /** The last revision at which all objects had the common version, by name. */
   const unmixedAt = new Map<string, number>();
   const isUnmixed = (name: string): boolean => {
@@ -51,7 +51,7 @@ export function migratedIsMigrated(record: EncodingRecord): PromiseChecker {
       const { key, before, revision } = commit;
       note(commit);
       if (key === STATE) return judgeState(commit);
-      if (!key.startsWith(MIGRATIONS)) return NONE_BROKEN;
+      if (!key.startsWith(MIGRATIONS)) return NO_VIOLATIONS;
       if (before === undefined) created.set(key, revision);
       return judgeMigration(commit, created.get(key) ?? 0);
     },

@@ -1,9 +1,9 @@
 import { objectAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
-import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 import { leavingOf, namespaceOf, NAMESPACES, type ObjectRecord } from "../object-record.ts";
 
-export function namespacesEmpty(record: ObjectRecord): PromiseChecker {
+export function namespacesEmpty(record: ObjectRecord): GuaranteeChecker {
   /** Names of namespaces that were removed, even if they were created again. */
   const gone = new Set<string>();
   const judgeNamespace = ({ key, before, after }: Commit): string[] => {
@@ -27,7 +27,7 @@ export function namespacesEmpty(record: ObjectRecord): PromiseChecker {
       "A namespace is finalized only when the store has no objects of it, and no object is created in it afterwards.",
     onCommit(commit) {
       if (commit.key.startsWith(NAMESPACES)) return judgeNamespace(commit);
-      return commit.before === undefined && namespaceOf(commit.after) !== "" ? judgeCreated(commit) : NONE_BROKEN;
+      return commit.before === undefined && namespaceOf(commit.after) !== "" ? judgeCreated(commit) : NO_VIOLATIONS;
     },
   };
 }

@@ -1,17 +1,17 @@
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../src/meta/json.ts";
-import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 import { eventuallyNone } from "../eventually.ts";
 import { NAMESPACES, type ObjectRecord } from "../object-record.ts";
-import { WithinReach } from "../within-reach.ts";
+import { ProcessableResources } from "../within-reach.ts";
 
 /** Objects that no server serves keep a namespace until a user purges it. */
-export function namespacesGo(record: ObjectRecord, encodings: EncodingRecord): PromiseChecker {
+export function namespacesGo(record: ObjectRecord, encodings: EncodingRecord): GuaranteeChecker {
   return {
     name: "namespaces-go",
     promise: "A deleted namespace is removed as soon as every resource in it is reachable.",
     whenSettled: (cluster) => {
-      const reach = new WithinReach(encodings, cluster);
+      const reach = new ProcessableResources(encodings, cluster);
       return eventuallyNone(cluster, () =>
         record.leaving
           .filter(([key]) => key.startsWith(NAMESPACES) && reach.hasAllServed)

@@ -1,6 +1,6 @@
-import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 
-export function noCircle(): PromiseChecker {
+export function noCircle(): GuaranteeChecker {
   const seenBy = new Map<string, Set<string>>();
   return {
     name: "no-circle",
@@ -8,7 +8,7 @@ export function noCircle(): PromiseChecker {
     onHop({ auditId, from, to, method, target }) {
       const senders = seenBy.get(auditId) ?? new Set();
       seenBy.set(auditId, senders.add(from));
-      return senders.has(to) ? [`${method} ${target} came back to ${to}, from ${from}`] : NONE_BROKEN;
+      return senders.has(to) ? [`${method} ${target} came back to ${to}, from ${from}`] : NO_VIOLATIONS;
     },
   };
 }

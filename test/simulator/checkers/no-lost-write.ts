@@ -1,16 +1,16 @@
 import { get } from "../get.ts";
-import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { KnownObjects } from "../objects.ts";
 import { targetAt } from "../targets.ts";
 
-export function noLostWrite(objects: KnownObjects): PromiseChecker {
+export function noLostWrite(objects: KnownObjects): GuaranteeChecker {
   return {
     name: "no-lost-write",
     promise: "An object whose creation was acknowledged can be read until a client deletes it.",
     onResponse({ request, unknown }) {
       const { method, target, serverId } = request;
       const isLost = method === "GET" && unknown === "object" && objects.get(target) === "there";
-      return isLost ? [`${serverId} does not find ${target}, which was created and never deleted`] : NONE_BROKEN;
+      return isLost ? [`${serverId} does not find ${target}, which was created and never deleted`] : NO_VIOLATIONS;
     },
     async whenSettled(cluster) {
       const problems: string[] = [];

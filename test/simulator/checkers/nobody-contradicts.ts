@@ -1,13 +1,13 @@
-import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 
 /** Holds for servers that may write: the entry of a fenced server may be removed until it has published again. */
-export function nobodyContradicts(record: EncodingRecord): PromiseChecker {
+export function entriesMatchCommonVersion(record: EncodingRecord): GuaranteeChecker {
   return {
     name: "nobody-contradicts",
     promise: "A StorageVersion object has the entry of every live server, and no entry contradicts its common version.",
     onCommit({ key, atMs, after }) {
-      if (!key.startsWith(STORAGE_VERSIONS)) return NONE_BROKEN;
+      if (!key.startsWith(STORAGE_VERSIONS)) return NO_VIOLATIONS;
       const name = key.slice(STORAGE_VERSIONS.length);
       const { storageVersions: entries = [], commonEncodingVersion: common } = record.status(name) ?? {};
       const left = record

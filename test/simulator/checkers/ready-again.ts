@@ -1,7 +1,7 @@
 import { get } from "../get.ts";
-import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 
-export function readyAgain(): PromiseChecker {
+export function readyAgain(): GuaranteeChecker {
   return {
     name: "ready-again",
     promise: "Every running server is ready after all faults are over.",

@@ -1,10 +1,10 @@
-import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 
 /**
  * Names are used once, and every object is deleted by one request. So a creation that conflicts, or a deletion that
  * does not find an existing object, was executed twice.
  */
-export function sentOnce(isThere: (target: string) => boolean): PromiseChecker {
+export function sentOnce(isThere: (target: string) => boolean): GuaranteeChecker {
   return {
     name: "sent-once",
     promise: "A mutating request is executed at most once.",
@@ -14,7 +14,7 @@ export function sentOnce(isThere: (target: string) => boolean): PromiseChecker {
         return [`${serverId} reported a new name as existing: ${target} ${name}`];
       if (method === "DELETE" && unknown === "object" && isThere(target))
         return [`${serverId} deleted ${target}, and then reported it as not found`];
-      return NONE_BROKEN;
+      return NO_VIOLATIONS;
     },
   };
 }

@@ -1,7 +1,7 @@
-import type { PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { listedResources } from "../discovery.ts";
 
-export function servedIsListed(): PromiseChecker {
+export function servedIsListed(): GuaranteeChecker {
   return {
     name: "served-is-listed",
     promise: "After settling, discovery lists exactly the resources that live servers serve.",

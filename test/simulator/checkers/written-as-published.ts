@@ -1,12 +1,12 @@
 import { stringAt } from "../../../src/meta/json.ts";
 import type { StoredResourceVersions } from "../../../src/cluster/storageversion/encodings.ts";
-import { NONE_BROKEN, type PromiseChecker } from "../../../src/tools/simulator/checker.ts";
+import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 import type { Run } from "../../../src/tools/simulator/server.ts";
 
 /** Checked at the revision of the write itself; earlier and later states do not count. */
-export function writtenAsPublished(record: EncodingRecord): PromiseChecker {
+export function writtenAsPublished(record: EncodingRecord): GuaranteeChecker {
   const problemsOf = ({ key, after, atMs }: Commit, run: Run, resource: StoredResourceVersions): string[] => {
     const { name } = resource;
     const version = stringAt(after!, "apiVersion");
@@ -31,9 +31,9 @@ export function writtenAsPublished(record: EncodingRecord): PromiseChecker {
       "Every write is in the version that its server has published, and every live server that stores the resource can read it.",
     onCommit(commit) {
       const run = commit.sending && record.runOf(commit.sending);
-      if (run === undefined || commit.after === undefined) return NONE_BROKEN;
+      if (run === undefined || commit.after === undefined) return NO_VIOLATIONS;
       const resource = record.resourceAt(run, commit.key);
-      return resource === undefined || resource.isNeededToPublish ? NONE_BROKEN : problemsOf(commit, run, resource);
+      return resource === undefined || resource.isNeededToPublish ? NO_VIOLATIONS : problemsOf(commit, run, resource);
     },
   };
 }

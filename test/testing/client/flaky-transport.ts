@@ -11,7 +11,7 @@ export class FlakyTransport implements Transport {
   /** Undefined: connections are refused. */
   server: Transport | undefined;
   /** "GET /path?query" of every request, decoded. */
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   /** Cuts a response stream after this many more chunks. */
   piecesUntilCut = Infinity;
   readonly #open = new Set<AbortController>();
@@ -26,7 +26,7 @@ export class FlakyTransport implements Transport {
   }
 
   async send(request: ClientRequest): Promise<ClientResponse> {
-    this.asked.push(`${request.method} ${decodeURIComponent(request.target)}`);
+    this.requests.push(`${request.method} ${decodeURIComponent(request.target)}`);
     if (this.server === undefined) throw new TransportError("refused", "connection refused");
     const connection = new AbortController();
     this.#open.add(connection);

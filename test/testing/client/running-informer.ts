@@ -7,13 +7,14 @@ import type { KubernetesObject } from "../../../src/client/objects.ts";
 import { CONFIG_MAPS, ScriptedTransport, type Reply } from "./scripted-transport.ts";
 
 /** Records "add a@1", "update a@1→2", "delete a@3", with "(initial)" and "(unknown)" where they apply. */
-export function recorder(told: string[]): InformerHandler<KubernetesObject> {
+export function recorder(notifications: string[]): InformerHandler<KubernetesObject> {
   return {
     onAdd: (object, { isInInitialList }) =>
-      void told.push(`add ${describe(object)}${isInInitialList ? " (initial)" : ""}`),
-    onUpdate: (object, before) => void told.push(`update ${describe(before)}→${object.metadata?.resourceVersion}`),
+      void notifications.push(`add ${describe(object)}${isInInitialList ? " (initial)" : ""}`),
+    onUpdate: (object, before) =>
+      void notifications.push(`update ${describe(before)}→${object.metadata?.resourceVersion}`),
     onDelete: (object, { isFinalStateUnknown }) =>
-      void told.push(`delete ${describe(object)}${isFinalStateUnknown ? " (unknown)" : ""}`),
+      void notifications.push(`delete ${describe(object)}${isFinalStateUnknown ? " (unknown)" : ""}`),
   };
 }
 
@@ -49,7 +50,7 @@ export class RunningInformer {
   }
 
   /** The notifications since the last call. */
-  async news(afterMs = 0): Promise<string[]> {
+  async takeNotifications(afterMs = 0): Promise<string[]> {
     await this.world.advance(afterMs);
     return this.told.splice(0);
   }

@@ -162,7 +162,7 @@ export function status(
   return { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, details, code };
 }
 
-export function refuses(code: number, reason: string, details: object = {}): Reply {
+export function rejects(code: number, reason: string, details: object = {}): Reply {
   return { status: code, body: status(code, reason, "as the script says", details) };
 }
 

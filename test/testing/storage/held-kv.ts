@@ -24,7 +24,7 @@ export function holdKv(inner: Kv): HeldKv {
     if (isHeld) waiting.push(deliver);
     else deliver();
   };
-  const refuse = (): void => {
+  const failIfRequested = (): void => {
     if (failures > 0) {
       failures--;
       throw new StorageError("unavailable", "the store is unreachable");
@@ -39,11 +39,11 @@ export function holdKv(inner: Kv): HeldKv {
     close: () => inner.close(),
     async range(request) {
       ranges++;
-      refuse();
+      failIfRequested();
       return inner.range(request);
     },
     async currentRevision() {
-      refuse();
+      failIfRequested();
       return inner.currentRevision();
     },
     watch(request, sink) {

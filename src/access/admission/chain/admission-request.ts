@@ -31,8 +31,8 @@ export function admissionRequest(request: WithUser, about: RequestAdmission, ver
 
 export function writeByWrite(asked: AdmitRequest, base: AdmissionRequest, withStatus: WithStatus): Admission {
   return {
-    get hidesOwners() {
-      return asked(base)?.hidesOwners === true;
+    get omitsManagedFields() {
+      return asked(base)?.omitsManagedFields === true;
     },
     async mutate(write) {
       const admission = asked(requestFor(base, write));

@@ -5,7 +5,7 @@ import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
 import { goZeros } from "../../../objects/go/go-zeros.ts";
 import type { RequestAdmission } from "../../../serving/endpoints/resources.ts";
 import type { Admission } from "../../../serving/registry/admission.ts";
-import { followObjects } from "../../../serving/resources/stored-objects.ts";
+import { watchObjects } from "../../../serving/resources/stored-objects.ts";
 import type { WithUser } from "../../auth/user.ts";
 import { createAdmission } from "../admit.ts";
 import { inPluginOrder } from "../plugin-order.ts";
@@ -39,7 +39,7 @@ export function createServerAdmission(parts: AdmissionParts): ServerAdmission {
   const untilLoaded = createUntilLoaded(parts.env.clock);
   const follow = (resource: string, table: ObjectTable): void => {
     const awaited = untilLoaded.awaited(table);
-    const task = followObjects(followed, { group: GROUP, resource }, awaited);
+    const task = watchObjects(followed, { group: GROUP, resource }, awaited);
     // A release that does not serve the resource has no such objects.
     if (task === undefined) awaited.reset([]);
     else tasks.push(task);

@@ -1,6 +1,6 @@
 /** Delays writes until all policies are loaded, because an unknown policy could deny them. */
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
-import { refused } from "../plugins/refuse.ts";
+import { admissionForbidden } from "../plugins/refuse.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { within } from "../../../base/within.ts";
 import { whenReset, type ObjectTable } from "../../../meta/object-table.ts";
@@ -12,7 +12,7 @@ interface UntilLoaded {
 }
 
 /** The timeout of kubernetes. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 export function createUntilLoaded(clock: Clock): UntilLoaded {
   const due = new Set<ObjectTable>();
@@ -20,9 +20,9 @@ export function createUntilLoaded(clock: Clock): UntilLoaded {
   const wait = async (attributes: Attributes): Promise<undefined> => {
     if (due.size === 0) return undefined;
     try {
-      await within(clock, PATIENCE_MS, () => loaded.promise, attributes.signal);
+      await within(clock, TIMEOUT_MS, () => loaded.promise, attributes.signal);
     } catch {
-      throw refused(attributes, "not yet ready to handle request");
+      throw admissionForbidden(attributes, "not yet ready to handle request");
     }
     return undefined;
   };

@@ -1,7 +1,7 @@
 /** Creates the webhook plugins with the ports that they need. */
 import type { JsonObject } from "../../../meta/json.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
-import { readAnswer } from "../../webhook-client/webhook-answer.ts";
+import { parseWebhookResponse } from "../../webhook-client/webhook-answer.ts";
 import type { WebhookCallOptions } from "../../webhook-client/webhook-client.ts";
 import type { AdmissionPlugin, ServedVersion } from "../admission.ts";
 import { compileMatchConditions } from "../expressions/match-conditions.ts";
@@ -28,7 +28,7 @@ export function createWebhookPlugins(
     objects,
     authorizer: authorization.authorization.authorize,
     ask: (clientConfig: JsonObject, body: string, options: WebhookCallOptions) =>
-      askWebhook(parts, { ...options, clientConfig, body }),
+      postReview(parts, { ...options, clientConfig, body }),
     metrics: createWebhookMetrics(metrics, env.clock),
     decode: (object: JsonObject, version: ServedVersion) => versions.decode(object, version),
   };
@@ -38,11 +38,11 @@ export function createWebhookPlugins(
   ];
 }
 
-async function askWebhook(
+async function postReview(
   { callWebhook }: AdmissionParts,
   { clientConfig, body, ...options }: WebhookCallOptions & { readonly clientConfig: JsonObject; readonly body: string },
 ): Promise<JsonObject> {
-  const answer = readAnswer(await callWebhook(clientConfig, body, options));
+  const answer = parseWebhookResponse(await callWebhook(clientConfig, body, options));
   if (typeof answer === "string") throw new Error(answer);
   return answer;
 }

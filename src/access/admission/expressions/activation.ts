@@ -1,8 +1,8 @@
 /** The values of the CEL variables for one write. */
 import type { Attributes, ServedVersion } from "../admission.ts";
 import {
-  type AuthorizerAnswer,
-  type AskAuthorizer,
+  type AuthorizerDecision,
+  type CheckAuthorization,
   AuthorizerValue,
   requestResourceCheck,
 } from "../../../objects/cel/library/authorization.ts";
@@ -105,8 +105,8 @@ function serviceAccountUser(namespace: string, name: string): User {
 }
 
 /** DIFFERS: selectors are not passed to the authorizer. */
-function askOf(authorizer: Authorizer, user: User): AskAuthorizer {
-  return (question, as): AuthorizerAnswer => {
+function authorizerCheck(authorizer: Authorizer, user: User): CheckAuthorization {
+  return (question, as): AuthorizerDecision => {
     const who = as === undefined ? user : serviceAccountUser(as.namespace, as.name);
     const nothing = { group: "", version: "", namespace: "", resource: "", subresource: "", name: "", path: "" };
     const { verb } = question;
@@ -131,7 +131,7 @@ function askOf(authorizer: Authorizer, user: User): AskAuthorizer {
 
 function authorizerValues(authorizer: Authorizer, attributes: Attributes): [string, Value][] {
   const { groupVersion, resource, subresource, namespace, name, user } = attributes;
-  const value = new AuthorizerValue(askOf(authorizer, user));
+  const value = new AuthorizerValue(authorizerCheck(authorizer, user));
   const { group } = groupVersion;
   return [
     ["authorizer", value],

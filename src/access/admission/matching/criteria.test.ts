@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { Attributes } from "../admission.ts";
-import { attributes, readerOf, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
+import { attributes, readerOf, rejectionOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { matchCriteria, readMatchResources, readWebhookCriteria } from "./criteria.ts";
 import { isExemptFromPolicies, isExemptFromWebhooks } from "./exemptions.ts";
 
@@ -40,7 +40,7 @@ describe("namespaceSelector", () => {
   });
 
   test("a missing namespace is an error only if the rules match", async () => {
-    expect(await refusal(() => isMatch(PROD, { namespace: "gone" }))).toBe('404 namespaces "gone" not found');
+    expect(await rejectionOf(() => isMatch(PROD, { namespace: "gone" }))).toBe('404 namespaces "gone" not found');
     expect(await isMatch({ ...PROD, rules: [] }, { namespace: "gone" })).toBe(false);
   });
 
@@ -75,9 +75,9 @@ describe("objectSelector", () => {
   test("rejects writes that match the rules if it is invalid", async () => {
     const unknown = { objectSelector: { matchExpressions: [{ key: "x", operator: "Near" }] } };
     const message = '500 Internal error occurred: "Near" is not a valid label selector operator';
-    expect(await refusal(() => isMatch(unknown))).toBe(message);
+    expect(await rejectionOf(() => isMatch(unknown))).toBe(message);
     const value = { objectSelector: { matchLabels: { x: "-" } } };
-    expect(await refusal(() => isMatch(value))).toMatch(/^500 .*values\[0\]\[x\]: Invalid value: "-": /);
+    expect(await rejectionOf(() => isMatch(value))).toMatch(/^500 .*values\[0\]\[x\]: Invalid value: "-": /);
     expect(await isMatch({ ...unknown, namespaceSelector: { matchLabels: { no: "body" } } })).toBe(false);
   });
 });

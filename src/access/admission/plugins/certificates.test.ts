@@ -10,7 +10,7 @@ import {
   certificateSubjectRestriction,
   clusterTrustBundleAttest,
 } from "./certificates.ts";
-import { attributes, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
+import { attributes, rejectionOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 /** Allows the verb for signers of this name. */
 function allowing(verb: string, name: string): Authorizer {
@@ -42,7 +42,7 @@ describe("approval", () => {
     [allowing("approve", "example.com/s"), undefined],
     [allowing("approve", "example.com/*"), undefined],
   ])("requires the permission for the signer of the stored request", async (authorizer, expected) => {
-    expect(await refusal(() => certificateApproval(authorizer).validate?.(given))).toBe(expected);
+    expect(await rejectionOf(() => certificateApproval(authorizer).validate?.(given))).toBe(expected);
   });
 });
 
@@ -56,7 +56,7 @@ describe("signing", () => {
     [signed, allowing("sign", "example.com/*"), undefined],
     [{ ...REQUEST, status: { conditions: [] } }, NOBODY, undefined],
   ])("%j requires the permission if it sets a certificate or a condition", async (object, authorizer, expected) => {
-    expect(await refusal(() => certificateSigning(authorizer).validate?.(attributes({ ...given, object })))).toBe(
+    expect(await rejectionOf(() => certificateSigning(authorizer).validate?.(attributes({ ...given, object })))).toBe(
       expected,
     );
   });
@@ -89,9 +89,9 @@ describe("attesting to a trust bundle", () => {
       undefined,
     ],
   ] as const)("%s", async (_, wanted, expected) => {
-    expect(await refusal(() => clusterTrustBundleAttest(NOBODY).validate?.(attributes(wanted)))).toBe(expected);
+    expect(await rejectionOf(() => clusterTrustBundleAttest(NOBODY).validate?.(attributes(wanted)))).toBe(expected);
     expect(
-      await refusal(() => clusterTrustBundleAttest(allowing("attest", "a.b/c")).validate?.(attributes(wanted))),
+      await rejectionOf(() => clusterTrustBundleAttest(allowing("attest", "a.b/c")).validate?.(attributes(wanted))),
     ).toBeUndefined();
   });
 });
@@ -107,6 +107,6 @@ describe("the subject of a client certificate", () => {
   ])("of %s must not contain system:masters", async (signerName, request, expected) => {
     const object = { metadata: { name: "r" }, spec: { signerName, request } };
     const given = attributes({ ...about, operation: "CREATE", object });
-    expect(await refusal(() => certificateSubjectRestriction().validate?.(given))).toBe(expected);
+    expect(await rejectionOf(() => certificateSubjectRestriction().validate?.(given))).toBe(expected);
   });
 });

@@ -6,7 +6,7 @@ import { goQuote } from "../../../meta/go-quote.ts";
 import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
-import { refused } from "./refuse.ts";
+import { admissionForbidden } from "./refuse.ts";
 import { readRequestedSubject } from "../../auth/certificate-reader.ts";
 import { isSameButForOwnership } from "../../auth/rbac/ownership.ts";
 
@@ -35,7 +35,7 @@ export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
     validate(attributes) {
       const signer = signerOf(attributes.existing);
       if (mayUseSigner(authorizer, attributes.user, "approve", signer)) return;
-      throw refused(attributes, `user not permitted to approve requests with signerName ${goQuote(signer)}`);
+      throw admissionForbidden(attributes, `user not permitted to approve requests with signerName ${goQuote(signer)}`);
     },
   };
 }
@@ -51,7 +51,7 @@ export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
       if (isUnsigned && jsonEquals(before["conditions"] ?? [], after["conditions"] ?? [])) return;
       const signer = signerOf(attributes.existing);
       if (mayUseSigner(authorizer, attributes.user, "sign", signer)) return;
-      throw refused(attributes, `user not permitted to sign requests with signerName ${goQuote(signer)}`);
+      throw admissionForbidden(attributes, `user not permitted to sign requests with signerName ${goQuote(signer)}`);
     },
   };
 }
@@ -66,7 +66,7 @@ export function clusterTrustBundleAttest(authorizer: Authorizer): AdmissionPlugi
       if (object === undefined || signer === "") return;
       if (operation === "UPDATE" && existing !== undefined && isSameButForOwnership(object, existing)) return;
       if (mayUseSigner(authorizer, user, "attest", signer)) return;
-      throw refused(attributes, `user not permitted to attest for signerName ${goQuote(signer)}`);
+      throw admissionForbidden(attributes, `user not permitted to attest for signerName ${goQuote(signer)}`);
     },
   };
 }
@@ -82,10 +82,10 @@ export function certificateSubjectRestriction(): AdmissionPlugin {
       if (subject === undefined) {
         // DIFFERS: Go's exact error for an unreadable subject is not reproduced.
         const why = requestProblem(request) ?? "x509: invalid subject";
-        throw refused(attributes, `failed to parse CSR: ${why}`);
+        throw admissionForbidden(attributes, `failed to parse CSR: ${why}`);
       }
       if (subject.organizations.includes(MASTERS))
-        throw refused(attributes, `use of ${CLIENT_SIGNER} signer with ${MASTERS} group is not allowed`);
+        throw admissionForbidden(attributes, `use of ${CLIENT_SIGNER} signer with ${MASTERS} group is not allowed`);
     },
   };
 }

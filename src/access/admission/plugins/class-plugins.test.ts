@@ -8,7 +8,7 @@ import {
   mutated,
   pod,
   readerOf,
-  refusal,
+  rejectionOf,
 } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { persistentVolumeClaimResize } from "./volume-claim-resize.ts";
 
@@ -78,7 +78,7 @@ describe("PersistentVolumeClaimResize", () => {
     ],
   ])("checks %j after %j", async (object, existing, expected) => {
     const given = attributes({ ...claims, operation: "UPDATE", object, existing });
-    expect(await refusal(() => plugin.validate?.(given))).toBe(expected);
+    expect(await rejectionOf(() => plugin.validate?.(given))).toBe(expected);
   });
 });
 
@@ -119,7 +119,7 @@ describe("RuntimeClass", () => {
     ],
   ] as const)("%s rejects %j", async (ask, spec, why) => {
     const given = attributes({ object: pod(spec) });
-    expect(await refusal(() => plugin[ask]?.(given))).toBe(`403 pods "p" is forbidden: ${why}`);
+    expect(await rejectionOf(() => plugin[ask]?.(given))).toBe(`403 pods "p" is forbidden: ${why}`);
   });
 });
 

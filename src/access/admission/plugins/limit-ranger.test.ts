@@ -7,7 +7,7 @@ import {
   mutated,
   pod,
   readerOf,
-  refusal,
+  rejectionOf,
 } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 function plugin(...limits: readonly JsonObject[]) {
@@ -48,7 +48,7 @@ describe("defaults", () => {
   test("do not create an object that is too large to store", async () => {
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`example.com/${index}`, "1"]));
     const object = pod({ containers: Array.from({ length: 1000 }, () => ({})) });
-    const asked = refusal(() => plugin({ type: "Container", default: many }).mutate?.(attributes({ object })));
+    const asked = rejectionOf(() => plugin({ type: "Container", default: many }).mutate?.(attributes({ object })));
     expect(await asked).toContain("413 Request entity too large");
   });
 });
@@ -92,12 +92,12 @@ describe("limits", () => {
     ],
   ])("of %j for containers with %j report %j", async (limit, resources, why) => {
     const given = attributes({ object: pod({ containers: containers(...resources) }) });
-    expect(await refusal(() => plugin(limit).validate?.(given))).toBe(`403 pods "p" is forbidden: ${why}`);
+    expect(await rejectionOf(() => plugin(limit).validate?.(given))).toBe(`403 pods "p" is forbidden: ${why}`);
   });
 
   test("of a pod apply to its pod-level resources instead of its containers", async () => {
     const object = pod({ containers: containers(both), resources: { limits: { cpu: "9" } } });
-    expect(await refusal(() => plugin({ type: "Pod", max: { cpu: "5" } }).validate?.(attributes({ object })))).toBe(
+    expect(await rejectionOf(() => plugin({ type: "Pod", max: { cpu: "5" } }).validate?.(attributes({ object })))).toBe(
       '403 pods "p" is forbidden: maximum cpu usage per Pod is 5, but limit is 9',
     );
   });
@@ -110,7 +110,7 @@ describe("limits", () => {
     ];
     const object = pod({ containers: containers(one), initContainers });
     expect(
-      await refusal(() => plugin({ type: "Pod", max: { cpu: "5" } }).validate?.(attributes({ object }))),
+      await rejectionOf(() => plugin({ type: "Pod", max: { cpu: "5" } }).validate?.(attributes({ object }))),
     ).toContain("limit is 9");
   });
 
@@ -120,7 +120,7 @@ describe("limits", () => {
   ])("of persistent volume claims enforce %j", async (limit, why) => {
     const object = { metadata: { name: "v" }, spec: { resources: { requests: { storage: "1Gi" } } } };
     const given = attributes({ resource: "persistentvolumeclaims", object });
-    const asked = refusal(() => plugin({ type: "PersistentVolumeClaim", ...limit }).validate?.(given));
+    const asked = rejectionOf(() => plugin({ type: "PersistentVolumeClaim", ...limit }).validate?.(given));
     expect(await asked).toBe(`403 persistentvolumeclaims "v" is forbidden: ${why}`);
   });
 
@@ -128,7 +128,7 @@ describe("limits", () => {
     const object = pod({ containers: containers({}) });
     const existing = pod({}, { deletionTimestamp: "2030-01-01T00:00:00Z" });
     const given = attributes({ operation: "UPDATE", subresource: "resize", object, existing });
-    expect(await refusal(() => plugin({ type: "Container", min: { cpu: "1" } }).validate?.(given))).toBeUndefined();
+    expect(await rejectionOf(() => plugin({ type: "Container", min: { cpu: "1" } }).validate?.(given))).toBeUndefined();
   });
 });
 

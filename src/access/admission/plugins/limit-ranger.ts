@@ -11,12 +11,12 @@ import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
 import { amountsAt } from "../../../meta/amounts.ts";
 import { limitErrors, type LimitItem, requestLimitErrors } from "./limit-rules.ts";
 import { specifiedAmounts } from "./pod-amounts.ts";
-import { refused } from "./refuse.ts";
+import { admissionForbidden } from "./refuse.ts";
 
 const LIMIT_RANGES: GroupResource = { group: "", resource: "limitranges" };
 const ANNOTATION = "kubernetes.io/limit-ranger";
 /** DIFFERS: kubernetes reports all of them. */
-const ERRORS_TOLD_MAX = 100;
+const REPORTED_ERRORS_MAX = 100;
 
 export function limitRanger(reader: ObjectReader): AdmissionPlugin {
   return {
@@ -37,8 +37,8 @@ export function limitRanger(reader: ObjectReader): AdmissionPlugin {
       if (object === undefined) return;
       for (const range of rangesFor(reader, attributes)) {
         const errors = resource === "pods" ? podErrors(object, range) : claimErrors(object, range);
-        const told = [...errors.take(ERRORS_TOLD_MAX)];
-        if (told.length > 0) throw refused(attributes, aggregateText(told));
+        const told = [...errors.take(REPORTED_ERRORS_MAX)];
+        if (told.length > 0) throw admissionForbidden(attributes, aggregateText(told));
       }
     },
   };
@@ -62,7 +62,7 @@ interface Defaults {
 function withDefaults(pod: JsonObject, range: JsonObject): JsonObject {
   const defaults = defaultsOf(range);
   const spec = objectAt(pod, "spec");
-  refuseExcess(spec, defaults);
+  rejectExcess(spec, defaults);
   const changed: JsonObject = { ...spec };
   const notes: string[] = [];
   for (const [list, label] of [
@@ -98,7 +98,7 @@ function defaultsOf(range: JsonObject): Defaults {
  */
 const DEFAULTS_SET_MAX = 200_000;
 
-function refuseExcess(spec: JsonObject, { requests, limits }: Defaults): void {
+function rejectExcess(spec: JsonObject, { requests, limits }: Defaults): void {
   const containers = objectsAt(spec, "containers").length + objectsAt(spec, "initContainers").length;
   const each = Object.keys(requests).length + Object.keys(limits).length;
   if (containers * each > DEFAULTS_SET_MAX) throw requestEntityTooLarge(`limit is ${DEFAULTS_SET_MAX} default amounts`);

@@ -17,7 +17,7 @@ interface Observed {
 
 type Rule = (observed: Observed) => string | undefined;
 
-interface AskedAmounts {
+interface RequestedAmounts {
   readonly requests: Amounts;
   readonly limits: Amounts;
 }
@@ -29,7 +29,7 @@ export interface LimitItem {
   readonly ratio: Amounts;
 }
 
-export function* limitErrors(item: LimitItem, asked: AskedAmounts): Generator<string> {
+export function* limitErrors(item: LimitItem, asked: RequestedAmounts): Generator<string> {
   yield* broken(item.limitType, item.min, asked, minimum);
   yield* broken(item.limitType, item.max, asked, maximum);
   yield* broken(item.limitType, item.ratio, asked, ratio);
@@ -42,7 +42,7 @@ export function* requestLimitErrors(item: LimitItem, requests: Amounts): Generat
   yield* broken(item.limitType, item.max, asked, maximumRequest);
 }
 
-function* broken(limitType: string, limits: Amounts, asked: AskedAmounts, rule: Rule): Generator<string> {
+function* broken(limitType: string, limits: Amounts, asked: RequestedAmounts, rule: Rule): Generator<string> {
   for (const [resource, enforced] of limits) {
     const request = asked.requests.get(resource);
     const sentence = rule({ limitType, resource, enforced, request, limit: asked.limits.get(resource) });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { ownerReferencesPermissionEnforcement, type ResourcesOfKind } from "./owner-references.ts";
-import { attributes, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
+import { attributes, rejectionOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 const resourcesOfKind: ResourcesOfKind = ({ group, version }, kind) =>
   kind === "ReplicaSet" && group === "apps" ? [{ group, version, resource: "replicasets", isNamespaced: true }] : [];
@@ -59,5 +59,5 @@ test.each([
   const plugin = ownerReferencesPermissionEnforcement({ authorizer: allowing(...known), resourcesOfKind });
   const operation = existing === undefined ? "CREATE" : "UPDATE";
   const given = attributes({ resource: "configmaps", operation, object: wanted, existing });
-  expect(await refusal(() => plugin.validate?.(given))).toBe(expected);
+  expect(await rejectionOf(() => plugin.validate?.(given))).toBe(expected);
 });

@@ -7,7 +7,7 @@ import { goQuote } from "../../../meta/go-quote.ts";
 import { parseGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
-import { refused } from "./refuse.ts";
+import { admissionForbidden } from "./refuse.ts";
 
 interface OwnerResource extends GroupVersion {
   readonly resource: string;
@@ -36,10 +36,10 @@ export function ownerReferencesPermissionEnforcement(ports: OwnerReferencesPorts
       const owners = ownersOf(attributes.object);
       const before = ownersOf(attributes.existing);
       if (jsonEquals(owners, before)) return;
-      if (attributes.operation !== "CREATE") refuseUndeletable(ports, attributes);
+      if (attributes.operation !== "CREATE") rejectUndeletable(ports, attributes);
       const known = new Map(before.map((owner) => [owner["uid"], owner]));
       const blocking = owners.filter((owner) => isBlocking(owner) && !isBlocking(known.get(owner["uid"]) ?? {}));
-      if (blocking.length > 0) refuseBlocking(ports, attributes, blocking);
+      if (blocking.length > 0) rejectBlocking(ports, attributes, blocking);
     },
   };
 }
@@ -52,14 +52,15 @@ function isBlocking(owner: JsonObject): boolean {
   return owner["blockOwnerDeletion"] === true;
 }
 
-function refuseUndeletable({ authorizer }: OwnerReferencesPorts, attributes: Attributes): void {
+function rejectUndeletable({ authorizer }: OwnerReferencesPorts, attributes: Attributes): void {
   const { user, namespace, groupVersion, resource, subresource, name } = attributes;
   const asked = { ...groupVersion, verb: "delete", namespace, resource, subresource, name };
   const { allowed, reason } = authorizer(user, { ...asked, isResourceRequest: true, path: "" });
-  if (!allowed) throw refused(attributes, `cannot set an ownerRef on a resource you can't delete: ${reason}, <nil>`);
+  if (!allowed)
+    throw admissionForbidden(attributes, `cannot set an ownerRef on a resource you can't delete: ${reason}, <nil>`);
 }
 
-function refuseBlocking(
+function rejectBlocking(
   { authorizer, resourcesOfKind }: OwnerReferencesPorts,
   attributes: Attributes,
   owners: readonly JsonObject[],
@@ -73,7 +74,7 @@ function refuseBlocking(
     const resources = resourcesOfKind(parseGroupVersion(apiVersion), kind);
     if (resources.length === 0) {
       const why = `no matches for kind ${goQuote(kind)} in version ${goQuote(apiVersion)}`;
-      throw refused(
+      throw admissionForbidden(
         attributes,
         `cannot set blockOwnerDeletion in this case because cannot find RESTMapping for APIVersion ${apiVersion} Kind ${kind}: ${why}`,
       );
@@ -88,7 +89,7 @@ function refuseBlocking(
 
 function unfinalizable(attributes: Attributes, reason: string): Error {
   const why = "cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on";
-  return refused(attributes, `${why}: ${reason}, <nil>`);
+  return admissionForbidden(attributes, `${why}: ${reason}, <nil>`);
 }
 
 function finalizing(

@@ -6,7 +6,7 @@ import {
   mutated,
   pod,
   readerOf,
-  refusal,
+  rejectionOf,
 } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 const CLASSES = "priorityclasses.scheduling.k8s.io";
@@ -52,7 +52,7 @@ describe("a new pod", () => {
       'pods "p" is forbidden: the string value of PreemptionPolicy (Never) must not be provided in pod spec; priority admission controller computed PreemptLowerPriority from the given PriorityClass name',
     ],
   ])("with %j is rejected", async (spec, message) => {
-    expect(await refusal(() => specOf(spec, [HIGH]))).toBe(`403 ${message}`);
+    expect(await rejectionOf(() => specOf(spec, [HIGH]))).toBe(`403 ${message}`);
   });
 });
 
@@ -74,11 +74,13 @@ describe("a priority class with globalDefault", () => {
     const message =
       '403 priorityclasses.scheduling.k8s.io "other" is forbidden: PriorityClass low is already marked as default. Only one default can exist';
     for (const operation of ["CREATE", "UPDATE"] as const)
-      expect(await refusal(() => plugin.validate?.(attributes({ ...about, operation, object: other })))).toBe(message);
+      expect(await rejectionOf(() => plugin.validate?.(attributes({ ...about, operation, object: other })))).toBe(
+        message,
+      );
   });
 
   test("may stay the default", async () => {
     const given = attributes({ ...about, operation: "UPDATE", object: LOW });
-    expect(await refusal(() => plugin.validate?.(given))).toBeUndefined();
+    expect(await rejectionOf(() => plugin.validate?.(given))).toBeUndefined();
   });
 });

@@ -4,7 +4,7 @@ import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/jso
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
-import { refused } from "./refuse.ts";
+import { admissionForbidden } from "./refuse.ts";
 
 const GROUP = "scheduling.k8s.io";
 const PRIORITY_CLASSES: GroupResource = { group: GROUP, resource: "priorityclasses" };
@@ -23,7 +23,7 @@ export function priority(reader: ObjectReader): AdmissionPlugin {
       return withPriority(attributes, await classFor(reader, attributes));
     },
     validate(attributes) {
-      if (attributes.resource !== "pods") refuseSecondDefault(reader, attributes);
+      if (attributes.resource !== "pods") rejectSecondDefault(reader, attributes);
     },
   };
 }
@@ -43,7 +43,7 @@ async function classFor(reader: ObjectReader, attributes: Attributes & { object:
   const name = stringAt(objectAt(attributes.object, "spec"), "priorityClassName");
   if (name === "") return defaultClass(reader) ?? WITHOUT_CLASS;
   const found = reader.get(PRIORITY_CLASSES, "", name) ?? (await reader.newest(PRIORITY_CLASSES, "", name));
-  if (found === undefined) throw refused(attributes, `no PriorityClass with name ${name} was found`);
+  if (found === undefined) throw admissionForbidden(attributes, `no PriorityClass with name ${name} was found`);
   return found;
 }
 
@@ -70,7 +70,7 @@ function withPriority(attributes: Attributes & { object: JsonObject }, priorityC
   const stated = numberAt(spec, "priority");
   if (stated !== undefined && stated !== value) {
     const why = `the integer value of priority (${stated}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`;
-    throw refused(attributes, why);
+    throw admissionForbidden(attributes, why);
   }
   const className = nameOf(priorityClass);
   if (className !== "") spec["priorityClassName"] = className;
@@ -80,17 +80,20 @@ function withPriority(attributes: Attributes & { object: JsonObject }, priorityC
     const statedPolicy = spec["preemptionPolicy"];
     if (typeof statedPolicy === "string" && statedPolicy !== policy) {
       const why = `the string value of PreemptionPolicy (${statedPolicy}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`;
-      throw refused(attributes, why);
+      throw admissionForbidden(attributes, why);
     }
     spec["preemptionPolicy"] = policy;
   }
   return { ...pod, spec };
 }
 
-function refuseSecondDefault(reader: ObjectReader, attributes: Attributes): void {
+function rejectSecondDefault(reader: ObjectReader, attributes: Attributes): void {
   const { object, operation } = attributes;
   if (object?.["globalDefault"] !== true) return;
   const other = defaultClass(reader);
   if (other === undefined || (operation === "UPDATE" && nameOf(other) === nameOf(object))) return;
-  throw refused(attributes, `PriorityClass ${nameOf(other)} is already marked as default. Only one default can exist`);
+  throw admissionForbidden(
+    attributes,
+    `PriorityClass ${nameOf(other)} is already marked as default. Only one default can exist`,
+  );
 }

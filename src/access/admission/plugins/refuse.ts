@@ -3,7 +3,7 @@ import { objectAt, stringAt } from "../../../meta/json.ts";
 import { forbidden, StatusError } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
 
-export function refused(attributes: Attributes, why: string): StatusError {
+export function admissionForbidden(attributes: Attributes, why: string): StatusError {
   const { groupVersion, resource } = attributes;
   return forbidden({ group: groupVersion.group, resource }, nameFor(attributes), why);
 }
@@ -21,9 +21,9 @@ export function bareFailure(message: string): StatusError {
 }
 
 /** DIFFERS: kubernetes reports all of them. */
-const TOLD_MAX = 100;
+const LISTED_MAX = 100;
 
 /** In alphabetical order; `shown` formats a name. */
-export function toldNames(names: Iterable<string>, shown: (name: string) => string = String): string {
-  return [...names].sort().slice(0, TOLD_MAX).map(shown).join(",");
+export function listedNames(names: Iterable<string>, shown: (name: string) => string = String): string {
+  return [...names].sort().slice(0, LISTED_MAX).map(shown).join(",");
 }

@@ -7,7 +7,7 @@ import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { handlesOnly } from "./about.ts";
 import { amountsAt, isSameAmounts } from "../../../meta/amounts.ts";
 import { mergedTolerations } from "./merged-tolerations.ts";
-import { refused } from "./refuse.ts";
+import { admissionForbidden } from "./refuse.ts";
 
 const RUNTIME_CLASSES: GroupResource = { group: "node.k8s.io", resource: "runtimeclasses" };
 const OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
@@ -28,9 +28,12 @@ export function runtimeClass(reader: ObjectReader): AdmissionPlugin {
       const overhead = (await classOf(reader, attributes))?.["overhead"];
       if (isJsonObject(overhead)) {
         if (!isSameAmounts(amountsAt(overhead, "podFixed"), amountsAt(spec, "overhead")))
-          throw refused(attributes, OTHER_OVERHEAD);
+          throw admissionForbidden(attributes, OTHER_OVERHEAD);
       } else if (isJsonObject(spec["overhead"]))
-        throw refused(attributes, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead");
+        throw admissionForbidden(
+          attributes,
+          "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
+        );
     },
   };
 }
@@ -39,7 +42,8 @@ async function classOf(reader: ObjectReader, attributes: Attributes): Promise<Js
   const name = objectAt(attributes.object ?? {}, "spec")["runtimeClassName"];
   if (typeof name !== "string") return undefined;
   const found = reader.get(RUNTIME_CLASSES, "", name) ?? (await reader.newest(RUNTIME_CLASSES, "", name));
-  if (found === undefined) throw refused(attributes, `pod rejected: RuntimeClass ${goQuote(name)} not found`);
+  if (found === undefined)
+    throw admissionForbidden(attributes, `pod rejected: RuntimeClass ${goQuote(name)} not found`);
   return found;
 }
 
@@ -48,7 +52,7 @@ function withOverhead(attributes: Attributes, spec: JsonObject, found: JsonObjec
   if (!isJsonObject(overhead)) return spec;
   const stated = amountsAt(spec, "overhead");
   if (stated.size > 0 && !isSameAmounts(amountsAt(overhead, "podFixed"), stated))
-    throw refused(attributes, OTHER_OVERHEAD);
+    throw admissionForbidden(attributes, OTHER_OVERHEAD);
   const { overhead: _stated, ...rest } = spec;
   const podFixed = objectAt(overhead, "podFixed");
   return Object.keys(podFixed).length === 0 ? rest : { ...rest, overhead: { ...podFixed } };
@@ -61,7 +65,7 @@ function withScheduling(attributes: Attributes, spec: JsonObject, found: JsonObj
   for (const [key, value] of Object.entries(objectAt(scheduling, "nodeSelector"))) {
     if (Object.hasOwn(nodeSelector, key) && nodeSelector[key] !== value) {
       const why = `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${String(value)}; pod.spec.nodeSelector[${key}] = ${String(nodeSelector[key])}`;
-      throw refused(attributes, why);
+      throw admissionForbidden(attributes, why);
     }
     setMember(nodeSelector, key, value);
   }

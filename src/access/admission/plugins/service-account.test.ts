@@ -7,7 +7,7 @@ import {
   mutated,
   pod,
   readerOf,
-  refusal,
+  rejectionOf,
   type StoredObjects,
 } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
@@ -100,9 +100,9 @@ describe("a new pod", () => {
   test("may use an account that this server has not cached yet, but not a missing one", async () => {
     const object = pod({ containers: CONTAINERS, serviceAccountName: "new" });
     const unseen = { serviceaccounts: [account("new")] };
-    expect(await refusal(() => mutated(plugin([], unseen), attributes({ object })))).toBeUndefined();
+    expect(await rejectionOf(() => mutated(plugin([], unseen), attributes({ object })))).toBeUndefined();
     const message = 'pods "p" is forbidden: error looking up service account ns/new: serviceaccount "new" not found';
-    expect(await refusal(() => mutated(plugin([]), attributes({ object })))).toBe(`403 ${message}`);
+    expect(await rejectionOf(() => mutated(plugin([]), attributes({ object })))).toBe(`403 ${message}`);
   });
 
   test("waits for the default account of a new namespace", async () => {
@@ -111,8 +111,8 @@ describe("a new pod", () => {
     const newest = () => Promise.resolve(++reads === 10 ? account("default") : undefined);
     const waiting = serviceAccount({ reader: { ...reader, newest }, clock, random });
     const object = pod({ containers: CONTAINERS });
-    expect(await refusal(() => waiting.mutate?.(attributes({ object })))).toBeUndefined();
-    expect(await refusal(() => waiting.mutate?.(attributes({ object })))).toContain("not found");
+    expect(await rejectionOf(() => waiting.mutate?.(attributes({ object })))).toBeUndefined();
+    expect(await rejectionOf(() => waiting.mutate?.(attributes({ object })))).toContain("not found");
     expect(reads).toBe(20);
   });
 });
@@ -131,7 +131,7 @@ describe("a mirror pod", () => {
   ])("with %j is rejected", async (spec, why) => {
     const given = attributes({ object: pod(spec, mirror) });
     for (const ask of ["mutate", "validate"] as const)
-      expect(await refusal(() => plugin([])[ask]?.(given))).toBe(`403 pods "p" is forbidden: ${why}`);
+      expect(await rejectionOf(() => plugin([])[ask]?.(given))).toBe(`403 pods "p" is forbidden: ${why}`);
   });
 
   test("is not changed", async () => {
@@ -161,18 +161,18 @@ describe("an account with enforce-mountable-secrets", () => {
     ],
     [{ imagePullSecrets: [{ name: "x" }] }, `imagePullSecrets[0].name="x" ${end} imagePullSecret`],
   ])("rejects a pod with %j", async (spec, why) => {
-    expect(await refusal(() => specOf(spec, [strict]))).toBe(`403 pods "p" is forbidden: ${why}`);
+    expect(await rejectionOf(() => specOf(spec, [strict]))).toBe(`403 pods "p" is forbidden: ${why}`);
   });
 
   test("allows its own secrets", async () => {
     const volumes = [{ name: "v", secret: { secretName: "own" } }];
-    expect(await refusal(() => specOf({ volumes }, [strict]))).toBeUndefined();
+    expect(await rejectionOf(() => specOf({ volumes }, [strict]))).toBeUndefined();
   });
 
   test("rejects other secrets of ephemeral containers with a bare 500, as kubernetes does", async () => {
     const spec = { serviceAccountName: "default", ephemeralContainers: [{ name: "e", env }] };
     const given = attributes({ operation: "UPDATE", subresource: "ephemeralcontainers", object: pod(spec) });
-    expect(await refusal(() => plugin([strict]).validate?.(given))).toBe(
+    expect(await rejectionOf(() => plugin([strict]).validate?.(given))).toBe(
       `500 ephemeral container e with envVar E referencing secret.secretName="x" ${end} secret`,
     );
   });
@@ -180,7 +180,7 @@ describe("an account with enforce-mountable-secrets", () => {
 
 test("a pod without an account after mutation is rejected", async () => {
   const given = attributes({ object: pod({}) });
-  expect(await refusal(() => plugin([]).validate?.(given))).toBe(
+  expect(await rejectionOf(() => plugin([]).validate?.(given))).toBe(
     '403 pods "p" is forbidden: no service account specified for pod ns/p',
   );
 });

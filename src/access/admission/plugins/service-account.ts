@@ -6,7 +6,7 @@ import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/js
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { handlesOnly } from "./about.ts";
-import { bareFailure, refused } from "./refuse.ts";
+import { bareFailure, admissionForbidden } from "./refuse.ts";
 import { refersToSecrets, unmountableEphemeralReference, unmountableReference } from "./secret-references.ts";
 import { withTokenVolume } from "./token-volume.ts";
 
@@ -35,23 +35,23 @@ export function serviceAccount(ports: ServiceAccountPorts): AdmissionPlugin {
       if (attributes.operation !== "CREATE") return undefined;
       const { object: pod } = attributes;
       if (isMirror(pod)) {
-        refuseMirror(attributes, pod);
+        rejectMirror(attributes, pod);
         return undefined;
       }
       const account = await accountOf(ports, attributes, accountName(pod) || DEFAULT);
       const admitted = { ...pod, spec: specWith(account, objectAt(pod, "spec"), ports.random) };
-      refuseUnmountable(attributes, admitted, account);
+      rejectUnmountable(attributes, admitted, account);
       return admitted;
     },
     async validate(attributes) {
       const { object: pod, operation } = attributes;
       if (pod === undefined) return;
-      if (operation === "CREATE" && isMirror(pod)) return refuseMirror(attributes, pod);
+      if (operation === "CREATE" && isMirror(pod)) return rejectMirror(attributes, pod);
       if (accountName(pod) === "")
-        throw refused(attributes, `no service account specified for pod ${placeOf(attributes)}`);
+        throw admissionForbidden(attributes, `no service account specified for pod ${placeOf(attributes)}`);
       const account = await accountOf(ports, attributes, accountName(pod));
-      if (operation === "CREATE") refuseUnmountable(attributes, pod, account);
-      else refuseUnmountableEphemeral(pod, account);
+      if (operation === "CREATE") rejectUnmountable(attributes, pod, account);
+      else rejectUnmountableEphemeral(pod, account);
     },
   };
 }
@@ -69,16 +69,16 @@ function isMirror(pod: JsonObject): boolean {
 }
 
 /** A mirror pod represents a static pod of a kubelet, which cannot access Secrets of the cluster. */
-function refuseMirror(attributes: Attributes, pod: JsonObject): void {
+function rejectMirror(attributes: Attributes, pod: JsonObject): void {
   const spec = objectAt(pod, "spec");
-  if (accountName(pod) !== "") throw refused(attributes, "a mirror pod may not reference service accounts");
-  if (refersToSecrets(spec)) throw refused(attributes, "a mirror pod may not reference secrets");
+  if (accountName(pod) !== "") throw admissionForbidden(attributes, "a mirror pod may not reference service accounts");
+  if (refersToSecrets(spec)) throw admissionForbidden(attributes, "a mirror pod may not reference secrets");
   const hasToken = objectsAt(spec, "volumes").some((volume) =>
     objectsAt(objectAt(volume, "projected"), "sources").some(
       (source) => (source["serviceAccountToken"] ?? undefined) !== undefined,
     ),
   );
-  if (hasToken) throw refused(attributes, "a mirror pod may not use ServiceAccountToken volume projections");
+  if (hasToken) throw admissionForbidden(attributes, "a mirror pod may not use ServiceAccountToken volume projections");
 }
 
 /** Retries while the default account of a new namespace is being created. */
@@ -100,7 +100,7 @@ async function accountOf(
     if (left > 1 && !(await sleep(clock, pauseMs, signal))) break;
   }
   const why = `error looking up service account ${namespace}/${name}: serviceaccount ${JSON.stringify(name)} not found`;
-  throw refused(attributes, why);
+  throw admissionForbidden(attributes, why);
 }
 
 function specWith(account: JsonObject, spec: JsonObject, random: Random): JsonObject {
@@ -126,12 +126,12 @@ function isEnforced(account: JsonObject): boolean {
   return TRUE_TEXTS.has(stringAt(annotations, ENFORCE_ANNOTATION));
 }
 
-function refuseUnmountable(attributes: Attributes, pod: JsonObject, account: JsonObject): void {
+function rejectUnmountable(attributes: Attributes, pod: JsonObject, account: JsonObject): void {
   const why = isEnforced(account) ? unmountableReference(objectAt(pod, "spec"), account) : undefined;
-  if (why !== undefined) throw refused(attributes, why);
+  if (why !== undefined) throw admissionForbidden(attributes, why);
 }
 
-function refuseUnmountableEphemeral(pod: JsonObject, account: JsonObject): void {
+function rejectUnmountableEphemeral(pod: JsonObject, account: JsonObject): void {
   const why = isEnforced(account) ? unmountableEphemeralReference(objectAt(pod, "spec"), account) : undefined;
   // As kubernetes: this error is a bare 500.
   if (why !== undefined) throw bareFailure(why);

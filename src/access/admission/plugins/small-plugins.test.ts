@@ -13,7 +13,7 @@ import {
   containers,
   mutated,
   pod,
-  refusal,
+  rejectionOf,
 } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 test("AlwaysAdmit handles nothing, AlwaysDeny denies everything", async () => {
@@ -21,8 +21,8 @@ test("AlwaysAdmit handles nothing, AlwaysDeny denies everything", async () => {
   expect(alwaysAdmit().handles("CREATE", about)).toBe(false);
   const given = attributes({ object: pod({}) });
   const message = '403 pods "p" is forbidden: admission control is denying all modifications';
-  expect(await refusal(() => alwaysDeny().validate?.(given))).toBe(message);
-  expect(await refusal(() => alwaysDeny().mutate?.(given))).toBe(message);
+  expect(await rejectionOf(() => alwaysDeny().validate?.(given))).toBe(message);
+  expect(await rejectionOf(() => alwaysDeny().mutate?.(given))).toBe(message);
 });
 
 test.each([
@@ -38,7 +38,7 @@ test.each([
     existing: before === undefined ? undefined : service(before),
   });
   const message = '403 services "s" is forbidden: Use of external IPs is denied by admission control';
-  expect(await refusal(() => denyServiceExternalIps().validate?.(given))).toBe(isRefused ? message : undefined);
+  expect(await rejectionOf(() => denyServiceExternalIps().validate?.(given))).toBe(isRefused ? message : undefined);
 });
 
 test("LimitPodHardAntiAffinityTopology allows only the hostname topology", async () => {
@@ -46,7 +46,7 @@ test("LimitPodHardAntiAffinityTopology allows only the hostname topology", async
   const object = (key: string) =>
     pod({ affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms(key) } } });
   const ask = (key: string) =>
-    refusal(() => limitPodHardAntiAffinityTopology().validate?.(attributes({ object: object(key) })));
+    rejectionOf(() => limitPodHardAntiAffinityTopology().validate?.(attributes({ object: object(key) })));
   expect(await ask("kubernetes.io/hostname")).toBeUndefined();
   expect(await ask("zone")).toBe(
     '403 pods "p" is forbidden: affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey zone but only key kubernetes.io/hostname is allowed',
@@ -66,12 +66,12 @@ describe("AlwaysPullImages", () => {
   test("does not change an update without new images", async () => {
     const given = attributes({ operation: "UPDATE", object, existing: object });
     expect(await mutated(alwaysPullImages(), given)).toBe(object);
-    expect(await refusal(() => alwaysPullImages().validate?.(given))).toBeUndefined();
+    expect(await rejectionOf(() => alwaysPullImages().validate?.(given))).toBeUndefined();
   });
 
   test("rejects a pull policy that other plugins have changed back", async () => {
     const lazy = pod({ containers: [{ name: "c", image: "i", imagePullPolicy: "Never" }] });
-    expect(await refusal(() => alwaysPullImages().validate?.(attributes({ object: lazy })))).toBe(
+    expect(await rejectionOf(() => alwaysPullImages().validate?.(attributes({ object: lazy })))).toBe(
       '500 pods "p" is forbidden: spec.containers[0].imagePullPolicy: Unsupported value: "Never": supported values: "Always"',
     );
   });

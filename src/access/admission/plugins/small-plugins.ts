@@ -6,7 +6,7 @@ import { qualifiedNameErrors } from "../../../meta/names.ts";
 import { forbidden } from "../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
-import { bareFailure, refused } from "./refuse.ts";
+import { bareFailure, admissionForbidden } from "./refuse.ts";
 
 const HOSTNAME = "kubernetes.io/hostname";
 
@@ -16,7 +16,7 @@ export function alwaysAdmit(): AdmissionPlugin {
 
 export function alwaysDeny(): AdmissionPlugin {
   const deny = (attributes: Attributes): never => {
-    throw refused(attributes, "admission control is denying all modifications");
+    throw admissionForbidden(attributes, "admission control is denying all modifications");
   };
   return { name: "AlwaysDeny", handles: () => true, mutate: deny, validate: deny };
 }
@@ -30,7 +30,7 @@ export function denyServiceExternalIps(): AdmissionPlugin {
       const { object, existing } = attributes;
       const before = new Set(stringsAt(objectAt(existing ?? {}, "spec"), "externalIPs"));
       if (stringsAt(objectAt(object ?? {}, "spec"), "externalIPs").every((address) => before.has(address))) return;
-      throw refused(attributes, "Use of external IPs is denied by admission control");
+      throw admissionForbidden(attributes, "Use of external IPs is denied by admission control");
     },
   };
 }
@@ -54,7 +54,7 @@ export function limitPodHardAntiAffinityTopology(): AdmissionPlugin {
 }
 
 const CONTAINER_LISTS: readonly string[] = ["initContainers", "containers", "ephemeralContainers"];
-const ERRORS_TOLD_MAX = 100;
+const REPORTED_ERRORS_MAX = 100;
 
 /** Forces each pod to pull its images, so that a pod cannot use a private image only because its node has cached it. */
 export function alwaysPullImages(): AdmissionPlugin {
@@ -66,9 +66,10 @@ export function alwaysPullImages(): AdmissionPlugin {
     },
     validate(attributes) {
       if (attributes.object === undefined || !hasNewImages(attributes)) return;
-      const errors = [...unpulled(attributes.object).take(ERRORS_TOLD_MAX)];
+      const errors = [...unpulled(attributes.object).take(REPORTED_ERRORS_MAX)];
       // As kubernetes: joined errors become a bare 500 instead of a 403.
-      if (errors.length > 0) throw bareFailure(aggregateText(errors.map((why) => refused(attributes, why).message)));
+      if (errors.length > 0)
+        throw bareFailure(aggregateText(errors.map((why) => admissionForbidden(attributes, why).message)));
     },
   };
 }

@@ -5,7 +5,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin } from "../admission.ts";
 import { handlesOnly } from "./about.ts";
-import { refused } from "./refuse.ts";
+import { admissionForbidden } from "./refuse.ts";
 
 const STORAGE_CLASSES: GroupResource = { group: "storage.k8s.io", resource: "storageclasses" };
 const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class";
@@ -18,11 +18,11 @@ export function persistentVolumeClaimResize(reader: ObjectReader): AdmissionPlug
       const { object, existing } = attributes;
       if (object === undefined || existing === undefined || sizeOf(object) <= sizeOf(existing)) return;
       if (stringAt(objectAt(existing, "status"), "phase") !== "Bound")
-        throw refused(attributes, "Only bound persistent volume claims can be expanded");
+        throw admissionForbidden(attributes, "Only bound persistent volume claims can be expanded");
       if (await mayGrow(reader, classOf(object), classOf(existing))) return;
       const why =
         "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize";
-      throw refused(attributes, why);
+      throw admissionForbidden(attributes, why);
     },
   };
 }

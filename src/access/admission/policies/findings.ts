@@ -1,7 +1,7 @@
 /** Collects the results of all validating policies for one write: denial, warnings and audit annotations. */
 import { StatusError } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
-import { refused } from "../plugins/refuse.ts";
+import { admissionForbidden } from "../plugins/refuse.ts";
 import type { DenyReason } from "./compiled-policy.ts";
 import type { PolicyDecision, PolicyOutcome } from "./decide.ts";
 import { goJson } from "../../../meta/go-json.ts";
@@ -96,7 +96,7 @@ export class PolicyFindings {
   conclude(): void {
     if (this.#denial === undefined) return;
     const { message, reason } = this.#denial;
-    const { message: text, details } = refused(this.#attributes, message);
+    const { message: text, details } = admissionForbidden(this.#attributes, message);
     throw new StatusError(reason, text, { details: { ...details, causes: [{ message }] } });
   }
 }

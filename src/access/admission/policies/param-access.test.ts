@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { AccessAttributes, Authorizer } from "../../auth/authorize.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { Attributes } from "../admission.ts";
-import { attributes, readerOf, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
+import { attributes, readerOf, rejectionOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { createParamAccess } from "./param-access.ts";
 import { policy, testParamKinds } from "../../../../test/testing/access/admission/policies/policies.ts";
 
@@ -45,7 +45,7 @@ async function write(
     user: ALICE,
     ...given,
   });
-  return { told: await refusal(() => plugin.validate?.(about)), asked };
+  return { told: await rejectionOf(() => plugin.validate?.(about)), asked };
 }
 
 const INVALID = `422 SomeKind.${GROUP} "x" is invalid: `;

@@ -39,7 +39,7 @@ export function createParamAccess(ports: ParamAccessPorts): AdmissionPlugin {
     async validate(attributes) {
       if (attributes.object === undefined || attributes.user.groups.includes(MASTERS)) return;
       const isPolicy = POLICIES.has(attributes.resource);
-      const why = isPolicy ? policyRefusal(ports, attributes) : await bindingRefusal(ports, attributes);
+      const why = isPolicy ? policyDenial(ports, attributes) : await bindingDenial(ports, attributes);
       if (why === undefined) return;
       const error = forbiddenField(isPolicy ? "spec.paramKind" : "spec.paramRef", why);
       throw invalid({ group: GROUP, kind: attributes.kind.kind }, attributes.name, [error]);
@@ -69,7 +69,7 @@ function paramKindAt(policy: JsonObject | undefined): JsonObject | undefined {
   return isJsonObject(paramKind) ? paramKind : undefined;
 }
 
-function policyRefusal(ports: ParamAccessPorts, { object, existing, user }: Attributes): string | undefined {
+function policyDenial(ports: ParamAccessPorts, { object, existing, user }: Attributes): string | undefined {
   const paramKind = paramKindAt(object);
   if (object === undefined || paramKind === undefined || jsonEquals(paramKind, paramKindAt(existing))) return undefined;
   const resource = resourceAttributes(ports, paramKindOf(object));
@@ -78,7 +78,7 @@ function policyRefusal(ports: ParamAccessPorts, { object, existing, user }: Attr
   return `user ${goUser(user)} must have "get" permission on all objects of the referenced paramKind ${what}`;
 }
 
-async function bindingRefusal(
+async function bindingDenial(
   ports: ParamAccessPorts,
   { object = {}, resource, user }: Attributes,
 ): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 /** Combines all errors of mutating policies into one Status. */
 import { StatusError, type Reason } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
-import { refused } from "../plugins/refuse.ts";
+import { admissionForbidden } from "../plugins/refuse.ts";
 import type { PolicyBinding, AdmissionPolicy } from "./policy-table.ts";
 
 export interface PolicyFailure {
@@ -28,6 +28,6 @@ export function policyDenial(attributes: Attributes, errors: readonly PolicyFail
   const [first] = errors;
   if (first === undefined) return undefined;
   const causes = errors.map((error) => ({ message: sentence(error) }));
-  const details = { ...refused(attributes, "").details, causes };
+  const details = { ...admissionForbidden(attributes, "").details, causes };
   return new PolicyDenied(first.reason, sentence(first), { details });
 }

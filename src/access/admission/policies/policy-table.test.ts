@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import { createPolicyTables, type PolicyTables } from "./policy-table.ts";
-import { ask, binding, policy, policyServer } from "../../../../test/testing/access/admission/policies/policies.ts";
+import {
+  validateWith,
+  binding,
+  policy,
+  policyServer,
+} from "../../../../test/testing/access/admission/policies/policies.ts";
 
 function names(tables: PolicyTables<unknown>, resource = "pods"): string[] {
   return tables
@@ -49,7 +54,7 @@ test("a policy is compiled once per revision, on first use", () => {
 
 test("a policy without match constraints denies all writes", async () => {
   const server = policyServer([policy("x", { matchConstraints: null })], [binding("y", "x")]);
-  expect((await ask(server)).error?.message).toBe(
+  expect((await validateWith(server)).error?.message).toBe(
     `pods "p" is forbidden: ValidatingAdmissionPolicy 'x' denied request: failed to configure policy: policy contained no match constraints, a required field`,
   );
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import {
-  ask,
-  askOne,
+  validateWith,
+  validateWithOne,
   binding,
   policy,
   policyServer,
@@ -17,13 +17,13 @@ function check(expression: string, more: JsonObject = {}): JsonObject {
 
 /** The message after the name of the denying policy; undefined if admitted. */
 async function denial(spec: JsonObject, bound: JsonObject = {}): Promise<string | undefined> {
-  const { error } = await askOne(spec, bound);
+  const { error } = await validateWithOne(spec, bound);
   const cause = error?.details?.causes?.[0]?.message;
   return cause?.startsWith(DENIED) === true ? cause.slice(DENIED.length) : cause;
 }
 
 test("a denial has kubernetes' message and details", async () => {
-  const { error } = await askOne(check("object.spec.nodeName == 'm'"));
+  const { error } = await validateWithOne(check("object.spec.nodeName == 'm'"));
   const message = `${DENIED}failed expression: object.spec.nodeName == 'm'`;
   expect(error?.toStatus()).toEqual({
     kind: "Status",
@@ -42,7 +42,7 @@ test.each([
   ["Invalid", 422],
   ["RequestEntityTooLarge", 413],
 ])("the reason %s returns code %s", async (reason, code) => {
-  const { error } = await askOne(check("false", { reason }));
+  const { error } = await validateWithOne(check("false", { reason }));
   expect([error?.reason, error?.code]).toEqual([reason, code]);
 });
 
@@ -131,14 +131,14 @@ describe("a failed validation with the action", () => {
   const failing = { validations: [{ expression: "true" }, { expression: "false", message: "<no>" }] };
 
   test("Warn returns a warning to the client", async () => {
-    const { error, warnings } = await askOne(failing, { validationActions: ["Warn"] });
+    const { error, warnings } = await validateWithOne(failing, { validationActions: ["Warn"] });
     expect(error).toBeUndefined();
     expect(warnings).toEqual(["Validation failed for ValidatingAdmissionPolicy 'x' with binding 'y': <no>"]);
   });
 
   test("Audit annotates the audit event with the first failure", async () => {
     const both = { validations: [...failing.validations, { expression: "1 == 2" }] };
-    const { error, annotations } = await askOne(both, { validationActions: ["Audit"] });
+    const { error, annotations } = await validateWithOne(both, { validationActions: ["Audit"] });
     expect(error).toBeUndefined();
     expect(annotations).toEqual([
       [
@@ -158,7 +158,7 @@ describe("audit annotations", () => {
     ["are omitted if empty", "' '", []],
     ["are truncated", "lists.range(2000).map(i, 'abcdef').join()", [["x/k", "abcdef".repeat(1707).slice(0, 10240)]]],
   ])("%s", async (_what, expression, wanted) => {
-    const { error, annotations } = await askOne(annotate(expression));
+    const { error, annotations } = await validateWithOne(annotate(expression));
     expect(error).toBeUndefined();
     expect(annotations).toEqual(wanted);
   });
@@ -176,7 +176,7 @@ describe("audit annotations", () => {
   });
 
   test("of several parameters are joined", async () => {
-    const { annotations } = await askOne(
+    const { annotations } = await validateWithOne(
       { paramKind: LIMITS, ...annotate("string(params.data.max)") },
       { paramRef: { selector: {}, parameterNotFoundAction: "Deny" } },
     );
@@ -223,7 +223,7 @@ describe("parameters", () => {
       [policy("x", spec)],
       [binding("y", "x", { paramRef: { name: "one", parameterNotFoundAction: "Deny" } })],
     );
-    const { error } = await ask(server, { namespace: "" });
+    const { error } = await validateWith(server, { namespace: "" });
     expect(error?.message).toContain(
       "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
     );
@@ -233,18 +233,18 @@ describe("parameters", () => {
 test("namespaceObject contains only the fields that expressions may read", async () => {
   const seen = "namespaceObject.metadata.labels.team == 'red' && namespaceObject.status.phase == 'Active'";
   expect(await denial(check(`${seen} && !('managedFields' in dyn(namespaceObject).metadata)`))).toBeUndefined();
-  const { error } = await askOne(check("namespaceObject == null"), {}, { namespace: "" });
+  const { error } = await validateWithOne(check("namespaceObject == null"), {}, { namespace: "" });
   expect(error).toBeUndefined();
 });
 
 test("a missing namespace returns 404", async () => {
-  const { error } = await askOne(check("true"), {}, { namespace: "gone" });
+  const { error } = await validateWithOne(check("true"), {}, { namespace: "gone" });
   expect(error?.message).toBe('namespaces "gone" not found');
 });
 
 test("a delete has only oldObject", async () => {
   const given = { operation: "DELETE", object: undefined, existing: { metadata: { name: "p" } } } as const;
-  const { error } = await askOne(check("object == null && oldObject.metadata.name == 'p'"), {}, given);
+  const { error } = await validateWithOne(check("object == null && oldObject.metadata.name == 'p'"), {}, given);
   expect(error).toBeUndefined();
 });
 
@@ -263,9 +263,9 @@ test("the policy sees the object in the version that its rules select", async ()
     matchConstraints: { matchPolicy: "Equivalent", resourceRules: rules },
     ...check("object.two && request.kind.version == 'v2' && request.requestKind.version == 'v1' && false"),
   };
-  expect((await askOne(spec, {}, { versions })).error?.message).toContain("failed expression");
+  expect((await validateWithOne(spec, {}, { versions })).error?.message).toContain("failed expression");
   const exact = { ...spec, matchConstraints: { ...spec.matchConstraints, matchPolicy: "Exact" } };
-  expect((await askOne(exact, {}, { versions })).error).toBeUndefined();
+  expect((await validateWithOne(exact, {}, { versions })).error).toBeUndefined();
 });
 
 test("policies do not apply to policies", async () => {

@@ -11,9 +11,9 @@ import { denial, dryRunUnsupported, WebhookCallError } from "./webhook-errors.ts
 import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
 
-type Asking = Pick<WebhookParts, "ask" | "random">;
+type CallParts = Pick<WebhookParts, "ask" | "random">;
 
-interface AskedWrite {
+interface ReviewedWrite {
   readonly attributes: Attributes;
   readonly write: VersionedWrite;
   readonly isMutating: boolean;
@@ -23,26 +23,30 @@ interface AskedWrite {
  * The response of an allowing webhook. Throws a WebhookCallError, to which the failure policy applies, or a
  * StatusError, such as a denial, to which it does not.
  */
-export async function askWebhook(parts: Asking, webhook: Webhook, asked: AskedWrite): Promise<AdmissionResponse> {
-  refuseSideEffects(webhook, asked.attributes);
+export async function callWebhook(
+  parts: CallParts,
+  webhook: Webhook,
+  asked: ReviewedWrite,
+): Promise<AdmissionResponse> {
+  rejectSideEffects(webhook, asked.attributes);
   const response = await responseOf(parts, webhook, asked);
-  tell(webhook, response, asked.attributes);
+  passOnWarningsAndAnnotations(webhook, response, asked.attributes);
   if (!response.isAllowed) throw denial(webhook.name, response.status);
   return response;
 }
 
 const WITHOUT_SIDE_EFFECTS: ReadonlySet<string> = new Set(["None", "NoneOnDryRun"]);
 
-function refuseSideEffects({ name, sideEffects }: Webhook, { dryRun }: Attributes): void {
+function rejectSideEffects({ name, sideEffects }: Webhook, { dryRun }: Attributes): void {
   if (!dryRun || WITHOUT_SIDE_EFFECTS.has(sideEffects)) return;
   if (sideEffects === "") throw new WebhookCallError(name, "Webhook SideEffects is nil");
   throw dryRunUnsupported(name);
 }
 
 async function responseOf(
-  { ask, random }: Asking,
+  { ask, random }: CallParts,
   webhook: Webhook,
-  { attributes, write, isMutating }: AskedWrite,
+  { attributes, write, isMutating }: ReviewedWrite,
 ): Promise<AdmissionResponse> {
   const { name, reviewVersion: version } = webhook;
   if (version === undefined)
@@ -66,7 +70,11 @@ async function responseOf(
 }
 
 /** Passes on warnings and audit annotations, even if the webhook denies. */
-function tell({ name }: Webhook, { auditAnnotations, warnings }: AdmissionResponse, attributes: Attributes): void {
+function passOnWarningsAndAnnotations(
+  { name }: Webhook,
+  { auditAnnotations, warnings }: AdmissionResponse,
+  attributes: Attributes,
+): void {
   for (const [key, value] of auditAnnotations) {
     const prefixed = `${name}/${key}`;
     if (!key.includes("/") && qualifiedNameErrors(prefixed).length === 0) attributes.annotate(prefixed, value);

@@ -14,7 +14,7 @@ interface Failure {
 }
 
 /** Returns if the failure is ignored; throws a StatusError otherwise. */
-export function heedFailurePolicy(webhook: Webhook, { thrown, attributes, failedOpenKey, metrics }: Failure): void {
+export function applyFailurePolicy(webhook: Webhook, { thrown, attributes, failedOpenKey, metrics }: Failure): void {
   if (!(thrown instanceof WebhookCallError)) throw StatusError.from(thrown);
   if (!webhook.ignoresFailures) throw internalError(thrown.message);
   // Stop if the client has disconnected.

@@ -2,12 +2,12 @@
 import type { Attributes } from "../admission.ts";
 import { within } from "../../../base/within.ts";
 import { isExemptFromWebhooks } from "../matching/exemptions.ts";
-import { refused } from "../plugins/refuse.ts";
+import { admissionForbidden } from "../plugins/refuse.ts";
 import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
 
 /** The timeout of kubernetes. */
-const PATIENCE_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 export function mayHaveWebhooks({ table }: Pick<WebhookParts, "table">): boolean {
   return !table.isLoaded || table.webhooks().length > 0;
@@ -21,9 +21,9 @@ export async function knownWebhooks(
   if (isExemptFromWebhooks(attributes)) return [];
   if (!table.isLoaded) {
     try {
-      await within(clock, PATIENCE_MS, () => table.loaded, attributes.signal);
+      await within(clock, TIMEOUT_MS, () => table.loaded, attributes.signal);
     } catch {
-      throw refused(attributes, "not yet ready to handle request");
+      throw admissionForbidden(attributes, "not yet ready to handle request");
     }
   }
   return table.webhooks();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { badRequest } from "../../../meta/status-error.ts";
 import type { Attributes, ServedVersion } from "../admission.ts";
-import { attributes, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
+import { attributes, rejectionOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { mutatingAdmissionWebhook, type MutatedAttributes, type MutatingParts } from "./mutating.ts";
 import { Reinvocation } from "./reinvocation.ts";
 import {
@@ -45,7 +45,7 @@ async function mutate({ configurations, answer, about = {}, parts = {} }: Trial)
   };
   const plugin = mutatingAdmissionWebhook({ ...webhooks.parts("mutating"), ...parts });
   let object: JsonObject | undefined;
-  const refused = await refusal(async () => {
+  const refused = await rejectionOf(async () => {
     if (given.object === undefined) await plugin.validate?.(given);
     else object = (await plugin.mutate?.({ ...given, object: given.object })) ?? undefined;
   });
@@ -299,7 +299,7 @@ test.each<[{ kind: "match" | "mismatch" | "error" }, string, string | undefined,
     const matchConditions = [{ name: "c", expression: "e" }];
     webhooks.tables.mutating.reset([configuration("c", { failurePolicy, matchConditions })]);
     const plugin = mutatingAdmissionWebhook(webhooks.parts("mutating"));
-    expect(await refusal(() => plugin.mutate?.(attributes({ object: OBJECT })))).toBe(expected);
+    expect(await rejectionOf(() => plugin.mutate?.(attributes({ object: OBJECT })))).toBe(expected);
     expect(webhooks.asked).toHaveLength(calls);
   },
 );

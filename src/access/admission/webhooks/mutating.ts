@@ -6,8 +6,8 @@ import { jsonEquals, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { applicableVersion } from "./applicable.ts";
-import { askWebhook } from "./ask-webhook.ts";
-import { heedFailurePolicy } from "./failure-policy.ts";
+import { callWebhook } from "./ask-webhook.ts";
+import { applyFailurePolicy } from "./failure-policy.ts";
 import { knownWebhooks, mayHaveWebhooks } from "./known-webhooks.ts";
 import { withReadableManagedFields } from "./managed-fields.ts";
 import { patchAnnotation, patched, PatchProblem, readWebhookPatch } from "./patch.ts";
@@ -103,12 +103,12 @@ class Dispatch {
     let mutated = false;
     try {
       mutated = await metrics.observe(webhook, attributes.operation, async () => {
-        const response = await askWebhook(this.#parts, webhook, { attributes, write, isMutating: true });
+        const response = await callWebhook(this.#parts, webhook, { attributes, write, isMutating: true });
         return this.#patch(webhook, write, { response, place });
       });
     } catch (thrown) {
       const failedOpenKey = `failed-open.mutation.webhook.admission.k8s.io/${place}`;
-      heedFailurePolicy(webhook, { thrown, attributes, failedOpenKey, metrics });
+      applyFailurePolicy(webhook, { thrown, attributes, failedOpenKey, metrics });
     } finally {
       const value = JSON.stringify({ configuration, webhook: name, mutated });
       attributes.annotate(`mutation.webhook.admission.k8s.io/${place}`, value);

@@ -10,7 +10,7 @@ import {
   denied,
   FakeWebhooks,
 } from "../../../../test/testing/access/admission/webhooks/fake-webhooks.ts";
-import { attributes, pod, refusal } from "../../../../test/testing/access/admission/plugins/attributes.ts";
+import { attributes, pod, rejectionOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { validatingAdmissionWebhook } from "./validating.ts";
 
 interface Tried {
@@ -36,7 +36,7 @@ async function validate(
     ...about,
   };
   const plugin = validatingAdmissionWebhook(webhooks.parts("validating"));
-  return { webhooks, refused: await refusal(() => plugin.validate?.(write)), warnings, annotations };
+  return { webhooks, refused: await rejectionOf(() => plugin.validate?.(write)), warnings, annotations };
 }
 
 test("the review contains all attributes of the request", async () => {
@@ -234,7 +234,7 @@ describe("before all webhooks are loaded", () => {
     const plugin = validatingAdmissionWebhook(webhooks.parts("validating"));
     webhooks.tables.validating.put(configuration("config", {}));
     expect(plugin.handles("CREATE", attributes({ object: {} }))).toBe(true);
-    return { webhooks, answer: refusal(() => plugin.validate?.(attributes({ object: pod({}) }))) };
+    return { webhooks, answer: rejectionOf(() => plugin.validate?.(attributes({ object: pod({}) }))) };
   };
 
   test("a write waits", async () => {

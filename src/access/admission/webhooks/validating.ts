@@ -2,8 +2,8 @@
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { applicableVersion } from "./applicable.ts";
-import { askWebhook } from "./ask-webhook.ts";
-import { heedFailurePolicy } from "./failure-policy.ts";
+import { callWebhook } from "./ask-webhook.ts";
+import { applyFailurePolicy } from "./failure-policy.ts";
 import { knownWebhooks, mayHaveWebhooks } from "./known-webhooks.ts";
 import { versionsOf, type VersionedWrite } from "./versioned-write.ts";
 import { requestEnded } from "./webhook-errors.ts";
@@ -54,11 +54,11 @@ async function outcomeOf(
   const metrics = parts.metrics("validating");
   try {
     const asked = { attributes, write, isMutating: false };
-    await metrics.observe(webhook, attributes.operation, () => askWebhook(parts, webhook, asked));
+    await metrics.observe(webhook, attributes.operation, () => callWebhook(parts, webhook, asked));
     return undefined;
   } catch (thrown) {
-    return refusalOf(() =>
-      heedFailurePolicy(webhook, {
+    return denialOf(() =>
+      applyFailurePolicy(webhook, {
         thrown,
         attributes,
         metrics,
@@ -68,7 +68,7 @@ async function outcomeOf(
   }
 }
 
-function refusalOf(heed: () => void): StatusError | undefined {
+function denialOf(heed: () => void): StatusError | undefined {
   try {
     heed();
     return undefined;

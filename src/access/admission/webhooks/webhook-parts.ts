@@ -8,7 +8,7 @@ import type { WebhookMetricsOf } from "./metrics.ts";
 import type { WebhookTable } from "./webhook-table.ts";
 
 /** POSTs a JSON text. Rejects with an error whose message is shown to clients if there is no JSON object. */
-export type AskWebhook = (
+export type PostReview = (
   /** The webhook's clientConfig: url or service, and caBundle. */
   clientConfig: JsonObject,
   body: string,
@@ -22,6 +22,6 @@ export interface WebhookParts {
   readonly objects: Pick<ObjectReader, "get" | "newest">;
   /** The authorizer for expressions; undefined: expressions that use it fail. */
   readonly authorizer: Authorizer | undefined;
-  readonly ask: AskWebhook;
+  readonly ask: PostReview;
   readonly metrics: WebhookMetricsOf;
 }

@@ -12,7 +12,7 @@ import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { makeDirectory } from "../../../base/make-directory.ts";
 import type { AuditOutput, LostLine } from "../backend.ts";
-import { backupName, choresOf, COMPRESSED, logNameOf, type LogName } from "../backup-files.ts";
+import { backupName, backupTasksOf, COMPRESSED, logNameOf, type LogName } from "../backup-files.ts";
 import type { LogFileOptions } from "../options.ts";
 
 export interface LogFileEnv {
@@ -171,7 +171,7 @@ class LogFile implements AuditOutput {
   async #tidy(): Promise<void> {
     const entries = await readdir(this.#directory, { withFileTypes: true });
     const files = entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
-    const { remove, compress } = choresOf(files, this.#name, { ...this.#options, nowMs: this.#env.clock.now() });
+    const { remove, compress } = backupTasksOf(files, this.#name, { ...this.#options, nowMs: this.#env.clock.now() });
     const failures: unknown[] = [];
     const attempt = (work: Promise<void>): Promise<void> => work.catch((thrown: unknown) => void failures.push(thrown));
     for (const name of remove) await attempt(unlink(join(this.#directory, name)));

@@ -6,7 +6,7 @@ import type { AuditOutput, LostLine } from "../backend.ts";
 
 const STANDARD_OUTPUT = 1;
 /** Retry interval for a full non-blocking pipe. */
-const AGAIN_MS = 10;
+const RETRY_MS = 10;
 
 const writeTo = promisify(write);
 
@@ -32,7 +32,7 @@ async function writeAll(bytes: Buffer, clock: Clock): Promise<void> {
       written += (await writeTo(STANDARD_OUTPUT, bytes, written)).bytesWritten;
     } catch (thrown) {
       if ((thrown as NodeJS.ErrnoException).code !== "EAGAIN") throw thrown;
-      await sleep(clock, AGAIN_MS);
+      await sleep(clock, RETRY_MS);
     }
   }
 }

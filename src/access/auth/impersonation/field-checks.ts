@@ -25,7 +25,7 @@ export interface FieldRules {
 /** Undefined if the access is allowed; otherwise the error. With a problem, returns the error for that reason. */
 type PermissionCheck = (asked: AccessAttributes, problem?: string) => StatusError | undefined;
 
-export function fieldsRefusal(wanted: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
+export function fieldsDenial(wanted: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
   for (const field of rules.order) {
     const refused = FIELD_CHECKS[field](wanted, rules, check);
     if (refused !== undefined) return refused;
@@ -36,10 +36,10 @@ export function fieldsRefusal(wanted: User, rules: FieldRules, check: Permission
 type FieldCheck = (wanted: User, rules: FieldRules, check: PermissionCheck) => StatusError | undefined;
 
 const FIELD_CHECKS: Readonly<Record<UserField, FieldCheck>> = {
-  username: usernameRefusal,
+  username: usernameDenial,
   uid: ({ uid }, { verb }, check) => (uid === "" ? undefined : check(subject(verb, AUTHENTICATION, "uids", uid))),
-  groups: groupsRefusal,
-  extra: extraRefusal,
+  groups: groupsDenial,
+  extra: extraDenial,
 };
 
 const AUTHENTICATION = "authentication.k8s.io";
@@ -58,7 +58,7 @@ function subject(verb: string, group: string, resource: string, name: string): A
   };
 }
 
-function usernameRefusal({ name }: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
+function usernameDenial({ name }: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
   const { verb, subjectsGroup, isConstrained, isForAnyNode } = rules;
   const account = serviceAccountOf(name);
   if (account !== undefined)
@@ -71,7 +71,7 @@ function usernameRefusal({ name }: User, rules: FieldRules, check: PermissionChe
 /** From this number of values on, the wildcard is checked first. */
 const MANY = 4;
 
-function groupsRefusal({ groups }: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
+function groupsDenial({ groups }: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
   const { verb, subjectsGroup, isConstrained } = rules;
   const group = (name: string): AccessAttributes => subject(verb, subjectsGroup, "groups", name);
   if (isConstrained) {
@@ -89,7 +89,7 @@ function groupsRefusal({ groups }: User, rules: FieldRules, check: PermissionChe
 
 const SYSTEM_MASTERS = "system:masters";
 
-function extraRefusal(
+function extraDenial(
   { extra }: User,
   { verb, isConstrained }: FieldRules,
   check: PermissionCheck,
@@ -138,7 +138,7 @@ function domainPrefixedPathErrors(key: string): (readonly [value: string, why: s
 }
 
 /** The wanted user with its implied groups. */
-export function actualUser(wanted: User, isConstrained: boolean): User {
+export function withImpliedGroups(wanted: User, isConstrained: boolean): User {
   const groups = [...impliedGroups(wanted, isConstrained)];
   if (wanted.name === ANONYMOUS.name) {
     if (!groups.includes(UNAUTHENTICATED)) groups.push(UNAUTHENTICATED);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { StatusError } from "../../../meta/status-error.ts";
 import type { AccessAttributes, Authorizer } from "../authorize.ts";
 import { AUTHENTICATED, type User } from "../user.ts";
-import { MODES, OLD_MODES, type Impersonated, type Mode } from "./modes.ts";
+import { MODES, MODES_BEFORE_1_36, type Impersonated, type Mode } from "./modes.ts";
 
 const SA = "system:serviceaccount:ns:sa";
 const NODE = "system:node:n1";
@@ -32,7 +32,7 @@ function tried(modes: readonly Mode[], wanted: Partial<User>, isAllowed: (line: 
     lines.push(line);
     return { allowed: isAllowed(line), reason: "" };
   };
-  const attempt = { authorizer, requester: who({ name: "root" }), asked: LIST_PODS, wanted: who(wanted) };
+  const attempt = { authorizer, requester: who({ name: "root" }), access: LIST_PODS, wanted: who(wanted) };
   let refused: StatusError | undefined;
   for (const mode of modes) {
     const answer = mode(attempt);
@@ -55,7 +55,7 @@ describe("impersonation", () => {
   ];
 
   test("checks every field of the wanted user in order, before and since 1.36", () => {
-    expect(tried(OLD_MODES, everything, isPlain).lines).toEqual([...plain, ...groups, ...extra, ...uid]);
+    expect(tried(MODES_BEFORE_1_36, everything, isPlain).lines).toEqual([...plain, ...groups, ...extra, ...uid]);
     expect(tried(MODES, everything, isPlain).lines).toEqual([
       "impersonate-on:user-info:list /pods/ a/",
       ...[...plain, ...uid, ...groups, ...extra],
@@ -98,8 +98,8 @@ describe("impersonation", () => {
       "impersonate:user-info",
     ],
   ])("of %j checks %j", (wanted, lines, constraint) => {
-    const { lines: asked, answer } = tried(MODES, wanted, () => true);
-    expect(asked).toEqual(lines);
+    const { lines: access, answer } = tried(MODES, wanted, () => true);
+    expect(access).toEqual(lines);
     expect(answer).toMatchObject({ constraint });
   });
 
@@ -163,30 +163,30 @@ describe("impersonation returns an error for", () => {
 
 describe("a service account that impersonates the node of its pod", () => {
   const extra = { "authentication.kubernetes.io/node-name": ["n1"], other: ["x"] };
-  const asked: { user: User; asked: AccessAttributes }[] = [];
+  const access: { user: User; access: AccessAttributes }[] = [];
   const attempt = (requester: Partial<User>, wanted: Partial<User>, isAllowed = true): ReturnType<Mode> =>
     MODES[0]!({
       authorizer: (user, question) => {
-        asked.push({ user, asked: question });
+        access.push({ user, access: question });
         return { allowed: isAllowed, reason: "" };
       },
       requester: who({ name: SA, extra, ...requester }),
-      asked: LIST_PODS,
+      access: LIST_PODS,
       wanted: who(wanted),
     });
 
   test("becomes that node, with a check for all nodes", () => {
-    asked.length = 0;
+    access.length = 0;
     expect(attempt({}, { name: NODE })).toEqual({
       user: who({ name: NODE, groups: ["system:nodes", AUTHENTICATED] }),
       constraint: "impersonate:associated-node",
     });
-    expect(asked.map((one) => one.asked)).toMatchObject([
+    expect(access.map((one) => one.access)).toMatchObject([
       { verb: "impersonate-on:associated-node:list", resource: "pods" },
       { verb: "impersonate:associated-node", resource: "nodes", name: "*" },
     ]);
     const keys = ["authentication.kubernetes.io/node-name", "other"];
-    expect(asked[0]!.user.extra).toEqual({ "authentication.kubernetes.io/associated-node-keys": keys });
+    expect(access[0]!.user.extra).toEqual({ "authentication.kubernetes.io/associated-node-keys": keys });
   });
 
   test.each<readonly [requester: Partial<User>, wanted: Partial<User>]>([

@@ -1,15 +1,15 @@
 /** The impersonation modes: the ways in which a requester may be allowed to impersonate a user. */
 import type { StatusError } from "../../../meta/status-error.ts";
-import { refusal, type AccessAttributes, type Authorizer } from "../authorize.ts";
+import { forbiddenError, type AccessAttributes, type Authorizer } from "../authorize.ts";
 import type { User } from "../user.ts";
-import { actualUser, fieldsRefusal, type FieldRules } from "./field-checks.ts";
+import { withImpliedGroups, fieldsDenial, type FieldRules } from "./field-checks.ts";
 import { nodeOfUsername, serviceAccountOf } from "./usernames.ts";
 
 /** One request to impersonate a user. */
 export interface Attempt {
   readonly authorizer: Authorizer;
   readonly requester: User;
-  readonly asked: AccessAttributes;
+  readonly access: AccessAttributes;
   readonly wanted: User;
 }
 
@@ -37,7 +37,7 @@ export const MODES: readonly Mode[] = [
 ];
 
 /** The mode before 1.36. */
-export const OLD_MODES: readonly Mode[] = [unconstrained(["username", "groups", "extra", "uid"])];
+export const MODES_BEFORE_1_36: readonly Mode[] = [unconstrained(["username", "groups", "extra", "uid"])];
 
 function unconstrained(order: FieldRules["order"]): Mode {
   return (attempt) => withFields(attempt, { verb: "impersonate", subjectsGroup: "", isConstrained: false, order }, "");
@@ -53,23 +53,23 @@ function constrained(
   const rules = { verb, subjectsGroup: "authentication.k8s.io", isConstrained: true, order: ORDER, ...special };
   return (attempt) => {
     if (!isFor(attempt)) return undefined;
-    const { asked } = attempt;
+    const { access: asked } = attempt;
     const acting: AccessAttributes = { ...asked, verb: `impersonate-on:${mode}:${asked.verb}` };
-    return refusalOf(attempt, acting) ?? withFields(attempt, rules, verb);
+    return denialOf(attempt, acting) ?? withFields(attempt, rules, verb);
   };
 }
 
 function withFields(attempt: Attempt, rules: FieldRules, constraint: string): Impersonated | StatusError {
   const { requester, wanted } = attempt;
-  const refused = fieldsRefusal(wanted, rules, (asked, problem) =>
-    problem === undefined ? refusalOf(attempt, asked) : refusal(requester, asked, problem),
+  const refused = fieldsDenial(wanted, rules, (asked, problem) =>
+    problem === undefined ? denialOf(attempt, asked) : forbiddenError(requester, asked, problem),
   );
-  return refused ?? { user: actualUser(wanted, rules.isConstrained), constraint };
+  return refused ?? { user: withImpliedGroups(wanted, rules.isConstrained), constraint };
 }
 
-function refusalOf({ authorizer, requester }: Attempt, asked: AccessAttributes): StatusError | undefined {
+function denialOf({ authorizer, requester }: Attempt, asked: AccessAttributes): StatusError | undefined {
   const { allowed, reason } = authorizer(requester, asked);
-  return allowed ? undefined : refusal(requester, asked, reason);
+  return allowed ? undefined : forbiddenError(requester, asked, reason);
 }
 
 const NODE_NAME_KEY = "authentication.kubernetes.io/node-name";

@@ -4,7 +4,7 @@ import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { AuthorizationDecision } from "../authorize.ts";
 import type { User } from "../user.ts";
 import { groupOf, readBinding, userOf, type RbacBinding, type Subject } from "./bindings.ts";
-import type { RoleBook, RoleEntry } from "./role-book.ts";
+import type { RoleIndex, RoleEntry } from "./role-book.ts";
 
 export interface BoundRole {
   readonly binding: RbacBinding;
@@ -16,12 +16,12 @@ export interface BoundRole {
 /** Bound roles by namespace; "" holds the cluster-wide ones. */
 type Grants = Map<string, Set<BoundRole>>;
 
-export class BindingBook {
-  readonly #roles: RoleBook;
+export class BindingIndex {
+  readonly #roles: RoleIndex;
   readonly #users = new Map<string, Grants>();
   readonly #groups = new Map<string, Grants>();
 
-  constructor(roles: RoleBook) {
+  constructor(roles: RoleIndex) {
     this.#roles = roles;
   }
 
@@ -84,7 +84,7 @@ export class BindingBook {
   }
 
   #add(binding: RbacBinding): BoundRole {
-    const role = this.#roles.take(binding.roleRef, binding.namespace);
+    const role = this.#roles.acquire(binding.roleRef, binding.namespace);
     const bound: BoundRole = { binding, role, decision: undefined };
     for (const subject of binding.subjects) {
       const [grants, name] = this.#placeOf(subject);
@@ -99,7 +99,7 @@ export class BindingBook {
       const [grants, name] = this.#placeOf(subject);
       if (grants !== undefined) removeGrant(grants, name, bound);
     }
-    this.#roles.giveBack(role, binding.namespace);
+    this.#roles.release(role, binding.namespace);
   }
 
   #placeOf(subject: Subject): [grants: Map<string, Grants> | undefined, name: string] {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { BindingBook } from "./binding-book.ts";
+import { BindingIndex } from "./binding-book.ts";
 import { withPrivilegedGroups } from "./privileged-groups.ts";
 import { createRbac, type Rbac } from "./rbac.ts";
-import { RoleBook } from "./role-book.ts";
+import { RoleIndex } from "./role-book.ts";
 import {
-  asked,
+  accessOf,
   binding,
   clusterRole,
   paths,
@@ -22,12 +22,12 @@ function filled(fill: (rbac: Rbac) => void): Rbac {
 }
 
 function decide({ authorization }: Rbac, who: ReturnType<typeof user>, what: string, namespace = "") {
-  const { allowed, reason } = authorization.authorize(who, asked(what, namespace));
+  const { allowed, reason } = authorization.authorize(who, accessOf(what, namespace));
   return [allowed, reason];
 }
 
 const allows = (rbac: Rbac, who: string, namespace = ""): boolean =>
-  rbac.authorization.authorize(user(who), asked("get pods", namespace)).allowed;
+  rbac.authorization.authorize(user(who), accessOf("get pods", namespace)).allowed;
 
 describe("the reason of a decision", () => {
   const rbac = filled(({ roles, clusterRoles, roleBindings, clusterRoleBindings }) => {
@@ -95,7 +95,7 @@ describe("objects that arrive in any order", () => {
     expect(allows(rbac, "ann", "team")).toBe(true);
     rbac.roleBindings.put(binding("team/b", "Role/reader", "User/bob"));
     expect(allows(rbac, "ann", "team")).toBe(false);
-    expect(rbac.authorization.authorize(user("x", "g"), asked("get pods", "team")).allowed).toBe(false);
+    expect(rbac.authorization.authorize(user("x", "g"), accessOf("get pods", "team")).allowed).toBe(false);
     expect(allows(rbac, "bob", "team")).toBe(true);
     rbac.roleBindings.remove("team", "b");
     expect(allows(rbac, "bob", "team")).toBe(false);
@@ -146,7 +146,7 @@ describe("references to missing roles", () => {
         Array.from({ length: 5000 }, (_, index) => binding(`b${index}`, `ClusterRole/r${index}`, "User/ann")),
       ),
     );
-    const { reason } = many.authorization.authorize(user("ann"), asked("get pods"));
+    const { reason } = many.authorization.authorize(user("ann"), accessOf("get pods"));
     expect(reason.split(", ")).toHaveLength(100);
   });
 });
@@ -192,13 +192,13 @@ test("rulesFor lists cluster-wide rules before those of the namespace, sorted by
 
 test("members of system:masters may do everything, but rulesFor lists only the rules from bindings", () => {
   const { authorize, rulesFor } = withPrivilegedGroups(createRbac().authorization);
-  expect(authorize(user("root", "system:masters"), asked("delete nodes"))).toEqual({ allowed: true, reason: "" });
-  expect(authorize(user("system:masters"), asked("delete nodes")).allowed).toBe(false);
+  expect(authorize(user("root", "system:masters"), accessOf("delete nodes"))).toEqual({ allowed: true, reason: "" });
+  expect(authorize(user("system:masters"), accessOf("delete nodes")).allowed).toBe(false);
   expect(rulesFor(user("root", "system:masters"), "team").resourceRules).toEqual([]);
 });
 
 test("a decision visits only the bindings of the user and its groups", () => {
-  const book = new BindingBook(new RoleBook());
+  const book = new BindingIndex(new RoleIndex());
   const table = book.table("ClusterRoleBinding");
   table.reset(Array.from({ length: 1000 }, (_, index) => binding(`b${index}`, "ClusterRole/r", `User/u${index}`)));
   table.put(binding("shared", "ClusterRole/r", "Group/g", "User/u7"));

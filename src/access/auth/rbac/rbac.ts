@@ -4,10 +4,10 @@ import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { Authorization, RulesOf } from "../authorization.ts";
 import type { AccessAttributes, AuthorizationDecision } from "../authorize.ts";
 import type { User } from "../user.ts";
-import { BindingBook, type BoundRole } from "./binding-book.ts";
+import { BindingIndex, type BoundRole } from "./binding-book.ts";
 import { describeBinding, type RoleRef } from "./bindings.ts";
 import type { PolicyRule } from "./policy-rule.ts";
-import { RoleBook, unresolvedText } from "./role-book.ts";
+import { RoleIndex, unresolvedText } from "./role-book.ts";
 import { combinedResource } from "./rule-matcher.ts";
 
 export interface Rbac {
@@ -35,7 +35,7 @@ interface ResolvedRules {
 const DENIED: AuthorizationDecision = { allowed: false, reason: "" };
 
 /** DIFFERS: kubernetes lists them all. */
-const UNRESOLVED_TOLD_MAX = 100;
+const UNRESOLVED_LISTED_MAX = 100;
 
 /**
  * DIFFERS: kubernetes repeats the rules of a role for each of its bindings, so a few large roles can exhaust the
@@ -44,8 +44,8 @@ const UNRESOLVED_TOLD_MAX = 100;
 const REPEATED_RULES_MAX = 1_000;
 
 export function createRbac(): Rbac {
-  const roleBook = new RoleBook();
-  const bindings = new BindingBook(roleBook);
+  const roleBook = new RoleIndex();
+  const bindings = new BindingIndex(roleBook);
   const resolver: RuleResolver = {
     policyRulesFor: (user, namespace) => resolveRules(bindings.inOrder(user, namespace)),
     roleRules: (ref, namespace) => roleBook.find(ref, namespace),
@@ -63,7 +63,7 @@ export function createRbac(): Rbac {
   };
 }
 
-function createAuthorizer(bindings: BindingBook): Authorization["authorize"] {
+function createAuthorizer(bindings: BindingIndex): Authorization["authorize"] {
   let questions = 0;
   return (user, asked) => {
     const question = ++questions;
@@ -72,14 +72,14 @@ function createAuthorizer(bindings: BindingBook): Authorization["authorize"] {
     const allowing = bindings.find(user, asked.namespace, (bound) => {
       const { role } = bound;
       // Check each role once, even if several bindings refer to it.
-      if (role.question === question) return false;
-      role.question = question;
+      if (role.lastDecision === question) return false;
+      role.lastDecision = question;
       const { matcher } = role;
       if (matcher === undefined) isAnyUnresolved = true;
       return matcher !== undefined && matcher.allows(asked, resource);
     });
     if (allowing !== undefined) return allowedBy(allowing, user);
-    return isAnyUnresolved ? deniedDespite(bindings, user, asked) : DENIED;
+    return isAnyUnresolved ? deniedWithUnresolved(bindings, user, asked) : DENIED;
   };
 }
 
@@ -98,7 +98,11 @@ function allowedBy(bound: BoundRole, user: User): AuthorizationDecision {
   return decision;
 }
 
-function deniedDespite(bindings: BindingBook, user: User, { namespace }: AccessAttributes): AuthorizationDecision {
+function deniedWithUnresolved(
+  bindings: BindingIndex,
+  user: User,
+  { namespace }: AccessAttributes,
+): AuthorizationDecision {
   return {
     allowed: false,
     get reason() {
@@ -116,7 +120,7 @@ function resolveRules(bound: readonly BoundRole[]): ResolvedRules {
   const told = count > REPEATED_RULES_MAX ? [...new Set(roles)] : roles;
   return {
     rules: told.flatMap(({ rules }) => rules ?? []),
-    unresolved: unresolved.slice(0, UNRESOLVED_TOLD_MAX),
+    unresolved: unresolved.slice(0, UNRESOLVED_LISTED_MAX),
   };
 }
 

@@ -10,9 +10,9 @@ import { compilePolicyRules, type RuleMatcher } from "./rule-matcher.ts";
 export class RoleEntry {
   readonly ref: RoleRef;
   /** The number of bindings that refer to it. */
-  users = 0;
+  bindingCount = 0;
   /** The number of the last decision that checked it. */
-  question = 0;
+  lastDecision = 0;
   #rules: readonly PolicyRule[] | undefined;
   #matcher: RuleMatcher | undefined;
 
@@ -43,7 +43,7 @@ export function unresolvedText({ kind, name }: RoleRef): string {
     : `unsupported role reference kind: ${goQuote(kind)}`;
 }
 
-export class RoleBook {
+export class RoleIndex {
   readonly #entries = new Map<string, RoleEntry>();
 
   /** The rules of the cached role; undefined if there is none. */
@@ -51,15 +51,15 @@ export class RoleBook {
     return this.#entries.get(keyOf(ref, namespace))?.rules;
   }
 
-  /** The caller must return the entry with giveBack. */
-  take(ref: RoleRef, namespace: string): RoleEntry {
+  /** The caller must return the entry with release. */
+  acquire(ref: RoleRef, namespace: string): RoleEntry {
     const entry = this.#entryOf(ref, namespace);
-    entry.users += 1;
+    entry.bindingCount += 1;
     return entry;
   }
 
-  giveBack(entry: RoleEntry, namespace: string): void {
-    entry.users -= 1;
+  release(entry: RoleEntry, namespace: string): void {
+    entry.bindingCount -= 1;
     this.#forgetIfUnused(entry, namespace);
   }
 
@@ -101,7 +101,7 @@ export class RoleBook {
   }
 
   #forgetIfUnused(entry: RoleEntry, namespace: string): void {
-    if (entry.users === 0 && entry.rules === undefined) this.#entries.delete(keyOf(entry.ref, namespace));
+    if (entry.bindingCount === 0 && entry.rules === undefined) this.#entries.delete(keyOf(entry.ref, namespace));
   }
 }
 

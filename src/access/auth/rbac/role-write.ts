@@ -56,12 +56,12 @@ const EVERYTHING: readonly PolicyRule[] = [
 function checkRole(write: RoleWrite): void {
   const { object, existing } = write;
   const escalation = escalationText(write, policyRules(object));
-  if (escalation !== undefined) throw refusal(write, escalation);
+  if (escalation !== undefined) throw escalationError(write, escalation);
   const isAggregated = hasAggregationRule(object) || (existing !== undefined && hasAggregationRule(existing));
   if (write.resource !== "clusterroles" || !isAggregated) return;
   // The controller can add any rule to such a role, so the user must hold all permissions.
   if (escalationText(write, EVERYTHING) !== undefined)
-    throw refusal(write, "must have cluster-admin privileges to use the aggregationRule");
+    throw escalationError(write, "must have cluster-admin privileges to use the aggregationRule");
 }
 
 function hasAggregationRule(role: JsonObject): boolean {
@@ -73,7 +73,7 @@ async function checkBinding(write: RoleWrite): Promise<void> {
   const ref = readRoleRef(write.object);
   if (mayBind(write, ref)) return;
   const escalation = escalationText(write, await referencedRules(write, ref));
-  if (escalation !== undefined) throw refusal(write, escalation);
+  if (escalation !== undefined) throw escalationError(write, escalation);
 }
 
 async function referencedRules(write: RoleWrite, ref: RoleRef): Promise<readonly PolicyRule[]> {
@@ -133,6 +133,6 @@ function writtenResource({ resource }: RoleWrite): GroupResource {
   return { group: RBAC_GROUP, resource };
 }
 
-function refusal(write: RoleWrite, why: string): StatusError {
+function escalationError(write: RoleWrite, why: string): StatusError {
   return forbidden(writtenResource(write), stringAt(objectAt(write.object, "metadata"), "name"), why);
 }

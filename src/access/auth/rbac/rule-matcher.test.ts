@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { policyRules } from "./policy-rule.ts";
 import { combinedResource, compilePolicyRules } from "./rule-matcher.ts";
-import { asked, clusterRole, paths, rule } from "../../../../test/testing/access/auth/rbac/objects.ts";
+import { accessOf, clusterRole, paths, rule } from "../../../../test/testing/access/auth/rbac/objects.ts";
 
 test.each([
   // [rule, requested access, allowed]
@@ -28,7 +28,7 @@ test.each([
   ["get core pods", "get /pods", false],
 ])("the rule %j allows %j: %j", (text, wanted, isAllowed) => {
   const matcher = compilePolicyRules(policyRules(clusterRole("r", rule(text))));
-  expect(matcher.allows(asked(wanted), combinedResource(asked(wanted)))).toBe(isAllowed);
+  expect(matcher.allows(accessOf(wanted), combinedResource(accessOf(wanted)))).toBe(isAllowed);
 });
 
 test.each([
@@ -44,12 +44,12 @@ test.each([
   ["get", "*", "get pods", false],
 ])("the verb %j on the path %j allows %j: %j", (verbs, path, wanted, isAllowed) => {
   const matcher = compilePolicyRules(policyRules(clusterRole("r", paths(verbs, path))));
-  expect(matcher.allows(asked(wanted), combinedResource(asked(wanted)))).toBe(isAllowed);
+  expect(matcher.allows(accessOf(wanted), combinedResource(accessOf(wanted)))).toBe(isAllowed);
 });
 
 test("an invalid rule grants nothing", () => {
   const odd = { rules: [null, 7, "x", {}, { verbs: "*", apiGroups: 1, resources: {} }, { verbs: [1, null] }] };
   const matcher = compilePolicyRules(policyRules(odd));
-  expect(matcher.allows(asked("get pods"), "pods")).toBe(false);
+  expect(matcher.allows(accessOf("get pods"), "pods")).toBe(false);
   expect(policyRules({ rules: "*" })).toEqual([]);
 });

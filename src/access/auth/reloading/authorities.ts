@@ -1,6 +1,6 @@
 /** The CAs that sign certificates of users and front proxies. Their files may be replaced while the server runs. */
 import { createCertificateVerifier, type CertificateVerifier } from "../client-certificates.ts";
-import { refuseCommonCertificate } from "../request-header-options.ts";
+import { rejectCommonCertificate } from "../request-header-options.ts";
 import type { Reloading } from "./reloading.ts";
 
 interface CertificateAuthority {
@@ -30,7 +30,7 @@ export function certificateAuthorities({
 }: AuthorityTexts): CertificateAuthorities {
   // DIFFERS: kubernetes checks this at startup, but not when a file is replaced.
   if (users !== undefined && frontProxies !== undefined && !hasAllowedNames)
-    refuseCommonCertificate(frontProxies, users);
+    rejectCommonCertificate(frontProxies, users);
   return { users: authority(users), frontProxies: authority(frontProxies) };
 }
 

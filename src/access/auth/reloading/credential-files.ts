@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import type { Log } from "../../../base/log.ts";
 import { certificateAuthorities, type CertificateAuthorities } from "./authorities.ts";
-import { fixedValue, followFiles, reloadingFiles, type Reloading, type ReloadingFiles } from "./reloading.ts";
+import { fixedValue, pollFiles, reloadingFiles, type Reloading, type ReloadingFiles } from "./reloading.ts";
 import { servingCertificate, type ServingKeyPair } from "./serving-tls.ts";
 import type { BaseEnv } from "../../../base/env.ts";
 
@@ -32,7 +32,7 @@ export function openCredentialFiles(names: CredentialFileNames, log: Pick<Log, "
     files: readonly string[],
     parse: (texts: readonly string[]) => T,
   ): Reloading<T> => {
-    const value = reloadingFiles({ what, files, read, parse, log });
+    const value = reloadingFiles({ valueName: what, files, read, parse, log });
     followed.push(value);
     return value;
   };
@@ -49,6 +49,6 @@ export function openCredentialFiles(names: CredentialFileNames, log: Pick<Log, "
       tlsCertFile === undefined || tlsKeyFile === undefined
         ? undefined
         : followedFiles("serving certificate", [tlsCertFile, tlsKeyFile], servingCertificate),
-    follow: (clock, signal) => followFiles(clock, followed, signal),
+    follow: (clock, signal) => pollFiles(clock, followed, signal),
   };
 }

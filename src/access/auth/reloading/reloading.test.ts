@@ -7,8 +7,8 @@ import { createServingCertificate } from "../../../serving/http/node/serving-cer
 import type { ListenTls } from "../../../serving/http/node/listener.ts";
 import { issueCa, issueClient, NOW } from "../../../../test/testing/access/auth/certificates.ts";
 import { certificateAuthorities, currentVerifier, type CertificateAuthorities } from "./authorities.ts";
-import { fixedValue, followFiles, reloadingFiles, type ReloadingFiles } from "./reloading.ts";
-import { followTls, listenTls, servingCertificate } from "./serving-tls.ts";
+import { fixedValue, pollFiles, reloadingFiles, type ReloadingFiles } from "./reloading.ts";
+import { applyTlsChanges, listenTls, servingCertificate } from "./serving-tls.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "reloading-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -28,7 +28,7 @@ function replace(file: string, text: string): void {
 
 function numbers(file: string, said: string[]): ReloadingFiles<number> {
   return reloadingFiles({
-    what: "number",
+    valueName: "number",
     files: [file],
     read: (name) => readFileSync(name, "utf8"),
     parse([text = ""]) {
@@ -48,12 +48,12 @@ describe("reloadingFiles", () => {
     const file = newFile("1");
     const value = numbers(file, said);
     value.onChange((number) => told.push(number));
-    value.look();
+    value.poll();
     expect([value.current, told, said]).toEqual([1, [], []]);
     replace(file, "2");
     expect(value.current).toBe(1);
-    value.look();
-    value.look();
+    value.poll();
+    value.poll();
     expect([value.current, told, said]).toEqual([2, [2], [AGAIN]]);
   });
 
@@ -63,16 +63,16 @@ describe("reloadingFiles", () => {
     const value = numbers(file, said);
     for (const text of ["x", "x", "y"]) {
       replace(file, text);
-      value.look();
-      value.look();
+      value.poll();
+      value.poll();
     }
     expect([value.current, said]).toEqual([1, [UNUSABLE, UNUSABLE]]);
     rmSync(file);
-    value.look();
-    value.look();
+    value.poll();
+    value.poll();
     expect([value.current, said.length]).toEqual([1, 3]);
     replace(file, "1");
-    value.look();
+    value.poll();
     expect([value.current, said.slice(3)]).toEqual([1, [AGAIN]]);
   });
 
@@ -93,7 +93,7 @@ describe("reloadingFiles", () => {
     };
     let looks = 0;
     const ending = new AbortController();
-    const following = followFiles(clock, [{ look: () => looks++ }], ending.signal);
+    const following = pollFiles(clock, [{ look: () => looks++ }], ending.signal);
     for (let round = 0; round < 3; round++) {
       expect([waits.length, looks]).toEqual([round + 1, round]);
       waits[round]!.go();
@@ -113,7 +113,7 @@ function authoritiesOf(
   hasAllowedNames = false,
 ): ReloadingFiles<CertificateAuthorities> {
   return reloadingFiles({
-    what: "CAs",
+    valueName: "CAs",
     files: [users, frontProxies],
     read: (name) => readFileSync(name, "utf8"),
     parse: ([usersPem, proxiesPem]) =>
@@ -133,10 +133,10 @@ describe("certificate authorities", () => {
     const verify = currentVerifier(authorities, "users");
     expect([verify(jane, NOW), verify(john, NOW)]).toEqual([true, false]);
     replace(users, after.pem);
-    authorities.look();
+    authorities.poll();
     expect([verify(jane, NOW), verify(john, NOW)]).toEqual([false, true]);
     replace(users, proxies.pem);
-    authorities.look();
+    authorities.poll();
     expect([verify(jane, NOW), verify(john, NOW)]).toEqual([false, true]);
   });
 
@@ -158,7 +158,7 @@ describe("certificate authorities", () => {
     const [first, second] = [make(), make()];
     const [cert, key] = [newFile(first.certPem), newFile(first.keyPem)];
     const certificate = reloadingFiles({
-      what: "serving certificate",
+      valueName: "serving certificate",
       files: [cert, key],
       read: (name) => readFileSync(name, "utf8"),
       parse: servingCertificate,
@@ -167,15 +167,15 @@ describe("certificate authorities", () => {
     const users = newFile(before.pem);
     const authorities = authoritiesOf(users, newFile(proxies.pem));
     const shown: ListenTls[] = [];
-    followTls({ certificate, authorities }, (tls) => shown.push(tls), { warn: () => undefined });
+    applyTlsChanges({ certificate, authorities }, (tls) => shown.push(tls), { warn: () => undefined });
     expect(listenTls({ certificate, authorities }).cert).toBe(first.certPem);
     replace(cert, second.certPem);
-    certificate.look();
+    certificate.poll();
     expect(shown).toEqual([]);
     replace(key, second.keyPem);
-    certificate.look();
+    certificate.poll();
     replace(users, after.pem);
-    authorities.look();
+    authorities.poll();
     const { certPem, keyPem } = second;
     expect(shown).toEqual([
       { cert: certPem, key: keyPem, clientCa: `${before.pem}\n${proxies.pem}` },

@@ -11,12 +11,12 @@ export interface Reloading<T> {
 
 export interface ReloadingFiles<T> extends Reloading<T> {
   /** Reads the files and replaces the value if they have changed and are valid. Never throws. */
-  look(): void;
+  poll(): void;
 }
 
 interface ReloadingFilesOptions<T> {
   /** The name of the value for the log, such as "client CA bundle". */
-  readonly what: string;
+  readonly valueName: string;
   /** Files that are read together as one value. */
   readonly files: readonly string[];
   /** Returns the whole content of a file; throws if it cannot be read. */
@@ -33,11 +33,11 @@ export function fixedValue<T>(value: T): Reloading<T> {
 
 /** Throws if the files are invalid at startup; later, an invalid change keeps the last valid value. */
 export function reloadingFiles<T>(options: ReloadingFilesOptions<T>): ReloadingFiles<T> {
-  const { what, files, read, parse, log } = options;
+  const { valueName: what, files, read, parse, log } = options;
   let seen = files.map(read);
   let current = parse(seen);
   /** The last logged error; the same error is logged again only after a change. */
-  let complaint: string | undefined;
+  let lastError: string | undefined;
   const listeners: ((value: T) => void)[] = [];
   const take = (contents: readonly string[]): void => {
     seen = [...contents];
@@ -45,10 +45,10 @@ export function reloadingFiles<T>(options: ReloadingFilesOptions<T>): ReloadingF
     log.info(`${what} reloaded`, { files });
     for (const listener of listeners) listener(current);
   };
-  const complain = (thrown: unknown): void => {
+  const warnOnce = (thrown: unknown): void => {
     const error = thrown instanceof Error ? thrown.message : String(thrown);
-    if (error === complaint) return;
-    complaint = error;
+    if (error === lastError) return;
+    lastError = error;
     log.warn(`failed to reload ${what}; the previous value stays in use`, { files, error });
   };
   return {
@@ -56,27 +56,27 @@ export function reloadingFiles<T>(options: ReloadingFilesOptions<T>): ReloadingF
       return current;
     },
     onChange: (listener) => void listeners.push(listener),
-    look() {
+    poll() {
       try {
         const contents = files.map(read);
-        complaint = undefined;
+        lastError = undefined;
         if (contents.some((content, index) => content !== seen[index])) take(contents);
       } catch (thrown) {
-        complain(thrown);
+        warnOnce(thrown);
       }
     },
   };
 }
 
 /** kubernetes watches the files, and also polls every minute. */
-const LOOK_MS = 10_000;
+const POLL_MS = 10_000;
 
 /** Polls the files until the signal aborts. */
-export async function followFiles(
+export async function pollFiles(
   clock: Clock,
-  files: readonly Pick<ReloadingFiles<unknown>, "look">[],
+  files: readonly Pick<ReloadingFiles<unknown>, "poll">[],
   signal: AbortSignal,
 ): Promise<void> {
   if (files.length === 0) return;
-  while (await sleep(clock, LOOK_MS, signal)) for (const file of files) file.look();
+  while (await sleep(clock, POLL_MS, signal)) for (const file of files) file.poll();
 }

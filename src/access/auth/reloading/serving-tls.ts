@@ -33,7 +33,7 @@ export function listenTls({ certificate, authorities }: ServingTls): ListenTls {
 }
 
 /** Applies each change to new connections; existing connections keep their certificates. */
-export function followTls(tls: ServingTls, setTls: (tls: ListenTls) => void, log: Pick<Log, "warn">): void {
+export function applyTlsChanges(tls: ServingTls, setTls: (tls: ListenTls) => void, log: Pick<Log, "warn">): void {
   const apply = (): void => {
     try {
       setTls(listenTls(tls));

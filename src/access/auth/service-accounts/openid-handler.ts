@@ -21,7 +21,7 @@ export function openIdHandler(
     const known = contentType === undefined ? undefined : documents();
     if (contentType === undefined || known === undefined) return undefined;
     if (method !== "GET") throw methodNotAllowed();
-    refuseUnacceptable(headerValue(headers, "accept") ?? "", contentType);
+    checkAccept(headerValue(headers, "accept") ?? "", contentType);
     return {
       status: 200,
       headers: { "content-type": contentType, "cache-control": CACHE_CONTROL },
@@ -31,7 +31,7 @@ export function openIdHandler(
 }
 
 /** As kubernetes for these paths: accepts the full wildcard or exactly this type. */
-function refuseUnacceptable(accept: string, contentType: string): void {
+function checkAccept(accept: string, contentType: string): void {
   if (accept === "") return;
   const types = accept.split(",").map((range) => range.replace(/;.*$/s, "").trim());
   if (types.some((type) => type === "*/*" || type === contentType)) return;

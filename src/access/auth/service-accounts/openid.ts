@@ -19,7 +19,7 @@ export interface OpenIdOptions extends Pick<ServiceAccountOptions, "issuers" | "
 /** Throws an Error if the issuer does not allow these documents; as kubernetes, the server then does not serve them. */
 export function openIdDocuments(options: OpenIdOptions): OpenIdDocuments {
   const [issuer] = options.issuers;
-  refuseUnfit(issuer);
+  validateIssuer(issuer);
   if (options.keys.length === 0) throw new Error("no keys provided for validating keyset");
   const configuration = {
     issuer,
@@ -34,7 +34,7 @@ export function openIdDocuments(options: OpenIdOptions): OpenIdDocuments {
   };
 }
 
-function refuseUnfit(issuer: string): void {
+function validateIssuer(issuer: string): void {
   if (!URL.canParse(issuer) || new URL(issuer).protocol !== "https:")
     throw new Error(`issuer URL must use https scheme, got: ${issuer}`);
   const { search, hash } = new URL(issuer);

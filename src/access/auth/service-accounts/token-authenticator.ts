@@ -8,7 +8,7 @@ import type { Clock } from "../../../base/clock.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
-import type { TokenAnswer, TokenAuthenticator, TokenOwner } from "../tokens.ts";
+import type { TokenResult, TokenAuthenticator, TokenOwner } from "../tokens.ts";
 import { boundToken } from "./bound-token.ts";
 import { boundClaims, ClaimError, legacyClaims, publicClaims, type PublicClaims } from "./claims.ts";
 import type { Credential } from "./credential.ts";
@@ -47,7 +47,7 @@ interface Verified {
   readonly credentials: readonly Credential[];
 }
 
-type Verdict = Verified | "unknown" | { readonly error: string };
+type Verification = Verified | "unknown" | { readonly error: string };
 
 /** As many tokens as a cluster of 5,000 nodes uses at one server; takes a few megabytes. */
 const TOKENS_REMEMBERED_MAX = 8192;
@@ -65,13 +65,13 @@ export function serviceAccountTokenAuthenticator(options: ServiceAccountTokenOpt
   const verify = tokenVerifier(options);
   return (token, requested) => {
     const key = hash("sha256", token, "hex");
-    let known: Verdict | undefined = verified.get(key);
+    let known: Verification | undefined = verified.get(key);
     if (known === undefined) {
       known = verify(token);
       if (known === "unknown" || "error" in known) return known;
       if (isShort(token, known)) verified.set(key, known);
     }
-    return judge(known, requested, options);
+    return evaluateToken(known, requested, options);
   };
 }
 
@@ -79,7 +79,7 @@ function isShort(token: string, { audiences }: Verified): boolean {
   return token.length <= REMEMBERED_CHARACTERS_MAX && audiences.size <= REMEMBERED_AUDIENCES_MAX;
 }
 
-function tokenVerifier(options: ServiceAccountTokenOptions): (token: string) => Verdict {
+function tokenVerifier(options: ServiceAccountTokenOptions): (token: string) => Verification {
   const { keys } = options;
   const issuers = new Set([...options.issuers, LEGACY_ISSUER]);
   const toVerified = verifiedTokens(options);
@@ -130,11 +130,11 @@ function oncePerDay(tell: ((use: LegacyTokenUse) => void) | undefined): ((use: L
   };
 }
 
-function judge(
+function evaluateToken(
   token: Verified,
   requested: readonly string[],
   options: ServiceAccountTokenOptions,
-): TokenAnswer | Promise<TokenAnswer> {
+): TokenResult | Promise<TokenResult> {
   const wanted = requested.length === 0 ? options.apiAudiences : requested;
   const audiences = wanted.filter((audience) => token.audiences.has(audience));
   if (audiences.length === 0 && options.apiAudiences.length > 0) {
@@ -143,7 +143,7 @@ function judge(
   }
   const [only, ...others] = token.credentials;
   if (only === undefined) return "unknown";
-  const answer = (credential: Credential): TokenAnswer | Promise<TokenAnswer> =>
+  const answer = (credential: Credential): TokenResult | Promise<TokenResult> =>
     useCredential(credential, { token, audiences, options });
   return others.length === 0 ? answer(only) : firstOwner(token.credentials, answer);
 }
@@ -154,27 +154,27 @@ interface Usage {
   readonly options: ServiceAccountTokenOptions;
 }
 
-function useCredential(credential: Credential, usage: Usage): TokenAnswer | Promise<TokenAnswer> {
+function useCredential(credential: Credential, usage: Usage): TokenResult | Promise<TokenResult> {
   const { objects, clock } = usage.options;
   const problem = credential.problemNow(clock.now());
   if (problem !== undefined) return { error: problem };
   const { places } = credential;
   const known = places.map(({ resource, namespace, name }) => objects.get(resource, namespace, name));
-  const answer = answerFor(credential, known, usage);
+  const answer = resultFor(credential, known, usage);
   // Another server may have created the object a moment ago, so check the store before rejecting.
-  return "error" in answer && places.length > 0 ? newestAnswer(credential, usage) : answer;
+  return "error" in answer && places.length > 0 ? resultFromStore(credential, usage) : answer;
 }
 
 /** Rejects if the store is unavailable. DIFFERS: kubernetes returns 401 then, as if the token were invalid. */
-async function newestAnswer(credential: Credential, usage: Usage): Promise<TokenAnswer> {
+async function resultFromStore(credential: Credential, usage: Usage): Promise<TokenResult> {
   const { objects } = usage.options;
   const newest = await Promise.all(
     credential.places.map(({ resource, namespace, name }) => objects.newest(resource, namespace, name)),
   );
-  return answerFor(credential, newest, usage);
+  return resultFor(credential, newest, usage);
 }
 
-function answerFor(
+function resultFor(
   credential: Credential,
   objects: readonly (JsonObject | undefined)[],
   { token, audiences, options }: Usage,
@@ -195,8 +195,8 @@ function answerFor(
 
 async function firstOwner(
   credentials: readonly Credential[],
-  answerOf: (credential: Credential) => TokenAnswer | Promise<TokenAnswer>,
-): Promise<TokenAnswer> {
+  answerOf: (credential: Credential) => TokenResult | Promise<TokenResult>,
+): Promise<TokenResult> {
   const errors: string[] = [];
   for (const credential of credentials) {
     const answer = await answerOf(credential);

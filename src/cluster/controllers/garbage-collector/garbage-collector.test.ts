@@ -8,7 +8,7 @@ import {
   configMap,
   deleted,
   initialEnd,
-  refuses,
+  rejects,
   ScriptedStream,
   ScriptedTransport,
   type Reply,
@@ -18,7 +18,7 @@ import type { ClusterResource } from "../cluster-resources.ts";
 import { METADATA_ACCEPT } from "./live-objects.ts";
 import {
   ALL_VERBS,
-  HandResources,
+  ManualResources,
 } from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
 import { RunningCollector } from "../../../../test/testing/cluster/controllers/garbage-collector/running-collector.ts";
 
@@ -26,7 +26,7 @@ const CONFIG_MAPS: ClusterResource = {
   ...{ group: "", resource: "configmaps", kind: "ConfigMap", namespaced: true, versions: ["v1"], verbs: ALL_VERBS },
 };
 const SECRETS: ClusterResource = { ...CONFIG_MAPS, resource: "secrets", kind: "Secret" };
-const ABSENT = refuses(404, "NotFound", { name: "owner", kind: "configmaps" });
+const ABSENT = rejects(404, "NotFound", { name: "owner", kind: "configmaps" });
 
 function owned(name: string, version: number, more: object = {}): KubernetesObject {
   const object = configMap(name, version);
@@ -42,14 +42,14 @@ class Scripted implements AsyncDisposable {
   readonly world = new World({ seed: 1 });
   readonly transport: ScriptedTransport;
   readonly stream: ScriptedStream;
-  readonly resources: HandResources;
+  readonly resources: ManualResources;
   readonly collector: RunningCollector;
 
   /** The existing config maps, and the responses to the requests that follow. */
   constructor(objects: readonly KubernetesObject[], ...replies: Reply[]) {
     this.stream = new ScriptedStream(...objects.map(added), initialEnd(10));
     this.transport = new ScriptedTransport(this.stream, ...replies);
-    this.resources = new HandResources([CONFIG_MAPS]);
+    this.resources = new ManualResources([CONFIG_MAPS]);
     const { world, transport, resources } = this;
     this.collector = new RunningCollector({ world, transport, resources });
   }
@@ -85,7 +85,7 @@ describe("an object whose owner is absent", () => {
   });
 
   test("is examined again if it was changed meanwhile", async () => {
-    const conflict = refuses(409, "Conflict");
+    const conflict = rejects(409, "Conflict");
     const looks = [answers(owned("child", 3)), conflict, answers(owned("child", 4)), { status: 200 }];
     await using run = new Scripted([owned("child", 2)], ABSENT, ...looks);
     await run.world.advance(1_000);
@@ -122,7 +122,7 @@ describe("an object whose owner is absent", () => {
 
 describe("an owner that cannot be read", () => {
   test("is requested once, however many dependents wait for it, and again when something has changed", async () => {
-    const busy = refuses(503, "ServiceUnavailable", { retryAfterSeconds: 4 });
+    const busy = rejects(503, "ServiceUnavailable", { retryAfterSeconds: 4 });
     const children = ["a", "b", "c"].map((name) => owned(name, 2));
     await using run = new Scripted(children, busy, busy, busy);
     await run.world.advance(3_000);
@@ -130,7 +130,7 @@ describe("an owner that cannot be read", () => {
     run.resources.change({});
     await run.world.advance(1_000);
     expect(run.asked).toEqual(["GET owner", "GET owner"]);
-    expect(run.collector.said.filter((line) => line.includes("waits for a resource"))).toHaveLength(1);
+    expect(run.collector.logged.filter((line) => line.includes("waits for a resource"))).toHaveLength(1);
   });
 
   test("keeps its dependents while it exists, and is read until a watch has shown it", async () => {
@@ -184,7 +184,7 @@ class TwoResources implements AsyncDisposable {
   readonly world = new World({ seed: 1 });
   readonly configMaps: ScriptedTransport;
   readonly secrets: ScriptedTransport;
-  readonly resources = new HandResources([CONFIG_MAPS, SECRETS]);
+  readonly resources = new ManualResources([CONFIG_MAPS, SECRETS]);
   readonly collector: RunningCollector;
 
   constructor(configMaps: readonly Reply[], secrets: readonly Reply[]) {
@@ -226,20 +226,20 @@ describe("a resource", () => {
   });
 
   test("that responds that it is unavailable delays only its own objects", async () => {
-    const no = refuses(503, "ServiceUnavailable");
+    const no = rejects(503, "ServiceUnavailable");
     await using run = new TwoResources(orphaned(), Array<Reply>(20).fill(no));
     await run.world.advance(1_000);
     expect(run.configMaps.requests).toHaveLength(4);
     expect(run.waitsFor("secrets")).toBe(true);
     expect(run.waitsFor("configmaps")).toBe(false);
     expect(run.collector.metric("garbagecollector_controller_resources_sync_error_total")).toBeGreaterThan(0);
-    expect(run.collector.said.filter((line) => line.includes("cannot watch"))).toEqual([
+    expect(run.collector.logged.filter((line) => line.includes("cannot watch"))).toEqual([
       'garbage collector cannot watch a resource {"group":"","resource":"secrets","error":"as the script says"}',
     ]);
   });
 
   test("that fails is retried at once when something has changed", async () => {
-    const no = refuses(503, "ServiceUnavailable");
+    const no = rejects(503, "ServiceUnavailable");
     await using run = new TwoResources(orphaned(), Array<Reply>(12).fill(no));
     await run.world.advance(40_000);
     const asked = run.secrets.requests.length;
@@ -261,7 +261,7 @@ describe("a resource", () => {
     expect(run.waitsFor("secrets")).toBe(false);
     next.send(bookmark(20));
     await run.world.advance(0);
-    expect(run.collector.said.at(-1)).toContain("watches a resource again");
+    expect(run.collector.logged.at(-1)).toContain("watches a resource again");
   });
 
   test("that no server served when the term began is reported as waited for while a server may serve it", async () => {

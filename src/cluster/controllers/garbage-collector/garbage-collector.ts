@@ -107,7 +107,7 @@ class Term {
       random,
       log,
       syncErrors: metrics.syncErrors,
-      onNews: () => this.#lookAgain(),
+      onChange: () => this.#lookAgain(),
     });
     this.graph = graph;
     this.#log = log;

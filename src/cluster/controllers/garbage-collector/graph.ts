@@ -40,7 +40,7 @@ export interface GraphNode {
   readonly isKnownAbsent: boolean;
 }
 
-const NOBODY: ReadonlySet<Node> = new Set();
+const NO_NODES: ReadonlySet<Node> = new Set();
 const NO_OWNERS: readonly Edge[] = [];
 
 interface Edge extends Ownership {
@@ -54,7 +54,7 @@ class Node implements GraphNode {
   name = "";
   deletion: DeletionMode = "none";
   owners: readonly Edge[] = NO_OWNERS;
-  dependents: ReadonlySet<Node> = NOBODY;
+  dependents: ReadonlySet<Node> = NO_NODES;
   isKnownAbsent = false;
   /** Dependents mostly have equal references to their owner, and then share one edge. */
   lastEdge: Edge | undefined = undefined;
@@ -64,14 +64,14 @@ class Node implements GraphNode {
   }
 
   addDependent(dependent: Node): void {
-    if (this.dependents === NOBODY) this.dependents = new Set();
+    if (this.dependents === NO_NODES) this.dependents = new Set();
     (this.dependents as Set<Node>).add(dependent);
   }
 
   removeDependent(dependent: Node): void {
-    if (this.dependents === NOBODY) return;
+    if (this.dependents === NO_NODES) return;
     (this.dependents as Set<Node>).delete(dependent);
-    if (this.dependents.size === 0) this.dependents = NOBODY;
+    if (this.dependents.size === 0) this.dependents = NO_NODES;
   }
 }
 

@@ -7,7 +7,7 @@ import { OwnerGraph, type GraphNode } from "./graph.ts";
 import { InvalidOwnerReports } from "./invalid-owner-reports.ts";
 import { LruSet } from "./lru-set.ts";
 import { ServedResources } from "./served-resources.ts";
-import { HandResources } from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
+import { ManualResources } from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
 
 const SIGNAL = new AbortController().signal;
 
@@ -28,7 +28,7 @@ function reporting(): { world: World; transport: ScriptedTransport; report: (nod
   const random = world.randomFor("reports");
   const transport = new ScriptedTransport(...Array.from({ length: 100 }, (): Reply => ({ status: 201, body: {} })));
   const client = createClient({ transport, clock, random, defaults: { retriesMax: 0 } });
-  const served = new ServedResources(new HandResources([]));
+  const served = new ServedResources(new ManualResources([]));
   const reports = new InvalidOwnerReports({ client, served, clock, random, log: SILENT_LOG });
   return { world, transport, report: (node) => world.run(reports.report(node, SIGNAL)) };
 }

@@ -3,7 +3,7 @@ import { SILENT_LOG } from "../../../base/log.ts";
 import { createClient } from "../../../client/client.ts";
 import {
   configMap,
-  refuses,
+  rejects,
   ScriptedTransport,
   type Reply,
 } from "../../../../test/testing/client/scripted-transport.ts";
@@ -13,7 +13,7 @@ import { LiveObjects } from "./live-objects.ts";
 import { ServedResources } from "./served-resources.ts";
 import {
   ALL_VERBS,
-  HandResources,
+  ManualResources,
 } from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
 
 const RESOURCE = { group: "", resource: "configmaps" };
@@ -40,7 +40,7 @@ function setup(...replies: Reply[]): Setup {
   const metadata = createClient({ transport, clock, random: world.randomFor("client"), defaults: { retriesMax: 0 } });
   return {
     ...{ world, transport, holds },
-    objects: new LiveObjects({ metadata, holds, served: new ServedResources(new HandResources(served)) }),
+    objects: new LiveObjects({ metadata, holds, served: new ServedResources(new ManualResources(served)) }),
   };
 }
 
@@ -54,27 +54,27 @@ async function told(reply: Reply, place = PLACE): Promise<string> {
 
 describe("an object is absent", () => {
   test("if a server that serves its resource has looked it up", async () => {
-    expect(await told(refuses(404, "NotFound", { name: "a", kind: "configmaps" }))).toBe("absent");
+    expect(await told(rejects(404, "NotFound", { name: "a", kind: "configmaps" }))).toBe("absent");
     const place = { ...PLACE, resource: SETS };
-    expect(await told(refuses(404, "NotFound", { name: "a", group: "apps", kind: "replicasets" }), place)).toBe(
+    expect(await told(rejects(404, "NotFound", { name: "a", group: "apps", kind: "replicasets" }), place)).toBe(
       "absent",
     );
   });
 
   test("only then: no other response proves it", async () => {
     expect(await told({ status: 404, body: "404 page not found" })).toBe("wait: not-served");
-    expect(await told(refuses(404, "NotFound"))).toBe("wait: not-served");
-    expect(await told(refuses(404, "NotFound", { name: "b", kind: "configmaps" }))).toBe("wait: not-served");
-    expect(await told(refuses(404, "NotFound", { name: "default", kind: "namespaces" }))).toBe("wait: not-served");
-    expect(await told(refuses(404, "NotFound", { name: "a", group: "x", kind: "configmaps" }))).toBe(
+    expect(await told(rejects(404, "NotFound"))).toBe("wait: not-served");
+    expect(await told(rejects(404, "NotFound", { name: "b", kind: "configmaps" }))).toBe("wait: not-served");
+    expect(await told(rejects(404, "NotFound", { name: "default", kind: "namespaces" }))).toBe("wait: not-served");
+    expect(await told(rejects(404, "NotFound", { name: "a", group: "x", kind: "configmaps" }))).toBe(
       "wait: not-served",
     );
-    expect(await told(refuses(410, "Gone"))).toBe("wait: conflict");
-    expect(await told(refuses(503, "ServiceUnavailable"))).toBe("wait: unavailable");
-    expect(await told(refuses(429, "TooManyRequests"))).toBe("wait: unavailable");
-    expect(await told(refuses(504, "Timeout"))).toBe("wait: unavailable");
-    expect(await told(refuses(500, "InternalError"))).toBe("wait: refused");
-    expect(await told(refuses(403, "Forbidden"))).toBe("wait: refused");
+    expect(await told(rejects(410, "Gone"))).toBe("wait: conflict");
+    expect(await told(rejects(503, "ServiceUnavailable"))).toBe("wait: unavailable");
+    expect(await told(rejects(429, "TooManyRequests"))).toBe("wait: unavailable");
+    expect(await told(rejects(504, "Timeout"))).toBe("wait: unavailable");
+    expect(await told(rejects(500, "InternalError"))).toBe("wait: refused");
+    expect(await told(rejects(403, "Forbidden"))).toBe("wait: refused");
     expect(await told({ failure: "reset" })).toBe("wait: unavailable");
     expect(await told({ failure: "refused" })).toBe("wait: unavailable");
     expect(await told({ status: 200, body: "no JSON" })).toBe("wait: unavailable");
@@ -84,7 +84,7 @@ describe("an object is absent", () => {
 
 describe("a resource that cannot be read", () => {
   test("is requested again after its delay, and not before, whichever object needs it", async () => {
-    const busy = refuses(503, "ServiceUnavailable", { retryAfterSeconds: 3 });
+    const busy = rejects(503, "ServiceUnavailable", { retryAfterSeconds: 3 });
     const { world, transport, objects } = setup(busy, { status: 200, body: configMap("a", 1) });
     expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ reason: "unavailable", afterMs: 3_000 });
     await world.advance(1_000);
@@ -96,7 +96,7 @@ describe("a resource that cannot be read", () => {
   });
 
   test("does not delay others, and its Retry-After is limited", async () => {
-    const busy = refuses(503, "ServiceUnavailable", { retryAfterSeconds: 300 });
+    const busy = rejects(503, "ServiceUnavailable", { retryAfterSeconds: 300 });
     const { world, objects } = setup(busy, { status: 200, body: configMap("a", 1) });
     expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ afterMs: 5_000 });
     expect(await world.run(objects.get({ ...PLACE, resource: SETS }, SIGNAL))).toMatchObject({ kind: "found" });

@@ -60,7 +60,7 @@ export class LiveObjects {
   }
 
   async get(place: LiveObjectPlace, signal: AbortSignal): Promise<FoundLiveObject | Absent | Wait> {
-    return this.#ask(place, async (type) => {
+    return this.#request(place, async (type) => {
       const object = toLiveObject(await this.#options.metadata.resource(type).get(keyOf(type, place), asking(signal)));
       return object === undefined
         ? wait("unavailable", UNAVAILABLE_MS_MAX, "the response is not an object")
@@ -74,7 +74,7 @@ export class LiveObjects {
     onObject: (object: KubernetesObject) => void,
     signal: AbortSignal,
   ): Promise<Done | Absent | Wait> {
-    return this.#ask({ ...of, name: "" }, async (type) => {
+    return this.#request({ ...of, name: "" }, async (type) => {
       const namespace = of.namespace === "" ? undefined : of.namespace;
       const pages = this.#options.metadata.resource(type).pages({ ...asking(signal), namespace });
       for await (const page of pages) page.items.forEach(onObject);
@@ -86,7 +86,7 @@ export class LiveObjects {
     place: LiveObjectPlace,
     options: Required<Pick<DeleteOptions, "preconditions" | "propagationPolicy" | "signal">>,
   ): Promise<Done | Absent | Wait> {
-    return this.#ask(place, async (type) => {
+    return this.#request(place, async (type) => {
       await this.#options.metadata.resource(type).delete(keyOf(type, place), { ...options, ...asking(options.signal) });
       return DONE;
     });
@@ -102,7 +102,7 @@ export class LiveObjects {
     // An empty list would be stored as such.
     const { name, list } = change;
     const body = { metadata: { uid, resourceVersion, [name]: list.length === 0 ? null : list } };
-    return this.#ask(place, async (type) => {
+    return this.#request(place, async (type) => {
       const patched = await this.#options.metadata
         .resource(type)
         .patch(keyOf(type, place), { type: "merge", body }, { ...asking(signal), fieldManager: FIELD_MANAGER });
@@ -110,7 +110,7 @@ export class LiveObjects {
     });
   }
 
-  async #ask<T>(place: LiveObjectPlace, request: (type: ResourceType) => Promise<T>): Promise<T | Absent | Wait> {
+  async #request<T>(place: LiveObjectPlace, request: (type: ResourceType) => Promise<T>): Promise<T | Absent | Wait> {
     const { served, holds } = this.#options;
     const { group, resource } = place.resource;
     const subject = { group, resource };

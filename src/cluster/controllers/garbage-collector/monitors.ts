@@ -23,7 +23,7 @@ interface MonitorsOptions {
   readonly log: Log;
   readonly syncErrors: Counter;
   /** Called when something that objects may wait for was added or changed. */
-  readonly onNews: () => void;
+  readonly onChange: () => void;
 }
 
 /** As kubernetes: these have no meaningful owners or dependents, and there are many. */
@@ -98,7 +98,7 @@ export class Monitors {
 
   /** Runs until aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { resources, onNews, clock } = this.#options;
+    const { resources, onChange: onNews, clock } = this.#options;
     const unsubscribe = resources.onChange(() => {
       this.#isOutdated = true;
       this.#wakeable.wake();
@@ -126,7 +126,7 @@ export class Monitors {
   }
 
   async #compare(): Promise<void> {
-    const { served, onNews } = this.#options;
+    const { served, onChange: onNews } = this.#options;
     const wasOutdated = this.#isOutdated;
     this.#isOutdated = false;
     const wanted = new Map(
@@ -199,7 +199,7 @@ export class Monitors {
   }
 
   #onFollowing({ resource }: Monitor): void {
-    const { log, onNews } = this.#options;
+    const { log, onChange: onNews } = this.#options;
     if (this.#failing.delete(formatGroupResource(resource)))
       log.info("garbage collector watches a resource again", { ...subjectOf(resource) });
     onNews();

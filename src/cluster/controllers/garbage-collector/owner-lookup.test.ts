@@ -3,7 +3,7 @@ import { SILENT_LOG } from "../../../base/log.ts";
 import { createClient } from "../../../client/client.ts";
 import {
   configMap,
-  refuses,
+  rejects,
   ScriptedTransport,
   type Reply,
 } from "../../../../test/testing/client/scripted-transport.ts";
@@ -16,7 +16,7 @@ import { OwnerLookup, type OwnerPlace, type OwnerState } from "./owner-lookup.ts
 import { ServedResources } from "./served-resources.ts";
 import {
   ALL_VERBS,
-  HandResources,
+  ManualResources,
 } from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
 
 const THINGS: ClusterResource = {
@@ -30,13 +30,13 @@ const SIGNAL = new AbortController().signal;
 class Looking {
   readonly world = new World({ seed: 1 });
   readonly transport: ScriptedTransport;
-  readonly resources: HandResources;
+  readonly resources: ManualResources;
   readonly lookup: OwnerLookup;
 
   constructor(served: readonly ClusterResource[], ...replies: Reply[]) {
     const { clock } = this.world;
     this.transport = new ScriptedTransport(...replies);
-    this.resources = new HandResources(served);
+    this.resources = new ManualResources(served);
     const random = this.world.randomFor("client");
     const metadata = createClient({ transport: this.transport, clock, random, defaults: { retriesMax: 0 } });
     const known = new ServedResources(this.resources);
@@ -52,7 +52,7 @@ class Looking {
 }
 
 function absent(kind = "things"): Reply {
-  return refuses(404, "NotFound", { name: "a", group: "example.org", kind });
+  return rejects(404, "NotFound", { name: "a", group: "example.org", kind });
 }
 
 const PRESENT: Reply = { status: 200, body: configMap("a", 1) };
@@ -82,7 +82,7 @@ describe("an owner", () => {
   test("is absent only if it is absent in every resource of its kind", async () => {
     const other = { ...THINGS, resource: "otherthings" };
     expect(await new Looking([THINGS, other], absent(), PRESENT).find()).toMatchObject({ kind: "present" });
-    const unavailable = refuses(503, "ServiceUnavailable");
+    const unavailable = rejects(503, "ServiceUnavailable");
     expect(await new Looking([THINGS, other], absent(), unavailable).find()).toMatchObject({ reason: "unavailable" });
     expect(await new Looking([THINGS, other], absent(), absent("otherthings")).find()).toEqual({ kind: "absent" });
   });
@@ -119,9 +119,9 @@ describe("a kind that is not served", () => {
 
   test("is reported only after every server that has joined is known", async () => {
     const run = new Looking([]);
-    run.resources.isKnown = false;
+    run.resources.isCurrent = false;
     expect(await run.find()).toMatchObject({ reason: "doubt" });
-    run.resources.isKnown = true;
+    run.resources.isCurrent = true;
     expect(await run.find()).toMatchObject({ reason: "doubt" });
     expect(run.resources.catchUps).toBe(1);
     await run.world.advance(5_000);

@@ -13,7 +13,7 @@ export function namespaceOf({ metadata }: KubernetesObject): string[] {
 }
 
 /** Whether a create failed because the namespace is absent or being deleted, and so needs nothing. */
-export function isRefusedByNamespace(thrown: unknown): boolean {
+export function isRejectedByNamespace(thrown: unknown): boolean {
   if (isAbsent(thrown)) return true;
   if (!(thrown instanceof StatusError)) return false;
   return thrown.details?.causes?.some(({ reason }) => reason === "NamespaceTerminating") === true;

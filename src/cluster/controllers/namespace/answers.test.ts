@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { notFound, StatusError, unknownResource } from "../../../meta/status-error.ts";
-import { isAbsent, isOutOfReach, tellFailure } from "./answers.ts";
+import { isAbsent, isOutOfReach, describeFailure } from "./answers.ts";
 
 const ABSENT = notFound({ group: "", resource: "secrets" }, "a");
 
@@ -31,14 +31,14 @@ describe("a 404", () => {
 
 describe("a failure", () => {
   test("names the servers involved, once", () => {
-    expect(tellFailure(unavailable("batch/v1, jobs is served by server-b, which cannot be reached"))).toBe(
+    expect(describeFailure(unavailable("batch/v1, jobs is served by server-b, which cannot be reached"))).toBe(
       "batch/v1, jobs is served by server-b, which cannot be reached (server server-a)",
     );
-    expect(tellFailure(unavailable("no"))).toBe("no (server server-a, peer server-b)");
+    expect(describeFailure(unavailable("no"))).toBe("no (server server-a, peer server-b)");
   });
 
   test("is described in limited length, whatever was thrown", () => {
-    expect(tellFailure("odd")).toBe("odd");
-    expect(tellFailure(new Error("x".repeat(10_000))).length).toBeLessThan(500);
+    expect(describeFailure("odd")).toBe("odd");
+    expect(describeFailure(new Error("x".repeat(10_000))).length).toBeLessThan(500);
   });
 });

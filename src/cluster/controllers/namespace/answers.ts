@@ -17,14 +17,14 @@ export function isOutOfReach(thrown: unknown): boolean {
   return thrown.code === HTTP_CODE.ServiceUnavailable || (thrown.reason === "NotFound" && !isAbsent(thrown));
 }
 
-export function isMethodRefused(thrown: unknown): boolean {
+export function isMethodNotAllowed(thrown: unknown): boolean {
   return thrown instanceof StatusError && thrown.reason === "MethodNotAllowed";
 }
 
 const TEXT_LENGTH_MAX = 400;
 
 /** Names the servers of a 503 of the proxy, if its message does not. */
-export function tellFailure(thrown: unknown): string {
+export function describeFailure(thrown: unknown): string {
   const message = messageOf(thrown);
   const servers = ["server", "peer"]
     .map((field) => [field, causeOf(thrown, field)] as const)

@@ -96,7 +96,7 @@ function sayAll(items: readonly string[], say: (text: string, count: number) => 
 /** Names the groups, their resources, the server and the reason. */
 function discoveryFailure({ isViewCurrent, doubts }: NamespaceFindings): Said | undefined {
   const unseen = isViewCurrent ? [] : ["any group: the live servers are currently unknown"];
-  const told = [...unseen, ...Map.groupBy(doubts, blame).entries().map(tellDoubts)];
+  const told = [...unseen, ...Map.groupBy(doubts, blame).entries().map(describeDoubts)];
   const groups = new Set(doubts.map(({ group }) => group));
   const count = groups.size + (isViewCurrent || groups.has(undefined) ? 0 : 1);
   return sayAll(told, (text) => ({
@@ -109,7 +109,7 @@ function blame({ server, because }: Doubt): string {
   return `${server} ${because}`;
 }
 
-function tellDoubts([why, doubts]: readonly [string, readonly Doubt[]]): string {
+function describeDoubts([why, doubts]: readonly [string, readonly Doubt[]]): string {
   const names = [...new Set(doubts.map(doubtful))].sort();
   return `${someOf(names, LISTED_MAX)}: ${why}`;
 }

@@ -5,7 +5,7 @@
  */
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import type { ClusterResource } from "../cluster-resources.ts";
-import { tellFailure } from "./answers.ts";
+import { describeFailure } from "./answers.ts";
 import { emptyResource, type EmptyingTools, type Remains } from "./empty-resource.ts";
 
 export interface Content {
@@ -82,7 +82,7 @@ class Tally {
   }
 
   addFailure(resource: ClusterResource, thrown: unknown): void {
-    this.#failures.push(`${formatGroupResource(resource)}: ${tellFailure(thrown)}`);
+    this.#failures.push(`${formatGroupResource(resource)}: ${describeFailure(thrown)}`);
   }
 
   content(): Content {

@@ -5,7 +5,7 @@ import type { ObjectMeta } from "../../../client/objects.ts";
 import type { ResourceClient } from "../../../client/resource-client.ts";
 import { isExpired } from "../../../client/status.ts";
 import type { ClusterResource } from "../cluster-resources.ts";
-import { isAbsent, isMethodRefused, isOutOfReach } from "./answers.ts";
+import { isAbsent, isMethodNotAllowed, isOutOfReach } from "./answers.ts";
 
 export interface EmptyingTools {
   /** Requests only metadata where possible. */
@@ -75,7 +75,7 @@ async function hasDeletedCollection(emptying: Emptying, objects: ResourceClient,
     if (left > 0) await deleteCollection(emptying, objects);
     return true;
   } catch (thrown) {
-    if (isMethodRefused(thrown)) return false;
+    if (isMethodNotAllowed(thrown)) return false;
     throw thrown;
   }
 }

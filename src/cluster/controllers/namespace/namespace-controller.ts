@@ -77,7 +77,7 @@ export function createNamespaceController(options: NamespaceControllerOptions): 
 }
 
 /** One attempt to delete one namespace. */
-interface Look {
+interface Attempt {
   readonly namespace: NamespaceObject;
   readonly deletion: NamespaceDeletion;
   readonly findings: NamespaceFindings;
@@ -145,7 +145,7 @@ class NamespaceDeleter {
 
   async #delete(found: NamespaceObject, signal: AbortSignal): Promise<ReconcileResult | undefined> {
     const deletion = this.#memory.of(nameOf(found), found.metadata?.uid ?? "");
-    const look = await this.#look({ namespace: await this.#terminating(found, signal), deletion, signal });
+    const look = await this.#attempt({ namespace: await this.#terminating(found, signal), deletion, signal });
     const isOurs = (look.namespace.spec?.finalizers ?? []).includes(NAMESPACE_FINALIZER);
     const settlingMs = (this.#options.settleMs ?? SETTLE_MS) - this.#memory.ageMs(deletion);
     const mayGo = isOurs && settlingMs <= 0;
@@ -170,7 +170,7 @@ class NamespaceDeleter {
     return this.#namespaces.replaceStatus({ ...namespace, status }, { signal });
   }
 
-  async #look(at: Pick<Look, "namespace" | "deletion" | "signal">): Promise<Look> {
+  async #attempt(at: Pick<Attempt, "namespace" | "deletion" | "signal">): Promise<Attempt> {
     const { client, metadata = client, resources, clock } = this.#options;
     const { namespace, signal } = at;
     const isViewCurrent = await resources.catchUp();
@@ -185,20 +185,20 @@ class NamespaceDeleter {
   }
 
   /** The new conditions, if they differ from those of the namespace. */
-  #news({ namespace, findings }: Look): readonly NamespaceCondition[] | undefined {
+  #changedConditions({ namespace, findings }: Attempt): readonly NamespaceCondition[] | undefined {
     const before = namespace.status?.conditions ?? [];
     const conditions = withNamespaceConditions(before, findings, timestampAt(this.#options.clock.now()));
     return conditions === before ? undefined : conditions;
   }
 
-  async #report(look: Look): Promise<NamespaceObject> {
+  async #report(look: Attempt): Promise<NamespaceObject> {
     const { namespace, signal } = look;
-    const conditions = this.#news(look);
+    const conditions = this.#changedConditions(look);
     if (conditions === undefined) return namespace;
     return this.#namespaces.replaceStatus({ ...namespace, status: { ...namespace.status, conditions } }, { signal });
   }
 
-  #wait({ namespace, deletion, findings }: Look, obstacle: string): ReconcileResult {
+  #wait({ namespace, deletion, findings }: Attempt, obstacle: string): ReconcileResult {
     const { estimateSeconds } = findings.content;
     if (deletion.obstacle !== obstacle)
       this.#options.log.info("namespace finalization blocked", { namespace: nameOf(namespace), because: obstacle });
@@ -208,14 +208,15 @@ class NamespaceDeleter {
     return { requeueAfterMs: Math.min(waitMs, expectedMs) };
   }
 
-  async #finalize(look: Look): Promise<ReconcileResult | undefined> {
+  async #finalize(look: Attempt): Promise<ReconcileResult | undefined> {
     const { namespace, deletion, signal } = look;
     const name = nameOf(namespace);
     try {
       // Conditions without problems are written only if finalizing would succeed: the store may still hold objects that
       // no pass has found.
-      if (this.#news(look) !== undefined) await this.#letGo(namespace, { signal, dryRun: "All" });
-      await this.#letGo(await this.#report(look), { signal });
+      if (this.#changedConditions(look) !== undefined)
+        await this.#finalizeNamespace(namespace, { signal, dryRun: "All" });
+      await this.#finalizeNamespace(await this.#report(look), { signal });
     } catch (thrown) {
       const held = heldObjects(thrown);
       if (held === undefined) throw thrown;
@@ -229,9 +230,9 @@ class NamespaceDeleter {
   }
 
   /** Whether the store holds nothing of it: finalizing a namespace that is not empty is rejected. */
-  async #isEmpty({ namespace, signal }: Look): Promise<boolean> {
+  async #isEmpty({ namespace, signal }: Attempt): Promise<boolean> {
     try {
-      await this.#letGo(namespace, { signal, dryRun: "All" });
+      await this.#finalizeNamespace(namespace, { signal, dryRun: "All" });
       return true;
     } catch (thrown) {
       if (heldObjects(thrown) === undefined) throw thrown;
@@ -239,14 +240,14 @@ class NamespaceDeleter {
     }
   }
 
-  async #letGo(namespace: NamespaceObject, options: WriteOptions): Promise<void> {
+  async #finalizeNamespace(namespace: NamespaceObject, options: WriteOptions): Promise<void> {
     const finalizers = (namespace.spec?.finalizers ?? []).filter((finalizer) => finalizer !== NAMESPACE_FINALIZER);
     const finalized = { ...namespace, spec: { ...namespace.spec, finalizers } };
     await this.#namespaces.replace(finalized, { ...options, subresource: "finalize" });
   }
 
   /** The store holds objects that no pass has found: they were just created, or no server serves them. */
-  async #explainHeld(look: Look, remaining: readonly RemainingResource[]): Promise<ReconcileResult> {
+  async #explainHeld(look: Attempt, remaining: readonly RemainingResource[]): Promise<ReconcileResult> {
     const { resources } = this.#options;
     const served = new Set(resources.served().map(formatGroupResource));
     const unserved = remaining.map(formatGroupResource).filter((name) => !served.has(name));
@@ -257,20 +258,20 @@ class NamespaceDeleter {
         : `no server of this cluster serves ${name} any more: ${wayOut}`,
     );
     const content: Content = { ...look.findings.content, remaining, failures };
-    const held: Look = { ...look, findings: { ...look.findings, content } };
+    const held: Attempt = { ...look, findings: { ...look.findings, content } };
     await this.#report(held);
     return this.#wait(held, obstacleOf(held));
   }
 }
 
 /** Resources that no server serves block only those namespaces that hold objects of them. */
-function withoutDeparted(look: Look): Look {
+function withoutDeparted(look: Attempt): Attempt {
   const doubts = look.findings.doubts.filter(({ isDeparted }) => isDeparted !== true);
   return { ...look, findings: { ...look.findings, doubts } };
 }
 
 /** Why the namespace must stay, in short; "" if it may be finalized. */
-function obstacleOf({ findings, isSteady }: Look): string {
+function obstacleOf({ findings, isSteady }: Attempt): string {
   const { isViewCurrent, doubts, content } = findings;
   const { remaining, failures } = content;
   if (!isViewCurrent) return "the live servers are currently unknown";

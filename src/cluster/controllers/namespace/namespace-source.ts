@@ -19,7 +19,7 @@ export function namespaceSource(informer: Informer<NamespaceObject>): KeySource 
           if (isNamespaceTerminating(namespace)) tell(namespace);
         },
         onUpdate(namespace, before) {
-          if (isNamespaceTerminating(namespace) && isNews(namespace, before)) tell(namespace);
+          if (isNamespaceTerminating(namespace) && isRelevantChange(namespace, before)) tell(namespace);
         },
         onDelete: tell,
       });
@@ -29,7 +29,7 @@ export function namespaceSource(informer: Informer<NamespaceObject>): KeySource 
   };
 }
 
-function isNews(namespace: NamespaceObject, before: NamespaceObject): boolean {
+function isRelevantChange(namespace: NamespaceObject, before: NamespaceObject): boolean {
   return namespace === before || !jsonEquals(withoutReport(namespace), withoutReport(before));
 }
 

@@ -4,7 +4,7 @@ import { createMigrator } from "./migrator.ts";
 import { createSvmController } from "./svm-controller.ts";
 import {
   FakeCluster,
-  refuse,
+  rejection,
   storageVersion,
   type Json,
 } from "../../../../test/testing/cluster/storageversion/migration/fake-cluster.ts";
@@ -101,7 +101,7 @@ describe("a requested migration", () => {
   test("that leaves an object behind keeps all stored versions", async () => {
     using t = new CustomTest();
     t.cluster.before = ({ method, name }) =>
-      method === "PATCH" && name === "b" ? refuse(422, "Invalid", { name }) : undefined;
+      method === "PATCH" && name === "b" ? rejection(422, "Invalid", { name }) : undefined;
     t.migration();
     t.asked();
     await t.cluster.world.advance(LONG_MS);
@@ -174,12 +174,12 @@ describe("the automatic mode", () => {
     using t = new CustomTest();
     t.automatic();
     await t.cluster.world.advance(LONG_MS);
-    t.cluster.holdsNews = true;
+    t.cluster.holdsEvents = true;
     t.publish([V1]);
     t.cluster.put("widgets", { metadata: { name: "late" } }, V1);
     await t.cluster.world.advance(100);
     t.publish([V2]);
-    t.cluster.releaseNews();
+    t.cluster.releaseEvents();
     await t.cluster.world.advance(LONG_MS);
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 4 });
   });

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { agreedVersion, type AgreedVersion } from "./agreed-version.ts";
 import {
-  beginInDefinition,
-  failInDefinition,
-  findDefinition,
+  beginInCrd,
+  failInCrd,
+  findCrd,
   shrinkStoredVersions,
-  succeedInDefinition,
-  type BegunDefinition,
-  type DefinitionPlace,
+  succeedInCrd,
+  type BegunCrd,
+  type CrdPlace,
 } from "./definition-status.ts";
 import { DEFINITION_SETTLED_MS } from "./migration-limits.ts";
 import {
@@ -24,7 +24,7 @@ const V2 = "example.io/v2";
 class DefinitionTest {
   readonly cluster = new FakeCluster();
   readonly stop = new AbortController();
-  readonly place: DefinitionPlace = {
+  readonly place: CrdPlace = {
     client: this.cluster.client,
     clock: this.cluster.world.clock,
     name: STORAGE_VERSION,
@@ -58,8 +58,8 @@ class DefinitionTest {
     return this.cluster.world.run(work);
   }
 
-  async begin(): Promise<BegunDefinition> {
-    return (await this.run(beginInDefinition(this.place, "m")))!;
+  async begin(): Promise<BegunCrd> {
+    return (await this.run(beginInCrd(this.place, "m")))!;
   }
 
   get storedVersions(): Json {
@@ -79,7 +79,7 @@ describe("a migration that succeeded", () => {
     const t = new DefinitionTest();
     const begun = await t.begin();
     expect(t.said).toBe("StorageMigrating=True MigrationRunning 3: Migration m is running");
-    const done = succeedInDefinition(t.place, { begun, agreed: t.agreed });
+    const done = succeedInCrd(t.place, { begun, agreed: t.agreed });
     await t.cluster.world.advance(DEFINITION_SETTLED_MS - 1);
     expect(t.storedVersions).toEqual(["v1", "v2"]);
     expect(await t.run(done)).toBe(true);
@@ -104,7 +104,7 @@ describe("a migration that succeeded", () => {
     const begun = await t.begin();
     const { agreed } = t;
     make(t);
-    await t.run(succeedInDefinition(t.place, { begun, agreed }));
+    await t.run(succeedInCrd(t.place, { begun, agreed }));
     expect(t.storedVersions).toEqual(["v1", "v2"]);
     expect(t.said).toContain(`The migration has succeeded ${why}`);
   });
@@ -114,14 +114,14 @@ describe("a migration that succeeded", () => {
     const begun = await t.begin();
     const { agreed } = t;
     t.publish([V2, V2]);
-    await t.run(succeedInDefinition(t.place, { begun, agreed }));
+    await t.run(succeedInCrd(t.place, { begun, agreed }));
     expect(t.storedVersions).toEqual(["v2"]);
   });
 
   test("without an agreement keeps the stored versions", async () => {
     const t = new DefinitionTest();
     const begun = await t.begin();
-    await t.run(succeedInDefinition(t.place, { begun, agreed: undefined }));
+    await t.run(succeedInCrd(t.place, { begun, agreed: undefined }));
     expect(t.storedVersions).toEqual(["v1", "v2"]);
   });
 
@@ -132,7 +132,7 @@ describe("a migration that succeeded", () => {
     t.cluster.after = ({ resource, method }) => {
       if (resource === "storageversions" && method === "GET" && changes++ === 0) t.define({ generation: 4 });
     };
-    await t.run(succeedInDefinition(t.place, { begun, agreed: t.agreed }));
+    await t.run(succeedInCrd(t.place, { begun, agreed: t.agreed }));
     expect(changes).toBe(1);
     expect(t.storedVersions).toEqual(["v1", "v2"]);
     expect(t.said).toContain("generation mismatch");
@@ -141,7 +141,7 @@ describe("a migration that succeeded", () => {
   test("is not recorded after a stop", async () => {
     const t = new DefinitionTest();
     const begun = await t.begin();
-    const done = succeedInDefinition(t.place, { begun, agreed: t.agreed });
+    const done = succeedInCrd(t.place, { begun, agreed: t.agreed });
     t.stop.abort();
     expect(await t.run(done)).toBe(false);
     expect(t.said).toContain("is running");
@@ -158,7 +158,7 @@ describe("a migration that continues", () => {
 
   test("is distinguished from an earlier one", async () => {
     const t = new DefinitionTest();
-    await t.run(beginInDefinition(t.place, "before"));
+    await t.run(beginInCrd(t.place, "before"));
     t.define({ generation: 4 });
     expect((await t.begin()).is).toMatchObject({ generation: 4 });
     expect(t.said).toBe("StorageMigrating=True MigrationRunning 4: Migration m is running");
@@ -167,10 +167,10 @@ describe("a migration that continues", () => {
 
 test("a migration that failed keeps all stored versions", async () => {
   const t = new DefinitionTest();
-  await t.run(failInDefinition(t.place));
+  await t.run(failInCrd(t.place));
   expect(t.cluster.writes(RESOURCE)).toHaveLength(0);
   await t.begin();
-  await t.run(failInDefinition(t.place));
+  await t.run(failInCrd(t.place));
   expect(t.said).toBe("StorageMigrating=False MigrationFailed 3: The migration has failed");
   expect(t.storedVersions).toEqual(["v1", "v2"]);
 });
@@ -178,15 +178,15 @@ test("a migration that failed keeps all stored versions", async () => {
 test("a built-in resource has no CRD to update", async () => {
   const t = new DefinitionTest();
   t.cluster.remove(RESOURCE, NAME);
-  expect(await t.run(findDefinition(t.place))).toBeUndefined();
-  expect(await t.run(beginInDefinition(t.place, "m"))).toBeUndefined();
-  expect(await t.run(succeedInDefinition(t.place, { begun: undefined, agreed: t.agreed }))).toBe(true);
+  expect(await t.run(findCrd(t.place))).toBeUndefined();
+  expect(await t.run(beginInCrd(t.place, "m"))).toBeUndefined();
+  expect(await t.run(succeedInCrd(t.place, { begun: undefined, agreed: t.agreed }))).toBe(true);
 });
 
 describe("an automatic migration", () => {
   test("leaves one stored version, and no condition", async () => {
     const t = new DefinitionTest();
-    const { is, storedVersions } = (await t.run(findDefinition(t.place)))!;
+    const { is, storedVersions } = (await t.run(findCrd(t.place)))!;
     expect(storedVersions).toEqual(["example.io/v1", V2]);
     await t.run(shrinkStoredVersions(t.place, { is, agreed: t.agreed }));
     expect(t.storedVersions).toEqual(["v2"]);
@@ -199,7 +199,7 @@ describe("an automatic migration", () => {
     ["another storage version", (t) => t.define({}, "v1")],
   ])("that encounters %s changes nothing", async (_change, make) => {
     const t = new DefinitionTest();
-    const { is } = (await t.run(findDefinition(t.place)))!;
+    const { is } = (await t.run(findCrd(t.place)))!;
     const { agreed } = t;
     make(t);
     await t.run(shrinkStoredVersions(t.place, { is, agreed }));

@@ -37,18 +37,18 @@ interface DefinitionObject extends KubernetesObject {
 }
 
 /** The identity and generation of a CRD at some time. */
-export interface SeenDefinition {
+export interface SeenCrd {
   readonly uid: string;
   readonly generation: number;
 }
 
 /** A CRD with the time since when it is known in this state. */
-export interface BegunDefinition {
-  readonly is: SeenDefinition;
+export interface BegunCrd {
+  readonly is: SeenCrd;
   readonly atMs: number;
 }
 
-export interface DefinitionPlace {
+export interface CrdPlace {
   readonly client: Client;
   readonly clock: Clock;
   /** The name of the StorageVersion object. */
@@ -60,13 +60,10 @@ export interface DefinitionPlace {
  * Sets the condition in the CRD that its objects are being migrated; undefined for a built-in resource. A resumed
  * migration began with the generation for which its condition was set. DIFFERS: kubernetes sets it from 1.36 on.
  */
-export async function beginInDefinition(
-  place: DefinitionPlace,
-  migration: string,
-): Promise<BegunDefinition | undefined> {
+export async function beginInCrd(place: CrdPlace, migration: string): Promise<BegunCrd | undefined> {
   const { clock } = place;
   const message = `Migration ${migration} is running`;
-  let begun: BegunDefinition | undefined;
+  let begun: BegunCrd | undefined;
   await changeDefinition(place, async (object) => {
     const { uid, generation } = seen(object);
     const known = conditionOf(object);
@@ -81,7 +78,7 @@ export async function beginInDefinition(
 }
 
 interface EndedMigration {
-  readonly begun: BegunDefinition | undefined;
+  readonly begun: BegunCrd | undefined;
   /**
    * The agreement under which everything was found migrated; undefined if servers did not agree, so nothing is proven.
    */
@@ -89,7 +86,7 @@ interface EndedMigration {
 }
 
 /** False if it was stopped before. */
-export async function succeedInDefinition(place: DefinitionPlace, { begun, agreed }: EndedMigration): Promise<boolean> {
+export async function succeedInCrd(place: CrdPlace, { begun, agreed }: EndedMigration): Promise<boolean> {
   if (begun === undefined) return true;
   const { clock, signal } = place;
   const seenAtMs = clock.now();
@@ -113,22 +110,22 @@ function storedVersionsText({ isSame, isProven }: { readonly isSame: boolean; re
 }
 
 /** DIFFERS: kubernetes drops the old stored versions all the same. */
-export async function failInDefinition(place: DefinitionPlace): Promise<void> {
+export async function failInCrd(place: CrdPlace): Promise<void> {
   const said = { status: "False", reason: "MigrationFailed", message: "The migration has failed" } as const;
   await changeDefinition(place, async (object) =>
     conditionOf(object)?.["status"] === "True" ? withCondition(object, said, place.clock) : undefined,
   );
 }
 
-export interface FoundDefinition {
-  readonly is: SeenDefinition;
+export interface FoundCrd {
+  readonly is: SeenCrd;
   /** The versions in which objects may be stored, according to the CRD. */
   readonly storedVersions: readonly string[];
 }
 
 /** Undefined for a built-in resource. */
-export async function findDefinition(place: DefinitionPlace): Promise<FoundDefinition | undefined> {
-  let found: FoundDefinition | undefined;
+export async function findCrd(place: CrdPlace): Promise<FoundCrd | undefined> {
+  let found: FoundCrd | undefined;
   await changeDefinition(place, async (object) => {
     const { spec = {}, status = {} } = object;
     const group = stringAt(spec, "group");
@@ -141,8 +138,8 @@ export async function findDefinition(place: DefinitionPlace): Promise<FoundDefin
 
 /** For an automatic migration, which sets no condition. */
 export async function shrinkStoredVersions(
-  place: DefinitionPlace,
-  { is, agreed }: { readonly is: SeenDefinition; readonly agreed: AgreedVersion },
+  place: CrdPlace,
+  { is, agreed }: { readonly is: SeenCrd; readonly agreed: AgreedVersion },
 ): Promise<void> {
   const seenAtMs = place.clock.now();
   await changeDefinition(place, async (object) => {
@@ -151,13 +148,13 @@ export async function shrinkStoredVersions(
   });
 }
 
-function seen({ metadata }: DefinitionObject): SeenDefinition {
+function seen({ metadata }: DefinitionObject): SeenCrd {
   return { uid: metadata?.uid ?? "", generation: metadata?.generation ?? 0 };
 }
 
 /** The CRD was read before the agreement is, and is written only if it has not changed since. */
 async function isStillAgreed(
-  { client, name, signal }: DefinitionPlace,
+  { client, name, signal }: CrdPlace,
   object: DefinitionObject,
   { agreed, seenAtMs }: { readonly agreed: AgreedVersion; readonly seenAtMs: number },
 ): Promise<boolean> {
@@ -207,7 +204,7 @@ function withCondition(
 
 /** Does nothing without a CRD: the resource is built in, or the CRD was deleted meanwhile. */
 async function changeDefinition(
-  { client, name, signal }: DefinitionPlace,
+  { client, name, signal }: CrdPlace,
   change: (object: DefinitionObject) => Promise<DefinitionObject | undefined>,
 ): Promise<void> {
   const objects: ResourceClient<DefinitionObject> = client.resource(DEFINITIONS);

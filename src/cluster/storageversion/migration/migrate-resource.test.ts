@@ -4,7 +4,7 @@ import { createEngine, migrateResource, type PassJob, type PassOutcome } from ".
 import type { MigrationProgress, Position } from "./progress.ts";
 import {
   FakeCluster,
-  refuse,
+  rejection,
   type Call,
   type Json,
 } from "../../../../test/testing/cluster/storageversion/migration/fake-cluster.ts";
@@ -73,21 +73,21 @@ describe("a pass", () => {
   test("counts a conflict and a deleted object as success", async () => {
     const cluster = clusterWith(3);
     cluster.before = (call) => {
-      if (isPatchOf(call, 0)) return refuse(409, "Conflict", { name: call.name });
-      return isPatchOf(call, 1) ? refuse(404, "NotFound", { name: call.name }) : undefined;
+      if (isPatchOf(call, 0)) return rejection(409, "Conflict", { name: call.name });
+      return isPatchOf(call, 1) ? rejection(404, "NotFound", { name: call.name }) : undefined;
     };
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 3, failed: 0 } });
   });
 
   test("does not count objects of a removed resource as deleted", async () => {
     const cluster = clusterWith(3);
-    cluster.before = ({ method }) => (method === "PATCH" ? refuse(404, "NotFound") : undefined);
+    cluster.before = ({ method }) => (method === "PATCH" ? rejection(404, "NotFound") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "paused", progress: { migrated: 0 } });
   });
 
   test("continues after a rejected object and records the failure", async () => {
     const cluster = clusterWith(100);
-    cluster.before = (call) => (isPatchOf(call, 42) ? refuse(403, "Forbidden") : undefined);
+    cluster.before = (call) => (isPatchOf(call, 42) ? rejection(403, "Forbidden") : undefined);
     const { kind, progress } = await pass(cluster);
     expect({ kind, migrated: progress.migrated, failed: progress.failed }).toEqual({
       kind: "done",
@@ -101,7 +101,7 @@ describe("a pass", () => {
   test("lists at most a hundred failures and counts the others", async () => {
     const cluster = clusterWith(150);
     const message = "x".repeat(10_000);
-    cluster.before = ({ method }) => (method === "PATCH" ? refuse(422, "Invalid", {}, { message }) : undefined);
+    cluster.before = ({ method }) => (method === "PATCH" ? rejection(422, "Invalid", {}, { message }) : undefined);
     const { progress } = await pass(cluster);
     expect(progress.failed).toBe(150);
     expect(progress.failures).toHaveLength(100);
@@ -127,7 +127,7 @@ describe("a pass", () => {
   test.each([403, 404, 405])("is rejected if the list is (%i)", async (code) => {
     const cluster = clusterWith(1);
     const reason = { 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed" }[code]!;
-    cluster.before = ({ method }) => (method === "GET" ? refuse(code, reason) : undefined);
+    cluster.before = ({ method }) => (method === "GET" ? rejection(code, reason) : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "refused", why: `as the test says: ${reason}` });
   });
 });
@@ -179,7 +179,7 @@ describe("a temporary failure", () => {
   ])("%i is retried until it passes", async (code, reason) => {
     const cluster = clusterWith(5);
     let left = 3;
-    cluster.before = (call) => (isPatchOf(call, 2) && left-- > 0 ? refuse(code, reason) : undefined);
+    cluster.before = (call) => (isPatchOf(call, 2) && left-- > 0 ? rejection(code, reason) : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 5, failed: 0 } });
     expect(cluster.patches()).toHaveLength(8);
   });
@@ -198,7 +198,7 @@ describe("a temporary failure", () => {
     const cluster = clusterWith(1);
     let left = 1;
     cluster.before = ({ method }) =>
-      method === "PATCH" && left-- > 0 ? refuse(429, "TooManyRequests", { retryAfterSeconds: 17 }) : undefined;
+      method === "PATCH" && left-- > 0 ? rejection(429, "TooManyRequests", { retryAfterSeconds: 17 }) : undefined;
     const pending = begin(cluster);
     await cluster.world.advance(16_999);
     expect(cluster.patches()).toHaveLength(1);
@@ -209,7 +209,7 @@ describe("a temporary failure", () => {
 
   test("that lasts a minute pauses the pass at its current page", async () => {
     const cluster = clusterWith(700);
-    cluster.before = (call) => (isPatchOf(call, 600) ? refuse(503, "ServiceUnavailable") : undefined);
+    cluster.before = (call) => (isPatchOf(call, 600) ? rejection(503, "ServiceUnavailable") : undefined);
     const outcome = await pass(cluster);
     expect(outcome).toMatchObject({ kind: "paused", why: "as the test says: ServiceUnavailable" });
     expect(cluster.world.clock.monotonic()).toBeLessThan(90_000);
@@ -225,22 +225,22 @@ describe("a temporary failure", () => {
     const cluster = clusterWith(1);
     const retryAfterSeconds = 300;
     cluster.before = ({ method }) =>
-      method === "PATCH" ? refuse(429, "TooManyRequests", { retryAfterSeconds }) : undefined;
+      method === "PATCH" ? rejection(429, "TooManyRequests", { retryAfterSeconds }) : undefined;
     expect(await pass(cluster)).toMatchObject({ kind: "paused", retryAfterMs: 300_000 });
     cluster.before = ({ method }) =>
-      method === "PATCH" ? refuse(429, "TooManyRequests", { retryAfterSeconds: 1e9 }) : undefined;
+      method === "PATCH" ? rejection(429, "TooManyRequests", { retryAfterSeconds: 1e9 }) : undefined;
     expect(await pass(cluster)).toMatchObject({ kind: "paused", retryAfterMs: 600_000 });
   });
 
   test("an object that always returns 500 does not block the others", async () => {
     const cluster = clusterWith(20);
-    cluster.before = (call) => (isPatchOf(call, 3) ? refuse(500, "InternalError") : undefined);
+    cluster.before = (call) => (isPatchOf(call, 3) ? rejection(500, "InternalError") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 19, failed: 1 } });
   });
 
   test("a server that returns only 500 pauses the pass instead of failing every object", async () => {
     const cluster = clusterWith(1_000);
-    cluster.before = ({ method }) => (method === "PATCH" ? refuse(500, "InternalError") : undefined);
+    cluster.before = ({ method }) => (method === "PATCH" ? rejection(500, "InternalError") : undefined);
     const outcome = await pass(cluster);
     expect(outcome.kind).toBe("paused");
     expect(outcome.progress.failed).toBeLessThan(8);
@@ -260,7 +260,7 @@ describe("an expired list", () => {
     const cluster = clusterWith(1_200);
     cluster.before = ({ query }) =>
       query.get("continue") === "default/w00499"
-        ? refuse(410, "Expired", {}, { metadata: { continue: "default/w00498" } })
+        ? rejection(410, "Expired", {}, { metadata: { continue: "default/w00498" } })
         : undefined;
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { failed: 0 } });
     expect(cluster.storedVersions("widgets")).toEqual({ "example.io/v2": 1_200 });
@@ -271,21 +271,21 @@ describe("an expired list", () => {
   test("starts over if the error has no token", async () => {
     const cluster = clusterWith(700);
     let left = 1;
-    cluster.before = ({ query }) => (query.has("continue") && left-- > 0 ? refuse(410, "Expired") : undefined);
+    cluster.before = ({ query }) => (query.has("continue") && left-- > 0 ? rejection(410, "Expired") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 700, total: 700 } });
     expect(cluster.patches()).toHaveLength(1_200);
   });
 
   test("does not start over forever", async () => {
     const cluster = clusterWith(700);
-    cluster.before = ({ query }) => (query.has("continue") ? refuse(410, "Expired") : undefined);
+    cluster.before = ({ query }) => (query.has("continue") ? rejection(410, "Expired") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "paused" });
     expect(cluster.calls.filter(({ method }) => method === "GET").length).toBeLessThan(12);
   });
 
   test("starts over if its token is invalid", async () => {
     const cluster = clusterWith(10);
-    cluster.before = ({ query }) => (query.get("continue") === "nonsense" ? refuse(400, "BadRequest") : undefined);
+    cluster.before = ({ query }) => (query.get("continue") === "nonsense" ? rejection(400, "BadRequest") : undefined);
     const resumeAt: Position = { continueToken: "nonsense", migrated: 5, failed: 0, failures: [] };
     expect(await pass(cluster, { resumeAt })).toMatchObject({ kind: "done", progress: { migrated: 10, total: 10 } });
   });
@@ -335,7 +335,7 @@ describe("the agreement", () => {
       await cluster.client.request({ method: "GET", target: "/apis/example.io/v1/nothing/here" });
       return true;
     };
-    cluster.before = ({ resource }) => (resource === "nothing" ? refuse(503, "ServiceUnavailable") : undefined);
+    cluster.before = ({ resource }) => (resource === "nothing" ? rejection(503, "ServiceUnavailable") : undefined);
     expect(await pass(cluster, { checkAgreement })).toMatchObject({ kind: "paused" });
   });
 });
@@ -343,7 +343,7 @@ describe("the agreement", () => {
 test("a pass that is resumed after its last page counts nothing twice", async () => {
   const cluster = clusterWith(700);
   cluster.before = ({ resource }) =>
-    resource === "nothing" && cluster.patches().length === 700 ? refuse(503, "ServiceUnavailable") : undefined;
+    resource === "nothing" && cluster.patches().length === 700 ? rejection(503, "ServiceUnavailable") : undefined;
   cluster.put("nothing", { metadata: { name: "here" } });
   const checkAgreement = async (): Promise<boolean> => {
     await cluster.client.request({ method: "GET", target: "/apis/example.io/v1/nothing/here" });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createMigrator } from "./migrator.ts";
 import {
   FakeCluster,
-  refuse,
+  rejection,
   storageVersion,
   type Json,
 } from "../../../../test/testing/cluster/storageversion/migration/fake-cluster.ts";
@@ -229,13 +229,13 @@ describe("servers that do not agree", () => {
     using running = new RunningController(t.cluster, migrator);
     await t.cluster.world.advance(5_000);
     t.cluster.encodings.set("widgets", V2);
-    t.cluster.holdsNews = true;
+    t.cluster.holdsEvents = true;
     t.publish([V1, V2]);
     t.publish([V2, V2]);
     const asked = t.cluster.patches().length;
     const reconciled = migrator.reconcile(NAME, new AbortController().signal);
     await t.untilPatches(asked + 50);
-    t.cluster.releaseNews(1);
+    t.cluster.releaseEvents(1);
     await t.cluster.world.run(reconciled);
     expect(t.migrations("aborted")).toBe(0);
     expect(t.state.persistedVersions).toEqual([V2]);
@@ -271,11 +271,11 @@ describe("a StorageVersion object that changes during a pass", () => {
     t.publish([V2, V2]);
     using running = t.start();
     await t.untilPatches(50);
-    t.cluster.holdsNews = true;
+    t.cluster.holdsEvents = true;
     t.publish([V1, V2]);
     t.publish([V2, V2]);
     await t.untilPatches(150);
-    t.cluster.releaseNews(1);
+    t.cluster.releaseEvents(1);
     await t.cluster.world.advance(5_000);
     expect([t.migrations("aborted"), t.cluster.patches().length]).toEqual([0, 200]);
     expect(t.state.persistedVersions).toEqual([V2]);
@@ -394,7 +394,7 @@ describe("objects that fail", () => {
     const t = new MigratorTest(100);
     t.publish([V2]);
     t.cluster.before = ({ method, name }) =>
-      method === "PATCH" && name === "w00042" ? refuse(403, "Forbidden") : undefined;
+      method === "PATCH" && name === "w00042" ? rejection(403, "Forbidden") : undefined;
     using running = t.start();
     await t.cluster.world.advance(290_000);
     expect(t.cluster.patches()).toHaveLength(100);
@@ -469,7 +469,7 @@ describe("a migrator that is killed", () => {
 test("a temporary failure pauses a migration, which continues when it is over", async () => {
   const t = new MigratorTest(1_200);
   t.publish([V2, V2]);
-  t.cluster.before = ({ query }) => (query.get("continue") === null ? undefined : refuse(503, "ServiceUnavailable"));
+  t.cluster.before = ({ query }) => (query.get("continue") === null ? undefined : rejection(503, "ServiceUnavailable"));
   using running = t.start();
   await t.cluster.world.advance(70_000);
   expect(t.state.migration).toMatchObject({ result: "Running", position: { migrated: 500 }, total: 1_200 });

@@ -16,14 +16,14 @@ import type { Informer } from "../../../client/informer.ts";
 import { storageVersionResource, type StorageVersionObject } from "../objects.ts";
 import { encodingVersions, isSameAgreement, type AgreedVersion } from "./agreed-version.ts";
 import { AgreementWatch, readAgreement, type Agreement } from "./agreement-watch.ts";
-import { findDefinition, shrinkStoredVersions, type FoundDefinition } from "./definition-status.ts";
+import { findCrd, shrinkStoredVersions, type FoundCrd } from "./definition-status.ts";
 import { discoverResource, isEvents } from "./discover-resource.ts";
 import { FAILED_RETRY_MS_MAX, FAILED_RETRY_MS_MIN, FORGET_MS, HEARTBEAT_MS } from "./migration-limits.ts";
 import type { MigrationMetrics } from "./metrics.ts";
 import type { Engine } from "./migrate-resource.ts";
 import { runMigration, verifiedState, type MigrationOutcome } from "./migration-run.ts";
 import type { ServedType } from "./object-pages.ts";
-import { SeenDefinitions } from "./seen-definitions.ts";
+import { SeenCrds } from "./seen-definitions.ts";
 import { UNKNOWN_STATE, UNKNOWN_VERSION, withPersisted, type StorageState } from "./state-value.ts";
 import type { StorageStates } from "./storage-state.ts";
 
@@ -76,7 +76,7 @@ class AutomaticMigrator {
   readonly #options: MigrationOptions;
   readonly #watch: AgreementWatch;
   readonly #failed = new Map<string, Failed>();
-  readonly #definitions: SeenDefinitions;
+  readonly #definitions: SeenCrds;
   /** Resources for which no version but the agreed one can be stored, to be recorded soon. */
   readonly #marks = new Map<string, AgreedVersion>();
   readonly #marked: Wakeable;
@@ -85,7 +85,7 @@ class AutomaticMigrator {
     this.#options = options;
     this.#watch = new AgreementWatch(options);
     this.#marked = new Wakeable(options.clock);
-    this.#definitions = new SeenDefinitions(options.clock);
+    this.#definitions = new SeenCrds(options.clock);
   }
 
   sources(): readonly KeySource[] {
@@ -99,7 +99,7 @@ class AutomaticMigrator {
     const { client, clock, states } = this.#options;
     // This reconcile decides again, so an earlier decision must not be recorded after it.
     this.#marks.delete(name);
-    const definition = await findDefinition({ client, clock, name, signal });
+    const definition = await findCrd({ client, clock, name, signal });
     if (definition !== undefined) this.#definitions.see(name, definition.is);
     const agreement = await readAgreement(client, name, signal);
     if (agreement.kind !== "agreed") return this.#withoutAgreement(name, agreement, definition);
@@ -129,7 +129,7 @@ class AutomaticMigrator {
   async #withoutAgreement(
     name: string,
     agreement: Exclude<Agreement, { kind: "agreed" }>,
-    definition: FoundDefinition | undefined,
+    definition: FoundCrd | undefined,
   ): Promise<undefined> {
     this.#failed.delete(name);
     // Each server writes its own version now, and the versions of servers that joined and departed meanwhile are
@@ -153,7 +153,7 @@ class AutomaticMigrator {
   }: {
     readonly name: string;
     readonly agreed: AgreedVersion;
-    readonly definition: FoundDefinition | undefined;
+    readonly definition: FoundCrd | undefined;
     readonly signal: AbortSignal;
   }): Promise<Requeue | undefined> {
     this.#showDone(name);
@@ -254,7 +254,7 @@ class AutomaticMigrator {
   }
 
   /** Records that objects may be stored in these versions too, and drops a verification under another agreement. */
-  async #note(name: string, versions: readonly string[], definition?: FoundDefinition): Promise<undefined> {
+  async #note(name: string, versions: readonly string[], definition?: FoundCrd): Promise<undefined> {
     const lastHeartbeatTime = timestampAt(this.#options.clock.now());
     this.#marks.delete(name);
     await this.#options.states.update(name, (known) => {

@@ -1,19 +1,19 @@
 /** Remembers since when each CRD has been known in its current state. */
 import type { Clock } from "../../../base/clock.ts";
 import { jsonEquals } from "../../../meta/json.ts";
-import type { SeenDefinition } from "./definition-status.ts";
+import type { SeenCrd } from "./definition-status.ts";
 import { DEFINITION_SETTLED_MS } from "./migration-limits.ts";
 
-export class SeenDefinitions {
+export class SeenCrds {
   readonly #clock: Clock;
-  readonly #seen = new Map<string, { readonly is: SeenDefinition; readonly sinceMs: number }>();
+  readonly #seen = new Map<string, { readonly is: SeenCrd; readonly sinceMs: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   /** By the name of the StorageVersion object. */
-  see(name: string, is: SeenDefinition): void {
+  see(name: string, is: SeenCrd): void {
     if (!jsonEquals(this.#seen.get(name)?.is, is)) this.#seen.set(name, { is, sinceMs: this.#clock.monotonic() });
   }
 

@@ -3,7 +3,7 @@ import { parseStorageState, storedPosition, UNKNOWN_STATE, withPersisted, type S
 import { createStorageStates, type StorageStates } from "./storage-state.ts";
 import {
   FakeCluster,
-  refuse,
+  rejection,
   type Json,
 } from "../../../../test/testing/cluster/storageversion/migration/fake-cluster.ts";
 
@@ -158,7 +158,7 @@ describe("the ConfigMap", () => {
 
   test("is retried a limited number of times if every write conflicts", async () => {
     const cluster = new FakeCluster();
-    cluster.before = ({ method }) => (method === "POST" ? refuse(409, "AlreadyExists") : undefined);
+    cluster.before = ({ method }) => (method === "POST" ? rejection(409, "AlreadyExists") : undefined);
     const update = statesOf(cluster).update("apps.deployments", () => MIGRATED);
     await expect(cluster.world.run(update)).rejects.toThrow("AlreadyExists");
     expect(cluster.writes("configmaps")).toHaveLength(10);
@@ -167,7 +167,7 @@ describe("the ConfigMap", () => {
   test("can be changed after a change that failed", async () => {
     const cluster = new FakeCluster();
     const states = statesOf(cluster);
-    cluster.before = ({ method }) => (method === "POST" ? refuse(403, "Forbidden") : undefined);
+    cluster.before = ({ method }) => (method === "POST" ? rejection(403, "Forbidden") : undefined);
     await expect(cluster.world.run(states.update("a.b", () => MIGRATED))).rejects.toThrow("Forbidden");
     cluster.before = () => undefined;
     await cluster.world.run(states.update("a.b", () => MIGRATED));

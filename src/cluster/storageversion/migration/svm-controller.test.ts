@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { createSvmController } from "./svm-controller.ts";
 import {
   FakeCluster,
-  refuse,
+  rejection,
   storageVersion,
   type Json,
 } from "../../../../test/testing/cluster/storageversion/migration/fake-cluster.ts";
@@ -257,7 +257,7 @@ describe("a migration", () => {
     const t = new SvmTest();
     let left = 2;
     t.cluster.before = ({ query }) =>
-      query.get("limit") === "1" && left-- > 0 ? refuse(500, "InternalError") : undefined;
+      query.get("limit") === "1" && left-- > 0 ? rejection(500, "InternalError") : undefined;
     t.migration("first");
     using running = t.start();
     await t.cluster.world.advance(5_000);
@@ -270,7 +270,7 @@ describe("objects that cannot be patched", () => {
   test("a conflict on the first does not keep the second from being patched", async () => {
     const t = new SvmTest({ count: 2 });
     t.cluster.before = ({ method, name }) =>
-      method === "PATCH" && name === "w00000" ? refuse(409, "Conflict") : undefined;
+      method === "PATCH" && name === "w00000" ? rejection(409, "Conflict") : undefined;
     t.migration("first");
     await t.term();
     expect(t.cluster.patches()).toHaveLength(2);
@@ -280,7 +280,7 @@ describe("objects that cannot be patched", () => {
   test("one that is rejected fails the migration, after the others were migrated", async () => {
     const t = new SvmTest({ count: 100 });
     t.cluster.before = ({ method, name }) =>
-      method === "PATCH" && name === "w00001" ? refuse(403, "Forbidden") : undefined;
+      method === "PATCH" && name === "w00001" ? rejection(403, "Forbidden") : undefined;
     t.migration("first");
     await t.term();
     const message = "migration encountered unhandled error: default/w00001: as the test says: Forbidden";
@@ -291,7 +291,7 @@ describe("objects that cannot be patched", () => {
   test("many that are rejected are reported up to a limit", async () => {
     const t = new SvmTest({ count: 100 });
     t.cluster.before = ({ method }) =>
-      method === "PATCH" ? refuse(422, "Invalid", {}, { message: "x".repeat(9_000) }) : undefined;
+      method === "PATCH" ? rejection(422, "Invalid", {}, { message: "x".repeat(9_000) }) : undefined;
     t.migration("first");
     await t.term();
     const [, failed] = t.conditions("first");
@@ -304,7 +304,7 @@ describe("objects that cannot be patched", () => {
     const t = new SvmTest({ count: 2 });
     const isThrottled = (method: string, name: string): boolean => method === "PATCH" && name === "w00001";
     t.cluster.before = ({ method, name }) =>
-      isThrottled(method, name) ? refuse(429, "TooManyRequests", { retryAfterSeconds: 90 }) : undefined;
+      isThrottled(method, name) ? rejection(429, "TooManyRequests", { retryAfterSeconds: 90 }) : undefined;
     t.migration("first");
     using running = t.start();
     await t.cluster.world.advance(1_000);
@@ -322,7 +322,7 @@ describe("objects that cannot be patched", () => {
   test("a list that is rejected fails the migration", async () => {
     const t = new SvmTest();
     t.cluster.before = ({ query }) =>
-      query.get("limit") === "500" && query.size === 1 ? refuse(403, "Forbidden") : undefined;
+      query.get("limit") === "500" && query.size === 1 ? rejection(403, "Forbidden") : undefined;
     t.migration("first", { status: { resourceVersion: "100" } });
     // The migration objects themselves are listed in pages of the same size.
     const { before } = t.cluster;

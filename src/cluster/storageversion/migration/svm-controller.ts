@@ -16,13 +16,7 @@ import { jsonEquals } from "../../../meta/json.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { disagreement, type AgreedVersion } from "./agreed-version.ts";
 import { AgreementWatch, readAgreement } from "./agreement-watch.ts";
-import {
-  beginInDefinition,
-  failInDefinition,
-  succeedInDefinition,
-  type DefinitionPlace,
-  type BegunDefinition,
-} from "./definition-status.ts";
+import { beginInCrd, failInCrd, succeedInCrd, type CrdPlace, type BegunCrd } from "./definition-status.ts";
 import { discoverResource, isEvents, type DiscoveredResource } from "./discover-resource.ts";
 import { DISCOVERY_GRACE_MS, HEARTBEAT_MS, REQUEST_TIMEOUT_MS, STATE_RACES_MAX } from "./migration-limits.ts";
 import {
@@ -227,7 +221,7 @@ class MigrationController {
     },
   ): Promise<Requeue | undefined> {
     const { agreed, discovered, checkpoint } = found;
-    const begun = await beginInDefinition(this.#definition(turn), turn.name);
+    const begun = await beginInCrd(this.#definition(turn), turn.name);
     const outcome = await runMigration(
       { ...this.#options, watch: this.#watch },
       {
@@ -245,17 +239,13 @@ class MigrationController {
     return this.#conclude(turn, outcome, begun);
   }
 
-  async #conclude(
-    turn: Turn,
-    outcome: MigrationOutcome,
-    begun: BegunDefinition | undefined,
-  ): Promise<Requeue | undefined> {
+  async #conclude(turn: Turn, outcome: MigrationOutcome, begun: BegunCrd | undefined): Promise<Requeue | undefined> {
     const { progress, agreed } = outcome;
     switch (outcome.kind) {
       case "done":
         if (progress.failed > 0) return this.#fail(turn, failureMessage(progress));
         // Before the status, so that a client that waits for the end of the migration finds the CRD updated.
-        if (!(await succeedInDefinition(this.#definition(turn), { begun, agreed }))) return undefined;
+        if (!(await succeedInCrd(this.#definition(turn), { begun, agreed }))) return undefined;
         await this.#say(turn, [NO_LONGER_RUNNING, SUCCEEDED]);
         return undefined;
       case "aborted":
@@ -272,14 +262,14 @@ class MigrationController {
   }
 
   async #fail(turn: Turn, message: string): Promise<undefined> {
-    await failInDefinition(this.#definition(turn));
+    await failInCrd(this.#definition(turn));
     await this.#say(turn, [NO_LONGER_RUNNING, failed(message)]);
   }
 
   async #forget({ resourceName, uid }: Turn): Promise<void> {
     // The signal of the turn has aborted.
     const { signal } = new AbortController();
-    await failInDefinition({ ...this.#options, name: resourceName, signal });
+    await failInCrd({ ...this.#options, name: resourceName, signal });
     await this.#options.states.update(resourceName, ({ migration, ...state }) => ({
       ...state,
       ...(migration === undefined || migration.owner === uid ? {} : { migration }),
@@ -301,7 +291,7 @@ class MigrationController {
     return timestampAt(this.#options.clock.now());
   }
 
-  #definition({ resourceName: name, signal }: Turn): DefinitionPlace {
+  #definition({ resourceName: name, signal }: Turn): CrdPlace {
     return { ...this.#options, name, signal };
   }
 

@@ -9,13 +9,13 @@ const ORIGINAL: JsonObject = {
   spec: { a: 1 },
 };
 const METADATA = ORIGINAL["metadata"] as JsonObject;
-const WISH = { original: ORIGINAL, to: { group: "example.com", version: "v2" }, index: 4 };
+const CONVERSION = { original: ORIGINAL, to: { group: "example.com", version: "v2" }, index: 4 };
 const CONVERTED = { ...ORIGINAL, apiVersion: "example.com/v2", spec: { b: 2 } };
 
 test("a converted object keeps its metadata except for labels and annotations", () => {
   const annotations = { note: "new" };
   const metadata = { name: "one", namespace: "here", uid: "u", annotations, generation: 9, ownerReferences: [] };
-  expect(acceptConverted({ ...CONVERTED, metadata }, WISH)).toEqual({
+  expect(acceptConverted({ ...CONVERTED, metadata }, CONVERSION)).toEqual({
     kind: "accepted",
     object: {
       ...CONVERTED,
@@ -28,7 +28,7 @@ test("a converted object keeps its metadata except for labels and annotations", 
 test("unchanged labels need not be valid", () => {
   const original = { ...ORIGINAL, metadata: { ...METADATA, labels: { "not valid!": "?" } } };
   const converted = { ...CONVERTED, metadata: original.metadata };
-  expect(acceptConverted(converted, { ...WISH, original }).kind).toBe("accepted");
+  expect(acceptConverted(converted, { ...CONVERSION, original }).kind).toBe("accepted");
 });
 
 test.each<[sent: unknown, why: string]>([
@@ -37,7 +37,7 @@ test.each<[sent: unknown, why: string]>([
   [{ apiVersion: "a/b/c", kind: "Thing" }, `Object 'Kind' is missing in '{"apiVersion":"a/b/c","kind":"Thing"}'`],
   [{ apiVersion: "example.com/v2" }, `Object 'Kind' is missing in '{"apiVersion":"example.com/v2"}'`],
 ])("%j is rejected because it is not an object", (sent, why) => {
-  expect(acceptConverted(sent, WISH)).toEqual({ kind: "refused", why, isBare: true });
+  expect(acceptConverted(sent, CONVERSION)).toEqual({ kind: "refused", why, isBare: true });
 });
 
 test.each<[change: JsonObject, why: string]>([
@@ -50,7 +50,7 @@ test.each<[change: JsonObject, why: string]>([
   [{ metadata: undefined }, ": must have the same name: one != "],
 ])("%j is rejected because it is not the requested object", (change, why) => {
   const space = why.startsWith(":") ? "" : " ";
-  expect(acceptConverted({ ...CONVERTED, ...change }, WISH)).toEqual({
+  expect(acceptConverted({ ...CONVERTED, ...change }, CONVERSION)).toEqual({
     kind: "refused",
     why: `returned invalid object${space}${why}`,
   });
@@ -67,7 +67,7 @@ test.each<[change: JsonObject, why: string]>([
   [{ annotations: { a: "x".repeat(262_144) } }, "metadata.annotation: Too long: may not be more than 262144 bytes"],
 ])("a change of metadata to %j is rejected", (change, why) => {
   const metadata = { ...METADATA, ...change };
-  expect(acceptConverted({ ...CONVERTED, metadata }, WISH)).toEqual({
+  expect(acceptConverted({ ...CONVERTED, metadata }, CONVERSION)).toEqual({
     kind: "refused",
     why: `returned invalid metadata: ${why}`,
   });
@@ -75,10 +75,10 @@ test.each<[change: JsonObject, why: string]>([
 
 test("a label named like a member of a prototype is treated like any other", () => {
   const metadata = { ...METADATA, labels: JSON.parse('{"__proto__":"x","constructor":"y"}') as JsonObject };
-  const accepted = acceptConverted({ ...CONVERTED, metadata }, WISH);
+  const accepted = acceptConverted({ ...CONVERTED, metadata }, CONVERSION);
   expect(accepted.kind).toBe("refused");
   const fine = { ...METADATA, labels: { constructor: "y" } };
-  expect(acceptConverted({ ...CONVERTED, metadata: fine }, WISH)).toMatchObject({
+  expect(acceptConverted({ ...CONVERTED, metadata: fine }, CONVERSION)).toMatchObject({
     object: { metadata: { labels: { constructor: "y" } } },
   });
 });

@@ -27,7 +27,7 @@ export function conversionReviewText({ version, uid, desiredApiVersion, objects 
   return `${head},"request":{${asked},"objects":[${objects.join(",")}]},"response":${response}}`;
 }
 
-type ReviewAnswer =
+type ReviewResult =
   | { readonly kind: "converted"; readonly objects: readonly unknown[] }
   | { readonly kind: "failed"; readonly why: string };
 
@@ -35,7 +35,7 @@ type ReviewAnswer =
 export function readReview(
   review: JsonObject,
   { version, uid }: Pick<ConversionReviewRequest, "version" | "uid">,
-): ReviewAnswer {
+): ReviewResult {
   const foreign = foreignReview(review, version);
   if (foreign !== undefined) return failed(foreign);
   const { response } = review;
@@ -79,6 +79,6 @@ function foreignReview(review: JsonObject, version: ReviewVersion): string | und
   return `expected webhook response of ${GROUP}/${version}, Kind=ConversionReview, got ${slash}${apiVersion}, Kind=${kind}`;
 }
 
-function failed(why: string): ReviewAnswer {
+function failed(why: string): ReviewResult {
   return { kind: "failed", why };
 }

@@ -14,7 +14,7 @@ import { inBatches } from "./batches.ts";
 import { acceptConverted } from "./converted-object.ts";
 import { readReview, conversionReviewText, reviewVersionOf } from "./review.ts";
 import { Slots } from "./slots.ts";
-import { readAnswer } from "../../../access/webhook-client/webhook-answer.ts";
+import { parseWebhookResponse } from "../../../access/webhook-client/webhook-answer.ts";
 import type { CallWebhook } from "../../../access/webhook-client/webhook-client.ts";
 
 interface WebhookConversionParts {
@@ -101,7 +101,7 @@ class WebhookConverter {
     const work = async (): Promise<void> => {
       for (const batch of batches)
         if (failed === undefined) failed = await this.#settle(batch, to);
-        else refuse(batch, failed);
+        else rejectAll(batch, failed);
     };
     await Promise.all(Array.from({ length: CALLS_PER_REQUEST_MAX }, work));
   }
@@ -117,7 +117,7 @@ class WebhookConverter {
       }
       return undefined;
     } catch (thrown) {
-      refuse(batch, thrown);
+      rejectAll(batch, thrown);
       return thrown;
     }
   }
@@ -144,7 +144,7 @@ class WebhookConverter {
     if (!(await this.#slots.take(timeoutMs)))
       throw failure(`${about} failed: timed out waiting for one of ${CALLS_MAX} concurrent calls to end`);
     try {
-      const answer = readAnswer(await this.#parts.callWebhook(clientConfig, text, { timeoutMs }));
+      const answer = parseWebhookResponse(await this.#parts.callWebhook(clientConfig, text, { timeoutMs }));
       if (typeof answer === "string") throw failure(`${about} failed: ${answer}`);
       return answer;
     } catch (thrown) {
@@ -155,7 +155,7 @@ class WebhookConverter {
   }
 }
 
-function refuse(batch: readonly Pending[], why: unknown): void {
+function rejectAll(batch: readonly Pending[], why: unknown): void {
   for (const { done } of batch) done.reject(why);
 }
 

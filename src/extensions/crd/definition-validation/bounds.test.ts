@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { firstErrors } from "../../../meta/field-errors.ts";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, prepared, warned } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { CONTEXT, prepared, warningsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
 import { patternSize } from "./pattern-size.ts";
 import {
   definition,
   definitionOf,
-  toldOfSchema,
+  schemaErrors,
   version,
 } from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
@@ -52,14 +52,14 @@ describe("the errors of a CRD with many mistakes are limited in size", () => {
 
   test("at most a hundred unknown formats are reported", () => {
     const properties = Object.fromEntries(names(300).map((name) => [name, { type: "string", format: name }]));
-    expect(warned(CUSTOM_RESOURCE_DEFINITION, definitionOf({ type: "object", properties }))).toHaveLength(100);
+    expect(warningsOf(CUSTOM_RESOURCE_DEFINITION, definitionOf({ type: "object", properties }))).toHaveLength(100);
   });
 });
 
 test("a schema that is nested too deeply is rejected", () => {
   let schema: JsonObject = { type: "string" };
   for (let depth = 0; depth < 2000; depth++) schema = { type: "object", properties: { a: schema } };
-  expect(toldOfSchema(schema)).toEqual(["root: Forbidden: schema is nested too deeply"]);
+  expect(schemaErrors(schema)).toEqual(["root: Forbidden: schema is nested too deeply"]);
 });
 
 test.each([
@@ -76,5 +76,5 @@ test.each([
 test("patterns that are too large are rejected", () => {
   const property = { type: "string", pattern: "(?:[a-z]{1000})".repeat(200) };
   const properties = Object.fromEntries(names(10).map((name) => [name, property]));
-  expect(toldOfSchema({ type: "object", properties })).toEqual(["root: Forbidden: patterns are too large"]);
+  expect(schemaErrors({ type: "object", properties })).toEqual(["root: Forbidden: patterns are too large"]);
 });

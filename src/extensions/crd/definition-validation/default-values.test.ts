@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import {
-  toldOfProperty,
-  toldOfSchema,
+  propertyErrors,
+  schemaErrors,
 } from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
 const RESOURCE = {
@@ -55,14 +55,14 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
 ])("a default %s", (_what, property, sentences) => {
-  expect(toldOfProperty(property)).toEqual(sentences);
+  expect(propertyErrors(property)).toEqual(sentences);
 });
 
 test("nested defaults are validated up to a limit", () => {
   const leaves = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`p${index}`, { type: "string" }]));
   let schema: JsonObject = { type: "object", properties: leaves, default: {} };
   for (let depth = 0; depth < 100; depth++) schema = { type: "object", properties: { a: schema }, default: {} };
-  const sentences = toldOfSchema({ type: "object", properties: { a: schema } });
+  const sentences = schemaErrors({ type: "object", properties: { a: schema } });
   expect(sentences.length).toBeGreaterThan(0);
   expect(sentences[0]).toMatch(/\.default: Forbidden: too many nested defaults$/);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { followFieldPath } from "./field-path.ts";
+import { resolveFieldPath } from "./field-path.ts";
 
 const SCHEMA = {
   properties: {
@@ -17,7 +17,7 @@ test.each([
   [".any.x", { path: "any[x]", root: "any", schema: undefined }],
   [String.raw`['it\'s']`, { path: "it's", schema: { type: "boolean" } }],
 ])("%s refers to a field", (path, found) => {
-  expect(followFieldPath(path, SCHEMA, { allowsBrackets: true })).toMatchObject(found);
+  expect(resolveFieldPath(path, SCHEMA, { allowsBrackets: true })).toMatchObject(found);
 });
 
 test.each([
@@ -31,5 +31,5 @@ test.each([
   [String.raw`['\q']`, String.raw`expected single quoted string but got '\q'`],
   ["['spec", "expected single quoted string but got 'spec"],
 ])("%s is rejected with a reason", (path, sentence) => {
-  expect(followFieldPath(path, SCHEMA, { allowsBrackets: true })).toBe(sentence);
+  expect(resolveFieldPath(path, SCHEMA, { allowsBrackets: true })).toBe(sentence);
 });

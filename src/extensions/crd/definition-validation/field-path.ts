@@ -17,7 +17,7 @@ const NO_FIELD = "does not refer to a valid field";
 const UNEXPECTED_END = "unexpected end of JSON path";
 
 /** If brackets are allowed, `['name']` may be written for `.name`. */
-export function followFieldPath(
+export function resolveFieldPath(
   jsonPath: string,
   root: JsonObject,
   options: { readonly allowsBrackets: boolean },

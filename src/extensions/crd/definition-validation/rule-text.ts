@@ -2,7 +2,7 @@
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { followFieldPath } from "./field-path.ts";
+import { resolveFieldPath } from "./field-path.ts";
 import { optionalString, VALIDATIONS } from "./schema-node.ts";
 import { unreadableReason } from "./unsupported-members.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
@@ -56,5 +56,5 @@ function* fieldPathSentences(fieldPath: string, schema: JsonObject | undefined):
   if (BLANK.test(fieldPath)) yield "must be non-empty if specified";
   if (LINE_BREAK.test(fieldPath)) yield "must not contain line breaks";
   if (schema === undefined) return;
-  if (typeof followFieldPath(fieldPath, schema, { allowsBrackets: true }) === "string") yield "must be a valid path";
+  if (typeof resolveFieldPath(fieldPath, schema, { allowsBrackets: true }) === "string") yield "must be a valid path";
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, told } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { CONTEXT, createErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 import type { ReleaseName } from "../../../objects/catalogue/release.ts";
 import {
   definitionOf,
-  toldOfProperty,
-  toldOfSchema,
+  propertyErrors,
+  schemaErrors,
 } from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
 const TEXT = { type: "string" };
@@ -71,7 +71,7 @@ describe("a property", () => {
       ],
     ],
   ])("%s", (_what, property, sentences) => {
-    expect(toldOfProperty(property)).toEqual(sentences);
+    expect(propertyErrors(property)).toEqual(sentences);
   });
 
   test.each<[string, JsonObject, readonly string[]]>([
@@ -127,21 +127,21 @@ describe("a property", () => {
       ],
     ],
   ])("that is a list %s", (_what, property, sentences) => {
-    expect(toldOfProperty(property)).toEqual(sentences);
+    expect(propertyErrors(property)).toEqual(sentences);
   });
 });
 
 describe("the root of a schema", () => {
   test("must not have a default for the fields that every resource has, and must not be nullable", () => {
     const properties = { kind: { type: "string", default: "X" } };
-    expect(toldOfSchema({ type: "object", nullable: true, properties })).toEqual([
+    expect(schemaErrors({ type: "object", nullable: true, properties })).toEqual([
       "root.nullable: Forbidden: nullable cannot be true at the root",
       "root.properties[kind].default: Forbidden: must not be set in top-level kind",
     ]);
   });
 
   test("must contain nothing that a status update would ignore", () => {
-    const [sentence = "", ...others] = toldOfSchema(
+    const [sentence = "", ...others] = schemaErrors(
       { type: "object", maxProperties: 3, not: { required: ["<a>"] } },
       { subresources: { status: {} } },
     );
@@ -184,7 +184,7 @@ describe("the text of a rule", () => {
     const a = { type: "object", properties: { b: TEXT }, "x-kubernetes-validations": [rule] };
     const at = "spec.validation.openAPIV3Schema.properties[a].x-kubernetes-validations[0].";
     const object = definitionOf({ type: "object", properties: { a } });
-    expect(told(CUSTOM_RESOURCE_DEFINITION, object, { ...CONTEXT, gates: gatesOf(release) })).toEqual(
+    expect(createErrorsOf(CUSTOM_RESOURCE_DEFINITION, object, { ...CONTEXT, gates: gatesOf(release) })).toEqual(
       sentences.map((sentence) => `${at}${sentence}`),
     );
   });

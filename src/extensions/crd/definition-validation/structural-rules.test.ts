@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, told } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { CONTEXT, createErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 import type { ReleaseName } from "../../../objects/catalogue/release.ts";
 import {
   definitionOf,
-  toldOfProperty,
-  toldOfSchema,
+  propertyErrors,
+  schemaErrors,
 } from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
 const OBJECT_META = "must not specify anything other than name and generateName, but metadata is implicitly specified";
@@ -68,7 +68,7 @@ describe("a schema", () => {
       ],
     ],
   ])("%s", (_what, schema, sentences) => {
-    expect(toldOfSchema(schema)).toEqual(sentences);
+    expect(schemaErrors(schema)).toEqual(sentences);
   });
 
   test.each<[ReleaseName, string[]]>([
@@ -76,9 +76,9 @@ describe("a schema", () => {
     ["1.36", [`spec.validation.openAPIV3Schema.properties[metadata]: Forbidden: ${OBJECT_META}`]],
   ])("with documentation in metadata is validated in release %s", (release, sentences) => {
     const schema = { type: "object", properties: { metadata: { type: "object", example: {} } } };
-    expect(told(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema), { ...CONTEXT, gates: gatesOf(release) })).toEqual(
-      sentences,
-    );
+    expect(
+      createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema), { ...CONTEXT, gates: gatesOf(release) }),
+    ).toEqual(sentences);
   });
 });
 
@@ -137,6 +137,6 @@ describe("a property", () => {
       ],
     ],
   ])("%s", (_what, property, sentences) => {
-    expect(toldOfProperty(property)).toEqual(sentences);
+    expect(propertyErrors(property)).toEqual(sentences);
   });
 });

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { told } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { createErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./definition-kind.ts";
 import { definition, version } from "../../../../test/testing/extensions/crd/definition-validation/definition.ts";
 
 function toldOfVersions(...versions: JsonObject[]): string[] {
-  return told(CUSTOM_RESOURCE_DEFINITION, definition({ versions }));
+  return createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definition({ versions }));
 }
 
 const SCHEMA = {
@@ -152,7 +152,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
 ])("a conversion %s", (_what, conversion, sentences) => {
-  expect(told(CUSTOM_RESOURCE_DEFINITION, definition({ conversion }))).toEqual(
+  expect(createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definition({ conversion }))).toEqual(
     sentences.map((sentence) => `spec.conversion.${sentence}`),
   );
 });
@@ -175,7 +175,7 @@ test.each([
 ])("the approval %j of a protected group is validated", (approval, sentences) => {
   const annotations = { "api-approved.kubernetes.io": approval };
   const group = "sig.k8s.io";
-  expect(told(CUSTOM_RESOURCE_DEFINITION, definition({ group }, { name: `widgets.${group}`, annotations }))).toEqual(
-    sentences.map((sentence) => `metadata.annotations[api-approved.kubernetes.io]: ${sentence}`),
-  );
+  expect(
+    createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definition({ group }, { name: `widgets.${group}`, annotations })),
+  ).toEqual(sentences.map((sentence) => `metadata.annotations[api-approved.kubernetes.io]: ${sentence}`));
 });

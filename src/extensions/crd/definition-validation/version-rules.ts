@@ -2,7 +2,7 @@
 import { duplicateValue, invalidGoValue, invalidValue, required, tooMany } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
-import { followFieldPath } from "./field-path.ts";
+import { resolveFieldPath } from "./field-path.ts";
 import { openApiSchema } from "./internal-spec.ts";
 import { isTooDeep, schemaType } from "./schema-node.ts";
 import { unreadableReason } from "./unsupported-members.ts";
@@ -136,7 +136,7 @@ function* selectableErrors(
     yield required(field);
     return;
   }
-  const found = followFieldPath(jsonPath, schema, { allowsBrackets: false });
+  const found = resolveFieldPath(jsonPath, schema, { allowsBrackets: false });
   if (typeof found === "string") {
     yield invalidValue(field, jsonPath, `is an invalid path: ${found}`);
     return;

@@ -16,7 +16,7 @@ import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
 
 export interface CustomEndpointParts extends Pick<
   CustomServedParts,
-  "storageRoot" | "encoding" | "convert" | "refuseCreation"
+  "storageRoot" | "encoding" | "convert" | "rejectCreation"
 > {
   readonly catalogue: Pick<Catalogue, "schemas" | "release">;
   /** Compiled schemas of this CRD, by version. */

@@ -12,7 +12,7 @@ import type { RegistryContext } from "../../../serving/registry/context.ts";
 import { objectIn } from "../../../serving/registry/representation.ts";
 import type { ServedResource } from "../../../serving/registry/resource.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
-import { followPrefix } from "../../../storage/watch-cache/follow-prefix.ts";
+import { watchPrefix } from "../../../storage/watch-cache/follow-prefix.ts";
 import { DefinitionTable, type KnownDefinition } from "../definition-table.ts";
 import { parseDefinition, type Definition } from "../definition.ts";
 import { toCatalogueResource } from "./catalogue-resource.ts";
@@ -53,7 +53,7 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
   const table = new DefinitionTable();
   const toKnown = (entry: Entry): KnownDefinition | undefined => readDefinition(entry, definitions);
   const endpoints = new EndpointCache(parts, table);
-  const task = followPrefix({
+  const task = watchPrefix({
     cache,
     clock,
     prefix,

@@ -31,7 +31,7 @@ export interface CustomServedParts {
   /** Compiled schemas of this CRD, by version. */
   readonly schemaOf: (version: string) => CustomSchema | undefined;
   readonly convert: CustomShape["convert"];
-  readonly refuseCreation: CustomShape["refuseCreation"];
+  readonly rejectCreation: CustomShape["rejectCreation"];
 }
 
 export function customServed(
@@ -77,7 +77,7 @@ const STRATEGY: Omit<Strategy, "hasStatus"> = {
   allowsUnconditionalUpdate: false,
   returnsDeletedObject: false,
   createsWithStatus: false,
-  life: "ordinary",
+  deletionLifecycle: "ordinary",
   ttlSeconds: undefined,
   orphansByDefault: false,
   ignoresGarbageCollection: false,
@@ -105,7 +105,7 @@ function customShape(
   parts: CustomServedParts & { readonly schema: () => CustomSchema },
 ): CustomShape {
   const { group, versions } = definition;
-  const { schema, convert, refuseCreation } = parts;
+  const { schema, convert, rejectCreation } = parts;
   const schemaIn = (object: JsonObject): CustomSchema | undefined =>
     parts.schemaOf(parseGroupVersion(stringAt(object, "apiVersion")).version);
   const known = new Set(versions.map(({ name }) => `${group}/${name}`));
@@ -119,7 +119,7 @@ function customShape(
     prune: (object) => void schemaIn(object)?.decode(object),
     convert: definition.conversion.strategy === "Webhook" ? convert : undefined,
     fieldValue: (object, field) => selectorText(paths.get(field)?.first(object)),
-    refuseCreation,
+    rejectCreation: rejectCreation,
   };
 }
 

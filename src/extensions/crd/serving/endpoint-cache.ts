@@ -92,7 +92,7 @@ export class EndpointCache {
       schemas,
       encoding: encodingOf?.(name) ?? { current: async () => ({ version: { group, version: storageVersion } }) },
       convert: convert(definition),
-      refuseCreation: (object, looks) => this.#refuseCreation(definition, object, looks),
+      rejectCreation: (object, looks) => this.#rejectCreation(definition, object, looks),
     };
   }
 
@@ -100,7 +100,7 @@ export class EndpointCache {
    * Rejects the creation of an object if the known CRD is terminating. Otherwise returns a guard on the revision of the
    * CRD; if the guard does not hold, the caller repeats the check with `newest`.
    */
-  async #refuseCreation(
+  async #rejectCreation(
     { name, group, acceptedNames }: Definition,
     object: string,
     looks: "known" | "newest",

@@ -1,5 +1,5 @@
 /** Checks calls of format() whose text and arguments are literals. */
-import { CLAUSE_REFUSALS, clauseAt, FormatError } from "../library/string-format.ts";
+import { CLAUSE_ERRORS, clauseAt, FormatError } from "../library/string-format.ts";
 import type { Call, Expression } from "../syntax/expression.ts";
 import type { Issue } from "../syntax/issues.ts";
 import type { TypeKind } from "../types/type.ts";
@@ -38,7 +38,7 @@ function clauseIssue(checked: Checked, letter: string, part: Expression): Issue 
   const bad = badPart(checked, clause, part);
   if (bad === undefined) return undefined;
   const given = checked.types.get(bad)?.name ?? "";
-  return { position: bad.position, message: `error during formatting: ${CLAUSE_REFUSALS[clause]}, was given ${given}` };
+  return { position: bad.position, message: `error during formatting: ${CLAUSE_ERRORS[clause]}, was given ${given}` };
 }
 
 /** Undefined if the call is valid, or if its text or list of arguments is not a literal. */

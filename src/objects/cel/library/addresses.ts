@@ -95,10 +95,10 @@ function parseCidr(text: string): Cidr | EvalError {
   const address = slash < 0 ? undefined : parseAddress(text.slice(0, slash));
   const bits = text.slice(slash + 1);
   const failure = networkFailure(text, address, bits);
-  const told = "network address parse error during conversion from string";
+  const prefix = "network address parse error during conversion from string";
   if (address === undefined || failure !== undefined)
-    return new EvalError(`${told}: ${told}: netip.ParsePrefix(${goQuote(text)}): ${failure ?? ""}`);
-  if (isMapped(address)) return new EvalError(`${told}: IPv4-mapped IPv6 address ${goQuote(text)} is not allowed`);
+    return new EvalError(`${prefix}: ${prefix}: netip.ParsePrefix(${goQuote(text)}): ${failure ?? ""}`);
+  if (isMapped(address)) return new EvalError(`${prefix}: IPv4-mapped IPv6 address ${goQuote(text)} is not allowed`);
   return new Cidr(address, Number(bits));
 }
 

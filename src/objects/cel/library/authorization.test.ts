@@ -3,7 +3,7 @@ import { celEnvironment } from "../environment.ts";
 import { compile } from "../program.ts";
 import { typeFromText } from "../types/type-text.ts";
 import { EvalError, type Value } from "../values/value.ts";
-import { AuthorizerValue, requestResourceCheck, type AskAuthorizer } from "./authorization.ts";
+import { AuthorizerValue, requestResourceCheck, type CheckAuthorization } from "./authorization.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";
 import type { ReleaseName } from "../../catalogue/release.ts";
 
@@ -14,7 +14,7 @@ const TYPES = new Map([
 
 function run(expression: string, release: ReleaseName = "1.36"): { asked: unknown[]; value: Value; cost: number } {
   const asked: unknown[] = [];
-  const ask: AskAuthorizer = (question, as) => {
+  const ask: CheckAuthorization = (question, as) => {
     asked.push(as === undefined ? question : { ...question, as });
     return { isAllowed: question.verb === "get", reason: "because", error: question.verb === "fail" ? "broken" : "" };
   };

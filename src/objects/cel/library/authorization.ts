@@ -9,7 +9,7 @@ interface ServiceAccountName {
   readonly name: string;
 }
 
-interface PathQuestion {
+interface PathAccess {
   readonly kind: "path";
   readonly path: string;
   readonly verb: string;
@@ -28,7 +28,7 @@ interface ResourceAccess {
   readonly verb: string;
 }
 
-export interface AuthorizerAnswer {
+export interface AuthorizerDecision {
   readonly isAllowed: boolean;
   readonly reason: string;
   /** Empty if there is no error. */
@@ -36,10 +36,10 @@ export interface AuthorizerAnswer {
 }
 
 /** `as`: undefined for the user of the request. */
-export type AskAuthorizer = (
-  question: PathQuestion | ResourceAccess,
+export type CheckAuthorization = (
+  question: PathAccess | ResourceAccess,
   as: ServiceAccountName | undefined,
-) => AuthorizerAnswer;
+) => AuthorizerDecision;
 
 abstract class Receiver extends OpaqueValue {
   equals(): EvalError {
@@ -53,10 +53,10 @@ abstract class Receiver extends OpaqueValue {
 
 export class AuthorizerValue extends Receiver {
   readonly typeName = "kubernetes.authorization.Authorizer";
-  readonly ask: AskAuthorizer;
+  readonly ask: CheckAuthorization;
   readonly as: ServiceAccountName | undefined;
 
-  constructor(ask: AskAuthorizer, as?: ServiceAccountName) {
+  constructor(ask: CheckAuthorization, as?: ServiceAccountName) {
     super();
     this.ask = ask;
     this.as = as;
@@ -103,11 +103,11 @@ class ResourceCheck extends Receiver {
 
 class DecisionValue extends Receiver {
   readonly typeName = "kubernetes.authorization.Decision";
-  readonly answer: AuthorizerAnswer;
+  readonly decision: AuthorizerDecision;
 
-  constructor(answer: AuthorizerAnswer) {
+  constructor(answer: AuthorizerDecision) {
     super();
-    this.answer = answer;
+    this.decision = answer;
   }
 }
 
@@ -164,10 +164,14 @@ export const AUTHORIZATION: readonly Overload[] = [
   narrowed("resourcecheck_name", "name"),
   overload("pathcheck_check", "PathCheck.check(string): Decision", checkPath),
   overload("resourcecheck_check", "ResourceCheck.check(string): Decision", checkResource),
-  overload("decision_errored", "Decision.errored(): bool", ({ answer }: DecisionValue) => answer.error !== ""),
-  overload("decision_error", "Decision.error(): string", ({ answer }: DecisionValue) => answer.error),
-  overload("decision_allowed", "Decision.allowed(): bool", ({ answer }: DecisionValue) => answer.isAllowed),
-  overload("decision_reason", "Decision.reason(): string", ({ answer }: DecisionValue) => answer.reason),
+  overload(
+    "decision_errored",
+    "Decision.errored(): bool",
+    ({ decision: answer }: DecisionValue) => answer.error !== "",
+  ),
+  overload("decision_error", "Decision.error(): string", ({ decision: answer }: DecisionValue) => answer.error),
+  overload("decision_allowed", "Decision.allowed(): bool", ({ decision: answer }: DecisionValue) => answer.isAllowed),
+  overload("decision_reason", "Decision.reason(): string", ({ decision: answer }: DecisionValue) => answer.reason),
 ];
 
 export const AUTHORIZATION_SELECTORS: readonly Overload[] = [

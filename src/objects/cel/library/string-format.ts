@@ -25,7 +25,7 @@ const PRECISION_DEFAULT = 6;
 const PRECISION_MAX = 100;
 
 /** Messages about values that a clause does not accept, by clause; the type checker uses them, too. */
-export const CLAUSE_REFUSALS: Readonly<Record<string, string>> = {
+export const CLAUSE_ERRORS: Readonly<Record<string, string>> = {
   s: "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
   d: "decimal clause can only be used on integers",
   f: "fixed-point clause can only be used on doubles",
@@ -35,8 +35,8 @@ export const CLAUSE_REFUSALS: Readonly<Record<string, string>> = {
   o: "octal clause can only be used on integers",
 };
 
-function refused(clause: string, value: Value): FormatError {
-  return new FormatError(`${CLAUSE_REFUSALS[clause]}, was given ${typeName(value)}`);
+function clauseError(clause: string, value: Value): FormatError {
+  return new FormatError(`${CLAUSE_ERRORS[clause]}, was given ${typeName(value)}`);
 }
 
 function integerOf(value: Value): bigint | undefined {
@@ -86,7 +86,7 @@ function doubleOf(value: Value, clause: string): number {
   if (typeof value === "number") return value;
   if (value === "NaN") return Number.NaN;
   if (value === "Infinity" || value === "-Infinity") return Number(value);
-  throw refused(clause, value);
+  throw clauseError(clause, value);
 }
 
 function signless(value: number): string {
@@ -117,13 +117,13 @@ function hex(value: Value): string {
   if (integer !== undefined) return integer.toString(16);
   if (typeof value === "string") return Buffer.from(value, "utf8").toString("hex");
   if (value instanceof Uint8Array) return Buffer.from(value).toString("hex");
-  throw refused("x", value);
+  throw clauseError("x", value);
 }
 
 function integerIn(radix: number, clause: string, value: Value): string {
   if (typeof value === "boolean" && clause === "b") return value ? "1" : "0";
   const integer = integerOf(value);
-  if (integer === undefined) throw refused(clause, value);
+  if (integer === undefined) throw clauseError(clause, value);
   return integer.toString(radix);
 }
 
@@ -131,7 +131,7 @@ function formatted(letter: string, precision: number, value: Value): string {
   switch (letter) {
     case "s": {
       const text = formatCollection(value) ?? plainText(value);
-      if (text === undefined) throw refused("s", value);
+      if (text === undefined) throw clauseError("s", value);
       return text;
     }
     case "d":

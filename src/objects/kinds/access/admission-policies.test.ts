@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, defaulted, prepared, told, toldOfStatus } from "../../../../test/testing/objects/kinds/core/told.ts";
+import {
+  CONTEXT,
+  defaulted,
+  prepared,
+  createErrorsOf,
+  statusUpdateErrorsOf,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import {
   MUTATING_ADMISSION_POLICY,
   MUTATING_ADMISSION_POLICY_BINDING,
@@ -80,7 +86,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
 ])("a validating policy %s", (_what, spec, sentences) => {
-  expect(told(VALIDATING_ADMISSION_POLICY, policy(spec))).toEqual(sentences);
+  expect(createErrorsOf(VALIDATING_ADMISSION_POLICY, policy(spec))).toEqual(sentences);
 });
 
 test.each<[string, JsonObject, readonly string[]]>([
@@ -116,7 +122,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
 ])("a mutating policy %s", (_what, spec, sentences) => {
-  expect(told(MUTATING_ADMISSION_POLICY, policy(spec))).toEqual(sentences);
+  expect(createErrorsOf(MUTATING_ADMISSION_POLICY, policy(spec))).toEqual(sentences);
 });
 
 describe("a policy binding", () => {
@@ -154,12 +160,12 @@ describe("a policy binding", () => {
       ],
     ],
   ])("%s", (_what, spec, sentences) => {
-    expect(told(VALIDATING_ADMISSION_POLICY_BINDING, binding(spec))).toEqual(sentences);
+    expect(createErrorsOf(VALIDATING_ADMISSION_POLICY_BINDING, binding(spec))).toEqual(sentences);
   });
 
   test("to a mutating policy rejects the operation DELETE", () => {
     const matchResources = { resourceRules: [{ ...RULE, operations: ["DELETE"] }] };
-    expect(told(MUTATING_ADMISSION_POLICY_BINDING, binding({ matchResources }))).toEqual([
+    expect(createErrorsOf(MUTATING_ADMISSION_POLICY_BINDING, binding({ matchResources }))).toEqual([
       'spec.matchResources.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
     ]);
   });
@@ -174,7 +180,7 @@ describe("a policy binding", () => {
 
 test("the status of a policy needs complete expression warnings and conditions", () => {
   const status = { typeChecking: { expressionWarnings: [{}] }, conditions: [{ type: "Ready", status: "Yes" }] };
-  expect(toldOfStatus(VALIDATING_ADMISSION_POLICY, policy({}), { ...policy({}), status })).toEqual([
+  expect(statusUpdateErrorsOf(VALIDATING_ADMISSION_POLICY, policy({}), { ...policy({}), status })).toEqual([
     "status.typeChecking.expressionWarnings[0].warning: Required value",
     "status.typeChecking.expressionWarnings[0].fieldRef: Required value",
     'status.conditions[0].status: Unsupported value: "Yes": supported values: "False", "True", "Unknown"',

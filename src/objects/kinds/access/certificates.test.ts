@@ -4,9 +4,9 @@ import {
   CONTEXT,
   defaulted,
   prepared,
-  told,
-  toldOfStatus,
-  toldOfUpdate,
+  createErrorsOf,
+  statusUpdateErrorsOf,
+  updateErrorsOf,
 } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CERTIFICATE_SIGNING_REQUEST, CLUSTER_TRUST_BUNDLE } from "./certificates.ts";
 import { requestUpdateErrors } from "./signing-request-rules.ts";
@@ -111,17 +111,17 @@ test.each<[string, JsonObject, readonly string[]]>([
     ['spec.signerName: Invalid value: "example": should be a domain with at least two segments separated by dots'],
   ],
 ])("a new signing request %s", (_what, spec, sentences) => {
-  expect(told(CERTIFICATE_SIGNING_REQUEST, request(spec))).toEqual(sentences);
+  expect(createErrorsOf(CERTIFICATE_SIGNING_REQUEST, request(spec))).toEqual(sentences);
 });
 
 test("an unknown usage is rejected with the list of supported usages", () => {
-  const [sentence] = told(CERTIFICATE_SIGNING_REQUEST, request({ usages: ["fun"] }));
+  const [sentence] = createErrorsOf(CERTIFICATE_SIGNING_REQUEST, request({ usages: ["fun"] }));
   expect(sentence).toMatch(/^spec\.usages\[0\]: Unsupported value: "fun": supported values: "any", "cert sign", /);
 });
 
 describe("an approval condition", () => {
   test("cannot be added through the status subresource", () => {
-    expect(toldOfStatus(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { conditions: [APPROVED] }))).toEqual([
+    expect(statusUpdateErrorsOf(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { conditions: [APPROVED] }))).toEqual([
       'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
     ]);
   });
@@ -181,10 +181,10 @@ describe("an issued certificate", () => {
   const certificate = pem("AAEC", "CERTIFICATE");
 
   test("is set through the status subresource and cannot change afterwards", () => {
-    expect(toldOfStatus(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { certificate }))).toEqual([]);
+    expect(statusUpdateErrorsOf(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { certificate }))).toEqual([]);
     const other = pem("AAED", "CERTIFICATE");
     expect(
-      toldOfStatus(CERTIFICATE_SIGNING_REQUEST, request({}, { certificate }), request({}, { certificate: other })),
+      statusUpdateErrorsOf(CERTIFICATE_SIGNING_REQUEST, request({}, { certificate }), request({}, { certificate: other })),
     ).toEqual(["status.certificate: Forbidden: updates may not modify existing certificate content"]);
   });
 
@@ -192,7 +192,7 @@ describe("an issued certificate", () => {
     [pem("AAEC", "KEY"), 'only CERTIFICATE PEM blocks are allowed, found "KEY"'],
     ["bWU=", "must contain at least one CERTIFICATE PEM block"],
   ])("is rejected without a CERTIFICATE block: %s", (text, why) => {
-    expect(toldOfStatus(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { certificate: text }))).toEqual([
+    expect(statusUpdateErrorsOf(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { certificate: text }))).toEqual([
       `status.certificate: Invalid value: "<certificate data>": ${why}`,
     ]);
   });
@@ -226,13 +226,13 @@ describe("a cluster trust bundle", () => {
       ['spec.trustBundle: Invalid value: "<value omitted>": entry 0 does not parse as X.509'],
     ],
   ])("%s", (_what, object, sentences) => {
-    expect(told(CLUSTER_TRUST_BUNDLE, object)).toEqual(sentences);
+    expect(createErrorsOf(CLUSTER_TRUST_BUNDLE, object)).toEqual(sentences);
   });
 
   test("cannot change its signer, and its unchanged trust anchors are not validated again", () => {
     const before = bundle("a", { trustBundle: "odd" });
     expect(
-      toldOfUpdate(CLUSTER_TRUST_BUNDLE, before, bundle("a", { trustBundle: "odd", signerName: "e.com/s" })),
+      updateErrorsOf(CLUSTER_TRUST_BUNDLE, before, bundle("a", { trustBundle: "odd", signerName: "e.com/s" })),
     ).toEqual(['spec.signerName: Invalid value: "e.com/s": field is immutable']);
     expect(defaulted(CLUSTER_TRUST_BUNDLE, bundle("a", {}))).toEqual(bundle("a", { trustBundle: "" }));
   });

@@ -31,7 +31,11 @@ export const CERTIFICATE_SIGNING_REQUEST: Kind = {
     const status = { ...objectAt(request, "status") };
     request["status"] = status;
     if (Array.isArray(status["conditions"]))
-      status["conditions"] = withTimes(withVerdictsOf(objectsAt(status, "conditions"), existing), existing, time);
+      status["conditions"] = withTransitionTimes(
+        withStoredApprovals(objectsAt(status, "conditions"), existing),
+        existing,
+        time,
+      );
   },
   createErrors: requestErrors,
   updateErrors: (request, existing) => requestUpdateErrors(request, existing, "main"),
@@ -39,7 +43,7 @@ export const CERTIFICATE_SIGNING_REQUEST: Kind = {
 };
 
 /** Replaces the Approved and Denied conditions by the stored ones if their number has not changed. */
-function withVerdictsOf(conditions: readonly JsonObject[], existing: JsonObject): JsonObject[] {
+function withStoredApprovals(conditions: readonly JsonObject[], existing: JsonObject): JsonObject[] {
   const before = objectsAt(objectAt(existing, "status"), "conditions");
   let result = [...conditions];
   for (const type of ["Approved", "Denied"]) {
@@ -55,7 +59,7 @@ function withVerdictsOf(conditions: readonly JsonObject[], existing: JsonObject)
  * Sets missing times. A condition with an unchanged type and status gets its stored lastTransitionTime, any other
  * condition the current time.
  */
-export function withTimes(conditions: readonly unknown[], existing: JsonObject, now: string): unknown[] {
+export function withTransitionTimes(conditions: readonly unknown[], existing: JsonObject, now: string): unknown[] {
   const since = new Map<string, unknown>();
   for (const { type, status, lastTransitionTime } of objectsAt(objectAt(existing, "status"), "conditions").toReversed())
     if (typeof lastTransitionTime === "string") since.set(JSON.stringify([type, status]), lastTransitionTime);

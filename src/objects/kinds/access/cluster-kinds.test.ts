@@ -4,10 +4,10 @@ import {
   CONTEXT,
   defaulted,
   prepared,
-  told,
-  toldOfStatus,
-  toldOfUpdate,
-  warned,
+  createErrorsOf,
+  statusUpdateErrorsOf,
+  updateErrorsOf,
+  warningsOf,
 } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { API_SERVICE } from "./api-service.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "../../../extensions/crd/definition-validation/definition-kind.ts";
@@ -68,16 +68,16 @@ describe("an APIService", () => {
       ],
     ],
   ])("%s", (_what, spec, sentences) => {
-    expect(told(API_SERVICE, apiService(spec))).toEqual(sentences);
+    expect(createErrorsOf(API_SERVICE, apiService(spec))).toEqual(sentences);
   });
 
   test.each(["", "a/b", ".."])("reports no mismatch with version and group if its name %j is malformed", (name) => {
-    expect(told(API_SERVICE, apiService({}, name))).toEqual([]);
+    expect(createErrorsOf(API_SERVICE, apiService({}, name))).toEqual([]);
   });
 
   test("must have conditions with a known status", () => {
     const status = { conditions: [{ type: "Available", status: "Maybe" }] };
-    expect(toldOfStatus(API_SERVICE, apiService({}), { ...apiService({}), status })).toEqual([
+    expect(statusUpdateErrorsOf(API_SERVICE, apiService({}), { ...apiService({}), status })).toEqual([
       'status.conditions[0].status: Unsupported value: "Maybe": supported values: "True", "False", "Unknown"',
     ]);
   });
@@ -85,8 +85,8 @@ describe("an APIService", () => {
 
 describe("a RuntimeClass", () => {
   test("needs a handler, which is immutable", () => {
-    expect(told(RUNTIME_CLASS, { metadata: { name: "r" } })).toEqual(["handler: Required value"]);
-    expect(toldOfUpdate(RUNTIME_CLASS, { handler: "a" }, { handler: "b" })).toEqual([
+    expect(createErrorsOf(RUNTIME_CLASS, { metadata: { name: "r" } })).toEqual(["handler: Required value"]);
+    expect(updateErrorsOf(RUNTIME_CLASS, { handler: "a" }, { handler: "b" })).toEqual([
       'handler: Invalid value: "b": field is immutable',
     ]);
   });
@@ -94,10 +94,10 @@ describe("a RuntimeClass", () => {
   test("rejects a duplicate toleration and warns about deprecated node labels", () => {
     const toleration = { key: "k", operator: "Exists" };
     const scheduling = { nodeSelector: { "beta.kubernetes.io/os": "l" }, tolerations: [toleration, toleration] };
-    expect(told(RUNTIME_CLASS, { handler: "a", scheduling })).toEqual([
+    expect(createErrorsOf(RUNTIME_CLASS, { handler: "a", scheduling })).toEqual([
       'scheduling.tolerations[1]: Duplicate value: {"Key":"k","Operator":"Exists","Value":"","Effect":"","TolerationSeconds":null}',
     ]);
-    expect(warned(RUNTIME_CLASS, { handler: "a", scheduling })).toEqual([
+    expect(warningsOf(RUNTIME_CLASS, { handler: "a", scheduling })).toEqual([
       'scheduling.nodeSelector: deprecated since v1.14; use "kubernetes.io/os" instead',
     ]);
   });
@@ -156,7 +156,7 @@ describe("a custom resource definition", () => {
       ['spec.names.listKind: Invalid value: "Widget": kind and listKind may not be the same'],
     ],
   ])("%s", (_what, spec, sentences) => {
-    expect(told(CUSTOM_RESOURCE_DEFINITION, definition(spec))).toEqual(sentences);
+    expect(createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definition(spec))).toEqual(sentences);
   });
 
   test.each([
@@ -167,7 +167,7 @@ describe("a custom resource definition", () => {
       '"é\\n": must only contain printable UTF-8 characters; non-printable character found at index 2',
     ],
   ])("must have a printable deprecation warning on deprecated versions only: %j", (deprecation, sentence) => {
-    expect(told(CUSTOM_RESOURCE_DEFINITION, definition({ versions: [{ ...V1, ...deprecation }] }))).toEqual([
+    expect(createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definition({ versions: [{ ...V1, ...deprecation }] }))).toEqual([
       `spec.versions[0].deprecationWarning: Invalid value: ${sentence}`,
     ]);
   });
@@ -175,7 +175,7 @@ describe("a custom resource definition", () => {
   test("must list every stored version in its versions", () => {
     const before = { ...definition({}), status: { storedVersions: ["v1", "v0"] } };
     const after = { ...definition({ versions: [{ ...V1, name: "v2" }] }), status: before.status };
-    expect(toldOfUpdate(CUSTOM_RESOURCE_DEFINITION, before, after)).toEqual(
+    expect(updateErrorsOf(CUSTOM_RESOURCE_DEFINITION, before, after)).toEqual(
       ["v1", "v0"].map(
         (name, index) =>
           `status.storedVersions[${index}]: Invalid value: "${name}": missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`,
@@ -189,7 +189,7 @@ describe("a custom resource definition", () => {
     const established = { ...defaulted(CUSTOM_RESOURCE_DEFINITION, definition({})), status };
     const after = { ...definition({ scope: "Namespaced", names: { plural: "gadgets", kind: "Gadget" } }), status };
     const always = 'spec.names.plural: Invalid value: "gadgets": field is immutable';
-    expect(toldOfUpdate(CUSTOM_RESOURCE_DEFINITION, definition({}), after)).toEqual([always]);
+    expect(updateErrorsOf(CUSTOM_RESOURCE_DEFINITION, definition({}), after)).toEqual([always]);
     const object = defaulted(CUSTOM_RESOURCE_DEFINITION, after);
     const errors = [...(CUSTOM_RESOURCE_DEFINITION.updateErrors?.(object, established, CONTEXT) ?? [])];
     expect(errors.map(({ field }) => field)).toEqual(["spec.scope", "spec.names.kind", "spec.names.plural"]);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { defaulted, prepared, told, toldOfStatus } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { defaulted, prepared, createErrorsOf, statusUpdateErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
 import {
   ASSURED_PRIORITY_LEVEL_CONFIGURATION,
   BETA_PRIORITY_LEVEL_CONFIGURATION,
@@ -98,19 +98,19 @@ describe("a flow schema", () => {
       ],
     ],
   ])("%s", (_what, spec, sentences) => {
-    expect(told(FLOW_SCHEMA, schema(spec))).toEqual(sentences);
+    expect(createErrorsOf(FLOW_SCHEMA, schema(spec))).toEqual(sentences);
   });
 
   test("named exempt cannot differ from the mandatory one", () => {
     const spec = { priorityLevelConfiguration: { name: "exempt" }, matchingPrecedence: 1 };
-    expect(told(FLOW_SCHEMA, schema(spec, "exempt"))).toEqual([
+    expect(createErrorsOf(FLOW_SCHEMA, schema(spec, "exempt"))).toEqual([
       'spec: Invalid value: {"PriorityLevelConfiguration":{"Name":"exempt"},"MatchingPrecedence":1,"DistinguisherMethod":null,"Rules":null}: spec of \'exempt\' must equal the fixed value',
     ]);
   });
 
   test("must have conditions of distinct types", () => {
     const status = { conditions: [{ type: "Dangling" }, { type: "Dangling" }, {}] };
-    expect(toldOfStatus(FLOW_SCHEMA, schema({}), { ...schema({}), status })).toEqual([
+    expect(statusUpdateErrorsOf(FLOW_SCHEMA, schema({}), { ...schema({}), status })).toEqual([
       'status.conditions[1].type: Duplicate value: "Dangling"',
       "status.conditions[2].type: Required value",
     ]);
@@ -188,11 +188,11 @@ describe("a priority level configuration", () => {
       ],
     ],
   ])("%s", (_what, object, sentences) => {
-    expect(told(PRIORITY_LEVEL_CONFIGURATION, object)).toEqual(sentences);
+    expect(createErrorsOf(PRIORITY_LEVEL_CONFIGURATION, object)).toEqual(sentences);
   });
 
   test("named exempt may have other shares", () => {
     const exempt = level({ type: "Exempt", exempt: { nominalConcurrencyShares: 10 } }, "exempt");
-    expect(told(PRIORITY_LEVEL_CONFIGURATION, exempt)).toEqual([]);
+    expect(createErrorsOf(PRIORITY_LEVEL_CONFIGURATION, exempt)).toEqual([]);
   });
 });

@@ -46,21 +46,21 @@ function setRuleDefaults(spec: JsonObject): void {
 interface LevelVersion {
   readonly sharesField: SharesField;
   /** True for versions in which zero shares mean that the field is absent, unless an annotation preserves them. */
-  readonly isZeroUnsaid: boolean;
+  readonly isZeroAbsent: boolean;
 }
 
 export const PRIORITY_LEVEL_CONFIGURATION: Kind = priorityLevelOf({
   sharesField: "nominalConcurrencyShares",
-  isZeroUnsaid: false,
+  isZeroAbsent: false,
 });
 export const BETA_PRIORITY_LEVEL_CONFIGURATION: Kind = priorityLevelOf({
   sharesField: "nominalConcurrencyShares",
-  isZeroUnsaid: true,
+  isZeroAbsent: true,
 });
 /** In v1beta2 the field is named assuredConcurrencyShares. */
 export const ASSURED_PRIORITY_LEVEL_CONFIGURATION: Kind = priorityLevelOf({
   sharesField: "assuredConcurrencyShares",
-  isZeroUnsaid: true,
+  isZeroAbsent: true,
 });
 
 function priorityLevelOf(version: LevelVersion): Kind {
@@ -85,7 +85,7 @@ function priorityLevelOf(version: LevelVersion): Kind {
 function setLimitedDefaults(
   limited: JsonObject,
   metadata: JsonObject,
-  { sharesField, isZeroUnsaid }: LevelVersion,
+  { sharesField, isZeroAbsent: isZeroUnsaid }: LevelVersion,
 ): void {
   const shares = { [sharesField]: DEFAULT_SHARES };
   if (isZeroUnsaid && !preservesZero(metadata)) setEmpty(limited, shares);
@@ -109,7 +109,10 @@ function* flowSchemaErrors(schema: JsonObject): Generator<FieldError> {
   yield* conditionErrors(schema);
 }
 
-function* priorityLevelErrors(level: JsonObject, { sharesField, isZeroUnsaid }: LevelVersion): Generator<FieldError> {
+function* priorityLevelErrors(
+  level: JsonObject,
+  { sharesField, isZeroAbsent: isZeroUnsaid }: LevelVersion,
+): Generator<FieldError> {
   const metadata = objectAt(level, "metadata");
   const name = stringAt(metadata, "name");
   if (!isZeroUnsaid && preservesZero(metadata))

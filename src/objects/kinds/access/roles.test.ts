@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { defaulted, told, toldOfUpdate } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { defaulted, createErrorsOf, updateErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING } from "./roles.ts";
 
 const GROUP = "rbac.authorization.k8s.io";
@@ -34,17 +34,17 @@ describe("a role", () => {
       ],
     ],
   ])("in a namespace %s", (_what, role, sentences) => {
-    expect(told(ROLE, role)).toEqual(sentences);
-    expect(toldOfUpdate(ROLE, {}, role)).toEqual(sentences);
+    expect(createErrorsOf(ROLE, role)).toEqual(sentences);
+    expect(updateErrorsOf(ROLE, {}, role)).toEqual(sentences);
   });
 
   test("of the cluster may have non-resource URLs and an aggregation rule with valid selectors", () => {
-    expect(told(CLUSTER_ROLE, { rules: [{ nonResourceURLs: ["/a"], verbs: ["get"] }] })).toEqual([]);
-    expect(told(CLUSTER_ROLE, { aggregationRule: {} })).toEqual([
+    expect(createErrorsOf(CLUSTER_ROLE, { rules: [{ nonResourceURLs: ["/a"], verbs: ["get"] }] })).toEqual([]);
+    expect(createErrorsOf(CLUSTER_ROLE, { aggregationRule: {} })).toEqual([
       "aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil",
     ]);
     const clusterRoleSelectors = [{ matchExpressions: [{ key: "a", operator: "Is" }] }];
-    expect(told(CLUSTER_ROLE, { aggregationRule: { clusterRoleSelectors } })).toEqual([
+    expect(createErrorsOf(CLUSTER_ROLE, { aggregationRule: { clusterRoleSelectors } })).toEqual([
       'aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator',
       "aggregationRule.clusterRoleSelectors[0]: Invalid value: null: invalid label selector.",
     ]);
@@ -100,16 +100,16 @@ describe("a role binding", () => {
       ],
     ],
   ])("of the cluster %s", (_what, binding, sentences) => {
-    expect(told(CLUSTER_ROLE_BINDING, binding)).toEqual(sentences);
+    expect(createErrorsOf(CLUSTER_ROLE_BINDING, binding)).toEqual(sentences);
   });
 
   test("in a namespace may refer to a Role and to service accounts of its own namespace", () => {
     const subjects = [{ kind: "ServiceAccount", name: "s" }];
-    expect(told(ROLE_BINDING, { roleRef: { kind: "Role", name: "r" }, subjects })).toEqual([]);
+    expect(createErrorsOf(ROLE_BINDING, { roleRef: { kind: "Role", name: "r" }, subjects })).toEqual([]);
   });
 
   test("cannot change its role", () => {
-    expect(toldOfUpdate(ROLE_BINDING, { roleRef: admin }, { roleRef: { kind: "Role", name: "r" } })).toEqual([
+    expect(updateErrorsOf(ROLE_BINDING, { roleRef: admin }, { roleRef: { kind: "Role", name: "r" } })).toEqual([
       `roleRef: Invalid value: {"APIGroup":"${GROUP}","Kind":"Role","Name":"r"}: cannot change roleRef`,
     ]);
   });

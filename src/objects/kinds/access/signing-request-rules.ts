@@ -20,7 +20,7 @@ const CERTIFICATE = "status.certificate";
 const LEGACY_SIGNER = "kubernetes.io/legacy-unknown";
 const EXPIRATION_SECONDS_MIN = 600;
 /** Condition types that must be True and cannot be removed. */
-const VERDICTS: readonly string[] = ["Approved", "Denied", "Failed"];
+const FINAL_CONDITIONS: readonly string[] = ["Approved", "Denied", "Failed"];
 const EXCLUSIVE: ReadonlyMap<string, string> = new Map([
   ["Approved", "Denied"],
   ["Denied", "Approved"],
@@ -55,7 +55,7 @@ const USAGES: readonly string[] = [
 type RequestSubresource = "main" | "status" | "approval";
 
 export function requestErrors(request: JsonObject): Iterable<FieldError> {
-  return errorsBeside(request, undefined);
+  return requestSpecErrors(request, undefined);
 }
 
 export function* requestUpdateErrors(
@@ -63,9 +63,9 @@ export function* requestUpdateErrors(
   existing: JsonObject,
   subresource: RequestSubresource,
 ): Generator<FieldError> {
-  yield* errorsBeside(request, existing);
+  yield* requestSpecErrors(request, existing);
   yield* removalErrors(request, existing);
-  if (subresource !== "approval") yield* verdictErrors(request, existing);
+  if (subresource !== "approval") yield* approvalErrors(request, existing);
   const certificate = stringAt(objectAt(request, "status"), "certificate");
   const before = stringAt(objectAt(existing, "status"), "certificate");
   if (certificate === before) return;
@@ -74,7 +74,7 @@ export function* requestUpdateErrors(
 }
 
 /** Values that were stored before a check existed remain valid. */
-function* errorsBeside(request: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
+function* requestSpecErrors(request: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
   const spec = objectAt(request, "spec");
   const before = existing === undefined ? undefined : objectAt(existing, "spec");
   const text = stringAt(spec, "request");
@@ -131,7 +131,7 @@ function* conditionErrors(conditions: readonly JsonObject[], before: readonly Js
 }
 
 function* statusErrors(status: string, type: string, field: string): Generator<FieldError> {
-  const supported = VERDICTS.includes(type) ? ["True"] : ["False", "True", "Unknown"];
+  const supported = FINAL_CONDITIONS.includes(type) ? ["True"] : ["False", "True", "Unknown"];
   if (status === "") yield required(field);
   else if (!supported.includes(status)) yield unsupportedValue(field, status, supported);
 }
@@ -161,13 +161,13 @@ function ofType(request: JsonObject, type: string): JsonObject[] {
 }
 
 function* removalErrors(request: JsonObject, existing: JsonObject): Generator<FieldError> {
-  for (const type of VERDICTS)
+  for (const type of FINAL_CONDITIONS)
     if (ofType(request, type).length < ofType(existing, type).length)
       yield forbiddenField(CONDITIONS, `updates may not remove a condition of type ${JSON.stringify(type)}`);
 }
 
 /** Approved and Denied conditions change only through the approval subresource. */
-function* verdictErrors(request: JsonObject, existing: JsonObject): Generator<FieldError> {
+function* approvalErrors(request: JsonObject, existing: JsonObject): Generator<FieldError> {
   for (const type of EXCLUSIVE.keys()) {
     const [conditions, before] = [ofType(request, type), ofType(existing, type)];
     if (conditions.length > before.length)

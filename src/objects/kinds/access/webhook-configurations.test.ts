@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { defaulted, told, toldOfUpdate, warned } from "../../../../test/testing/objects/kinds/core/told.ts";
+import {
+  defaulted,
+  createErrorsOf,
+  updateErrorsOf,
+  warningsOf,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import { MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONFIGURATION } from "./webhook-configurations.ts";
 
 const RULE = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] };
@@ -118,11 +123,11 @@ const WRONG: readonly (readonly [what: string, webhook: JsonObject, sentences: r
 
 describe("a new webhook", () => {
   test.each(WRONG)("%s", (_what, hook, sentences) => {
-    expect(told(MUTATING_WEBHOOK_CONFIGURATION, configuration({ ...HOOK, ...hook }))).toEqual(sentences);
+    expect(createErrorsOf(MUTATING_WEBHOOK_CONFIGURATION, configuration({ ...HOOK, ...hook }))).toEqual(sentences);
   });
 
   test("needs a name that is unique in its configuration", () => {
-    expect(told(VALIDATING_WEBHOOK_CONFIGURATION, configuration(HOOK, HOOK))).toEqual([
+    expect(createErrorsOf(VALIDATING_WEBHOOK_CONFIGURATION, configuration(HOOK, HOOK))).toEqual([
       'webhooks[1].name: Duplicate value: "a.example.com"',
     ]);
   });
@@ -130,12 +135,12 @@ describe("a new webhook", () => {
 
 test("an update keeps stored values that a create would reject", () => {
   const odd = configuration({ ...HOOK, sideEffects: "Some", admissionReviewVersions: ["v2"] }, HOOK, HOOK);
-  expect(told(VALIDATING_WEBHOOK_CONFIGURATION, odd)).toHaveLength(4);
-  expect(toldOfUpdate(VALIDATING_WEBHOOK_CONFIGURATION, odd, odd)).toEqual([]);
+  expect(createErrorsOf(VALIDATING_WEBHOOK_CONFIGURATION, odd)).toHaveLength(4);
+  expect(updateErrorsOf(VALIDATING_WEBHOOK_CONFIGURATION, odd, odd)).toEqual([]);
 });
 
 test("a name that is reserved for static manifests causes a warning", () => {
-  expect(warned(VALIDATING_WEBHOOK_CONFIGURATION, { metadata: { name: "a.static.k8s.io" } })).toEqual([
+  expect(warningsOf(VALIDATING_WEBHOOK_CONFIGURATION, { metadata: { name: "a.static.k8s.io" } })).toEqual([
     'metadata.name: names ending with ".static.k8s.io" are reserved for static manifest-based configurations and cannot be managed via the API',
   ]);
 });

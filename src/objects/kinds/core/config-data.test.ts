@@ -2,13 +2,18 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { CONFIG_MAP } from "./config-map.ts";
 import { SECRET } from "./secret.ts";
-import { defaulted, told, toldOfUpdate, warned } from "../../../../test/testing/objects/kinds/core/told.ts";
+import {
+  defaulted,
+  createErrorsOf,
+  updateErrorsOf,
+  warningsOf,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 describe("a ConfigMap", () => {
   test("needs keys that are valid file names and unique across data and binaryData", () => {
-    expect(told(CONFIG_MAP, { data: { "..": "", a: "" }, binaryData: { a: "" } })).toEqual([
+    expect(createErrorsOf(CONFIG_MAP, { data: { "..": "", a: "" }, binaryData: { a: "" } })).toEqual([
       `data[..]: Invalid value: "..": must not be '..'`,
       'data[a]: Invalid value: "a": duplicate of key present in binaryData',
     ]);
@@ -16,16 +21,16 @@ describe("a ConfigMap", () => {
 
   test("holds at most one mebibyte of data", () => {
     const half = "a".repeat(512 * 1024);
-    expect(told(CONFIG_MAP, { data: { a: half }, binaryData: { b: base64(half) } })).toEqual([]);
-    expect(told(CONFIG_MAP, { data: { a: `${half}a` }, binaryData: { b: base64(half) } })).toEqual([
+    expect(createErrorsOf(CONFIG_MAP, { data: { a: half }, binaryData: { b: base64(half) } })).toEqual([]);
+    expect(createErrorsOf(CONFIG_MAP, { data: { a: `${half}a` }, binaryData: { b: base64(half) } })).toEqual([
       "[]: Too long: may not be more than 1048576 bytes",
     ]);
   });
 
   test("that is immutable rejects changes of its data", () => {
     const before = { immutable: true, data: { a: "1" } };
-    expect(toldOfUpdate(CONFIG_MAP, before, before)).toEqual([]);
-    expect(toldOfUpdate(CONFIG_MAP, before, { data: { a: "2" }, binaryData: { b: "" } })).toEqual([
+    expect(updateErrorsOf(CONFIG_MAP, before, before)).toEqual([]);
+    expect(updateErrorsOf(CONFIG_MAP, before, { data: { a: "2" }, binaryData: { b: "" } })).toEqual([
       "immutable: Forbidden: field is immutable when `immutable` is set",
       "data: Forbidden: field is immutable when `immutable` is set",
       "binaryData: Forbidden: field is immutable when `immutable` is set",
@@ -64,16 +69,16 @@ describe("a Secret", () => {
     ["service-account-token", {}, ["metadata.annotations[kubernetes.io/service-account.name]: Required value"]],
     ["something-else", {}, []],
   ])("of type %s with %j is validated", (type, data, expected) => {
-    expect(told(SECRET, { type: `kubernetes.io/${type}`, data })).toEqual(expected);
+    expect(createErrorsOf(SECRET, { type: `kubernetes.io/${type}`, data })).toEqual(expected);
   });
 
   test("of a service account token needs the name of the account", () => {
     const metadata = { annotations: { "kubernetes.io/service-account.name": "a" } };
-    expect(told(SECRET, { type: "kubernetes.io/service-account-token", metadata })).toEqual([]);
+    expect(createErrorsOf(SECRET, { type: "kubernetes.io/service-account-token", metadata })).toEqual([]);
   });
 
   test("cannot change its type", () => {
-    expect(toldOfUpdate(SECRET, { type: "a" }, { type: "b" })).toEqual([
+    expect(updateErrorsOf(SECRET, { type: "a" }, { type: "b" })).toEqual([
       'type: Invalid value: "b": field is immutable',
     ]);
   });
@@ -82,7 +87,7 @@ describe("a Secret", () => {
 describe("the certificate and key of a TLS Secret", () => {
   const pem = (type: string): string => base64(`-----BEGIN ${type}-----\nAA==\n-----END ${type}-----\n`);
   const warnings = (certificate: string, key: string): string[] =>
-    warned(SECRET, { type: "kubernetes.io/tls", data: { "tls.crt": certificate, "tls.key": key } });
+    warningsOf(SECRET, { type: "kubernetes.io/tls", data: { "tls.crt": certificate, "tls.key": key } });
 
   test.each([
     ["", "", ["tls: failed to find any PEM data in certificate input"]],

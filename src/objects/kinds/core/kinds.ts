@@ -2,7 +2,7 @@
 import type { KindEntry } from "../kind.ts";
 import { CONFIG_MAP } from "./config-map.ts";
 import { ENDPOINTS } from "./endpoints.ts";
-import { EVENT, NEW_EVENT } from "./events/event.ts";
+import { EVENT, EVENTS_GROUP_EVENT } from "./events/event.ts";
 import { LIMIT_RANGE } from "./limit-range.ts";
 import { NAMESPACE } from "./namespace.ts";
 import { NODE } from "./nodes/node.ts";
@@ -22,5 +22,5 @@ export const CORE_KINDS: readonly KindEntry[] = [
   ["/Secret", SECRET],
   ["/Service", SERVICE],
   ["/ServiceAccount", SERVICE_ACCOUNT],
-  ["events.k8s.io/Event", NEW_EVENT],
+  ["events.k8s.io/Event", EVENTS_GROUP_EVENT],
 ];

@@ -40,7 +40,7 @@ const OPPOSITES: readonly (readonly [string, string])[] = [
   ["Terminating", "NotTerminating"],
 ];
 
-const UNFIT = "unsupported scope applied to resource";
+const UNSUPPORTED_RESOURCE = "unsupported scope applied to resource";
 /**
  * DIFFERS: if a list is longer than this, only its first error is reported; kubernetes repeats the whole list in each
  * error.
@@ -54,10 +54,10 @@ export function* quotaScopeErrors(spec: JsonObject): Generator<FieldError> {
 
 function* scopesErrors(spec: JsonObject, scopes: readonly string[]): Generator<FieldError> {
   const field = "spec.scopes";
-  const unfit = unfitResources(spec);
+  const unfit = unsupportedResourceCounts(spec);
   for (const scope of scopes) {
     if (!SCOPES.has(scope)) yield invalidValue(field, scopes, "unsupported scope");
-    yield* unfitErrors(unfit.get(scope), field, () => scopes);
+    yield* unsupportedResourceErrors(unfit.get(scope), field, () => scopes);
   }
   yield* conflictErrors(scopes, field, scopes);
 }
@@ -72,11 +72,11 @@ export function* scopeSelectorErrors(spec: JsonObject): Generator<FieldError> {
 function* selectorErrors(spec: JsonObject, selector: JsonObject): Generator<FieldError> {
   const field = "spec.scopeSelector.matchExpressions";
   const requirements = objectsAt(selector, "matchExpressions");
-  const unfit = unfitResources(spec);
+  const unfit = unsupportedResourceCounts(spec);
   for (const requirement of requirements) {
     const scope = stringAt(requirement, "scopeName");
     if (!SCOPES.has(scope)) yield invalidValue(`${field}.scopeName`, scope, "unsupported scope");
-    yield* unfitErrors(unfit.get(scope), field, () => internalValue(selector, "ScopeSelector"));
+    yield* unsupportedResourceErrors(unfit.get(scope), field, () => internalValue(selector, "ScopeSelector"));
     yield* operatorErrors(requirement, field);
   }
   const names = requirements.map((requirement) => stringAt(requirement, "scopeName"));
@@ -85,12 +85,16 @@ function* selectorErrors(spec: JsonObject, selector: JsonObject): Generator<Fiel
 }
 
 /** One error for each unsupported resource. */
-function* unfitErrors(unfit: number | undefined, field: string, shown: () => unknown): Generator<FieldError> {
-  for (let count = unfit ?? 0; count > 0; count--) yield invalidValue(field, shown(), UNFIT);
+function* unsupportedResourceErrors(
+  unfit: number | undefined,
+  field: string,
+  shown: () => unknown,
+): Generator<FieldError> {
+  for (let count = unfit ?? 0; count > 0; count--) yield invalidValue(field, shown(), UNSUPPORTED_RESOURCE);
 }
 
 /** By scope, the number of the quota's resources to which it cannot apply. */
-function unfitResources(spec: JsonObject): ReadonlyMap<string, number> {
+function unsupportedResourceCounts(spec: JsonObject): ReadonlyMap<string, number> {
   const names = Object.keys(objectAt(spec, "hard")).filter(isQuotaResource);
   return new Map([...SCOPES].map(([scope, about]) => [scope, names.filter((name) => !about.has(name)).length]));
 }

@@ -3,10 +3,10 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { RESOURCE_QUOTA } from "./resource-quota.ts";
 import {
   prepared,
-  told,
-  toldOfStatus,
-  toldOfUpdate,
-  warned,
+  createErrorsOf,
+  statusUpdateErrorsOf,
+  updateErrorsOf,
+  warningsOf,
 } from "../../../../test/testing/objects/kinds/core/told.ts";
 
 const quota = (spec: JsonObject): JsonObject => ({ spec });
@@ -21,7 +21,7 @@ describe("a ResourceQuota", () => {
 
   test("rejects unknown resources and invalid amounts", () => {
     const hard = { pods: "1.5", foo: "1", "count/jobs.batch": "2", "requests.a.io/gpu": "1", "limits.cpu": "-1" };
-    expect(told(RESOURCE_QUOTA, quota({ hard }))).toEqual([
+    expect(createErrorsOf(RESOURCE_QUOTA, quota({ hard }))).toEqual([
       'spec.hard[foo]: Invalid value: "foo": must be a standard resource type or fully qualified',
       'spec.hard[foo]: Invalid value: "foo": must be a standard resource for quota',
       'spec.hard[limits.cpu]: Invalid value: "-1": must be greater than or equal to 0',
@@ -32,7 +32,7 @@ describe("a ResourceQuota", () => {
   test("rejects scopes that conflict or do not apply to its resources", () => {
     const scopes = ["BestEffort", "NotBestEffort", "X"];
     const shown = JSON.stringify(scopes);
-    expect(told(RESOURCE_QUOTA, quota({ hard: { pods: "1", cpu: "1" }, scopes }))).toEqual([
+    expect(createErrorsOf(RESOURCE_QUOTA, quota({ hard: { pods: "1", cpu: "1" }, scopes }))).toEqual([
       `spec.scopes: Invalid value: ${shown}: unsupported scope applied to resource`,
       `spec.scopes: Invalid value: ${shown}: unsupported scope`,
       `spec.scopes: Invalid value: ${shown}: conflicting scopes`,
@@ -41,7 +41,7 @@ describe("a ResourceQuota", () => {
 
   test("reports one error for a long list of scopes", () => {
     const scopes = Array.from({ length: 200 }, () => "X");
-    expect(told(RESOURCE_QUOTA, quota({ scopes }))).toHaveLength(1);
+    expect(createErrorsOf(RESOURCE_QUOTA, quota({ scopes }))).toHaveLength(1);
   });
 
   test("validates its scope selector", () => {
@@ -51,39 +51,41 @@ describe("a ResourceQuota", () => {
       { scopeName: "PriorityClass", operator: "Exists", values: ["a"] },
       { scopeName: "Y", operator: "Z" },
     ];
-    expect(told(RESOURCE_QUOTA, quota({ hard: { pods: "1" }, scopeSelector: { matchExpressions } }))).toEqual([
-      `${field}.operator: Invalid value: "In": must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity`,
-      `${field}.values: Required value: must be at least one value when \`operator\` is 'In' or 'NotIn' for scope selector`,
-      `${field}.values: Invalid value: ["a"]: must be no value when \`operator\` is 'Exist' or 'DoesNotExist' for scope selector`,
-      `${field}.scopeName: Invalid value: "Y": unsupported scope`,
-      `${field}.operator: Invalid value: "Z": not a valid selector operator`,
-    ]);
+    expect(createErrorsOf(RESOURCE_QUOTA, quota({ hard: { pods: "1" }, scopeSelector: { matchExpressions } }))).toEqual(
+      [
+        `${field}.operator: Invalid value: "In": must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity`,
+        `${field}.values: Required value: must be at least one value when \`operator\` is 'In' or 'NotIn' for scope selector`,
+        `${field}.values: Invalid value: ["a"]: must be no value when \`operator\` is 'Exist' or 'DoesNotExist' for scope selector`,
+        `${field}.scopeName: Invalid value: "Y": unsupported scope`,
+        `${field}.operator: Invalid value: "Z": not a valid selector operator`,
+      ],
+    );
   });
 
   test("shows a scope selector in its internal type in errors", () => {
     const scopeSelector = { matchExpressions: [{ scopeName: "BestEffort", operator: "Exists" }] };
-    expect(told(RESOURCE_QUOTA, quota({ hard: { cpu: "1" }, scopeSelector }))).toEqual([
+    expect(createErrorsOf(RESOURCE_QUOTA, quota({ hard: { cpu: "1" }, scopeSelector }))).toEqual([
       'spec.scopeSelector.matchExpressions: Invalid value: {"MatchExpressions":[{"ScopeName":"BestEffort","Operator":"Exists","Values":null}]}: unsupported scope applied to resource',
     ]);
   });
 
   test("cannot change its scopes, except their order", () => {
     const before = quota({ scopes: ["BestEffort", "Terminating"] });
-    expect(toldOfUpdate(RESOURCE_QUOTA, before, quota({ scopes: ["Terminating", "BestEffort"] }))).toEqual([]);
-    expect(toldOfUpdate(RESOURCE_QUOTA, before, quota({}))).toEqual([
+    expect(updateErrorsOf(RESOURCE_QUOTA, before, quota({ scopes: ["Terminating", "BestEffort"] }))).toEqual([]);
+    expect(updateErrorsOf(RESOURCE_QUOTA, before, quota({}))).toEqual([
       "spec.scopes: Invalid value: null: field is immutable",
     ]);
   });
 
   test("rejects invalid amounts in its status", () => {
     const metadata = { resourceVersion: "1" };
-    expect(toldOfStatus(RESOURCE_QUOTA, {}, { metadata, status: { used: { pods: "0.5" } } })).toEqual([
+    expect(statusUpdateErrorsOf(RESOURCE_QUOTA, {}, { metadata, status: { used: { pods: "0.5" } } })).toEqual([
       'status.used[pods]: Invalid value: "500m": must be an integer',
     ]);
   });
 
   test("causes a warning if requests exceed limits", () => {
-    expect(warned(RESOURCE_QUOTA, quota({ hard: { cpu: "2", "limits.cpu": "1", "limits.memory": "1" } }))).toEqual([
+    expect(warningsOf(RESOURCE_QUOTA, quota({ hard: { cpu: "2", "limits.cpu": "1", "limits.memory": "1" } }))).toEqual([
       "ResourceQuota cpu (2) should be less than limits.cpu (1)",
     ]);
   });

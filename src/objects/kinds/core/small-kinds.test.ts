@@ -7,10 +7,10 @@ import {
   CONTEXT,
   defaulted,
   prepared,
-  told,
-  toldOfStatus,
-  toldOfUpdate,
-  warned,
+  createErrorsOf,
+  statusUpdateErrorsOf,
+  updateErrorsOf,
+  warningsOf,
 } from "../../../../test/testing/objects/kinds/core/told.ts";
 
 describe("a Namespace", () => {
@@ -23,17 +23,17 @@ describe("a Namespace", () => {
   });
 
   test("rejects finalizers without a qualified name", () => {
-    expect(told(NAMESPACE, { metadata: { name: "a" }, spec: { finalizers: ["x", "a.io/x"] } })).toEqual([
+    expect(createErrorsOf(NAMESPACE, { metadata: { name: "a" }, spec: { finalizers: ["x", "a.io/x"] } })).toEqual([
       'spec.finalizers: Invalid value: "x": name is neither a standard finalizer name nor is it fully qualified',
     ]);
   });
 
   test("must be Active before its deletion and Terminating after it", () => {
     const gone = { metadata: { name: "a", deletionTimestamp: "2026-01-01T00:00:00Z" } };
-    expect(toldOfStatus(NAMESPACE, {}, { status: { phase: "Terminating" } })).toEqual([
+    expect(statusUpdateErrorsOf(NAMESPACE, {}, { status: { phase: "Terminating" } })).toEqual([
       "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty",
     ]);
-    expect(toldOfStatus(NAMESPACE, gone, { ...gone, status: { phase: "Active" } })).toEqual([
+    expect(statusUpdateErrorsOf(NAMESPACE, gone, { ...gone, status: { phase: "Active" } })).toEqual([
       "status.Phase: Invalid value: \"Active\": may only be 'Terminating' if `deletionTimestamp` is not empty",
     ]);
   });
@@ -48,10 +48,10 @@ describe("a ServiceAccount", () => {
 
   test("causes a warning about its annotation since 1.32, on create only", () => {
     const account = { metadata: { annotations: { "kubernetes.io/enforce-mountable-secrets": "true" } } };
-    expect(warned(SERVICE_ACCOUNT, account)).toEqual([
+    expect(warningsOf(SERVICE_ACCOUNT, account)).toEqual([
       "metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets",
     ]);
-    expect(warned(SERVICE_ACCOUNT, account, { ...CONTEXT, gates: gatesOf("1.31") })).toEqual([]);
+    expect(warningsOf(SERVICE_ACCOUNT, account, { ...CONTEXT, gates: gatesOf("1.31") })).toEqual([]);
     expect([...SERVICE_ACCOUNT.warnings!(account, account, CONTEXT)]).toEqual([]);
   });
 });
@@ -79,7 +79,7 @@ describe("an Endpoints object", () => {
 
   test("rejects invalid addresses and ports", () => {
     const at = "subsets[1]";
-    expect(told(ENDPOINTS, bad)).toEqual([
+    expect(createErrorsOf(ENDPOINTS, bad)).toEqual([
       "subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`",
       `${at}.notReadyAddresses[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
       `${at}.notReadyAddresses[0].hostname: Invalid value: "a.b": must not contain dots`,
@@ -95,15 +95,15 @@ describe("an Endpoints object", () => {
   });
 
   test("keeps unchanged subsets that a create would reject", () => {
-    expect(toldOfUpdate(ENDPOINTS, bad, bad)).toEqual([]);
+    expect(updateErrorsOf(ENDPOINTS, bad, bad)).toEqual([]);
   });
 
   test("causes warnings about non-standard addresses, unless a Kubernetes controller manages it", () => {
     const subsets = [{ addresses: [{ ip: "2001:DB8::1" }] }];
-    expect(warned(ENDPOINTS, { subsets })).toEqual([
+    expect(warningsOf(ENDPOINTS, { subsets })).toEqual([
       'subsets[0].addresses[0].ip: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")',
     ]);
     const labels = { "endpoints.kubernetes.io/managed-by": "endpoint-controller" };
-    expect(warned(ENDPOINTS, { metadata: { labels }, subsets })).toEqual([]);
+    expect(warningsOf(ENDPOINTS, { metadata: { labels }, subsets })).toEqual([]);
   });
 });

@@ -4,9 +4,9 @@ import {
   CONTEXT,
   defaulted,
   prepared,
-  told,
-  toldOfUpdate,
-  warned,
+  createErrorsOf,
+  updateErrorsOf,
+  warningsOf,
 } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { ENDPOINT_SLICE } from "./endpoint-slice.ts";
 
@@ -73,18 +73,18 @@ describe("an EndpointSlice", () => {
     ["", ["x"], ["addressType: Required value"]],
     ["X", ["x"], ['addressType: Unsupported value: "X": supported values: "FQDN", "IPv4", "IPv6"']],
   ])("of type %s with the addresses %j is validated", (addressType, addresses, expected) => {
-    expect(told(ENDPOINT_SLICE, { addressType, endpoints: [{ addresses }] })).toEqual(expected);
+    expect(createErrorsOf(ENDPOINT_SLICE, { addressType, endpoints: [{ addresses }] })).toEqual(expected);
   });
 
   test("limits the number of addresses, endpoints and ports", () => {
     const endpoint = { addresses: Array.from({ length: 101 }, (_, index) => `10.0.0.${index + 1}`) };
-    expect(told(ENDPOINT_SLICE, slice({ endpoints: [endpoint] }))).toEqual([
+    expect(createErrorsOf(ENDPOINT_SLICE, slice({ endpoints: [endpoint] }))).toEqual([
       "endpoints[0].addresses: Too many: 101: must have at most 100 items",
     ]);
-    expect(told(ENDPOINT_SLICE, slice({ endpoints: Array.from({ length: 1001 }, () => ({})) }))).toEqual([
+    expect(createErrorsOf(ENDPOINT_SLICE, slice({ endpoints: Array.from({ length: 1001 }, () => ({})) }))).toEqual([
       "endpoints: Too many: 1001: must have at most 1000 items",
     ]);
-    expect(told(ENDPOINT_SLICE, slice({ ports: Array.from({ length: 20_001 }, () => ({})) }))).toEqual([
+    expect(createErrorsOf(ENDPOINT_SLICE, slice({ ports: Array.from({ length: 20_001 }, () => ({})) }))).toEqual([
       "ports: Too many: 20001: must have at most 20000 items",
     ]);
   });
@@ -94,7 +94,7 @@ describe("an EndpointSlice", () => {
     const forNodes = Array.from({ length: 9 }, (_, index) => ({ name: `n${index}` }));
     const endpoints = [{ addresses: ["10.0.0.1"], hostname: "a.b", hints: { forZones, forNodes } }];
     const ports = [{ name: "a", protocol: "X" }, { name: "a" }];
-    expect(told(ENDPOINT_SLICE, slice({ endpoints, ports }))).toEqual([
+    expect(createErrorsOf(ENDPOINT_SLICE, slice({ endpoints, ports }))).toEqual([
       'ports[0].protocol: Unsupported value: "X": supported values: "SCTP", "TCP", "UDP"',
       'ports[1].name: Duplicate value: "a"',
       'endpoints[0].hostname: Invalid value: "a.b": must not contain dots',
@@ -105,19 +105,19 @@ describe("an EndpointSlice", () => {
 
   test("cannot change its address type, and unchanged endpoints are not validated again", () => {
     const old = slice({ endpoints: [{ addresses: ["x"] }] });
-    expect(toldOfUpdate(ENDPOINT_SLICE, old, old)).toEqual([]);
-    expect(toldOfUpdate(ENDPOINT_SLICE, old, { ...old, addressType: "IPv6" })).toEqual([
+    expect(updateErrorsOf(ENDPOINT_SLICE, old, old)).toEqual([]);
+    expect(updateErrorsOf(ENDPOINT_SLICE, old, { ...old, addressType: "IPv6" })).toEqual([
       'addressType: Invalid value: "IPv6": field is immutable',
     ]);
   });
 
   test("causes warnings about non-standard addresses, unless a Kubernetes controller manages it", () => {
     const odd = { addressType: "FQDN", endpoints: [{ addresses: ["010.0.0.1"] }] };
-    expect(warned(ENDPOINT_SLICE, odd)).toEqual([
+    expect(warningsOf(ENDPOINT_SLICE, odd)).toEqual([
       "spec.addressType: FQDN endpoints are deprecated",
       'endpoints[0].addresses[0]: non-standard IP address "010.0.0.1" is invalid: use "10.0.0.1"',
     ]);
     const labels = { "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io" };
-    expect(warned(ENDPOINT_SLICE, { ...odd, addressType: "IPv4", metadata: { labels } })).toEqual([]);
+    expect(warningsOf(ENDPOINT_SLICE, { ...odd, addressType: "IPv4", metadata: { labels } })).toEqual([]);
   });
 });

@@ -4,10 +4,10 @@ import {
   CONTEXT,
   defaulted,
   prepared,
-  told,
-  toldOfStatus,
-  toldOfUpdate,
-  warned,
+  createErrorsOf,
+  statusUpdateErrorsOf,
+  updateErrorsOf,
+  warningsOf,
 } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { INGRESS_CLASS } from "./ingress-class.ts";
 import { INGRESS } from "./ingress.ts";
@@ -25,13 +25,13 @@ describe("an Ingress", () => {
   });
 
   test("needs a default backend or rules with paths", () => {
-    expect(told(INGRESS, {})).toEqual([
+    expect(createErrorsOf(INGRESS, {})).toEqual([
       "spec: Invalid value: null: either `defaultBackend` or `rules` must be specified",
     ]);
-    expect(told(INGRESS, { spec: { rules: [] } })).toEqual([
+    expect(createErrorsOf(INGRESS, { spec: { rules: [] } })).toEqual([
       "spec: Invalid value: []: either `defaultBackend` or `rules` must be specified",
     ]);
-    expect(told(INGRESS, { spec: { rules: [{ http: { paths: [] } }] } })).toEqual([
+    expect(createErrorsOf(INGRESS, { spec: { rules: [{ http: { paths: [] } }] } })).toEqual([
       "spec.rules[0].http.paths: Required value",
     ]);
   });
@@ -53,7 +53,7 @@ describe("an Ingress", () => {
       [`${PATH}.pathType: Unsupported value: "X": supported values: "Exact", "ImplementationSpecific", "Prefix"`],
     ],
   ])("validates the path %j", (path, expected) => {
-    expect(told(INGRESS, routing(path))).toEqual(expected);
+    expect(createErrorsOf(INGRESS, routing(path))).toEqual(expected);
   });
 
   test.each<[JsonObject, string[]]>([
@@ -86,17 +86,17 @@ describe("an Ingress", () => {
       ['spec.defaultBackend.service.port.name: Invalid value: "1": must contain at least one letter (a-z)'],
     ],
   ])("validates the backend %j", (defaultBackend, expected) => {
-    expect(told(INGRESS, { spec: { defaultBackend } })).toEqual(expected);
+    expect(createErrorsOf(INGRESS, { spec: { defaultBackend } })).toEqual(expected);
   });
 
   test("rejects hosts that are not DNS names", () => {
     const ingress = routing({ pathType: "ImplementationSpecific" }, "10.0.0.1");
-    expect(told(INGRESS, ingress)).toEqual([
+    expect(createErrorsOf(INGRESS, ingress)).toEqual([
       'spec.rules[0].host: Invalid value: "10.0.0.1": must be a DNS name, not an IP address',
     ]);
-    expect(told(INGRESS, routing({ pathType: "ImplementationSpecific" }, "*.example.com"))).toEqual([]);
+    expect(createErrorsOf(INGRESS, routing({ pathType: "ImplementationSpecific" }, "*.example.com"))).toEqual([]);
     const tls = [{ hosts: ["*"], secretName: "A" }];
-    expect(told(INGRESS, { spec: { defaultBackend: SERVICE, tls, ingressClassName: "B" } })).toEqual([
+    expect(createErrorsOf(INGRESS, { spec: { defaultBackend: SERVICE, tls, ingressClassName: "B" } })).toEqual([
       expect.stringContaining('spec.tls[0].hosts[0]: Invalid value: "*": a wildcard DNS-1123 subdomain must start'),
       expect.stringContaining('spec.tls[0].secretName: Invalid value: "A": a lowercase RFC 1123 subdomain'),
       expect.stringContaining('spec.ingressClassName: Invalid value: "B": a lowercase RFC 1123 subdomain'),
@@ -105,10 +105,10 @@ describe("an Ingress", () => {
 
   test("keeps stored values that a create would reject", () => {
     const old = { spec: { defaultBackend: SERVICE, tls: [{ secretName: "A" }] } };
-    expect(toldOfUpdate(INGRESS, old, old)).toEqual([]);
+    expect(updateErrorsOf(INGRESS, old, old)).toEqual([]);
     const bad = { spec: { rules: [{ host: "*.a", http: {} }] } };
-    expect(toldOfUpdate(INGRESS, bad, bad)).toEqual([]);
-    expect(toldOfUpdate(INGRESS, routing({ pathType: "Exact", path: "/" }), bad)).toEqual([
+    expect(updateErrorsOf(INGRESS, bad, bad)).toEqual([]);
+    expect(updateErrorsOf(INGRESS, routing({ pathType: "Exact", path: "/" }), bad)).toEqual([
       "spec.rules[0].http.paths: Required value",
     ]);
   });
@@ -116,27 +116,27 @@ describe("an Ingress", () => {
   test("validates service names by the rule of the release", () => {
     const named = { spec: { defaultBackend: { service: { name: "1a", port: { number: 1 } } } } };
     const old = { ...CONTEXT, gates: gatesOf("1.35") };
-    expect(told(INGRESS, named)).toEqual([]);
-    expect(told(INGRESS, named, old)).toEqual([
+    expect(createErrorsOf(INGRESS, named)).toEqual([]);
+    expect(createErrorsOf(INGRESS, named, old)).toEqual([
       expect.stringContaining('spec.defaultBackend.service.name: Invalid value: "1a": a DNS-1035 label'),
     ]);
-    expect(toldOfUpdate(INGRESS, named, named, old)).toEqual([]);
+    expect(updateErrorsOf(INGRESS, named, named, old)).toEqual([]);
   });
 
   test("rejects a class annotation that contradicts ingressClassName, and warns about the annotation", () => {
     const metadata = { annotations: { "kubernetes.io/ingress.class": "a" } };
     const spec = { defaultBackend: SERVICE };
-    expect(told(INGRESS, { metadata, spec: { ...spec, ingressClassName: "b" } })).toEqual([
+    expect(createErrorsOf(INGRESS, { metadata, spec: { ...spec, ingressClassName: "b" } })).toEqual([
       'annotations.kubernetes.io/ingress.class: Invalid value: "a": must match `ingressClassName` when both are specified',
     ]);
-    expect(warned(INGRESS, { metadata, spec })).toEqual([
+    expect(warningsOf(INGRESS, { metadata, spec })).toEqual([
       `annotation "kubernetes.io/ingress.class" is deprecated, please use 'spec.ingressClassName' instead`,
     ]);
   });
 
   test("validates the load balancer addresses of its status", () => {
     const status = { loadBalancer: { ingress: [{ ip: "x", hostname: "10.0.0.1" }] } };
-    expect(toldOfStatus(INGRESS, {}, { status })).toEqual([
+    expect(statusUpdateErrorsOf(INGRESS, {}, { status })).toEqual([
       'status.loadBalancer.ingress[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
       'status.loadBalancer.ingress[0].hostname: Invalid value: "10.0.0.1": must be a DNS name, not an IP address',
     ]);
@@ -170,15 +170,15 @@ describe("an IngressClass", () => {
       ["spec.parameters.namespace: Forbidden: `parameters.scope` is set to 'Cluster'"],
     ],
   ])("validates the parameters %j", (parameters, expected) => {
-    expect(told(INGRESS_CLASS, { spec: { ...spec, parameters } })).toEqual(expected);
+    expect(createErrorsOf(INGRESS_CLASS, { spec: { ...spec, parameters } })).toEqual(expected);
   });
 
   test("needs a controller, which is immutable", () => {
-    expect(told(INGRESS_CLASS, {})).toEqual(["spec.controller: Required value"]);
-    expect(told(INGRESS_CLASS, { spec: { controller: `a.io/${"c".repeat(250)}` } })).toEqual([
+    expect(createErrorsOf(INGRESS_CLASS, {})).toEqual(["spec.controller: Required value"]);
+    expect(createErrorsOf(INGRESS_CLASS, { spec: { controller: `a.io/${"c".repeat(250)}` } })).toEqual([
       "spec.controller: Too long: may not be more than 250 bytes",
     ]);
-    expect(toldOfUpdate(INGRESS_CLASS, { spec }, { spec: { controller: "example.com/d" } })).toEqual([
+    expect(updateErrorsOf(INGRESS_CLASS, { spec }, { spec: { controller: "example.com/d" } })).toEqual([
       'spec.controller: Invalid value: "example.com/d": field is immutable',
     ]);
   });

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, prepared, told, toldOfUpdate } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { CONTEXT, prepared, createErrorsOf, updateErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { LEASE, LEASE_CANDIDATE } from "./lease.ts";
 
 describe("a Lease", () => {
   test("needs a positive duration and a non-negative number of transitions", () => {
-    expect(told(LEASE, { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } })).toEqual([
+    expect(createErrorsOf(LEASE, { spec: { leaseDurationSeconds: 0, leaseTransitions: -1 } })).toEqual([
       "spec.leaseDurationSeconds: Invalid value: 0: must be greater than 0",
       "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
     ]);
-    expect(told(LEASE, {})).toEqual([]);
+    expect(createErrorsOf(LEASE, {})).toEqual([]);
   });
 
   test("drops its strategy and preferred holder, unless the stored one has them", () => {
@@ -57,11 +57,11 @@ describe("a LeaseCandidate", () => {
     [{ strategy: "" }, ["spec.strategy: Required value"]],
     [{ strategy: "a.io/x" }, []],
   ])("with %j is validated", (change, expected) => {
-    expect(told(LEASE_CANDIDATE, { spec: { ...SPEC, ...change } })).toEqual(expected);
+    expect(createErrorsOf(LEASE_CANDIDATE, { spec: { ...SPEC, ...change } })).toEqual(expected);
   });
 
   test("cannot change its lease name", () => {
-    expect(toldOfUpdate(LEASE_CANDIDATE, { spec: SPEC }, { spec: { ...SPEC, leaseName: "m" } })).toEqual([
+    expect(updateErrorsOf(LEASE_CANDIDATE, { spec: SPEC }, { spec: { ...SPEC, leaseName: "m" } })).toEqual([
       'spec.leaseName: Invalid value: "m": field is immutable',
     ]);
   });

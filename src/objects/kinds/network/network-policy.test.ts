@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { defaulted, told, toldOfUpdate, warned } from "../../../../test/testing/objects/kinds/core/told.ts";
+import {
+  defaulted,
+  createErrorsOf,
+  updateErrorsOf,
+  warningsOf,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import { NETWORK_POLICY } from "./network-policy.ts";
 
 const policy = (spec: JsonObject): JsonObject => ({ spec: { podSelector: {}, ...spec } });
@@ -21,7 +26,7 @@ describe("a NetworkPolicy", () => {
   test("validates ports and port ranges", () => {
     const ports = [{ port: 0 }, { port: 80, endPort: 70 }, { port: "a", endPort: 1 }, { endPort: 1, protocol: "X" }];
     const at = "spec.ingress[0].ports";
-    expect(told(NETWORK_POLICY, policy({ ingress: [{ ports }] }))).toEqual([
+    expect(createErrorsOf(NETWORK_POLICY, policy({ ingress: [{ ports }] }))).toEqual([
       `${at}[0].port: Invalid value: 0: must be between 1 and 65535, inclusive`,
       `${at}[1].endPort: Invalid value: 80: must be greater than or equal to \`port\``,
       `${at}[2].endPort: Invalid value: 1: may not be specified when \`port\` is non-numeric`,
@@ -32,7 +37,7 @@ describe("a NetworkPolicy", () => {
 
   test("rejects a peer without a selector, or with both an ipBlock and a selector", () => {
     const to = [{}, { podSelector: {}, ipBlock: { cidr: "10.0.0.0/8" } }, { podSelector: {}, namespaceSelector: {} }];
-    expect(told(NETWORK_POLICY, policy({ egress: [{ to }] }))).toEqual([
+    expect(createErrorsOf(NETWORK_POLICY, policy({ egress: [{ to }] }))).toEqual([
       "spec.egress[0].to[0]: Required value: must specify a peer",
       "spec.egress[0].to[1]: Forbidden: may not specify both ipBlock and another peer",
     ]);
@@ -43,7 +48,7 @@ describe("a NetworkPolicy", () => {
     const from = [{ ipBlock: { cidr: "10.0.0.0/8", except } }, { ipBlock: {} }];
     const at = "spec.ingress[0].from[0].ipBlock.except";
     const why = "must be a strict subset of `cidr`";
-    expect(told(NETWORK_POLICY, policy({ ingress: [{ from }] }))).toEqual([
+    expect(createErrorsOf(NETWORK_POLICY, policy({ ingress: [{ from }] }))).toEqual([
       `${at}[1]: Invalid value: "10.0.0.0/8": ${why}`,
       `${at}[2]: Invalid value: "11.0.0.0/16": ${why}`,
       `${at}[3]: Invalid value: "fd00::/64": ${why}`,
@@ -54,17 +59,17 @@ describe("a NetworkPolicy", () => {
 
   test("keeps stored non-standard CIDRs, and warns about them", () => {
     const odd = policy({ ingress: [{ from: [{ ipBlock: { cidr: "10.0.0.1/8" } }] }] });
-    expect(toldOfUpdate(NETWORK_POLICY, odd, odd)).toEqual([]);
-    expect(warned(NETWORK_POLICY, odd)).toEqual([
+    expect(updateErrorsOf(NETWORK_POLICY, odd, odd)).toEqual([]);
+    expect(warningsOf(NETWORK_POLICY, odd)).toEqual([
       'spec.ingress[0].from[0].ipBlock.cidr: CIDR value "10.0.0.1/8" is ambiguous in this context (should be "10.0.0.0/8" or "10.0.0.1/32"?)',
     ]);
   });
 
   test("has at most two policy types", () => {
-    expect(told(NETWORK_POLICY, policy({ policyTypes: ["X"] }))).toEqual([
+    expect(createErrorsOf(NETWORK_POLICY, policy({ policyTypes: ["X"] }))).toEqual([
       'spec.policyTypes[0]: Unsupported value: "X": supported values: "Ingress", "Egress"',
     ]);
-    expect(told(NETWORK_POLICY, policy({ policyTypes: ["X", "Y", "Z"] }))).toEqual([
+    expect(createErrorsOf(NETWORK_POLICY, policy({ policyTypes: ["X", "Y", "Z"] }))).toEqual([
       'spec.policyTypes: Invalid value: ["X","Y","Z"]: may not specify more than two policyTypes',
     ]);
   });

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { prepared, told, toldOfUpdate } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { prepared, createErrorsOf, updateErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { IP_ADDRESS, SERVICE_CIDR } from "./service-ranges.ts";
 
 describe("an IPAddress", () => {
   const owned = (parentRef: JsonObject): JsonObject => ({ spec: { parentRef } });
 
   test("needs a valid parentRef", () => {
-    expect(told(IP_ADDRESS, {})).toEqual(["spec.parentRef: Required value"]);
-    expect(told(IP_ADDRESS, owned({ resource: "services", name: "a", namespace: "n" }))).toEqual([]);
-    expect(told(IP_ADDRESS, owned({ group: "A", name: "a/b", namespace: "%" }))).toEqual([
+    expect(createErrorsOf(IP_ADDRESS, {})).toEqual(["spec.parentRef: Required value"]);
+    expect(createErrorsOf(IP_ADDRESS, owned({ resource: "services", name: "a", namespace: "n" }))).toEqual([]);
+    expect(createErrorsOf(IP_ADDRESS, owned({ group: "A", name: "a/b", namespace: "%" }))).toEqual([
       expect.stringContaining('spec.parentRef.group: Invalid value: "A": a lowercase RFC 1123 subdomain'),
       "spec.parentRef.resource: Required value",
       "spec.parentRef.name: Invalid value: \"a/b\": may not contain '/'",
@@ -18,7 +18,9 @@ describe("an IPAddress", () => {
   });
 
   test("cannot change its parentRef", () => {
-    expect(toldOfUpdate(IP_ADDRESS, owned({ resource: "s", name: "a" }), owned({ resource: "s", name: "b" }))).toEqual([
+    expect(
+      updateErrorsOf(IP_ADDRESS, owned({ resource: "s", name: "a" }), owned({ resource: "s", name: "b" })),
+    ).toEqual([
       'spec.parentRef: Invalid value: {"Group":"","Resource":"s","Namespace":"","Name":"b"}: field is immutable',
     ]);
   });
@@ -46,19 +48,19 @@ describe("a ServiceCIDR", () => {
     ],
     [["FD00::/64"], ['spec.cidrs[0]: Invalid value: "FD00::/64": must be in canonical form ("fd00::/64")']],
   ])("with the CIDRs %j is validated", (cidrs, expected) => {
-    expect(told(SERVICE_CIDR, range(...cidrs))).toEqual(expected);
+    expect(createErrorsOf(SERVICE_CIDR, range(...cidrs))).toEqual(expected);
   });
 
   test("cannot change its CIDR, but can add one of the other IP family", () => {
     const before = range("10.0.0.0/8");
-    expect(toldOfUpdate(SERVICE_CIDR, before, range("10.0.0.0/8", "fd00::/64"))).toEqual([]);
-    expect(toldOfUpdate(SERVICE_CIDR, before, range("11.0.0.0/8"))).toEqual([
+    expect(updateErrorsOf(SERVICE_CIDR, before, range("10.0.0.0/8", "fd00::/64"))).toEqual([]);
+    expect(updateErrorsOf(SERVICE_CIDR, before, range("11.0.0.0/8"))).toEqual([
       'spec.cidrs[0]: Invalid value: "11.0.0.0/8": field is immutable',
     ]);
-    expect(toldOfUpdate(SERVICE_CIDR, before, range("11.0.0.0/8", "fd00::/64"))).toEqual([
+    expect(updateErrorsOf(SERVICE_CIDR, before, range("11.0.0.0/8", "fd00::/64"))).toEqual([
       'spec.cidrs[0]: Invalid value: "11.0.0.0/8": field is immutable',
     ]);
-    expect(toldOfUpdate(SERVICE_CIDR, before, range())).toEqual([
+    expect(updateErrorsOf(SERVICE_CIDR, before, range())).toEqual([
       "spec.cidrs: Invalid value: null: field is immutable",
     ]);
   });

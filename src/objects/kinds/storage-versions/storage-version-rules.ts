@@ -84,19 +84,19 @@ function* versionErrors(field: string, version: string): Generator<FieldError> {
 
 function* commonVersionErrors(status: JsonObject, entries: readonly JsonObject[]): Generator<FieldError> {
   const field = "status.commonEncodingVersion";
-  const said = status["commonEncodingVersion"] ?? null;
+  const given = status["commonEncodingVersion"] ?? null;
   const [actual, another] = new Set(entries.map((entry) => stringAt(entry, "encodingVersion")));
   if (actual === undefined || another !== undefined) {
     const why =
       "should be nil if servers do not agree on the same encoding version, or if there is no server reporting the supported versions yet";
-    if (said !== null) yield invalidValue(field, said, why);
-  } else if (said === null) {
+    if (given !== null) yield invalidValue(field, given, why);
+  } else if (given === null) {
     // DIFFERS: kubernetes requires the common version as soon as the entries agree. A live server that has not
     // published its entry yet may encode another version; while the condition is Unknown for this reason, no common
     // version is required.
     if (!isUnknown(status)) yield invalidValue(field, null, `the common encoding version is ${actual}`);
-  } else if (said !== actual) {
-    yield invalidValue(field, said, `the actual common encoding version is ${actual}`);
+  } else if (given !== actual) {
+    yield invalidValue(field, given, `the actual common encoding version is ${actual}`);
   }
 }
 

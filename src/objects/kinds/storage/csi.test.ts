@@ -4,9 +4,9 @@ import {
   CONTEXT,
   defaulted,
   prepared,
-  told,
-  toldOfUpdate,
-  warned,
+  createErrorsOf,
+  updateErrorsOf,
+  warningsOf,
 } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { CSI_DRIVER, CSI_NODE, CSI_STORAGE_CAPACITY } from "./csi.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";
@@ -61,12 +61,12 @@ describe("a CSIDriver", () => {
       ],
     ],
   ])("rejects %s", (_what, spec, sentences) => {
-    expect(told(CSI_DRIVER, { metadata: METADATA, spec })).toEqual(sentences);
+    expect(createErrorsOf(CSI_DRIVER, { metadata: METADATA, spec })).toEqual(sentences);
   });
 
   test("cannot change attachRequired and volumeLifecycleModes", () => {
     const changed = { metadata: METADATA, spec: { attachRequired: false, volumeLifecycleModes: ["Ephemeral"] } };
-    expect(toldOfUpdate(CSI_DRIVER, { metadata: METADATA, spec: {} }, changed)).toEqual([
+    expect(updateErrorsOf(CSI_DRIVER, { metadata: METADATA, spec: {} }, changed)).toEqual([
       "spec.attachedRequired: Invalid value: false: field is immutable",
       'spec.volumeLifecycleModes: Invalid value: ["Ephemeral"]: field is immutable',
     ]);
@@ -84,7 +84,7 @@ describe("a CSIDriver", () => {
 
   test("causes a warning if tokens are not passed in secrets, on create only", () => {
     const driver = { metadata: METADATA, spec: { tokenRequests: [{ audience: "a" }] } };
-    expect(warned(CSI_DRIVER, driver)).toEqual([
+    expect(warningsOf(CSI_DRIVER, driver)).toEqual([
       "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes",
     ]);
     expect([...(CSI_DRIVER.warnings?.(driver, driver, CONTEXT) ?? [])]).toEqual([]);
@@ -113,7 +113,7 @@ describe("a CSINode", () => {
       { name: "d", nodeID: "x".repeat(257) },
       {},
     ];
-    const sentences = told(CSI_NODE, { metadata: { name: "n" }, spec: { drivers } });
+    const sentences = createErrorsOf(CSI_NODE, { metadata: { name: "n" }, spec: { drivers } });
     expect(sentences.map((sentence) => sentence.slice(0, 60))).toEqual(
       [
         "spec.drivers[0].allocatable.count: Invalid value: -1: must be",
@@ -131,7 +131,7 @@ describe("a CSINode", () => {
 
   test("cannot change a driver, except its allocatable count in newer releases", () => {
     const update = (after: JsonObject, release: ReleaseName): string[] =>
-      toldOfUpdate(
+      updateErrorsOf(
         CSI_NODE,
         { metadata: { name: "n" }, spec: { drivers: [driver] } },
         { metadata: { name: "n" }, spec: { drivers: [after] } },
@@ -151,15 +151,17 @@ describe("a CSIStorageCapacity", () => {
   const capacity = { metadata: { name: "c" }, storageClassName: "s", nodeTopology: { matchLabels: { zone: "a" } } };
 
   test("needs a non-negative capacity and a storage class", () => {
-    expect(told(CSI_STORAGE_CAPACITY, { ...capacity, storageClassName: "s", capacity: "-1" })).toEqual([
+    expect(createErrorsOf(CSI_STORAGE_CAPACITY, { ...capacity, storageClassName: "s", capacity: "-1" })).toEqual([
       'capacity: Invalid value: "-1": must be greater than or equal to 0',
     ]);
-    expect(told(CSI_STORAGE_CAPACITY, { metadata: { name: "c" } })[0]).toMatch(/^storageClassName: Invalid value: ""/);
+    expect(createErrorsOf(CSI_STORAGE_CAPACITY, { metadata: { name: "c" } })[0]).toMatch(
+      /^storageClassName: Invalid value: ""/,
+    );
   });
 
   test("cannot change its storage class and node topology", () => {
     const changed = { ...capacity, storageClassName: "t", nodeTopology: { matchLabels: { zone: "b" } }, capacity: "1" };
-    expect(toldOfUpdate(CSI_STORAGE_CAPACITY, capacity, changed)).toEqual([
+    expect(updateErrorsOf(CSI_STORAGE_CAPACITY, capacity, changed)).toEqual([
       'nodeTopology: Invalid value: {"matchLabels":{"zone":"b"}}: field is immutable',
       'storageClassName: Invalid value: "t": field is immutable',
     ]);
@@ -170,7 +172,7 @@ describe("a CSIStorageCapacity", () => {
       matchLabels: { "beta.kubernetes.io/os": "a" },
       matchExpressions: [{ key: "beta.kubernetes.io/arch", operator: "Exists" }],
     };
-    expect(warned(CSI_STORAGE_CAPACITY, { ...capacity, nodeTopology })).toEqual([
+    expect(warningsOf(CSI_STORAGE_CAPACITY, { ...capacity, nodeTopology })).toEqual([
       'nodeTopology.matchExpressions[0].key: beta.kubernetes.io/arch is deprecated since v1.14; use "kubernetes.io/arch" instead',
       'nodeTopology.matchLabels.beta.kubernetes.io/os: deprecated since v1.14; use "kubernetes.io/os" instead',
     ]);

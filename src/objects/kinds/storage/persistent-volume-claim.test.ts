@@ -4,10 +4,10 @@ import {
   CONTEXT,
   defaulted,
   prepared,
-  told,
-  toldOfStatus,
-  toldOfUpdate,
-  warned,
+  createErrorsOf,
+  statusUpdateErrorsOf,
+  updateErrorsOf,
+  warningsOf,
 } from "../../../../test/testing/objects/kinds/core/told.ts";
 import type { KindContext } from "../kind.ts";
 import { PERSISTENT_VOLUME_CLAIM } from "./persistent-volume-claim.ts";
@@ -90,7 +90,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     ["spec: Invalid value: {}: must match dataSourceRef"],
   ],
 ])("a new PersistentVolumeClaim %s", (_what, spec, sentences) => {
-  expect(told(PERSISTENT_VOLUME_CLAIM, claim(spec))).toEqual(sentences);
+  expect(createErrorsOf(PERSISTENT_VOLUME_CLAIM, claim(spec))).toEqual(sentences);
 });
 
 describe("an update of a PersistentVolumeClaim", () => {
@@ -110,7 +110,7 @@ describe("an update of a PersistentVolumeClaim", () => {
 
   test("that changes the spec is rejected with a diff", () => {
     const changed = claim({ accessModes: ["ReadOnlyMany"], storageClassName: "fast" });
-    expect(toldOfUpdate(PERSISTENT_VOLUME_CLAIM, claim({ storageClassName: "slow" }), changed)).toEqual([
+    expect(updateErrorsOf(PERSISTENT_VOLUME_CLAIM, claim({ storageClassName: "slow" }), changed)).toEqual([
       `spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims
 @@ -1,6 +1,6 @@
  {
@@ -134,17 +134,17 @@ describe("an update of a PersistentVolumeClaim", () => {
   });
 
   test("may set the volume name and the storage class once", () => {
-    expect(toldOfUpdate(PERSISTENT_VOLUME_CLAIM, claim(), claim({ volumeName: "v", storageClassName: "s" }))).toEqual(
+    expect(updateErrorsOf(PERSISTENT_VOLUME_CLAIM, claim(), claim({ volumeName: "v", storageClassName: "s" }))).toEqual(
       [],
     );
   });
 
   test("may move the storage class from the annotation to its field", () => {
     const annotations = { "volume.beta.kubernetes.io/storage-class": "s" };
-    expect(toldOfUpdate(PERSISTENT_VOLUME_CLAIM, claim({}, { annotations }), claim({ storageClassName: "s" }))).toEqual(
-      [],
-    );
-    expect(toldOfUpdate(PERSISTENT_VOLUME_CLAIM, claim({}, { annotations }), claim())).toEqual([
+    expect(
+      updateErrorsOf(PERSISTENT_VOLUME_CLAIM, claim({}, { annotations }), claim({ storageClassName: "s" })),
+    ).toEqual([]);
+    expect(updateErrorsOf(PERSISTENT_VOLUME_CLAIM, claim({}, { annotations }), claim())).toEqual([
       'metadata.annotations.volume.beta.kubernetes.io/storage-class: Invalid value: "": field is immutable',
     ]);
   });
@@ -173,7 +173,7 @@ describe("an update of a PersistentVolumeClaim", () => {
   });
 
   test("that changes the volume mode is rejected with two errors", () => {
-    expect(toldOfUpdate(PERSISTENT_VOLUME_CLAIM, claim(), claim({ volumeMode: "Block" }))).toEqual([
+    expect(updateErrorsOf(PERSISTENT_VOLUME_CLAIM, claim(), claim({ volumeMode: "Block" }))).toEqual([
       expect.stringMatching(/^spec: Forbidden: spec is immutable after creation/),
       'volumeMode: Invalid value: "Block": field is immutable',
     ]);
@@ -187,7 +187,7 @@ test("the status of a PersistentVolumeClaim is validated", () => {
     allocatedResources: { "a b": "1", storage: "-1" },
   };
   expect(
-    toldOfStatus(PERSISTENT_VOLUME_CLAIM, claim(), { ...claim(), status }).map((line) => line.slice(0, 90)),
+    statusUpdateErrorsOf(PERSISTENT_VOLUME_CLAIM, claim(), { ...claim(), status }).map((line) => line.slice(0, 90)),
   ).toEqual([
     "status.capacity[storage]: Invalid value: -1: must be a valid resource quantity",
     'status.allocatedResourceStatuses: Unsupported value: "cpu": supported values: "storage"',
@@ -207,13 +207,13 @@ test("the status of a PersistentVolumeClaim has the members that Go always write
 });
 
 test("negative whole amounts cause no warning about fractional bytes", () => {
-  expect(warned(PERSISTENT_VOLUME_CLAIM, claim({ resources: { requests: { storage: "-1Gi" } } }))).toEqual([]);
+  expect(warningsOf(PERSISTENT_VOLUME_CLAIM, claim({ resources: { requests: { storage: "-1Gi" } } }))).toEqual([]);
 });
 
 test("fractional bytes and the storage class annotation cause warnings", () => {
   const annotations = { "volume.beta.kubernetes.io/storage-class": "s" };
   const resources = { requests: { storage: "1500m" }, limits: { storage: "1" } };
-  expect(warned(PERSISTENT_VOLUME_CLAIM, claim({ resources }, { annotations }))).toEqual([
+  expect(warningsOf(PERSISTENT_VOLUME_CLAIM, claim({ resources }, { annotations }))).toEqual([
     'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead',
     'spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer',
   ]);

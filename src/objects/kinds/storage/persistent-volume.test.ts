@@ -4,9 +4,9 @@ import {
   CONTEXT,
   defaulted,
   prepared,
-  told,
-  toldOfUpdate,
-  warned,
+  createErrorsOf,
+  updateErrorsOf,
+  warningsOf,
 } from "../../../../test/testing/objects/kinds/core/told.ts";
 import { PERSISTENT_VOLUME } from "./persistent-volume.ts";
 
@@ -116,12 +116,12 @@ describe("a new PersistentVolume", () => {
       ["spec.nodeAffinity.required: Required value: must specify required node constraints"],
     ],
   ])("%s", (_what, spec, sentences) => {
-    expect(told(PERSISTENT_VOLUME, volume(spec))).toEqual(sentences);
+    expect(createErrorsOf(PERSISTENT_VOLUME, volume(spec))).toEqual(sentences);
   });
 
   test("rejects mount options on a source that does not support them", () => {
     const annotations = { "volume.beta.kubernetes.io/mount-options": "ro" };
-    expect(told(PERSISTENT_VOLUME, volume({}, { annotations }))).toEqual([
+    expect(createErrorsOf(PERSISTENT_VOLUME, volume({}, { annotations }))).toEqual([
       "metadata.annotations.volume.beta.kubernetes.io/mount-options: Forbidden: may not specify mount options for this volume type",
     ]);
   });
@@ -129,7 +129,7 @@ describe("a new PersistentVolume", () => {
   test("causes warnings about deprecated fields", () => {
     const annotations = { "volume.beta.kubernetes.io/storage-class": "fast" };
     const spec = { persistentVolumeReclaimPolicy: "Recycle", hostPath: undefined, storageos: {} };
-    expect(warned(PERSISTENT_VOLUME, volume(spec, { annotations }))).toEqual([
+    expect(warningsOf(PERSISTENT_VOLUME, volume(spec, { annotations }))).toEqual([
       'metadata.annotations[volume.beta.kubernetes.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead',
       "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning.",
       "spec.storageOS: deprecated in v1.22, non-functional in v1.25+",
@@ -139,7 +139,7 @@ describe("a new PersistentVolume", () => {
 
 describe("an update of a PersistentVolume", () => {
   test("that changes the source is rejected with a diff", () => {
-    expect(toldOfUpdate(PERSISTENT_VOLUME, volume(), volume({ hostPath: { path: "/other" } }))).toEqual([
+    expect(updateErrorsOf(PERSISTENT_VOLUME, volume(), volume({ hostPath: { path: "/other" } }))).toEqual([
       `spec.persistentvolumesource: Forbidden: spec.persistentvolumesource is immutable after creation
 @@ -2,7 +2,7 @@
   "GCEPersistentDisk": null,
@@ -156,7 +156,7 @@ describe("an update of a PersistentVolume", () => {
 
   test("can change the reclaim policy, but not the volume mode", () => {
     const changed = volume({ volumeMode: "Block", persistentVolumeReclaimPolicy: "Delete" });
-    expect(toldOfUpdate(PERSISTENT_VOLUME, volume(), changed)).toEqual([
+    expect(updateErrorsOf(PERSISTENT_VOLUME, volume(), changed)).toEqual([
       'volumeMode: Invalid value: "Block": field is immutable',
     ]);
   });
@@ -166,7 +166,7 @@ describe("an update of a PersistentVolume", () => {
     const secret = { controllerExpandSecretRef: { name: "s", namespace: "n" } };
     const before = volume({ hostPath: undefined, csi });
     expect(
-      toldOfUpdate(PERSISTENT_VOLUME, before, volume({ hostPath: undefined, csi: { ...csi, ...secret } })),
+      updateErrorsOf(PERSISTENT_VOLUME, before, volume({ hostPath: undefined, csi: { ...csi, ...secret } })),
     ).toEqual([]);
   });
 
@@ -177,8 +177,8 @@ describe("an update of a PersistentVolume", () => {
       },
     });
     const before = volume(at("failure-domain.beta.kubernetes.io/zone", "a"));
-    expect(toldOfUpdate(PERSISTENT_VOLUME, before, volume(at("topology.kubernetes.io/zone", "a")))).toEqual([]);
-    expect(toldOfUpdate(PERSISTENT_VOLUME, before, volume(at("topology.kubernetes.io/zone", "b")))).toEqual([
+    expect(updateErrorsOf(PERSISTENT_VOLUME, before, volume(at("topology.kubernetes.io/zone", "a")))).toEqual([]);
+    expect(updateErrorsOf(PERSISTENT_VOLUME, before, volume(at("topology.kubernetes.io/zone", "b")))).toEqual([
       'nodeAffinity: Invalid value: {"Required":{"NodeSelectorTerms":[{"MatchExpressions":[{"Key":"topology.kubernetes.io/zone","Operator":"In","Values":["b"]}],"MatchFields":null}]}}: field is immutable, except for updating from beta label to GA',
     ]);
   });

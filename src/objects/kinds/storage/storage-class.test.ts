@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, prepared, told, toldOfUpdate, warned } from "../../../../test/testing/objects/kinds/core/told.ts";
+import {
+  CONTEXT,
+  prepared,
+  createErrorsOf,
+  updateErrorsOf,
+  warningsOf,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import { STORAGE_CLASS, VOLUME_ATTRIBUTES_CLASS } from "./storage-class.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";
 
@@ -74,7 +80,7 @@ describe("a StorageClass", () => {
       [0, 0, 1, 1, 1].map((index) => `allowedTopologies[${index}].matchLabelExpressions: Duplicate value: ""`),
     ],
   ])("%s", (_what, more, sentences) => {
-    expect(told(STORAGE_CLASS, { ...LOCAL, ...more })).toEqual(sentences);
+    expect(createErrorsOf(STORAGE_CLASS, { ...LOCAL, ...more })).toEqual(sentences);
   });
 
   test("is immutable, except for allowVolumeExpansion", () => {
@@ -85,17 +91,19 @@ describe("a StorageClass", () => {
       reclaimPolicy: "Retain",
       volumeBindingMode: "WaitForFirstConsumer",
     };
-    expect(toldOfUpdate(STORAGE_CLASS, before, after)).toEqual([
+    expect(updateErrorsOf(STORAGE_CLASS, before, after)).toEqual([
       "parameters: Invalid value: null: field is immutable",
       'provisioner: Invalid value: "other": field is immutable',
       'reclaimPolicy: Invalid value: "Retain": field is immutable',
       'volumeBindingMode: Invalid value: "WaitForFirstConsumer": field is immutable',
     ]);
-    expect(toldOfUpdate(STORAGE_CLASS, LOCAL, { ...LOCAL, parameters: {}, allowVolumeExpansion: true })).toEqual([]);
+    expect(updateErrorsOf(STORAGE_CLASS, LOCAL, { ...LOCAL, parameters: {}, allowVolumeExpansion: true })).toEqual([]);
   });
 
   test("causes warnings about deprecated node labels", () => {
-    expect(warned(STORAGE_CLASS, { ...LOCAL, allowedTopologies: [topology("beta.kubernetes.io/os", "a")] })).toEqual([
+    expect(
+      warningsOf(STORAGE_CLASS, { ...LOCAL, allowedTopologies: [topology("beta.kubernetes.io/os", "a")] }),
+    ).toEqual([
       'allowedTopologies[0].matchLabelExpressions[0].key: deprecated since v1.14; use "kubernetes.io/os" instead',
     ]);
   });
@@ -113,12 +121,12 @@ describe("a VolumeAttributesClass", () => {
   });
 
   test("needs a driver and parameters, which are immutable", () => {
-    expect(told(VOLUME_ATTRIBUTES_CLASS, { metadata: { name: "f" } })).toEqual([
+    expect(createErrorsOf(VOLUME_ATTRIBUTES_CLASS, { metadata: { name: "f" } })).toEqual([
       "driverName: Required value",
       "parameters: Required value: must contain at least one key/value pair",
     ]);
     expect(
-      toldOfUpdate(VOLUME_ATTRIBUTES_CLASS, fast, { ...fast, driverName: "e", parameters: { iops: "2" } }),
+      updateErrorsOf(VOLUME_ATTRIBUTES_CLASS, fast, { ...fast, driverName: "e", parameters: { iops: "2" } }),
     ).toEqual([
       "driverName: Forbidden: updates to driverName are forbidden.",
       "parameters: Forbidden: updates to parameters are forbidden.",

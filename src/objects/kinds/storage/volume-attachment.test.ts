@@ -1,6 +1,11 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { prepared, told, toldOfStatus, toldOfUpdate } from "../../../../test/testing/objects/kinds/core/told.ts";
+import {
+  prepared,
+  createErrorsOf,
+  statusUpdateErrorsOf,
+  updateErrorsOf,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import { VOLUME_ATTACHMENT } from "./volume-attachment.ts";
 
 const SPEC = { attacher: "d.example.com", nodeName: "n", source: { persistentVolumeName: "v" } };
@@ -39,11 +44,11 @@ test.each<[string, JsonObject, readonly string[]]>([
     ],
   ],
 ])("a new VolumeAttachment %s", (_what, spec, sentences) => {
-  expect(told(VOLUME_ATTACHMENT, attachment(spec))).toEqual(sentences);
+  expect(createErrorsOf(VOLUME_ATTACHMENT, attachment(spec))).toEqual(sentences);
 });
 
 test("the spec of a VolumeAttachment is immutable", () => {
-  expect(toldOfUpdate(VOLUME_ATTACHMENT, attachment(), attachment({ nodeName: "m" }))).toEqual([
+  expect(updateErrorsOf(VOLUME_ATTACHMENT, attachment(), attachment({ nodeName: "m" }))).toEqual([
     'spec: Invalid value: {"Attacher":"d.example.com","Source":{"PersistentVolumeName":"v","InlineVolumeSpec":null},"NodeName":"m"}: field is immutable',
   ]);
 });
@@ -54,7 +59,7 @@ test("the status of a VolumeAttachment is validated", () => {
     attachmentMetadata: { a: "x".repeat(256 * 1024) },
     attachError: { message: "x".repeat(1025), errorCode: -1 },
   };
-  expect(toldOfStatus(VOLUME_ATTACHMENT, attachment(), attachment({}, status))).toEqual([
+  expect(statusUpdateErrorsOf(VOLUME_ATTACHMENT, attachment(), attachment({}, status))).toEqual([
     "status.attachmentMetadata: Too long: may not be more than 262144 bytes",
     "status.attachError.message: Too long: may not be more than 262144 bytes",
     "status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive",

@@ -49,13 +49,13 @@ function* onErrors(rule: JsonObject, containers: ReadonlySet<unknown>, field: st
   if (isJsonObject(onExitCodes)) yield* exitCodesErrors(onExitCodes, containers, `${field}.onExitCodes`);
   if (patterns.length > 0) yield* patternsErrors(patterns, `${field}.onPodConditions`);
   if (onExitCodes !== undefined && patterns.length > 0)
-    yield invalidAltogether(field, "specifying both OnExitCodes and OnPodConditions is not supported");
+    yield invalidWithoutValue(field, "specifying both OnExitCodes and OnPodConditions is not supported");
   if (onExitCodes === undefined && patterns.length === 0)
-    yield invalidAltogether(field, "specifying one of OnExitCodes and OnPodConditions is required");
+    yield invalidWithoutValue(field, "specifying one of OnExitCodes and OnPodConditions is required");
 }
 
 /** An error without the value, which would be too long to show. */
-export function invalidAltogether(field: string, why: string): FieldError {
+export function invalidWithoutValue(field: string, why: string): FieldError {
   return { field, reason: "FieldValueInvalid", message: `Invalid value: ${why}` };
 }
 

@@ -15,7 +15,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { countAt } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { commonIndex, countIndexes } from "./job-indexes.ts";
-import { invalidAltogether } from "./job-policies.ts";
+import { invalidWithoutValue } from "./job-policies.ts";
 import { isIndexed } from "./job-rules.ts";
 import { negativeCountErrors } from "./status-counts.ts";
 import type { ReleaseGates } from "../../release-gates.ts";
@@ -89,9 +89,9 @@ function* completionErrors(change: Change): Generator<FieldError> {
 function* conflictErrors({ status, hasTurned }: Change): Generator<FieldError> {
   const isComplete = isTrue(status, "Complete");
   if ((hasTurned("Complete") || hasTurned("Failed")) && isComplete && isTrue(status, "Failed"))
-    yield invalidAltogether(CONDITIONS, "cannot set Complete=True and Failed=true conditions");
+    yield invalidWithoutValue(CONDITIONS, "cannot set Complete=True and Failed=true conditions");
   if ((hasTurned("Complete") || hasTurned("FailureTarget")) && isComplete && isTrue(status, "FailureTarget"))
-    yield invalidAltogether(CONDITIONS, "cannot set Complete=True and FailureTarget=true conditions");
+    yield invalidWithoutValue(CONDITIONS, "cannot set Complete=True and FailureTarget=true conditions");
 }
 
 function* completionTimeErrors({ status, gates, hasChanged, hasTurned }: Change): Generator<FieldError> {
@@ -118,9 +118,9 @@ function* missingConditionErrors({ status, hasChanged, hasTurned }: Change): Gen
     isTrue(status, "Failed") &&
     !isTrue(status, "FailureTarget")
   )
-    yield invalidAltogether(CONDITIONS, "cannot set Failed=True condition without the FailureTarget=true condition");
+    yield invalidWithoutValue(CONDITIONS, "cannot set Failed=True condition without the FailureTarget=true condition");
   if ((hasTurned("Complete") || hasTurned("SuccessCriteriaMet")) && isComplete && !isTrue(status, "SuccessCriteriaMet"))
-    yield invalidAltogether(
+    yield invalidWithoutValue(
       CONDITIONS,
       "cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
     );
@@ -201,11 +201,11 @@ function* podCountErrors({ status, hasChanged, hasTurned }: Change): Generator<F
 function* successErrors({ spec, status }: Change): Generator<FieldError> {
   const isMet = isTrue(status, "SuccessCriteriaMet");
   if (isMet && isTrue(status, "Failed"))
-    yield invalidAltogether(CONDITIONS, "cannot set SuccessCriteriaMet=True and Failed=true conditions");
+    yield invalidWithoutValue(CONDITIONS, "cannot set SuccessCriteriaMet=True and Failed=true conditions");
   if (isMet && isTrue(status, "FailureTarget"))
-    yield invalidAltogether(CONDITIONS, "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions");
+    yield invalidWithoutValue(CONDITIONS, "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions");
   if (isJsonObject(spec["successPolicy"]) && !isMet && isTrue(status, "Complete"))
-    yield invalidAltogether(
+    yield invalidWithoutValue(
       CONDITIONS,
       "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True",
     );
@@ -215,7 +215,7 @@ function* transitionErrors(change: Change): Generator<FieldError> {
   const { spec, status, before } = change;
   for (const type of ["Failed", "Complete", "FailureTarget"])
     if (isTrue(before, type) && !isTrue(status, type))
-      yield invalidAltogether(CONDITIONS, `cannot disable the terminal ${type}=True condition`);
+      yield invalidWithoutValue(CONDITIONS, `cannot disable the terminal ${type}=True condition`);
   const mayShrink = isIndexed(spec) && numberAt(spec, "completions") === numberAt(spec, "parallelism");
   if (countAt(status, "failed") < countAt(before, "failed"))
     yield invalidValue("status.failed", countAt(status, "failed"), "cannot decrease the failed counter");
@@ -224,9 +224,9 @@ function* transitionErrors(change: Change): Generator<FieldError> {
   yield* timeErrors(change);
   const isMet = isTrue(status, "SuccessCriteriaMet");
   const wasMet = isTrue(before, "SuccessCriteriaMet");
-  if (wasMet && !isMet) yield invalidAltogether(CONDITIONS, "cannot disable the SuccessCriteriaMet=True condition");
+  if (wasMet && !isMet) yield invalidWithoutValue(CONDITIONS, "cannot disable the SuccessCriteriaMet=True condition");
   if (isTrue(before, "Complete") && !wasMet && isMet)
-    yield invalidAltogether(
+    yield invalidWithoutValue(
       CONDITIONS,
       "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions",
     );

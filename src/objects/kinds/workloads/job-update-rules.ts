@@ -76,7 +76,7 @@ function withSchedulingOf(template: JsonObject, before: JsonObject): JsonObject 
     metadata: { ...objectAt(before, "metadata"), annotations, labels },
     spec: {
       ...objectAt(before, "spec"),
-      affinity: affinityBeside(spec["affinity"], objectAt(before, "spec")["affinity"]),
+      affinity: withNodeAffinityOf(spec["affinity"], objectAt(before, "spec")["affinity"]),
       nodeSelector: spec["nodeSelector"],
       tolerations: spec["tolerations"],
       schedulingGates: spec["schedulingGates"],
@@ -84,7 +84,7 @@ function withSchedulingOf(template: JsonObject, before: JsonObject): JsonObject 
   };
 }
 
-function affinityBeside(affinity: unknown, before: unknown): unknown {
+function withNodeAffinityOf(affinity: unknown, before: unknown): unknown {
   if (isJsonObject(affinity))
     return { ...(isJsonObject(before) ? before : {}), nodeAffinity: affinity["nodeAffinity"] };
   if (!isJsonObject(before)) return before;

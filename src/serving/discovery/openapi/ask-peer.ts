@@ -3,10 +3,15 @@ import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { messageOf, within } from "../../../base/within.ts";
 import { INDEX_TARGET } from "./documents.ts";
-import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX, PEER_INDEX_BYTES_MAX } from "./openapi-limits.ts";
-import type { OpenApiPeer, OpenApiPeerAnswer, OpenApiPeers } from "./peers.ts";
+import {
+  PEER_REQUEST_TIMEOUT_MS,
+  PEER_RETRY_MS,
+  PEER_DOCUMENT_BYTES_MAX,
+  PEER_INDEX_BYTES_MAX,
+} from "./openapi-limits.ts";
+import type { OpenApiPeer, OpenApiPeerResponse, OpenApiPeers } from "./peers.ts";
 
-export interface AskOptions {
+export interface PeerFetchOptions {
   readonly peers: OpenApiPeers;
   readonly clock: Clock;
   readonly log: Log;
@@ -15,24 +20,24 @@ export interface AskOptions {
 /**
  * Returns the result of `read`. Returns undefined, and logs a warning, if there is no usable response; never rejects.
  */
-export type AskOpenApiPeer = <T>(
+export type FetchFromPeer = <T>(
   peer: OpenApiPeer,
   target: string,
-  read: (answer: OpenApiPeerAnswer) => T,
+  read: (answer: OpenApiPeerResponse) => T,
 ) => Promise<T | undefined>;
 
-export function createAskOpenApiPeer({ peers, clock, log }: AskOptions): AskOpenApiPeer {
+export function createFetchFromPeer({ peers, clock, log }: PeerFetchOptions): FetchFromPeer {
   return async ({ serverId }, target, read) => {
     try {
-      return read(await answerInTime(serverId, target));
+      return read(await fetchInTime(serverId, target));
     } catch (error) {
       log.warn("fetching an OpenAPI document from a peer failed", { peer: serverId, target, reason: messageOf(error) });
       return undefined;
     }
   };
 
-  async function answerInTime(serverId: string, target: string): Promise<OpenApiPeerAnswer> {
-    const answer = await within(clock, PEER_ANSWER_MS, (signal) =>
+  async function fetchInTime(serverId: string, target: string): Promise<OpenApiPeerResponse> {
+    const answer = await within(clock, PEER_REQUEST_TIMEOUT_MS, (signal) =>
       peers.fetch(serverId, target, ["accept", "application/json"], signal),
     );
     if (answer.status !== 200) throw new Error(`the response has status ${answer.status}`);
@@ -43,14 +48,14 @@ export function createAskOpenApiPeer({ peers, clock, log }: AskOptions): AskOpen
 }
 
 /** Prevents an immediate repetition of a request that had no usable response. */
-interface AskedLately {
+interface RecentRequests {
   has(question: string): boolean;
   add(question: string): void;
 }
 
-export function createAskedLately(clock: Clock): AskedLately {
+export function createRecentRequests(clock: Clock): RecentRequests {
   const askedAtMs = new Map<string, number>();
-  const isRecent = (atMs: number): boolean => clock.monotonic() - atMs < PEER_ASK_AGAIN_MS;
+  const isRecent = (atMs: number): boolean => clock.monotonic() - atMs < PEER_RETRY_MS;
   return {
     has(question) {
       const atMs = askedAtMs.get(question);

@@ -129,7 +129,7 @@ function operation(
     consumes: method === "patch" ? PATCH_TYPES : MEDIA_TYPES,
     produces: MEDIA_TYPES,
     body: verb === "delete" ? models.deleteOptions : verb === "create" || verb === "update" ? own : undefined,
-    answer: verb === "list" ? models.list : isDeletion ? models.status : own,
+    responseModel: verb === "list" ? models.list : isDeletion ? models.status : own,
   };
 }
 

@@ -3,11 +3,11 @@ import { SILENT_LOG } from "../../../base/log.ts";
 import { infoRequest } from "../../../../test/testing/serving/http/requests.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { openApiHandler } from "./handlers.ts";
-import { PEER_ANSWER_MS, PEER_ASK_AGAIN_MS, PEER_DOCUMENT_BYTES_MAX } from "./openapi-limits.ts";
+import { PEER_REQUEST_TIMEOUT_MS, PEER_RETRY_MS, PEER_DOCUMENT_BYTES_MAX } from "./openapi-limits.ts";
 import {
   type OpenApiReply,
   createCluster,
-  saying,
+  respondingWith,
   type Cluster,
 } from "../../../../test/testing/serving/discovery/openapi/cluster.ts";
 
@@ -82,17 +82,17 @@ describe("the index", () => {
     expect((await cluster.get("a", "/openapi/v3")).text).toBe((await cluster.getAsPeer("b", "/openapi/v3")).text);
     expect((await cluster.get("a", "/openapi/v2")).text).toBe((await cluster.getAsPeer("b", "/openapi/v2")).text);
     await cluster.get("a", `/openapi/v3/${SHARED}`);
-    expect(cluster.asked).toEqual(["b /openapi/v3"]);
+    expect(cluster.peerRequests).toEqual(["b /openapi/v3"]);
   });
 
   test("is fetched once for concurrent requests, and again when it may have changed", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     await Promise.all([cluster.get("a", "/openapi/v3"), cluster.get("a", "/openapi/v3")]);
     await cluster.get("a", "/openapi/v3");
-    expect(cluster.asked).toEqual(["b /openapi/v3"]);
+    expect(cluster.peerRequests).toEqual(["b /openapi/v3"]);
     cluster.restart("b", "1.30");
     expect(await paths(cluster, "a")).not.toHaveProperty([NEW]);
-    expect(cluster.asked).toEqual(["b /openapi/v3", "b /openapi/v3"]);
+    expect(cluster.peerRequests).toEqual(["b /openapi/v3", "b /openapi/v3"]);
   });
 
   test("keeps the last index of an unreachable server until that server departs", async () => {
@@ -133,7 +133,7 @@ describe("a group version's document", () => {
       expect(plain.bytes.equals(answers[0]!.bytes)).toBe(true);
       expect(plain.headers["expires"]).toBeUndefined();
     }
-    expect(cluster.asked.filter((asked) => asked === `c /openapi/v3/${NEW}`)).toHaveLength(2);
+    expect(cluster.peerRequests.filter((asked) => asked === `c /openapi/v3/${NEW}`)).toHaveLength(2);
   });
 
   test("is redirected if no server has it under this hash, and returned under the hash of any server", async () => {
@@ -187,7 +187,7 @@ describe("a group version's document", () => {
 
   test("is found on a server whose index is unavailable", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
-    cluster.lies.set("b /openapi/v3", saying("no index"));
+    cluster.lies.set("b /openapi/v3", respondingWith("no index"));
     const { text } = await cluster.get("a", `/openapi/v3/${NEW}`);
     expect(text).toBe((await cluster.getAsPeer("b", `/openapi/v3/${NEW}`)).text);
   });
@@ -195,12 +195,12 @@ describe("a group version's document", () => {
   test("that differs from the index is not cacheable forever, and the index is fetched again", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const url = (await paths(cluster, "a"))[NEW]!;
-    cluster.lies.set(`b /openapi/v3/${NEW}`, saying(`{"openapi":"3.0.0","paths":{}}`, `"ABC"`));
+    cluster.lies.set(`b /openapi/v3/${NEW}`, respondingWith(`{"openapi":"3.0.0","paths":{}}`, `"ABC"`));
     const answer = await cluster.get("a", url);
     expect(answer.headers).toMatchObject({ etag: `"ABC"`, "cache-control": "no-cache, private" });
-    cluster.clock.advance(PEER_ASK_AGAIN_MS);
+    cluster.clock.advance(PEER_RETRY_MS);
     await cluster.get("a", "/openapi/v3");
-    expect(cluster.asked.filter((asked) => asked === "b /openapi/v3")).toHaveLength(2);
+    expect(cluster.peerRequests.filter((asked) => asked === "b /openapi/v3")).toHaveLength(2);
   });
 });
 
@@ -240,7 +240,7 @@ describe("the OpenAPI 2 document", () => {
 
   test("is fetched and built once for concurrent requests, and again when a server changes", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
-    const fetches = (): number => cluster.asked.filter((asked) => asked === "b /openapi/v2").length;
+    const fetches = (): number => cluster.peerRequests.filter((asked) => asked === "b /openapi/v2").length;
     const [one, other] = await Promise.all([cluster.get("a", "/openapi/v2"), cluster.get("a", "/openapi/v2")]);
     expect(one.text).toBe(other.text);
     await cluster.get("a", "/openapi/v2", PROTOBUF);
@@ -266,7 +266,7 @@ describe("the OpenAPI 2 document", () => {
     expect(without.info.version).toBe(cluster.catalogue("b").release.gitVersion);
     cluster.lies.clear();
     expect((await v2(cluster, "a")).info.version).toBe(without.info.version);
-    cluster.clock.advance(PEER_ASK_AGAIN_MS);
+    cluster.clock.advance(PEER_RETRY_MS);
     expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("c").release.gitVersion);
   });
 
@@ -275,7 +275,7 @@ describe("the OpenAPI 2 document", () => {
     cluster.lies.set("b /openapi/v2", async () => {
       cluster.lies.clear();
       cluster.restart("b", "1.36");
-      return saying((await cluster.getAsPeer("b", "/openapi/v2")).bytes)();
+      return respondingWith((await cluster.getAsPeer("b", "/openapi/v2")).bytes)();
     });
     // The next server with the same index is used instead.
     expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("c").release.gitVersion);
@@ -300,14 +300,14 @@ describe("a server with invalid responses", () => {
     ["too long", tooLong],
   ])("does not affect the index of others: %s", async (_name, body) => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
-    cluster.lies.set("b /openapi/v3", saying(body));
+    cluster.lies.set("b /openapi/v3", respondingWith(body));
     const { text } = await cluster.get("a", "/openapi/v3");
     expect(text).toBe((await cluster.getAsPeer("a", "/openapi/v3")).text);
     expect((await cluster.get("a", "/openapi/v2")).status).toBe(200);
     await cluster.get("a", "/openapi/v3");
-    expect(cluster.asked).toEqual(["b /openapi/v3"]);
+    expect(cluster.peerRequests).toEqual(["b /openapi/v3"]);
     cluster.lies.clear();
-    cluster.clock.advance(PEER_ASK_AGAIN_MS);
+    cluster.clock.advance(PEER_RETRY_MS);
     expect(await paths(cluster, "a")).toHaveProperty([NEW]);
   });
 
@@ -320,8 +320,8 @@ describe("a server with invalid responses", () => {
     ["too long", tooLong],
   ])("does not affect the documents of others: %s", async (_name, body) => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
-    cluster.lies.set("b /openapi/v2", saying(body));
-    cluster.lies.set(`b /openapi/v3/${NEW}`, saying(body));
+    cluster.lies.set("b /openapi/v2", respondingWith(body));
+    cluster.lies.set(`b /openapi/v3/${NEW}`, respondingWith(body));
     for (const headers of [{}, PROTOBUF]) {
       const answer = await cluster.get("a", "/openapi/v2", headers);
       expect(answer.bytes.equals((await cluster.getAsPeer("a", "/openapi/v2", headers)).bytes)).toBe(true);
@@ -333,7 +333,7 @@ describe("a server with invalid responses", () => {
     "does not affect the OpenAPI 2 document of others: %s",
     async (body) => {
       const cluster = createCluster({ a: "1.31", b: "1.36" });
-      cluster.lies.set("b /openapi/v2", saying(body));
+      cluster.lies.set("b /openapi/v2", respondingWith(body));
       const { text } = await cluster.get("a", "/openapi/v2");
       expect(text).toBe((await cluster.getAsPeer("a", "/openapi/v2")).text);
     },
@@ -342,7 +342,7 @@ describe("a server with invalid responses", () => {
   test("may use the names of inherited object properties", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const document = `{"swagger":"2.0","info":{},"paths":{"/x":{}},"definitions":{"__proto__":{"type":"object"},"constructor":{}}}`;
-    cluster.lies.set("b /openapi/v2", saying(document));
+    cluster.lies.set("b /openapi/v2", respondingWith(document));
     const merged = await cluster.get("a", "/openapi/v2");
     expect(merged.text).toContain(`"__proto__":{"type":"object"}`);
     expect((await cluster.get("a", "/openapi/v2", PROTOBUF)).status).toBe(200);
@@ -358,7 +358,7 @@ describe("a server with invalid responses", () => {
     let isDone = false;
     const first = cluster.get("a", "/openapi/v3").finally(() => (isDone = true));
     await settle();
-    cluster.clock.advance(PEER_ANSWER_MS - 1);
+    cluster.clock.advance(PEER_REQUEST_TIMEOUT_MS - 1);
     await settle();
     expect(isDone).toBe(false);
     cluster.clock.advance(1);
@@ -383,7 +383,7 @@ describe("a request of another server", () => {
       const expected = body.kind === "bytes" ? Buffer.concat(body.chunks) : undefined;
       expect((await cluster.getAsPeer("a", url)).bytes.equals(expected!), url).toBe(true);
     }
-    expect(cluster.asked).toEqual([]);
+    expect(cluster.peerRequests).toEqual([]);
     expect((await cluster.getAsPeer("a", `/openapi/v3/${NEW}`)).status).toBe(404);
   });
 });

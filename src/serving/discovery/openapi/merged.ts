@@ -3,7 +3,7 @@
  * one server.
  */
 import { formatGroupVersion } from "../../../meta/group-version.ts";
-import { createAskOpenApiPeer, type AskOptions } from "./ask-peer.ts";
+import { createFetchFromPeer, type PeerFetchOptions } from "./ask-peer.ts";
 import { encodeIndex, type EncodedOpenApi, type FoundOpenApi, type OpenApiDocuments } from "./documents.ts";
 import type { LocalOpenApi } from "./local.ts";
 import { createMergedV2 } from "./merged-v2.ts";
@@ -14,14 +14,14 @@ import type { OpenApiPeers } from "./peers.ts";
 import { compareRanks, rankOf, type Ranked } from "../rank.ts";
 import { keyOf, mergeHashes, toSources, type RankedSources } from "./sources.ts";
 
-export interface MergedOptions extends AskOptions {
+export interface MergedOptions extends PeerFetchOptions {
   readonly self: Ranked;
   readonly local: LocalOpenApi;
 }
 
 export function createMergedDocuments(options: MergedOptions): OpenApiDocuments {
   const { peers, clock, self, local } = options;
-  const ask = createAskOpenApiPeer(options);
+  const ask = createFetchFromPeer(options);
   const indexes = createPeerIndexes({ peers, clock, ask });
   const sources: RankedSources = async () => toSources(self, local.hashIndex(), await indexes.sources());
   const v2 = createMergedV2({ local, sources, peerDocuments: createPeerV2Documents({ indexes, clock, ask }) });

@@ -3,7 +3,7 @@ import { isReason } from "../../../meta/status-error.ts";
 import {
   type OpenApiReply,
   createCluster,
-  saying,
+  respondingWith,
   type Cluster,
 } from "../../../../test/testing/serving/discovery/openapi/cluster.ts";
 
@@ -75,7 +75,7 @@ describe("if the newest server does not respond", () => {
   test("a document that it lists but does not return comes from the next server, or is unavailable", async () => {
     const cluster = mixed();
     const both = `/openapi/v3/apis/apps/v1`;
-    for (const url of [both, `/openapi/v3/${NEW}`]) cluster.lies.set(`c ${url}`, saying("{}"));
+    for (const url of [both, `/openapi/v3/${NEW}`]) cluster.lies.set(`c ${url}`, respondingWith("{}"));
     expect(seen(await cluster.get("a", both))).toEqual(seen(await cluster.getAsPeer("b", both)));
     expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
   });

@@ -3,7 +3,7 @@
  * not have is not found, even if another server has it.
  */
 import { newestFirst, type Candidate } from "../newest.ts";
-import { createAskOpenApiPeer } from "./ask-peer.ts";
+import { createFetchFromPeer } from "./ask-peer.ts";
 import { encodeIndex, withHash, type EncodedOpenApi, type FoundOpenApi, type OpenApiDocuments } from "./documents.ts";
 import type { LocalOpenApi } from "./local.ts";
 import type { MergedOptions } from "./merged.ts";
@@ -26,7 +26,7 @@ interface Servers {
 
 export function createNewestDocuments(options: MergedOptions): OpenApiDocuments {
   const { peers, clock, local, self } = options;
-  const ask = createAskOpenApiPeer(options);
+  const ask = createFetchFromPeer(options);
   const indexes = createPeerIndexes({ peers, clock, ask });
   const own: Candidate = { ...self, isReachable: true };
   const servers = async (): Promise<Servers> => {

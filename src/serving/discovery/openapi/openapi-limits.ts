@@ -16,8 +16,8 @@ export const V3_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 export const V2_CACHE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Timeout of one request to another server. */
-export const PEER_ANSWER_MS = 5_000;
+export const PEER_REQUEST_TIMEOUT_MS = 5_000;
 /** Minimum time before the same request is repeated: a server that hangs must not delay every request. */
-export const PEER_ASK_AGAIN_MS = 5_000;
+export const PEER_RETRY_MS = 5_000;
 /** Servers with the same document that are tried in turn for one request. */
 export const PEERS_TRIED_MAX = 3;

@@ -31,7 +31,7 @@ export interface OpenApiOperation {
   readonly produces: readonly string[];
   /** The request body; undefined for none. */
   readonly body: Model | undefined;
-  readonly answer: Model | undefined;
+  readonly responseModel: Model | undefined;
 }
 
 const PATCH_TYPES: readonly string[] = [
@@ -166,7 +166,7 @@ function operation(
     consumes: method === "patch" ? PATCH_TYPES : ["*/*"],
     produces: ANSWER_TYPES,
     body: isDeletion ? deleteOptions : what.verb === "create" || what.verb === "update" ? own : undefined,
-    answer: what.verb === "list" ? schemaOf(served.listKind) : isDeletion ? status : own,
+    responseModel: what.verb === "list" ? schemaOf(served.listKind) : isDeletion ? status : own,
   };
 }
 

@@ -3,7 +3,7 @@
  * requests share one fetch. Nothing here rejects: an unavailable document is undefined.
  */
 import type { Clock } from "../../../base/clock.ts";
-import { createAskedLately, type AskOpenApiPeer } from "./ask-peer.ts";
+import { createRecentRequests, type FetchFromPeer } from "./ask-peer.ts";
 import { createByteCache } from "./byte-cache.ts";
 import { INDEX_TARGET, V2_TARGET, type EncodedOpenApi } from "./documents.ts";
 import { PEERS_TRIED_MAX, V2_CACHE_BYTES_MAX, V3_CACHE_BYTES_MAX } from "./openapi-limits.ts";
@@ -15,7 +15,7 @@ import { createSingleFlight } from "./single-flight.ts";
 interface PeerDocumentOptions {
   readonly indexes: PeerIndexes;
   readonly clock: Clock;
-  readonly ask: AskOpenApiPeer;
+  readonly ask: FetchFromPeer;
 }
 
 export interface PeerV3Documents {
@@ -61,7 +61,7 @@ export interface PeerV2Documents {
 export function createPeerV2Documents({ indexes, clock, ask }: PeerDocumentOptions): PeerV2Documents {
   const cache = createByteCache(V2_CACHE_BYTES_MAX);
   const flights = createSingleFlight<void>();
-  const askedLately = createAskedLately(clock);
+  const askedLately = createRecentRequests(clock);
 
   const fetchFrom = async (peer: OpenApiPeer, digest: string): Promise<void> => {
     const bytes = await ask(peer, V2_TARGET, ({ body }) => {

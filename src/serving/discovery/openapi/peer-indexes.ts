@@ -2,7 +2,7 @@
  * The index of each peer's documents. The last good index is kept while the peer is live, even if it is unreachable.
  */
 import type { Clock } from "../../../base/clock.ts";
-import { createAskedLately, type AskOpenApiPeer } from "./ask-peer.ts";
+import { createRecentRequests, type FetchFromPeer } from "./ask-peer.ts";
 import { INDEX_TARGET } from "./documents.ts";
 import { decodeIndex, type OpenApiIndex } from "./peer-answers.ts";
 import type { OpenApiPeer, OpenApiPeers } from "./peers.ts";
@@ -31,12 +31,12 @@ interface KnownIndex {
 export function createPeerIndexes(options: {
   readonly peers: OpenApiPeers;
   readonly clock: Clock;
-  readonly ask: AskOpenApiPeer;
+  readonly ask: FetchFromPeer;
 }): PeerIndexes {
   const { peers, clock, ask } = options;
   const indexes = new Map<string, KnownIndex>();
   const flights = createSingleFlight<void>();
-  const askedLately = createAskedLately(clock);
+  const askedLately = createRecentRequests(clock);
 
   const isDue = ({ serverId, documentKey }: OpenApiPeer): boolean =>
     indexes.get(serverId)?.documentKey !== documentKey && !askedLately.has(`${serverId} ${documentKey}`);
@@ -51,9 +51,9 @@ export function createPeerIndexes(options: {
   const keepCurrent = async (peer: OpenApiPeer): Promise<void> => {
     if (!peer.isReachable) return;
     // A fetch in progress may have begun before the documents changed; then another one follows.
-    await flights.underWay(peer.serverId);
+    await flights.inProgress(peer.serverId);
     if (isDue(peer)) await flights.run(peer.serverId, () => refresh(peer));
-    else await flights.underWay(peer.serverId);
+    else await flights.inProgress(peer.serverId);
   };
 
   return {

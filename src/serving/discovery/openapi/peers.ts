@@ -13,10 +13,15 @@ export interface OpenApiPeers {
   /** True if another live server has not published its discovery document, so that absence cannot be concluded. */
   hasUndescribed(): boolean;
   /** Sends a GET to the peer, which returns its local documents; rejects if there is no response. */
-  fetch(serverId: string, target: string, headers: readonly string[], signal: AbortSignal): Promise<OpenApiPeerAnswer>;
+  fetch(
+    serverId: string,
+    target: string,
+    headers: readonly string[],
+    signal: AbortSignal,
+  ): Promise<OpenApiPeerResponse>;
 }
 
-export interface OpenApiPeerAnswer {
+export interface OpenApiPeerResponse {
   readonly status: number;
   readonly body: Buffer;
   header(name: string): string | undefined;

@@ -2,7 +2,7 @@ interface SingleFlight<T> {
   /** Runs the work, or returns the result of the run in progress for this key. */
   run(key: string, work: () => Promise<T>): Promise<T>;
   /** Waits until the run in progress for this key has ended. */
-  underWay(key: string): Promise<void>;
+  inProgress(key: string): Promise<void>;
 }
 
 export function createSingleFlight<T>(): SingleFlight<T> {
@@ -16,7 +16,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
       flights.set(key, flight);
       return flight;
     },
-    async underWay(key) {
+    async inProgress(key) {
       await flights.get(key);
     },
   };

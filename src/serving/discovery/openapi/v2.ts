@@ -54,7 +54,7 @@ function describeOperation(operation: OpenApiOperation, schemas: SchemaCollector
     responses: {
       200: {
         description: "OK",
-        ...(operation.answer === undefined ? {} : { schema: schemas.reference(operation.answer) }),
+        ...(operation.responseModel === undefined ? {} : { schema: schemas.reference(operation.responseModel) }),
       },
       401: { description: "Unauthorized" },
     },

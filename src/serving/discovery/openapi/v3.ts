@@ -41,7 +41,7 @@ function describeOperation(operation: OpenApiOperation, schemas: SchemaCollector
     })),
     ...requestBody(operation, schemas),
     responses: {
-      200: { description: "OK", ...content(operation.answer, schemas, operation.produces) },
+      200: { description: "OK", ...content(operation.responseModel, schemas, operation.produces) },
       401: { description: "Unauthorized" },
     },
     "x-kubernetes-action": operation.action,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
-import { negotiateRepresentation, type AnswerKind, type ProtobufOffer } from "./negotiate.ts";
+import { negotiateRepresentation, type ResponseKind, type ProtobufOffer } from "./negotiate.ts";
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const TABLE_BETA = "application/json;as=Table;v=v1beta1;g=meta.k8s.io";
@@ -11,13 +11,13 @@ const PROTOBUF = "application/vnd.kubernetes.protobuf";
 const POD = { group: "", version: "v1", kind: "Pod" };
 const CUSTOM = { group: "example.com", version: "v1", kind: "Thing" };
 
-function summary(accept: string | undefined, kind: AnswerKind, offer?: ProtobufOffer): string {
+function summary(accept: string | undefined, kind: ResponseKind, offer?: ProtobufOffer): string {
   const { media, form, metaVersion } = negotiateRepresentation(accept, kind, offer);
   return [media, form, metaVersion].filter((part) => part !== "").join(" ");
 }
 
 describe("the first Accept clause that can be satisfied decides", () => {
-  test.each<[what: string, accept: string | undefined, kind: AnswerKind, answer: string]>([
+  test.each<[what: string, accept: string | undefined, kind: ResponseKind, answer: string]>([
     ["nothing", undefined, "object", "json object"],
     ["an empty header", "", "list", "json object"],
     ["anything", "*/*", "watch", "json object"],
@@ -85,7 +85,7 @@ describe("protobuf is available for kinds that have a message", () => {
   const PROTOBUF_PARTIAL = PARTIAL.replace("application/json", PROTOBUF);
   const PROTOBUF_PARTIAL_LIST = PARTIAL_LIST.replace("application/json", PROTOBUF);
 
-  test.each<[what: string, accept: string, asked: AnswerKind | "custom", answer: string]>([
+  test.each<[what: string, accept: string, asked: ResponseKind | "custom", answer: string]>([
     ["a typed client", `${PROTOBUF},application/json`, "object", "protobuf object"],
     ["a typed client listing", `${PROTOBUF},application/json`, "list", "protobuf object"],
     ["a typed client watching", `${PROTOBUF},application/json`, "watch", "protobuf object"],
@@ -136,7 +136,7 @@ describe("an Accept header that cannot be satisfied returns 406", () => {
   const ONLY =
     "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
-  test.each<[accept: string, kind: AnswerKind, message: string]>([
+  test.each<[accept: string, kind: ResponseKind, message: string]>([
     ["application/json;as=Bogus;v=v1;g=meta.k8s.io", "object", ONLY],
     ["application/json;as=Table;v=v1", "list", ONLY],
     [PARTIAL, "list", ONLY],

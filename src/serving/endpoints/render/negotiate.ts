@@ -23,11 +23,11 @@ export interface ProtobufOffer {
 const PLAIN: Representation = { media: "json", form: "object", metaVersion: "" };
 
 /** The kind of response of a verb: lists have their own forms, streams are never YAML. */
-export type AnswerKind = "object" | "list" | "watch";
+export type ResponseKind = "object" | "list" | "watch";
 
 export function negotiateRepresentation(
   accept: string | undefined,
-  kind: AnswerKind,
+  kind: ResponseKind,
   offer?: ProtobufOffer,
 ): Representation {
   if (accept === undefined || accept === "" || accept === "application/json" || accept === "*/*") return PLAIN;
@@ -47,7 +47,7 @@ export function negotiateRepresentation(
 
 function representationOf(
   { type, parameters }: MediaType,
-  kind: AnswerKind,
+  kind: ResponseKind,
   offer: ProtobufOffer | undefined,
 ): Representation | undefined {
   const media = mediaOf(type);
@@ -86,7 +86,7 @@ function mediaOf(type: string): Representation["media"] | undefined {
   return type === "application/yaml" ? "yaml" : undefined;
 }
 
-function formOf(as: string | undefined, kind: AnswerKind): Representation["form"] | undefined {
+function formOf(as: string | undefined, kind: ResponseKind): Representation["form"] | undefined {
   if (as === undefined) return "object";
   if (as === "Table") return "table";
   return as === (kind === "list" ? "PartialObjectMetadataList" : "PartialObjectMetadata") ? "partial" : undefined;

@@ -6,7 +6,7 @@ import { headerValue, type ApiResponse, type ResponseHeaders } from "../../http/
 import type { Written } from "../../registry/context.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { warningHeaders } from "../decode-body.ts";
-import { negotiateRepresentation, type AnswerKind, type ProtobufOffer, type Representation } from "./negotiate.ts";
+import { negotiateRepresentation, type ResponseKind, type ProtobufOffer, type Representation } from "./negotiate.ts";
 import { partialRenderer } from "./partial.ts";
 import { plainRenderer } from "./plain.ts";
 import { protobufPartialRenderer, protobufRenderer } from "./protobuf.ts";
@@ -15,7 +15,7 @@ import { parseIncludeObject, tableResponseRenderer } from "./table.ts";
 import type { Rendered } from "./wire-format.ts";
 
 export function representationFor(request: WithInfo, offer?: ProtobufOffer): Representation {
-  return negotiateRepresentation(headerValue(request.headers, "accept"), answerKind(request.info.verb), offer);
+  return negotiateRepresentation(headerValue(request.headers, "accept"), responseKindOf(request.info.verb), offer);
 }
 
 export function rendererFor(
@@ -35,7 +35,7 @@ export function rendererFor(
   return tableResponseRenderer(served, { metaVersion, include, showsColumns: true, clock: from.clock });
 }
 
-function answerKind(verb: string): AnswerKind {
+function responseKindOf(verb: string): ResponseKind {
   if (verb === "watch") return "watch";
   return verb === "list" || verb === "deletecollection" ? "list" : "object";
 }
@@ -61,13 +61,13 @@ export function chunksResponse(
 }
 
 /** False for internal errors, which the recover filter reports. */
-export function isRefusal(thrown: unknown): thrown is StatusError {
+export function isClientFacingError(thrown: unknown): thrown is StatusError {
   return thrown instanceof StatusError && (thrown.reason !== "InternalError" || thrown.cause === undefined);
 }
 
 /** Sends the warnings with the error. */
-export function refusedResponse(thrown: unknown, warnings: readonly string[]): ApiResponse {
-  if (warnings.length === 0 || !isRefusal(thrown)) throw thrown;
+export function errorResponseWithWarnings(thrown: unknown, warnings: readonly string[]): ApiResponse {
+  if (warnings.length === 0 || !isClientFacingError(thrown)) throw thrown;
   const response = errorResponse(thrown);
   return { ...response, headers: { ...response.headers, ...warningHeaders(warnings) } };
 }

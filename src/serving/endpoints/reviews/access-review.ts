@@ -18,7 +18,7 @@ export function readable(object: JsonObject, gates: ReleaseGates): JsonObject {
 }
 
 /** Throws the same error as kubernetes, which names neither kind nor object. */
-export function refuseInvalidAccessReview(object: JsonObject, kind: AccessReviewKind): void {
+export function rejectInvalidAccessReview(object: JsonObject, kind: AccessReviewKind): void {
   const errors = firstErrors(accessReviewErrors(object, kind));
   if (errors.length === 0) return;
   const refusal = invalid({ group: "authorization.k8s.io", kind: "" }, "", errors);

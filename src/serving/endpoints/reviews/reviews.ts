@@ -9,27 +9,27 @@ import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { notAcceptable } from "../../../meta/status-error.ts";
 import { timestampAt } from "../../../meta/timestamp.ts";
 import { trackCreate } from "../../../objects/managed-fields/manager.ts";
-import { refuseForeignNamespace } from "../../registry/preconditions.ts";
+import { rejectForeignNamespace } from "../../registry/preconditions.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { decodeObject, warningHeaders } from "../decode-body.ts";
 import type { ResourceEndpoint, WithRequester } from "../endpoint.ts";
 import { optionsObject, writeOptions, type WriteParameters } from "../options.ts";
 import { inMedia } from "../render/media.ts";
 import { negotiateRepresentation, type Representation } from "../render/negotiate.ts";
-import { chunksResponse, refusedResponse, rendererFor } from "../render/respond.ts";
+import { chunksResponse, errorResponseWithWarnings, rendererFor } from "../render/respond.ts";
 import type { VirtualCall } from "../resources.ts";
 import {
   accessStatus,
   readable,
-  refuseInvalidAccessReview,
+  rejectInvalidAccessReview,
   reviewedAccess,
   reviewedUser,
   type AccessReviewKind,
 } from "./access-review.ts";
 import type { ReviewPorts } from "./ports.ts";
 import { reviewKind } from "./review-kind.ts";
-import { refuseWithoutNamespace, reviewedNamespace, rulesStatus } from "./rules-review.ts";
-import { refuseTokenless, tokenQuestion, tokenStatus } from "./token-review.ts";
+import { rejectWithoutNamespace, reviewedNamespace, rulesStatus } from "./rules-review.ts";
+import { rejectWithoutToken, tokenQuestion, tokenStatus } from "./token-review.ts";
 import { userInfo } from "./user-info.ts";
 
 /** Serves the review of `endpoint`; undefined if the endpoint is not a review. */
@@ -39,7 +39,7 @@ export function reviewEndpoint<Req extends WithRequester>(
   return (request, { endpoint, representation }) => {
     const review = REVIEWS.get(`${endpoint.group}/${endpoint.resource}`);
     if (review === undefined || request.info.subresource !== "") return undefined;
-    return answered({ ports, request, review, endpoint }, representation);
+    return evaluated({ ports, request, review, endpoint }, representation);
   };
 }
 
@@ -67,7 +67,7 @@ interface ReviewCall<Req extends WithRequester> {
   readonly endpoint: ResourceEndpoint;
 }
 
-async function answered<Req extends WithRequester>(
+async function evaluated<Req extends WithRequester>(
   call: ReviewCall<Req>,
   negotiated: Representation,
 ): Promise<ApiResponse> {
@@ -80,11 +80,11 @@ async function answered<Req extends WithRequester>(
   const warnings = [...found];
   try {
     const members = await reviewed(call, kind, { object, options, warn: (text) => void warnings.push(text) });
-    const answer = { kind: kind.kind, apiVersion: kind.apiVersion, ...members };
+    const evaluate = { kind: kind.kind, apiVersion: kind.apiVersion, ...members };
     const renderer = rendererFor(representation, kind, { request, clock });
-    return inMedia(chunksResponse(201, renderer.object(answer), warningHeaders(warnings)), representation);
+    return inMedia(chunksResponse(201, renderer.object(evaluate), warningHeaders(warnings)), representation);
   } catch (thrown) {
-    return refusedResponse(thrown, warnings);
+    return errorResponseWithWarnings(thrown, warnings);
   }
 }
 
@@ -131,7 +131,7 @@ async function reviewed<Req extends WithRequester>(
 
 /** The object in the namespace of the request, without fields that only the server sets. */
 function placed(object: JsonObject, { stored }: ServedResource, { info }: WithRequester): JsonObject {
-  refuseForeignNamespace(object, info.namespace);
+  rejectForeignNamespace(object, info.namespace);
   const { namespace: _namespace, ...metadata } = objectAt(withoutSystemFields(object), "metadata");
   return { ...object, metadata: stored.namespaced ? { ...metadata, namespace: info.namespace } : metadata };
 }
@@ -149,7 +149,7 @@ function owned(
 
 function accessReview(kind: AccessReviewKind): Review {
   return {
-    check: (object) => refuseInvalidAccessReview(object, kind),
+    check: (object) => rejectInvalidAccessReview(object, kind),
     async answer(object, { ports, request }) {
       const user = kind === "SelfSubjectAccessReview" ? request.user : reviewedUser(object);
       const decision = await ports.authorize(user, reviewedAccess(object), request.signal);
@@ -159,7 +159,7 @@ function accessReview(kind: AccessReviewKind): Review {
 }
 
 const TOKEN_REVIEW: Review = {
-  check: refuseTokenless,
+  check: rejectWithoutToken,
   async answer(object, { ports }) {
     const question = tokenQuestion(object, ports.apiAudiences);
     const answer = await ports.authenticateToken(question.token, question.audiences);
@@ -168,7 +168,7 @@ const TOKEN_REVIEW: Review = {
 };
 
 const RULES_REVIEW: Review = {
-  check: refuseWithoutNamespace,
+  check: rejectWithoutNamespace,
   answer: (object, { ports, request }) => ({
     metadata: {},
     spec: {},

@@ -7,7 +7,7 @@ export function reviewedNamespace(object: JsonObject): string {
   return stringAt(objectAt(object, "spec"), "namespace");
 }
 
-export function refuseWithoutNamespace(object: JsonObject): void {
+export function rejectWithoutNamespace(object: JsonObject): void {
   if (reviewedNamespace(object) === "") throw badRequest("no namespace on request");
 }
 

@@ -4,7 +4,7 @@ import { badRequest, StatusError } from "../../../meta/status-error.ts";
 import type { ReviewedToken } from "./ports.ts";
 import { userInfo } from "./user-info.ts";
 
-export function refuseTokenless(object: JsonObject): void {
+export function rejectWithoutToken(object: JsonObject): void {
   if (stringAt(objectAt(object, "spec"), "token") === "")
     throw badRequest("token is required for TokenReview in authentication");
 }

@@ -29,13 +29,13 @@ const PROXY_KINDS: ReadonlyMap<string, string> = new Map([
 
 function streams({ query }: WithInfo): JsonObject {
   const said: JsonObject = {};
-  for (const name of ["stdin", "stdout", "stderr", "tty"]) if (isSaid(query.get(name))) said[name] = true;
+  for (const name of ["stdin", "stdout", "stderr", "tty"]) if (isTrue(query.get(name))) said[name] = true;
   const container = query.get("container") ?? "";
   return container === "" ? said : { ...said, container };
 }
 
 /** As kubernetes parses booleans in a query: only "false" and "0" are false. */
-function isSaid(text: string | undefined): boolean {
+function isTrue(text: string | undefined): boolean {
   return text !== undefined && text !== "0" && text.toLowerCase() !== "false";
 }
 

@@ -22,11 +22,11 @@ export async function connectionEndpoint(call: EndpointCall): Promise<ApiRespons
   const { resource, subresource, name } = call.request.info;
   const options = subresource === "log" ? undefined : await admitted(call);
   if (subresource === "proxy") return proxyEndpoint(call);
-  if (options !== undefined) await refuseWhoMayOnlyGet(call);
+  if (options !== undefined) await rejectWithoutCreatePermission(call);
   const pod = await read(call, name);
   const container =
     options === undefined ? (call.request.query.get("container") ?? "") : stringAt(options, "container");
-  if (subresource !== "portforward") refuseUnknownContainer(pod, container);
+  if (subresource !== "portforward") rejectUnknownContainer(pod, container);
   const node = stringAt(objectAt(pod, "spec"), "nodeName");
   if (node !== "")
     throw unreachable(
@@ -51,10 +51,14 @@ async function admitted({ admit, request }: EndpointCall): Promise<JsonObject> {
 }
 
 /** Connecting requires permission to create, even by GET, as WebSockets do. */
-async function refuseWhoMayOnlyGet({ served, request, refuseCreation }: EndpointCall): Promise<void> {
+async function rejectWithoutCreatePermission({
+  served,
+  request,
+  rejectCreation: rejectCreation,
+}: EndpointCall): Promise<void> {
   if (request.info.verb === "create" || !served.gates.isOn("AuthorizePodWebsocketUpgradeCreatePermission")) return;
   try {
-    await refuseCreation?.();
+    await rejectCreation?.();
   } catch (thrown) {
     // As kubernetes, which gives no reason.
     if (isReason(thrown, "Forbidden")) throw forbidden(served.groupResource, request.info.name, "");
@@ -92,7 +96,7 @@ function targetName(id: string): string | undefined {
   return name !== "" && (scheme === "" || scheme === "http" || scheme === "https") ? name : undefined;
 }
 
-function refuseUnknownContainer(pod: JsonObject, container: string): void {
+function rejectUnknownContainer(pod: JsonObject, container: string): void {
   const name = stringAt(objectAt(pod, "metadata"), "name");
   const own = containerNames(pod, "containers");
   const all = [...containerNames(pod, "initContainers"), ...own, ...containerNames(pod, "ephemeralContainers")];

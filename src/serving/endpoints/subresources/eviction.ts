@@ -3,12 +3,12 @@ import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../.
 import { badRequest, invalid, StatusError } from "../../../meta/status-error.ts";
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { Forwarded } from "../../registry/forwarded-request.ts";
-import { refuseCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
+import { rejectCreationOutsideLiveNamespace } from "../../registry/namespace-lifecycle.ts";
 import type { Admission } from "../../registry/admission.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { get } from "../../registry/read.ts";
 import { evictPod } from "../../registry/subresources/eviction.ts";
-import { inNamespace, refuseForeignNamespace } from "../../registry/preconditions.ts";
+import { inNamespace, rejectForeignNamespace } from "../../registry/preconditions.ts";
 import { readObject, warningHeaders, type SentObject } from "../decode-body.ts";
 import { deleteOptionsErrors, toDeleteOptions } from "../delete.ts";
 import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
@@ -28,8 +28,8 @@ export async function evictionEndpoint(
   if (decoded instanceof Forwarded) return decoded;
   const { object: sent, warnings } = decoded;
   const { namespace, name } = request.info;
-  refuseForeignNamespace(sent, namespace);
-  await refuseCreationOutsideLiveNamespace(context, pods.groupResource, { namespace, name });
+  rejectForeignNamespace(sent, namespace);
+  await rejectCreationOutsideLiveNamespace(context, pods.groupResource, { namespace, name });
   const admission = evictionAdmission(call, sent);
   const write = { operation: "CREATE", name, existing: undefined } as const;
   const placed = inNamespace(sent, namespace);
@@ -47,13 +47,13 @@ export async function evictionEndpoint(
   }
   const options = toDeleteOptions(given, dryRunOf(request.query.all("dryRun"), stringsAt(given, "dryRun")));
   await admission?.validate({ ...write, object });
-  await refuseOptions(call, given);
+  await rejectOptions(call, given);
   await evictPod(context, { pods, budgets }, { namespace, name, options });
   return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));
 }
 
 /** As kubernetes: if there is no pod to delete, that error comes first. */
-async function refuseOptions({ context, served, request }: EndpointCall, given: JsonObject): Promise<void> {
+async function rejectOptions({ context, served, request }: EndpointCall, given: JsonObject): Promise<void> {
   const errors = deleteOptionsErrors(given, stringsAt(given, "dryRun"));
   if (errors.length === 0) return;
   const { namespace, name } = request.info;

@@ -5,7 +5,7 @@ import { parseGoDuration } from "../../../meta/go-duration.ts";
 import { badRequest, StatusError } from "../../../meta/status-error.ts";
 import type { PassingFilter } from "../chain.ts";
 import type { ApiResponse, StreamSink } from "../message.ts";
-import { discardAnswer } from "../closed-sink.ts";
+import { discardResponse } from "../closed-sink.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 /**
@@ -18,7 +18,7 @@ export function deadline(options: {
 }): PassingFilter<WithInfo> {
   return (next) => async (request) => {
     if (isLongRunning(request.info)) return next(request);
-    const timeoutMs = Math.min(options.requestTimeoutMs, askedTimeoutMs(request) ?? Infinity);
+    const timeoutMs = Math.min(options.requestTimeoutMs, requestedTimeoutMs(request) ?? Infinity);
     const { abort, release } =
       request.abort === undefined ? ownSignal(request) : { abort: request.abort, release: undefined };
     return new Promise((resolve, reject) => {
@@ -30,9 +30,9 @@ export function deadline(options: {
         reject(tooLate);
         abort(tooLate);
       });
-      const onAnswer = (response: ApiResponse): void => {
+      const onResponse = (response: ApiResponse): void => {
         cancel();
-        if (isLate) discardAnswer(response);
+        if (isLate) discardResponse(response);
         else resolve(release === undefined ? response : releasing(response, release));
       };
       const onFailure = (reason: Error): void => {
@@ -40,7 +40,7 @@ export function deadline(options: {
         release?.();
         reject(reason);
       };
-      next(request).then(onAnswer, onFailure);
+      next(request).then(onResponse, onFailure);
     });
   };
 }
@@ -91,7 +91,7 @@ function releasing(response: ApiResponse, release: () => void): ApiResponse {
 const TIMEOUT_LENGTH_MAX = 64;
 
 /** Undefined if the request has no timeout parameter, or one that is not positive. */
-export function askedTimeoutMs(request: WithInfo): number | undefined {
+export function requestedTimeoutMs(request: WithInfo): number | undefined {
   const text = request.query.get("timeout");
   if (text === undefined || text === "") return undefined;
   const asked = text.length > TIMEOUT_LENGTH_MAX ? "it is too long" : parseGoDuration(text);

@@ -1,6 +1,6 @@
 import type { Random } from "../../../base/random.ts";
 import type { PassingFilter } from "../chain.ts";
-import { asLastAnswer } from "../last-answer.ts";
+import { asLastResponse } from "../last-answer.ts";
 import type { ApiRequest } from "../message.ts";
 
 /**
@@ -18,6 +18,6 @@ export function goaway({
   if (chance === 0) return (next) => next;
   return (next) => async (request) => {
     if (request.connection.protocol !== "h2" || random.float() >= chance) return next(request);
-    return asLastAnswer(await next(request));
+    return asLastResponse(await next(request));
   };
 }

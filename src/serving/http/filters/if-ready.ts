@@ -44,11 +44,11 @@ async function answer<Req extends ApiRequest>(
 ): Promise<ApiResponse> {
   const isReady = options.hasBeenReady();
   const isServed = isReady || options.mode === "report" || isExempt(request, options);
-  const { status, headers, body } = isServed ? await next(request) : refusal(options);
+  const { status, headers, body } = isServed ? await next(request) : notReadyResponse(options);
   return { status, headers: { ...headers, "x-kubernetes-ready": isReady ? "true" : "false" }, body };
 }
 
-function refusal({ retryAfterSeconds }: Starting): ApiResponse {
+function notReadyResponse({ retryAfterSeconds }: Starting): ApiResponse {
   return errorResponse(serviceUnavailable(NOT_INITIALIZED, retryAfterSeconds()));
 }
 

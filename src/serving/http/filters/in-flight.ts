@@ -1,7 +1,7 @@
 /** Limits the number of concurrent requests where there is no flow control. */
 import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { PassingFilter } from "../chain.ts";
-import { tooManyAnswer } from "../respond.ts";
+import { tooManyRequestsText } from "../respond.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 interface InFlightOptions<Req> {
@@ -29,7 +29,7 @@ export function inFlight<In extends WithInfo>(options: InFlightOptions<In>): Pas
     const kind = READ_VERBS.has(request.info.verb) ? "readOnly" : "mutating";
     if (counts[kind] >= (kind === "readOnly" ? options.readsMax : options.writesMax)) {
       if (options.isExempt?.(request) === true) return next(request);
-      return tooManyAnswer({ "retry-after": "1" });
+      return tooManyRequestsText({ "retry-after": "1" });
     }
     gauges[kind].set(++counts[kind]);
     try {

@@ -43,7 +43,7 @@ export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
   });
   const known = new Map<string, Series>();
   const seriesOf = (request: WithInfo): Series => {
-    // A series is kept only if its resource was known when it was first counted, so `isKnown` is called once per
+    // A series is kept only if its resource was known when it was first counted, so `isCurrent` is called once per
     // series.
     const key = keyOf(request);
     const found = known.get(key);

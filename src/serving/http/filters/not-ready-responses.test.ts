@@ -10,7 +10,7 @@ import {
 import { bytesBody, NO_BODY, type ApiRequest, type ApiResponse } from "../message.ts";
 import { errorResponse, jsonResponse, pageNotFound } from "../respond.ts";
 import { infoRequest } from "../../../../test/testing/serving/http/requests.ts";
-import { earlyAnswers, type EarlyRequest } from "./not-ready-responses.ts";
+import { notReadyResponses, type EarlyRequest } from "./not-ready-responses.ts";
 
 const PODS = { group: "", resource: "pods" };
 const POD = "/api/v1/namespaces/a/pods/x";
@@ -28,11 +28,11 @@ interface Asked {
 function ask(answer: ApiResponse | Error, asked: Asked = {}): Promise<ApiResponse> {
   const { url = POD, isProxied = false, isReady = (): boolean => false } = asked;
   const request: EarlyRequest = { ...infoRequest({ url }), isProxied };
-  return earlyAnswers({
+  return notReadyResponses({
     hasBeenReady: isReady,
     retryAfterSeconds: () => 7,
     isLoopback: ({ connection }) => connection === OWN,
-    isNotOurs: (_request, { headers }) => headers["x-not-ours"] !== undefined,
+    isFromAnotherServer: (_request, { headers }) => headers["x-not-ours"] !== undefined,
   })(() => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)))({
     ...request,
     ...(asked.connection === undefined ? {} : { connection: asked.connection }),

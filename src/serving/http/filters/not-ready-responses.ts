@@ -6,7 +6,7 @@
 import { isJsonObject } from "../../../meta/json.ts";
 import { serviceUnavailable, StatusError } from "../../../meta/status-error.ts";
 import type { Handler, PassingFilter } from "../chain.ts";
-import { discardAnswer } from "../closed-sink.ts";
+import { discardResponse } from "../closed-sink.ts";
 import { headerValue, type ApiResponse } from "../message.ts";
 import { isExempt, type Starting } from "./if-ready.ts";
 import type { WithInfo } from "./request-info.ts";
@@ -16,23 +16,23 @@ export interface EarlyRequest extends WithInfo {
   readonly isProxied: boolean;
 }
 
-interface EarlyAnswersOptions extends Starting {
+interface NotReadyOptions extends Starting {
   /** True if the response does not come from this server, for example if a peer served it. */
-  readonly isNotOurs: (request: WithInfo, response: ApiResponse) => boolean;
+  readonly isFromAnotherServer: (request: WithInfo, response: ApiResponse) => boolean;
 }
 
 /** As kubernetes util/notfoundhandler/not_found_handler.go. */
 const NO_PATH_YET = "the request has been made before all known HTTP paths have been installed, please try again";
 const NOT_SURE_YET = "this server is still starting and has not loaded all data yet";
 
-export function earlyAnswers(options: EarlyAnswersOptions): PassingFilter<EarlyRequest> {
+export function notReadyResponses(options: NotReadyOptions): PassingFilter<EarlyRequest> {
   return (next) => (request) =>
     // Checked when the request arrives: a handler that began before readiness may have read incomplete data.
-    options.hasBeenReady() || isExempt(request, options) ? next(request) : answerIfSure(options, next, request);
+    options.hasBeenReady() || isExempt(request, options) ? next(request) : respondBeforeReady(options, next, request);
 }
 
-async function answerIfSure<Req extends EarlyRequest>(
-  options: EarlyAnswersOptions,
+async function respondBeforeReady<Req extends EarlyRequest>(
+  options: NotReadyOptions,
   next: Handler<Req>,
   request: Req,
 ): Promise<ApiResponse> {
@@ -43,10 +43,10 @@ async function answerIfSure<Req extends EarlyRequest>(
     const denial = thrown instanceof StatusError ? denialOf(thrown.code, thrown) : undefined;
     throw denial === undefined || isForServers(request, denial) ? thrown : instead(denial, options);
   }
-  if (options.isNotOurs(request, response)) return response;
+  if (options.isFromAnotherServer(request, response)) return response;
   const denial = denialIn(response);
   if (denial === undefined || isForServers(request, denial)) return response;
-  discardAnswer(response);
+  discardResponse(response);
   throw instead(denial, options);
 }
 

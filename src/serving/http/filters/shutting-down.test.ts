@@ -21,7 +21,7 @@ describe("shuttingDown", () => {
     const open = new OpenRequests();
     const { isRefusing, sendsRetryAfter = false, isExempt = false } = options;
     const handler = shuttingDown({
-      isRefusing: () => isRefusing,
+      isRejecting: () => isRefusing,
       sendsRetryAfter,
       isExempt: () => isExempt,
       open,

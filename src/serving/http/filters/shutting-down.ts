@@ -1,6 +1,6 @@
 import { StatusError } from "../../../meta/status-error.ts";
 import type { PassingFilter } from "../chain.ts";
-import { asLastAnswer } from "../last-answer.ts";
+import { asLastResponse } from "../last-answer.ts";
 import type { ApiRequest, ApiResponse } from "../message.ts";
 import type { OpenRequests, RequestKind } from "../open-requests.ts";
 import { LOOP_GUARDS } from "../proxy-headers.ts";
@@ -9,7 +9,7 @@ import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 interface ShuttingDownOptions {
   /** True from the start of the shutdown until the process ends. */
-  readonly isRefusing: () => boolean;
+  readonly isRejecting: () => boolean;
   /** The server keeps listening and asks new clients to retry later on another connection. */
   readonly sendsRetryAfter: boolean;
   /** An exempt request is always served, and the shutdown does not wait for it. */
@@ -22,13 +22,13 @@ interface ShuttingDownOptions {
  * shutdown waits for them.
  */
 export function shuttingDown(options: ShuttingDownOptions): PassingFilter<WithInfo> {
-  const { isRefusing, sendsRetryAfter, isExempt, open } = options;
+  const { isRejecting: isRefusing, sendsRetryAfter, isExempt, open } = options;
   return (next) => (request) => {
     if (isExempt(request)) return next(request);
     if (!isRefusing()) return open.through(kindOf(request), () => next(request));
     // A peer that receives 503 may try another server; it would pass a 429 on to its client.
-    const refusal = sendsRetryAfter && !isFromPeer(request) ? comeAgain() : unavailable();
-    return Promise.resolve(sendsRetryAfter ? asLastAnswer(refusal) : refusal);
+    const refusal = sendsRetryAfter && !isFromPeer(request) ? tooManyRequestsResponse() : unavailable();
+    return Promise.resolve(sendsRetryAfter ? asLastResponse(refusal) : refusal);
   };
 }
 
@@ -49,6 +49,6 @@ function unavailable(): ApiResponse {
 }
 
 /** As kubernetes server/filters/with_retry_after.go. */
-function comeAgain(): ApiResponse {
+function tooManyRequestsResponse(): ApiResponse {
   return textResponse(429, "The apiserver is shutting down, please try again later.\n", { "retry-after": "5" });
 }

@@ -101,7 +101,7 @@ export class ServedExchange {
   }
 
   /** Calls the handler. A handler should never throw; if it does, the response is a plain 500. */
-  async answer(request: ApiRequest): Promise<ApiResponse> {
+  async respond(request: ApiRequest): Promise<ApiResponse> {
     try {
       return await this.#edge.handle(request);
     } catch (error) {

@@ -8,8 +8,8 @@ import type { Duplex } from "node:stream";
 
 import type { ApiRequest, ApiResponse, ConnectionInfo, RequestBody, ResponseBody, StreamSink } from "../message.ts";
 import { EMPTY_BODY } from "../request-body.ts";
-import { closedSink, discardAnswer } from "../closed-sink.ts";
-import { isLastAnswer } from "../last-answer.ts";
+import { closedSink, discardResponse } from "../closed-sink.ts";
+import { isLastResponse } from "../last-answer.ts";
 import { BodyReader } from "./body-reader.ts";
 import { joined, SMALL_BODY_BYTES, totalBytes, writeGroups } from "./chunks.ts";
 import {
@@ -63,7 +63,7 @@ export function createHttp1(edge: Edge): Protocol {
     const upgrade = new UpgradeResponse(request, head);
     void new Http1Exchange({ edge, connection, request, response: upgrade.response, upgrade }).run();
   });
-  server.on("clientError", refuseUnreadable);
+  server.on("clientError", rejectUnreadable);
   // Node starts its check for slow requests on `listening`, which this server never emits by itself.
   server.emit("listening");
 
@@ -104,17 +104,17 @@ function endConnection(socket: Socket, connection: Http1Connection): void {
 }
 
 /** Rejects bytes that cannot be parsed as a request. */
-function refuseUnreadable(error: NodeJS.ErrnoException, stream: Duplex): void {
+function rejectUnreadable(error: NodeJS.ErrnoException, stream: Duplex): void {
   if (stream.writableEnded) return;
   if (!stream.writable || error.code === "ECONNRESET") {
     stream.destroy();
     return;
   }
-  const status = REFUSALS.get(error.code ?? "") ?? "400 Bad Request";
+  const status = ERROR_STATUSES.get(error.code ?? "") ?? "400 Bad Request";
   lingeringEnd(stream, `HTTP/1.1 ${status}\r\nConnection: close\r\n\r\n`);
 }
 
-const REFUSALS: ReadonlyMap<string, string> = new Map([
+const ERROR_STATUSES: ReadonlyMap<string, string> = new Map([
   ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
   ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
 ]);
@@ -167,9 +167,9 @@ class Http1Exchange {
   }
 
   async run(): Promise<void> {
-    const refusal = this.#refusal();
-    const answer = refusal ?? (await this.#exchange.answer(this.#apiRequest()));
-    if (refusal !== undefined) this.#response.shouldKeepAlive = false;
+    const rejection = this.#refusal();
+    const answer = rejection ?? (await this.#exchange.respond(this.#apiRequest()));
+    if (rejection !== undefined) this.#response.shouldKeepAlive = false;
     try {
       await this.#send(answer);
     } catch (error) {
@@ -244,7 +244,7 @@ class Http1Exchange {
     if (this.#body?.untouched && this.#request.headers.expect !== undefined) this.#response.shouldKeepAlive = false;
     if (this.#body?.isTooLarge) this.#response.shouldKeepAlive = false;
     if (this.#exchange.over) {
-      discardAnswer(answer);
+      discardResponse(answer);
     } else if (body.kind === "stream") {
       this.#sendStream(answer, body.open);
     } else if (body.kind === "upgrade") {
@@ -260,7 +260,7 @@ class Http1Exchange {
   }
 
   #sendHead(answer: ApiResponse, contentLength: string | undefined): void {
-    if (isLastAnswer(answer)) this.#connection.isLeaving = true;
+    if (isLastResponse(answer)) this.#connection.isLeaving = true;
     if (this.#connection.isLeaving && this.#isNewest()) this.#response.shouldKeepAlive = false;
     if (!this.#response.shouldKeepAlive) this.#connection.takesNoMore = true;
     const flat: (string | string[])[] = [];

@@ -18,11 +18,11 @@ export interface Http2Connection {
   /**
    * Streams whose complete response waits for the client to take it, with the number of sweeps that found them waiting.
    */
-  readonly answered: Map<ServerHttp2Stream, number>;
+  readonly pendingResponses: Map<ServerHttp2Stream, number>;
 }
 
 export function createConnection(session: ServerHttp2Session, info: ConnectionInfo): Http2Connection {
-  return { session, info, openStreams: 0, isLeaving: false, idleSweeps: 0, answered: new Map() };
+  return { session, info, openStreams: 0, isLeaving: false, idleSweeps: 0, pendingResponses: new Map() };
 }
 
 /**
@@ -39,11 +39,11 @@ export function leave(connection: Http2Connection): void {
 
 export function streamClosed(connection: Http2Connection, stream: ServerHttp2Stream): void {
   connection.openStreams--;
-  connection.answered.delete(stream);
+  connection.pendingResponses.delete(stream);
   if (connection.isLeaving && connection.openStreams === 0) closeSoon(connection);
 }
 
-export function refuseStream(stream: ServerHttp2Stream): void {
+export function rejectStream(stream: ServerHttp2Stream): void {
   // Without a listener, Node would end the process.
   stream.on("error", () => undefined);
   stream.close(constants.NGHTTP2_REFUSED_STREAM);
@@ -85,10 +85,10 @@ export function sweepEvery({ idleConnectionMs }: HttpLimits): number {
 }
 
 export function sweep(connections: Iterable<Http2Connection>, limits: HttpLimits): void {
-  const answeredSweepsMax = Math.ceil(limits.stalledResponseMs / sweepEvery(limits));
+  const pendingSweepsMax = Math.ceil(limits.stalledResponseMs / sweepEvery(limits));
   for (const connection of connections) {
     if (connection.openStreams === 0) sweepIdle(connection);
-    else sweepAnswered(connection, answeredSweepsMax);
+    else sweepPendingResponses(connection, pendingSweepsMax);
   }
 }
 
@@ -101,7 +101,7 @@ function sweepIdle(connection: Http2Connection): void {
 }
 
 /** A client that opens no window for its responses would keep their streams, and thus the connection, open. */
-function sweepAnswered({ answered }: Http2Connection, sweepsMax: number): void {
+function sweepPendingResponses({ pendingResponses: answered }: Http2Connection, sweepsMax: number): void {
   for (const [stream, sweeps] of answered) {
     if (sweeps >= sweepsMax) breakOff(stream);
     else answered.set(stream, sweeps + 1);

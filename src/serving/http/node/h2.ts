@@ -13,8 +13,8 @@ import {
 
 import type { ApiRequest, ApiResponse, ConnectionInfo, StreamFrame, RequestBody, StreamSink } from "../message.ts";
 import { EMPTY_BODY } from "../request-body.ts";
-import { closedSink, discardAnswer } from "../closed-sink.ts";
-import { isLastAnswer } from "../last-answer.ts";
+import { closedSink, discardResponse } from "../closed-sink.ts";
+import { isLastResponse } from "../last-answer.ts";
 import { HOP_BY_HOP_HEADERS } from "../proxy-headers.ts";
 import { BodyReader } from "./body-reader.ts";
 import { joined, joinedGroups, SMALL_BODY_BYTES, totalBytes } from "./chunks.ts";
@@ -32,7 +32,7 @@ import {
   breakOff,
   createConnection,
   leave,
-  refuseStream,
+  rejectStream,
   streamClosed,
   sweep,
   sweepEvery,
@@ -56,7 +56,7 @@ export function createHttp2(edge: Edge): Protocol {
     session.setLocalWindowSize(edge.limits.connectionWindowBytes);
     boundControlFrames(session, edge.limits);
     session.on("stream", (stream, headers, flags, rawHeaders) => {
-      if (connection.isLeaving) return refuseStream(stream);
+      if (connection.isLeaving) return rejectStream(stream);
       const isWhole = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0;
       void new Http2Exchange({ edge, connection, stream, headers, rawHeaders, isWhole }).run();
     });
@@ -149,7 +149,7 @@ class Http2Exchange {
   async run(): Promise<void> {
     const target = this.#headers[":path"];
     const answer = isOriginForm(target)
-      ? await this.#exchange.answer(this.#apiRequest(target))
+      ? await this.#exchange.respond(this.#apiRequest(target))
       : plainText(400, "Bad Request: the request target must be a path");
     try {
       await this.#send(answer);
@@ -162,7 +162,7 @@ class Http2Exchange {
   }
 
   readonly #handedOver = (): void => {
-    if (!this.#exchange.over) this.#connection.answered.set(this.#stream, 0);
+    if (!this.#exchange.over) this.#connection.pendingResponses.set(this.#stream, 0);
   };
 
   #apiRequest(target: string): ApiRequest {
@@ -221,13 +221,13 @@ class Http2Exchange {
     // Discards the body. Otherwise Node would reset the stream after the response, which is allowed but which curl 7
     // treats as an error.
     if (this.#body?.untouched) stream.resume();
-    if (isLastAnswer(answer)) leave(this.#connection);
+    if (isLastResponse(answer)) leave(this.#connection);
     if (this.#exchange.over || stream.destroyed || stream.closed) {
-      discardAnswer(answer);
+      discardResponse(answer);
     } else if (body.kind === "stream") {
       this.#sendStream(answer, body.open);
     } else if (body.kind === "upgrade") {
-      discardAnswer(answer);
+      discardResponse(answer);
       await this.#send(plainText(501, "Not Implemented: upgrades require HTTP/1.1"));
     } else if (body.kind === "none" || isBodiless(status)) {
       stream.respond(responseHeaders(answer, isBodiless(status) ? undefined : "0"), { endStream: true });

@@ -3,7 +3,7 @@ import type { TLSSocket } from "node:tls";
 
 import { describe, expect, test } from "vitest";
 
-import { asLastAnswer } from "../last-answer.ts";
+import { asLastResponse } from "../last-answer.ts";
 import type { ApiRequest, ApiResponse, StreamSink } from "../message.ts";
 import {
   collect,
@@ -23,7 +23,7 @@ const LONG_MS = 60_000;
 
 async function lastOnLast(request: ApiRequest): Promise<ApiResponse> {
   const answer = ok(Buffer.from(request.path));
-  return request.path === "/last" ? asLastAnswer(answer) : answer;
+  return request.path === "/last" ? asLastResponse(answer) : answer;
 }
 
 describe("a response with Connection: close", () => {
@@ -54,7 +54,7 @@ describe("a response with Connection: close", () => {
     const refused = deferred();
     await using server = await startServer(async () => {
       refused.resolve();
-      return asLastAnswer({ ...ok(Buffer.from("no")), status: 503 });
+      return asLastResponse({ ...ok(Buffer.from("no")), status: 503 });
     });
     const socket = await rawConnection(server, "http/1.1");
     socket.pause();
@@ -88,7 +88,7 @@ describe("a response with Connection: close", () => {
   });
 
   test("closes an HTTP/2 connection, even if the client ignores GOAWAY", async () => {
-    await using server = await startServer(async () => asLastAnswer(ok()));
+    await using server = await startServer(async () => asLastResponse(ok()));
     const { frames, request, closed } = await rawHttp2(server);
     request(1);
     await closed;

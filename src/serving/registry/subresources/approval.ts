@@ -1,5 +1,5 @@
 /** Approval of a certificate signing request. It has its own subresource, so that it can be authorized separately. */
-import { withTimes } from "../../../objects/kinds/access/certificates.ts";
+import { withTransitionTimes } from "../../../objects/kinds/access/certificates.ts";
 import { requestUpdateErrors } from "../../../objects/kinds/access/signing-request-rules.ts";
 import { firstErrors } from "../../../meta/field-errors.ts";
 import { objectAt } from "../../../meta/json.ts";
@@ -24,7 +24,7 @@ export const APPROVAL_STRATEGY: SubresourceStrategy = {
     if (!Array.isArray(conditions)) return request;
     return {
       ...request,
-      status: { ...objectAt(request, "status"), conditions: withTimes(conditions, existing, now) },
+      status: { ...objectAt(request, "status"), conditions: withTransitionTimes(conditions, existing, now) },
     };
   },
   errors: (request, existing) => firstErrors(requestUpdateErrors(request, existing, "approval")),

@@ -33,7 +33,7 @@ export async function bindPod(context: RegistryContext, pods: ServedResource, re
     key: objectKey(pods.stored, request.namespace, name),
     dryRun: request.dryRun,
     decide: (pod, entry) => {
-      refuseOther(pods, { pod, entry, binding: request.binding });
+      rejectOther(pods, { pod, entry, binding: request.binding });
       const why = whyNotBindable(pod);
       if (why !== undefined) throw conflict({ group: "", resource: "pods/binding" }, name, why);
       return { kind: "store", object: bound(pod, request.binding, timestamp(context.clock)) };
@@ -45,7 +45,7 @@ export async function bindPod(context: RegistryContext, pods: ServedResource, re
 }
 
 /** The binding's uid and resourceVersion are those of the pod that the scheduler saw. */
-function refuseOther(
+function rejectOther(
   pods: ServedResource,
   { pod, entry, binding }: { pod: JsonObject; entry: Entry; binding: JsonObject },
 ): void {

@@ -69,7 +69,7 @@ export async function chargeBudget(
     key: objectKey(budgets.stored, stringAt(metadata, "namespace"), name),
     dryRun: charge.dryRun,
     decide: (budget) => {
-      refuseExhausted(budget);
+      rejectExhausted(budget);
       const next = charged(budget, charge.podName, timestamp(context.clock));
       return {
         kind: "store",
@@ -93,22 +93,22 @@ export function stillProcessing(name: string): StatusError {
   return new StatusError("TooManyRequests", VIOLATED, { details: { causes, retryAfterSeconds: RETRY_AFTER_SECONDS } });
 }
 
-function refuseExhausted(budget: JsonObject): void {
+function rejectExhausted(budget: JsonObject): void {
   const metadata = objectAt(budget, "metadata");
   const name = stringAt(metadata, "name");
   const { disruptionsAllowed, observedGeneration } = counts(budget);
   if (observedGeneration < Number(metadata["generation"] ?? 0)) throw stillProcessing(name);
   if (disruptionsAllowed < 0)
-    throw refused(name, "pdb disruptions allowed is negative", "pdb disruptions allowed is negative");
+    throw evictionRejected(name, "pdb disruptions allowed is negative", "pdb disruptions allowed is negative");
   if (Object.keys(objectAt(objectAt(budget, "status"), "disruptedPods")).length > DISRUPTED_PODS_MAX) {
     const why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
-    throw refused(name, why, "too many pending evictions not confirmed by PDB controller");
+    throw evictionRejected(name, why, "too many pending evictions not confirmed by PDB controller");
   }
   if (disruptionsAllowed === 0)
     throw new StatusError("TooManyRequests", VIOLATED, { details: { causes: [cause(whyExhausted(budget, name))] } });
 }
 
-function refused(name: string, why: string, detail: string): StatusError {
+function evictionRejected(name: string, why: string, detail: string): StatusError {
   const causes = [cause(`The disruption budget ${name} does not allow evicting pods currently: ${detail}`)];
   return forbidden({ group: "policy", resource: "poddisruptionbudget" }, name, why, causes);
 }

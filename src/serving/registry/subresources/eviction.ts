@@ -115,7 +115,7 @@ async function disruptAndDelete(context: RegistryContext, pods: ServedResource, 
     key: objectKey(pods.stored, eviction.namespace, eviction.name),
     dryRun: false,
     decide: (pod, entry) => {
-      refuseOther(pod, entry, eviction);
+      rejectOther(pod, entry, eviction);
       const condition = {
         type: "DisruptionTarget",
         status: "True",
@@ -133,7 +133,7 @@ async function disruptAndDelete(context: RegistryContext, pods: ServedResource, 
   await deleteObject(context, pods, isMoved ? atVersion(eviction, written.entry.modRevision) : eviction);
 }
 
-function refuseOther(pod: JsonObject, entry: Entry, { name, options }: Eviction): void {
+function rejectOther(pod: JsonObject, entry: Entry, { name, options }: Eviction): void {
   const { uid = "", resourceVersion = "" } = options.preconditions ?? {};
   const found = stringAt(objectAt(pod, "metadata"), "uid");
   const kind = { group: "", resource: "Pod" };

@@ -12,7 +12,7 @@ import { guaranteedUpdate, type ObjectChange } from "../guaranteed-update.ts";
 import { absentFields, inVersion } from "../managed-fields.ts";
 import { updateMetadataErrors } from "../update-metadata.ts";
 import { objectKey, type ServedResource } from "../resource.ts";
-import { inNamespace, refuseMisplaced, refuseOutdated, type ObjectPlace } from "../preconditions.ts";
+import { inNamespace, rejectMisplaced, rejectOutdated, type ObjectPlace } from "../preconditions.ts";
 
 export interface SubresourceStrategy {
   readonly subresource: string;
@@ -48,9 +48,9 @@ export function updateThrough<F extends Forwarded>(
       const made = request.next(existing);
       const sent = made instanceof Promise ? await made : made;
       if (sent instanceof Forwarded) return sent;
-      refuseMisplaced(sent, request);
+      rejectMisplaced(sent, request);
       const requested = served.stored.namespaced ? inNamespace(sent, request.namespace) : sent;
-      refuseOutdated(served, { object: requested, existing, entry });
+      rejectOutdated(served, { object: requested, existing, entry });
       const { admission, name } = request;
       const write = { operation: "UPDATE", name, existing } as const;
       const object = admission === undefined ? requested : await admission.mutate({ ...write, object: requested });
@@ -118,11 +118,11 @@ function decideChange(
     ...strategy.errors(object, existing, to.inKind),
   ];
   if (errors.length > 0) throw invalid({ group: served.groupVersion.group, kind: served.kind }, name, errors);
-  return { kind: isLetGo(metadata, existing) ? "remove" : "store", object };
+  return { kind: removesLastFinalizer(metadata, existing) ? "remove" : "store", object };
 }
 
 /** Whether this write removed the last finalizer of an object that is being deleted. */
-function isLetGo(metadata: JsonObject, existing: JsonObject): boolean {
+function removesLastFinalizer(metadata: JsonObject, existing: JsonObject): boolean {
   if (metadata["deletionTimestamp"] === undefined || stringsAt(metadata, "finalizers").length > 0) return false;
   return (
     stringsAt(objectAt(existing, "metadata"), "finalizers").length > 0 &&

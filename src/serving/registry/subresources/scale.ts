@@ -8,7 +8,7 @@ import type { Admission } from "../admission.ts";
 import type { RegistryContext } from "../context.ts";
 import { Forwarded } from "../forwarded-request.ts";
 import { metadataErrors } from "../metadata-validation.ts";
-import { inNamespace, refuseMisplaced } from "../preconditions.ts";
+import { inNamespace, rejectMisplaced } from "../preconditions.ts";
 import { objectIn } from "../representation.ts";
 import type { ServedResource } from "../resource.ts";
 import { updateThrough, type SubresourceWrite, type SubresourceStrategy } from "./partial-update.ts";
@@ -18,11 +18,11 @@ export const SCALE_API_VERSION = "autoscaling/v1";
 const SCALE_KIND = "Scale";
 
 /** As kubernetes: the replicas in the Scale of a custom resource that does not set them. */
-export const NOT_SAID = -2_147_483_648;
+export const REPLICAS_UNSET = -2_147_483_648;
 
 export function scaleOf(served: ServedResource, workload: JsonObject): JsonObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = objectAt(workload, "metadata");
-  const { wanted = NOT_SAID, observed, selector } = replicasPlaceOf(served).read(workload);
+  const { wanted = REPLICAS_UNSET, observed, selector } = replicasPlaceOf(served).read(workload);
   return {
     kind: SCALE_KIND,
     apiVersion: SCALE_API_VERSION,
@@ -42,7 +42,7 @@ export function scaleOf(served: ServedResource, workload: JsonObject): JsonObjec
 /** The Scale of a workload that can be scaled. */
 export function existingScale(served: ServedResource, workload: JsonObject): JsonObject {
   const scale = scaleOf(served, workload);
-  if (objectAt(scale, "spec")["replicas"] !== NOT_SAID || served.scale === undefined) return scale;
+  if (objectAt(scale, "spec")["replicas"] !== REPLICAS_UNSET || served.scale === undefined) return scale;
   const message = `the spec replicas field ${goQuote(served.scale.specReplicasPath)} does not exist`;
   throw new StatusError("InternalError", `Internal error occurred: ${message}`, {
     details: { causes: [{ message }] },
@@ -109,13 +109,13 @@ export async function updateScale<F extends Forwarded>(
     const before = scaleOf(served, workload);
     const sent = request.next(before);
     if (sent instanceof Forwarded) return sent;
-    refuseMisplaced(sent, request);
+    rejectMisplaced(sent, request);
     const requested = inNamespace(sent, request.namespace);
     const write = { operation: "UPDATE", name, object: requested, existing: before } as const;
     const scale = admission === undefined ? requested : await admission.mutate(write);
     const { uid, resourceVersion } = objectAt(scale, "metadata");
     const replicas = integerOr(objectAt(scale, "spec")["replicas"], 0);
-    refuseReplicas(served, replicas, name, objectAt(scale, "metadata"));
+    rejectReplicas(served, replicas, name, objectAt(scale, "metadata"));
     const scaled = replicasPlaceOf(served).write(workload, replicas);
     return { ...scaled, metadata: { ...objectAt(workload, "metadata"), uid, resourceVersion } };
   };
@@ -126,8 +126,8 @@ export async function updateScale<F extends Forwarded>(
 }
 
 /** Throws if the Scale itself is invalid, whatever its workload. Checks its metadata if given. */
-export function refuseReplicas({ scale }: ServedResource, replicas: number, name: string, metadata?: JsonObject): void {
-  if (scale !== undefined && replicas === NOT_SAID)
+export function rejectReplicas({ scale }: ServedResource, replicas: number, name: string, metadata?: JsonObject): void {
+  if (scale !== undefined && replicas === REPLICAS_UNSET)
     throw badRequest(`the spec replicas field ${goQuote(scale.specReplicasPath)} cannot be empty`);
   if (scale !== undefined) return;
   const errors = metadata === undefined ? [] : scaleMetadataErrors(metadata);

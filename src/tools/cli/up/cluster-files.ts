@@ -11,7 +11,7 @@ import {
   issueCertificate,
   type KeyedCertificate,
 } from "../../../serving/http/node/certificate-authority.ts";
-import { keptServiceAccountKey } from "../credential-flags.ts";
+import { ensureServiceAccountKey } from "../credential-flags.ts";
 import { CLUSTER_NAMES, clusterFolder, ensureTokenFile } from "../data-directory.ts";
 
 export interface ClusterCredentials {
@@ -26,7 +26,7 @@ export interface ClusterCredentials {
   readonly tokenFile: string;
   readonly token: string;
   /** The key with which all servers sign service account tokens. */
-  readonly serviceAccountKey: ReturnType<typeof keptServiceAccountKey>;
+  readonly serviceAccountKey: ReturnType<typeof ensureServiceAccountKey>;
 }
 
 export const FRONT_PROXY_NAME = "front-proxy-client";
@@ -67,7 +67,7 @@ export function clusterCredentials(directory: string): ClusterCredentials {
     admin,
     tokenFile: text,
     token,
-    serviceAccountKey: keptServiceAccountKey(directory),
+    serviceAccountKey: ensureServiceAccountKey(directory),
   };
 }
 

@@ -47,7 +47,7 @@ interface LocalClusterOptions {
   readonly guardRollback: RollbackGuard;
   /** Port of the first server of a new cluster; undefined for any free port. */
   readonly firstPort: number | undefined;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   readonly onChange: () => void;
 }
 
@@ -63,7 +63,7 @@ interface Entry {
 const SERVERS_MAX = 32;
 const READY_MS = 60_000;
 const STOP_MS = 10_000;
-const MEET_MS = 10_000;
+const PEERS_READY_MS = 10_000;
 const MEET_POLL_MS = 10;
 
 export class LocalCluster {
@@ -104,7 +104,7 @@ export class LocalCluster {
       const launched = await Promise.allSettled(this.#entries.map((entry) => this.#launch(entry)));
       const failed = launched.find((one) => one.status === "rejected");
       if (failed !== undefined) throw failed.reason;
-      await this.#meet();
+      await this.waitForPeers();
     });
   }
 
@@ -121,7 +121,7 @@ export class LocalCluster {
         await this.#drop(entry);
         throw thrown;
       }
-      await this.#meet();
+      await this.waitForPeers();
       return this.#infoOf(entry);
     });
   }
@@ -149,7 +149,7 @@ export class LocalCluster {
       await this.#halt(entry);
       entry.spec = spec;
       await this.#launch(entry);
-      await this.#meet();
+      await this.waitForPeers();
       return this.#infoOf(entry);
     });
   }
@@ -159,7 +159,7 @@ export class LocalCluster {
       const entry = this.#find(id);
       if (entry.state === "killed")
         throw new CommandFailure(`${id} was killed: restart it with evenkeel upgrade ${id} ${entry.spec.text}`, 1);
-      await this.#inflict(fault, entry);
+      await this.injectFault(fault, entry);
       this.#options.onChange();
       return this.#infoOf(entry);
     });
@@ -199,7 +199,7 @@ export class LocalCluster {
     entry.state = "running";
     this.#applyPartitions();
     await this.#options.balancer.setBackends(this.#backends());
-    this.#options.say(`${entry.id} (Kubernetes ${entry.spec.text}) is ready at https://${HOST}:${entry.port}`);
+    this.#options.print(`${entry.id} (Kubernetes ${entry.spec.text}) is ready at https://${HOST}:${entry.port}`);
     this.#options.onChange();
   }
 
@@ -217,11 +217,11 @@ export class LocalCluster {
    * A server is ready before its peers have read its discovery document, so the cluster waits until all servers can
    * proxy to each other.
    */
-  async #meet(): Promise<void> {
+  async waitForPeers(): Promise<void> {
     if (!this.#isProxyOn()) return;
     const met = this.#entries.filter(({ state, isPartitioned }) => state === "running" && !isPartitioned);
     const backends = met.map(({ id, port }) => ({ id, host: HOST, port }));
-    const until = performance.now() + MEET_MS;
+    const until = performance.now() + PEERS_READY_MS;
     const knowsAll = async (backend: Backend): Promise<boolean> => {
       const known = await this.#options.peersOf(backend).catch((): readonly string[] => []);
       return backends.every(({ id }) => id === backend.id || known.includes(id));
@@ -231,7 +231,7 @@ export class LocalCluster {
       isDone = (await Promise.all(backends.map(knowsAll))).every(Boolean);
       if (!isDone) await delay(MEET_POLL_MS);
     }
-    if (!isDone) this.#options.say("Some servers cannot proxy requests to each other yet: see evenkeel status.");
+    if (!isDone) this.#options.print("Some servers cannot proxy requests to each other yet: see evenkeel status.");
   }
 
   #isProxyOn(): boolean {
@@ -272,12 +272,12 @@ export class LocalCluster {
     try {
       await within(STOP_MS, member.stop(), `${entry.id} did not stop`);
     } catch (thrown) {
-      this.#options.say(`${thrown instanceof Error ? thrown.message : String(thrown)}; it was killed`);
+      this.#options.print(`${thrown instanceof Error ? thrown.message : String(thrown)}; it was killed`);
       await member.kill();
     }
   }
 
-  async #inflict(fault: Fault, entry: Entry): Promise<void> {
+  async injectFault(fault: Fault, entry: Entry): Promise<void> {
     switch (fault) {
       case "kill":
         entry.state = "killed";
@@ -312,7 +312,7 @@ export class LocalCluster {
   #ended(entry: Entry, member: RunningServer, how: string): void {
     if (entry.member !== member) return;
     entry.state = "killed";
-    this.#options.say(`${entry.id} ${how}`);
+    this.#options.print(`${entry.id} ${how}`);
     this.#options.onChange();
   }
 

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { askControl, openControl, type ControlHandler } from "./control.ts";
+import { sendControlRequest, openControl, type ControlHandler } from "./control.ts";
 
 function temporaryDirectory(): { readonly path: string } & Disposable {
   const path = mkdtempSync(join(tmpdir(), "evenkeel-control-"));
@@ -19,8 +19,11 @@ test("a request returns its result, or the sentence of the error", async () => {
   const control = await openControl(directory.path, (request) =>
     request.command === "fail" ? Promise.reject(new Error("it cannot be done")) : echo(request),
   );
-  expect(await askControl(directory.path, { command: "fault", id: "a" })).toEqual({ command: "fault", id: "a" });
-  await expect(askControl(directory.path, { command: "fail" })).rejects.toThrow("it cannot be done");
+  expect(await sendControlRequest(directory.path, { command: "fault", id: "a" })).toEqual({
+    command: "fault",
+    id: "a",
+  });
+  await expect(sendControlRequest(directory.path, { command: "fail" })).rejects.toThrow("it cannot be done");
   expect(statSync(join(directory.path, "control.sock")).mode & 0o777).toBe(0o600);
   control.close();
 });
@@ -35,9 +38,9 @@ test("a second server in the same directory is rejected with the process ID of t
 test("the socket of a killed process does not prevent a new one", async () => {
   using directory = temporaryDirectory();
   writeFileSync(join(directory.path, "control.sock"), "");
-  await expect(askControl(directory.path, { command: "status" })).rejects.toThrow("no cluster is running");
+  await expect(sendControlRequest(directory.path, { command: "status" })).rejects.toThrow("no cluster is running");
   const control = await openControl(directory.path, echo);
-  expect(await askControl(directory.path, { command: "status" })).toEqual({ pid: 4711 });
+  expect(await sendControlRequest(directory.path, { command: "status" })).toEqual({ pid: 4711 });
   control.close();
 });
 

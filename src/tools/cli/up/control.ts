@@ -15,12 +15,12 @@ export interface ControlRequest {
   readonly force?: boolean;
 }
 
-type ControlAnswer = { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly error: string };
+type ControlResponse = { readonly ok: true; readonly result: unknown } | { readonly ok: false; readonly error: string };
 
 export type ControlHandler = (request: ControlRequest) => Promise<unknown>;
 
 const LINE_BYTES_MAX = 64 * 1024;
-const ANSWER_BYTES_MAX = 1024 * 1024;
+const RESPONSE_BYTES_MAX = 1024 * 1024;
 const CONNECTIONS_MAX = 16;
 const REQUEST_MS = 10_000;
 /** The kernel's limit for socket paths. Not every system reports it as a separate error. */
@@ -61,13 +61,13 @@ function serve(socket: Socket, handle: ControlHandler): void {
   readLine(socket, LINE_BYTES_MAX).then(
     async (line) => {
       clearTimeout(timer);
-      socket.end(`${JSON.stringify(await answer(line, handle))}\n`);
+      socket.end(`${JSON.stringify(await respond(line, handle))}\n`);
     },
     () => socket.destroy(),
   );
 }
 
-async function answer(line: string, handle: ControlHandler): Promise<ControlAnswer> {
+async function respond(line: string, handle: ControlHandler): Promise<ControlResponse> {
   try {
     const request: unknown = JSON.parse(line);
     if (!isRequest(request)) return { ok: false, error: "invalid request" };
@@ -85,7 +85,7 @@ function isRequest(value: unknown): value is ControlRequest {
 }
 
 /** Returns the result, or throws a CommandFailure with the error message of the cluster. */
-export async function askControl(directory: string, request: ControlRequest): Promise<unknown> {
+export async function sendControlRequest(directory: string, request: ControlRequest): Promise<unknown> {
   const answered = await exchange(directory, request);
   if (answered === undefined)
     throw new CommandFailure(
@@ -104,12 +104,12 @@ async function runningPid(directory: string): Promise<number | undefined> {
 }
 
 /** Undefined if no process listens on the socket. */
-async function exchange(directory: string, request: ControlRequest): Promise<ControlAnswer | undefined> {
+async function exchange(directory: string, request: ControlRequest): Promise<ControlResponse | undefined> {
   const socket = connect({ path: socketPath(directory) });
   try {
-    const line = readLine(socket, ANSWER_BYTES_MAX);
+    const line = readLine(socket, RESPONSE_BYTES_MAX);
     socket.write(`${JSON.stringify(request)}\n`);
-    return JSON.parse(await line) as ControlAnswer;
+    return JSON.parse(await line) as ControlResponse;
   } catch (thrown) {
     const { code, message } = thrown as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ECONNREFUSED") return undefined;

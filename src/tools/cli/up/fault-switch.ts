@@ -17,7 +17,7 @@ const HELD_MAX = 1_000_000;
 
 export class FaultSwitch {
   #state: "running" | "paused" | "killed" = "running";
-  #held: (() => void)[] = [];
+  pending: (() => void)[] = [];
   #isCatchingUp = false;
   #unreachable: ReadonlySet<string> = new Set();
   readonly #cutters = new Set<(address: UpstreamAddress) => void>();
@@ -26,11 +26,11 @@ export class FaultSwitch {
   /** Runs the work now, when the server is resumed, or never. */
   run(work: () => void): void {
     if (this.#state === "running" && !this.#isCatchingUp) work();
-    else if (this.#state !== "killed" && this.#held.length < HELD_MAX) this.#held.push(work);
+    else if (this.#state !== "killed" && this.pending.length < HELD_MAX) this.pending.push(work);
   }
 
   /** A promise that settles only while the server is running. */
-  hear<T>(ask: () => Promise<T>): Promise<T> {
+  settleWhileRunning<T>(ask: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.run(() => {
         ask().then(
@@ -53,9 +53,9 @@ export class FaultSwitch {
     this.#isCatchingUp = true;
     let next = 0;
     try {
-      while (this.#state === "running" && next < this.#held.length) this.#held[next++]?.();
+      while (this.#state === "running" && next < this.pending.length) this.pending[next++]?.();
     } finally {
-      this.#held.splice(0, next);
+      this.pending.splice(0, next);
       this.#isCatchingUp = false;
     }
   }
@@ -63,7 +63,7 @@ export class FaultSwitch {
   kill(): void {
     if (this.#state === "killed") return;
     this.#state = "killed";
-    this.#held = [];
+    this.pending = [];
     for (const onKill of this.#killers) onKill();
   }
 

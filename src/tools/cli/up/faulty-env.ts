@@ -34,7 +34,7 @@ export function faultyEnv(env: Env, faults: FaultSwitch): Env {
 
 /** Requests to a paused server wait, and so do its responses. */
 export function faultyHandler(handle: Handler<ApiRequest>, faults: FaultSwitch): Handler<ApiRequest> {
-  return (request) => faults.hear(() => handle(request));
+  return (request) => faults.settleWhileRunning(() => handle(request));
 }
 
 function faultyClock(clock: Clock, faults: FaultSwitch): Clock {
@@ -54,15 +54,15 @@ function faultyClock(clock: Clock, faults: FaultSwitch): Clock {
 
 function faultyKv(kv: Kv, faults: FaultSwitch): Kv {
   return {
-    range: (request) => faults.hear(() => kv.range(request)),
-    commit: (change) => faults.hear(() => kv.commit(change)),
+    range: (request) => faults.settleWhileRunning(() => kv.range(request)),
+    commit: (change) => faults.settleWhileRunning(() => kv.commit(change)),
     watch: (request, sink) => faultyWatch({ kv, request, sink, faults }),
-    currentRevision: () => faults.hear(() => kv.currentRevision()),
-    compact: (revision) => faults.hear(() => kv.compact(revision)),
-    leaseGrant: (ttlSeconds) => faults.hear(() => kv.leaseGrant(ttlSeconds)),
-    leaseKeepAlive: (lease) => faults.hear(() => kv.leaseKeepAlive(lease)),
-    leaseRevoke: (lease) => faults.hear(() => kv.leaseRevoke(lease)),
-    close: () => faults.hear(() => kv.close()),
+    currentRevision: () => faults.settleWhileRunning(() => kv.currentRevision()),
+    compact: (revision) => faults.settleWhileRunning(() => kv.compact(revision)),
+    leaseGrant: (ttlSeconds) => faults.settleWhileRunning(() => kv.leaseGrant(ttlSeconds)),
+    leaseKeepAlive: (lease) => faults.settleWhileRunning(() => kv.leaseKeepAlive(lease)),
+    leaseRevoke: (lease) => faults.settleWhileRunning(() => kv.leaseRevoke(lease)),
+    close: () => faults.settleWhileRunning(() => kv.close()),
   };
 }
 
@@ -128,12 +128,12 @@ function faultyUpstream(upstream: Upstream, clock: Clock, faults: FaultSwitch): 
   faults.onUnreachable((address) => upstream.disconnect(address));
   return {
     send: (request) =>
-      faults.hear(() =>
+      faults.settleWhileRunning(() =>
         faults.isReachable(request.address) ? upstream.send(request) : noConnection(clock, request.signal),
       ),
     retire: (address) => upstream.retire(address),
     disconnect: (address) => upstream.disconnect(address),
-    close: () => faults.hear(() => upstream.close()),
+    close: () => faults.settleWhileRunning(() => upstream.close()),
   };
 }
 

@@ -92,7 +92,7 @@ test("a connection remains open when its server is no longer ready", async () =>
 test("without a ready server a connection is closed at once", async () => {
   await using bench = await Bench.open();
   await expect(bench.send("1")).rejects.toThrow("ECONNRESET");
-  expect(bench.balancer.counts.refused).toBe(1);
+  expect(bench.balancer.counts.rejected).toBe(1);
 });
 
 test("megabytes pass unchanged at the speed of the slower end", async () => {

@@ -22,7 +22,7 @@ export interface LoadBalancerCounts {
   readonly open: number;
   readonly accepted: number;
   /** Connections closed at once, because no server is ready or too many connections are open. */
-  readonly refused: number;
+  readonly rejected: number;
 }
 
 const CHECK_MS = 500;
@@ -70,7 +70,7 @@ export class LoadBalancer {
   }
 
   get counts(): LoadBalancerCounts {
-    return { open: this.#open, accepted: this.#accepted, refused: this.#refused };
+    return { open: this.#open, accepted: this.#accepted, rejected: this.#refused };
   }
 
   /** Resolves when each backend has been checked. A backend that was known before keeps its readiness until then. */

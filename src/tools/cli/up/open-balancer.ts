@@ -9,17 +9,20 @@ export const DEFAULT_PORT = 6443;
 /** Fails if the port of the flag cannot be opened; any other port is only a preference. */
 export async function openBalancer(
   options: Omit<LoadBalancerOptions, "port">,
-  asked: number | undefined,
+  requestedPort: number | undefined,
   kept: ClusterState | undefined,
 ): Promise<LoadBalancer> {
-  const isAsked = asked !== undefined && asked !== 0;
+  const isRequested = requestedPort !== undefined && requestedPort !== 0;
   try {
-    return await openLoadBalancer({ ...options, port: isAsked ? asked : (kept?.port ?? asked ?? DEFAULT_PORT) });
+    return await openLoadBalancer({
+      ...options,
+      port: isRequested ? requestedPort : (kept?.port ?? requestedPort ?? DEFAULT_PORT),
+    });
   } catch (thrown) {
     const { code, message } = thrown as NodeJS.ErrnoException;
-    if (!isAsked) return openLoadBalancer({ ...options, port: 0 });
+    if (!isRequested) return openLoadBalancer({ ...options, port: 0 });
     if (code === "EADDRINUSE")
-      throw new CommandFailure(`port ${asked} on ${HOST} is already in use: choose another with --port`, 1);
-    throw new CommandFailure(`port ${asked} on ${HOST} cannot be used: ${message}`, 1);
+      throw new CommandFailure(`port ${requestedPort} on ${HOST} is already in use: choose another with --port`, 1);
+    throw new CommandFailure(`port ${requestedPort} on ${HOST} cannot be used: ${message}`, 1);
   }
 }

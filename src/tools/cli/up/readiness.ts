@@ -2,8 +2,8 @@
 import { Agent, request } from "node:https";
 import type { Backend } from "./load-balancer.ts";
 
-const ANSWER_MS = 1_000;
-const ANSWER_BYTES_MAX = 1024 * 1024;
+const RESPONSE_MS_MAX = 1_000;
+const RESPONSE_BYTES_MAX = 1024 * 1024;
 
 interface ReadinessProbe {
   isReady(backend: Backend): Promise<boolean>;
@@ -26,11 +26,11 @@ export function createReadinessProbe({ ca, token }: { readonly ca: string; reado
         let text = "";
         response.setEncoding("utf8").on("data", (chunk: string) => {
           text += chunk;
-          if (text.length > ANSWER_BYTES_MAX) response.destroy();
+          if (text.length > RESPONSE_BYTES_MAX) response.destroy();
         });
         response.once("close", () => done({ status: response.complete ? (response.statusCode ?? 0) : 0, text }));
       });
-      const timer = setTimeout(() => asking.destroy(new Error("no response in time")), ANSWER_MS);
+      const timer = setTimeout(() => asking.destroy(new Error("no response in time")), RESPONSE_MS_MAX);
       const done = (answer: ProbeResponse): void => {
         clearTimeout(timer);
         resolve(answer);

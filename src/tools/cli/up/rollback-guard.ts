@@ -42,7 +42,7 @@ export function createRollbackGuard(options: {
       attempt,
     );
     const count = findingCount(report);
-    if (count > 0) throw new CommandFailure(refusal(attempt, count, report), 1);
+    if (count > 0) throw new CommandFailure(rejectionMessage(attempt, count, report), 1);
   };
 }
 
@@ -63,7 +63,7 @@ async function explained(asked: Promise<JsonObject>, attempt: string): Promise<J
   }
 }
 
-function refusal(attempt: string, count: number, report: JsonObject): string {
+function rejectionMessage(attempt: string, count: number, report: JsonObject): string {
   const which = count === 1 ? "1 stored object" : `${count} stored objects`;
   return (
     `${attempt}, which could not read or would not serve ${which}. Nothing was changed; use --force to roll back anyway.\n` +

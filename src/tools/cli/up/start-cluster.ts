@@ -62,7 +62,7 @@ export async function startCluster({ flags, directory, kept, specs, running, sto
       guardRollback: createRollbackGuard({ ca: credentials.ca.certPem, token: credentials.token, featureGates }),
       start: starter(flags, { env, kv: store.kv, display }),
       firstPort: flags.port === 0 ? undefined : balancer.port + 1,
-      say: (line) => display.line(line),
+      print: (line) => display.line(line),
       onChange: () => display.changed(),
     },
     kept,

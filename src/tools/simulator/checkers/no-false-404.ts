@@ -1,5 +1,5 @@
 import type { Run } from "../server.ts";
-import { NONE_BROKEN, type SimulatedResponse, type PromiseChecker, type SimulatedRequest } from "../checker.ts";
+import { NO_VIOLATIONS, type SimulatedResponse, type GuaranteeChecker, type SimulatedRequest } from "../checker.ts";
 import { parseGroupVersion } from "../../../meta/group-version.ts";
 
 /** Clocks of servers run at most this much faster than the clock of the world. */
@@ -18,7 +18,7 @@ interface NoFalse404Options {
  * its departure, when it must be unavailable. Discovery shows only live servers, so it is checked only between servers
  * that are healthy. A server that is paused or cannot reach the store departs when its lease expires.
  */
-export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Options): PromiseChecker {
+export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Options): GuaranteeChecker {
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);
   const leftAtMs = ({ endedAtMs = Infinity, troubledSinceMs = Infinity }: Run): number =>
     Math.min(endedAtMs, troubledSinceMs + leaseKeptMs * (1 - DRIFT_MAX));
@@ -37,7 +37,7 @@ export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Opt
     promise: "A resource that a live server of the cluster serves is never reported as unknown.",
     onResponse(response) {
       const found = response.unknown === "resource" ? findServing(response) : undefined;
-      if (found === undefined) return NONE_BROKEN;
+      if (found === undefined) return NO_VIOLATIONS;
       const { target, serverId } = response.request;
       const until = found.endedAtMs === undefined ? "" : `, until ${(found.endedAtMs / 1000).toFixed(3)} s`;
       const holder = `${found.serverId} (${found.release})`;

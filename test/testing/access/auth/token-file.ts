@@ -4,5 +4,9 @@ import { parseTokenFile, staticTokens } from "../../../../src/access/auth/authen
 import { bearerAuthenticator } from "../../../../src/access/auth/bearer.ts";
 
 export function tokenFileAuthenticator(file: string): Authenticator {
-  return bearerAuthenticator({ lasting: [staticTokens(parseTokenFile(file), [])], passing: [], apiAudiences: [] });
+  return bearerAuthenticator({
+    staticAuthenticators: [staticTokens(parseTokenFile(file), [])],
+    dynamicAuthenticators: [],
+    apiAudiences: [],
+  });
 }

@@ -1,7 +1,7 @@
 /** A source of keys that a test controls. */
 import type { KeySource } from "../../../../src/cluster/controller-runtime/controller.ts";
 
-export class HandSource implements KeySource {
+export class ManualSource implements KeySource {
   hasSynced = true;
   /** Defined while the source runs. */
   enqueue: ((key: string) => void) | undefined;

@@ -1,6 +1,6 @@
 /** A simulated process with its own clocks, which may be wrong, and its own network. It can be paused or crash. */
 import type { Cancel, Clock } from "../../../../src/base/clock.ts";
-import { ANSWER_BYTES_MAX } from "../../../../src/client/client-limits.ts";
+import { RESPONSE_BYTES_MAX } from "../../../../src/client/client-limits.ts";
 import {
   readBody,
   TransportError,
@@ -113,7 +113,7 @@ export class Host {
     await new Promise<void>((resolve) => void this.#world.after(thereMs, resolve));
     if (isLost !== "there") {
       const response = await this.#server.send(request);
-      const bytes = await readBody(response.body, ANSWER_BYTES_MAX);
+      const bytes = await readBody(response.body, RESPONSE_BYTES_MAX);
       await this.#arrival(backMs);
       if (isLost === "nowhere") return { ...response, body: toStream(bytes) };
     } else await this.#arrival(backMs);

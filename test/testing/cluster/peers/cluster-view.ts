@@ -14,7 +14,7 @@ export function viewOf({ local = {}, ...parts }: ViewParts = {}): ClusterView {
     missingFlag: undefined,
     peers: [],
     departed: () => undefined,
-    isJudgedLocally: () => false,
+    isDecidedLocally: () => false,
     supports: () => false,
     ...parts,
     local: createServedSet(documentOf(local)),

@@ -8,15 +8,15 @@ import type {
   UpstreamResponse,
 } from "../../../../src/serving/http/upstream.ts";
 
-export type Answering = (request: UpstreamRequest) => UpstreamResponse | Promise<UpstreamResponse>;
+export type Respond = (request: UpstreamRequest) => UpstreamResponse | Promise<UpstreamResponse>;
 
 export class FakeUpstream implements Upstream {
   readonly requests: UpstreamRequest[] = [];
   readonly retired: UpstreamAddress[] = [];
   readonly disconnected: UpstreamAddress[] = [];
-  answer: Answering;
+  answer: Respond;
 
-  constructor(answer: Answering) {
+  constructor(answer: Respond) {
     this.answer = answer;
   }
 

@@ -66,9 +66,9 @@ export class Collecting {
   }
 
   /** A summary of an object: its entries, its common version, and the status of its conditions. */
-  story(name: string): string | undefined {
+  summary(name: string): string | undefined {
     const object = this.api.get(name);
-    return object === undefined ? undefined : tellStory(object.status ?? {});
+    return object === undefined ? undefined : summaryOf(object.status ?? {});
   }
 
   metric(series: string): number {
@@ -85,7 +85,7 @@ export class Collecting {
   }
 }
 
-function tellStory({ storageVersions = [], commonEncodingVersion, conditions = [] }: StorageVersionStatus): string {
+function summaryOf({ storageVersions = [], commonEncodingVersion, conditions = [] }: StorageVersionStatus): string {
   const told = ({ apiServerID, encodingVersion }: ServerStorageVersion): string => `${apiServerID}:${encodingVersion}`;
   return [
     storageVersions.map(told).join(" "),

@@ -69,10 +69,10 @@ export class FakeStorageVersions implements Transport {
       return { status: 200, headers: {}, body: stream.chunks(request.signal) };
     }
     const key = decodeURIComponent(pathname.slice(PATH.length + 1));
-    const asked = `${request.method} ${key}`.trimEnd();
-    this.asked.push(asked);
+    const requests = `${request.method} ${key}`.trimEnd();
+    this.asked.push(requests);
     try {
-      this.before(asked);
+      this.before(requests);
       const body = request.body === undefined ? undefined : JSON.parse(new TextDecoder().decode(request.body));
       return jsonResponse(200, this.#carryOut(request.method, key, body));
     } catch (thrown) {

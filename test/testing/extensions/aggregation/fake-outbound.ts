@@ -5,13 +5,13 @@ import { infoRequest, type RequestOptions } from "../../serving/http/requests.ts
 import { UpstreamError, type UpstreamFailure, type UpstreamResponse } from "../../../../src/serving/http/upstream.ts";
 import type { ApiServiceObject, RemoteApiService } from "../../../../src/extensions/aggregation/api-service.ts";
 
-export type Answering = (request: OutboundRequest) => UpstreamResponse | Promise<UpstreamResponse>;
+export type Respond = (request: OutboundRequest) => UpstreamResponse | Promise<UpstreamResponse>;
 
 export class FakeOutbound implements Outbound {
   readonly requests: OutboundRequest[] = [];
-  answer: Answering;
+  answer: Respond;
 
-  constructor(answer: Answering) {
+  constructor(answer: Respond) {
     this.answer = answer;
   }
 
@@ -29,7 +29,7 @@ export class FakeOutbound implements Outbound {
   }
 }
 
-export function failing(failure: UpstreamFailure, isSent = false): Answering {
+export function failing(failure: UpstreamFailure, isSent = false): Respond {
   return () => Promise.reject(new UpstreamError(failure, "as the test says", { isSent }));
 }
 

@@ -2,10 +2,10 @@
 import { bytesBody } from "../../../../src/serving/http/message.ts";
 import type { UpstreamResponse } from "../../../../src/serving/http/upstream.ts";
 
-export function answerOf(status: number, headers: readonly string[] = [], text = ""): UpstreamResponse {
+export function upstreamResponse(status: number, headers: readonly string[] = [], text = ""): UpstreamResponse {
   return { status, headers, body: bytesBody(Buffer.from(text)) };
 }
 
-export function jsonAnswer(value: unknown, headers: readonly string[] = []): UpstreamResponse {
-  return answerOf(200, ["Content-Type", "application/json", ...headers], JSON.stringify(value));
+export function jsonUpstreamResponse(value: unknown, headers: readonly string[] = []): UpstreamResponse {
+  return upstreamResponse(200, ["Content-Type", "application/json", ...headers], JSON.stringify(value));
 }

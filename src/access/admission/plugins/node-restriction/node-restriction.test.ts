@@ -2,7 +2,12 @@ import { describe, expect, test } from "vitest";
 import type { Authorizer } from "../../../auth/authorize.ts";
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
-import { attributes, pod, readerOf, refusal } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
+import {
+  attributes,
+  pod,
+  readerOf,
+  rejectionOf,
+} from "../../../../../test/testing/access/admission/plugins/attributes.ts";
 import { OPERATORS_REQUEST } from "../../../../../test/testing/access/admission/plugins/signing-requests.ts";
 import { nodeRestriction } from "./node-restriction.ts";
 
@@ -28,7 +33,7 @@ type Given = Partial<Attributes> & { readonly object?: JsonObject };
 function ask(given: Given, authorizer = NOBODY): Promise<string | undefined> {
   const plugin = nodeRestriction({ reader, authorizer });
   const told = attributes({ user: KUBELET, object: {}, ...given });
-  return refusal(() => (told.operation === "DELETE" ? plugin.validate?.(told) : plugin.mutate?.(told)));
+  return rejectionOf(() => (told.operation === "DELETE" ? plugin.validate?.(told) : plugin.mutate?.(told)));
 }
 
 const OWNER = { apiVersion: "v1", kind: "Node", name: "n", uid: "u1", controller: true };

@@ -5,11 +5,11 @@ import { goQuote } from "../../../../meta/go-quote.ts";
 import { formatGroupResource } from "../../../../meta/group-version.ts";
 import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes } from "../../admission.ts";
-import { refused } from "../refuse.ts";
+import { admissionForbidden } from "../refuse.ts";
 import { readRequestedSubject } from "../../../auth/certificate-reader.ts";
-import { nodeRefusal } from "./node-rules.ts";
-import { podRefusal } from "./pod-rules.ts";
-import { tokenRefusal, type TokenPorts } from "./token-rules.ts";
+import { nodeDenial } from "./node-rules.ts";
+import { podDenial } from "./pod-rules.ts";
+import { tokenDenial, type TokenPorts } from "./token-rules.ts";
 
 const USER_PREFIX = "system:node:";
 const GROUP = "system:nodes";
@@ -19,31 +19,31 @@ const KUBELET_SIGNERS: ReadonlySet<string> = new Set([
   "kubernetes.io/kube-apiserver-client-kubelet",
 ]);
 
-type Refusal = (
+type DenialReason = (
   ports: TokenPorts,
   nodeName: string,
   attributes: Attributes,
 ) => Promise<string | undefined> | string | undefined;
 
-const RULES: ReadonlyMap<string, Refusal> = new Map<string, Refusal>([
-  ["pods", ({ reader }, nodeName, attributes) => podRefusal(reader, nodeName, attributes)],
-  ["nodes", (_, nodeName, attributes) => nodeRefusal(nodeName, attributes)],
-  ["persistentvolumeclaims", (_, nodeName, attributes) => claimRefusal(nodeName, attributes)],
+const RULES: ReadonlyMap<string, DenialReason> = new Map<string, DenialReason>([
+  ["pods", ({ reader }, nodeName, attributes) => podDenial(reader, nodeName, attributes)],
+  ["nodes", (_, nodeName, attributes) => nodeDenial(nodeName, attributes)],
+  ["persistentvolumeclaims", (_, nodeName, attributes) => claimDenial(nodeName, attributes)],
   [
     "serviceaccounts",
     (ports, nodeName, attributes) =>
       attributes.operation === "CREATE" && attributes.subresource === "token"
-        ? tokenRefusal(ports, nodeName, attributes)
+        ? tokenDenial(ports, nodeName, attributes)
         : undefined,
   ],
-  ["leases.coordination.k8s.io", (_, nodeName, attributes) => leaseRefusal(nodeName, attributes)],
+  ["leases.coordination.k8s.io", (_, nodeName, attributes) => leaseDenial(nodeName, attributes)],
   [
     "csinodes.storage.k8s.io",
     (_, nodeName, attributes) =>
       nameOf(attributes) === nodeName ? undefined : "can only access CSINode with the same name as the requesting node",
   ],
-  ["resourceslices.resource.k8s.io", (_, nodeName, attributes) => sliceRefusal(nodeName, attributes)],
-  ["certificatesigningrequests.certificates.k8s.io", (_, nodeName, attributes) => requestRefusal(nodeName, attributes)],
+  ["resourceslices.resource.k8s.io", (_, nodeName, attributes) => sliceDenial(nodeName, attributes)],
+  ["certificatesigningrequests.certificates.k8s.io", (_, nodeName, attributes) => requestDenial(nodeName, attributes)],
   // DIFFERS: kubernetes allows nodes to request pod certificates if the feature gate is enabled.
   ["podcertificaterequests.certificates.k8s.io", () => "PodCertificateRequest feature gate is disabled"],
 ]);
@@ -53,11 +53,11 @@ export function nodeRestriction(ports: TokenPorts): AdmissionPlugin {
     const nodeName = nodeNameOf(attributes.user);
     if (nodeName === undefined) return;
     if (nodeName === "")
-      throw refused(attributes, `could not determine node from user ${goQuote(attributes.user.name)}`);
+      throw admissionForbidden(attributes, `could not determine node from user ${goQuote(attributes.user.name)}`);
     const { groupVersion, resource } = attributes;
     const rule = RULES.get(formatGroupResource({ group: groupVersion.group, resource }));
     const why = await rule?.(ports, nodeName, attributes);
-    if (why !== undefined) throw refused(attributes, why);
+    if (why !== undefined) throw admissionForbidden(attributes, why);
   };
   return {
     name: "NodeRestriction",
@@ -80,7 +80,7 @@ function nameOf({ operation, name, object }: Attributes): string {
   return operation === "CREATE" ? stringAt(objectAt(object ?? {}, "metadata"), "name") : name;
 }
 
-function claimRefusal(nodeName: string, { operation, subresource, object, existing }: Attributes): string | undefined {
+function claimDenial(nodeName: string, { operation, subresource, object, existing }: Attributes): string | undefined {
   if (subresource !== "status") return "may only update PVC status";
   if (operation !== "UPDATE") return `unexpected operation ${goQuote(operation)}`;
   if (jsonEquals(withoutVolumeState(object ?? {}), withoutVolumeState(existing ?? {}))) return undefined;
@@ -101,7 +101,7 @@ function withoutVolumeState(claim: JsonObject): JsonObject {
   return { ...claim, metadata, status };
 }
 
-function leaseRefusal(nodeName: string, attributes: Attributes): string | undefined {
+function leaseDenial(nodeName: string, attributes: Attributes): string | undefined {
   if (attributes.namespace !== LEASE_NAMESPACE)
     return `can only access leases in the ${goQuote(LEASE_NAMESPACE)} system namespace`;
   return nameOf(attributes) === nodeName
@@ -109,14 +109,14 @@ function leaseRefusal(nodeName: string, attributes: Attributes): string | undefi
     : "can only access node lease with the same name as the requesting node";
 }
 
-function sliceRefusal(nodeName: string, { operation, object, existing }: Attributes): string | undefined {
+function sliceDenial(nodeName: string, { operation, object, existing }: Attributes): string | undefined {
   if (operation === "UPDATE") return undefined;
   const slice = (operation === "CREATE" ? object : existing) ?? {};
   if (objectAt(slice, "spec")["nodeName"] === nodeName) return undefined;
   return `can only ${operation.toLowerCase()} ResourceSlice with the same NodeName as the requesting node`;
 }
 
-function requestRefusal(nodeName: string, { operation, object }: Attributes): string | undefined {
+function requestDenial(nodeName: string, { operation, object }: Attributes): string | undefined {
   const spec = objectAt(object ?? {}, "spec");
   if (operation !== "CREATE" || !KUBELET_SIGNERS.has(stringAt(spec, "signerName"))) return undefined;
   const request = stringAt(spec, "request");

@@ -20,18 +20,18 @@ const KUBELET_LABELS: ReadonlySet<string> = new Set([
 const KUBELET_NAMESPACES: readonly string[] = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
 /** The reason for rejecting the write; undefined if it is allowed. */
-export function nodeRefusal(nodeName: string, { name, operation, object, existing }: Attributes): string | undefined {
+export function nodeDenial(nodeName: string, { name, operation, object, existing }: Attributes): string | undefined {
   const node = `node ${goQuote(nodeName)}`;
   if (name !== nodeName) return `${node} is not allowed to modify node ${goQuote(name)}`;
   if (object === undefined) return undefined;
   const spec = objectAt(object, "spec");
-  if (operation !== "CREATE") return updateRefusal(node, object, existing ?? {});
+  if (operation !== "CREATE") return updateDenial(node, object, existing ?? {});
   if (isJsonObject(spec["configSource"])) return `${node} is not allowed to create pods with a non-nil configSource`;
   const labels = forbiddenLabels(labelsOf(object), {});
   return labels === "" ? undefined : `${node} is not allowed to set the following labels: ${labels}`;
 }
 
-function updateRefusal(node: string, object: JsonObject, existing: JsonObject): string | undefined {
+function updateDenial(node: string, object: JsonObject, existing: JsonObject): string | undefined {
   const spec = objectAt(object, "spec");
   const before = objectAt(existing, "spec");
   if (isJsonObject(spec["configSource"]) && !jsonEquals(spec["configSource"], before["configSource"]))

@@ -37,7 +37,7 @@ export function uidOf(object: JsonObject): string {
 }
 
 /** The reason for rejecting the write; undefined if it is allowed. */
-export async function podRefusal(
+export async function podDenial(
   reader: ObjectReader,
   nodeName: string,
   attributes: Attributes,
@@ -46,19 +46,19 @@ export async function podRefusal(
   const node = `node ${goQuote(nodeName)}`;
   if (subresource === "status") {
     if (operation !== "UPDATE") return `unexpected operation ${goQuote(operation)}`;
-    return statusRefusal(node, nodeName, object ?? {}, existing ?? {});
+    return statusDenial(node, nodeName, object ?? {}, existing ?? {});
   }
-  if (subresource === "eviction") return evictionRefusal(reader, nodeName, attributes);
+  if (subresource === "eviction") return evictionDenial(reader, nodeName, attributes);
   if (subresource !== "")
     return `unexpected pod subresource ${goQuote(subresource)}, only 'status' and 'eviction' are allowed`;
-  if (operation === "CREATE") return creationRefusal(reader, nodeName, object ?? {});
+  if (operation === "CREATE") return creationDenial(reader, nodeName, object ?? {});
   if (operation !== "DELETE")
     return `unexpected operation ${goQuote(operation)}, ${node} can only create and delete mirror pods`;
   const pod = existing ?? (await podOf(reader, namespace, name));
   return nodeNameOf(pod) === nodeName ? undefined : `${node} can only delete pods with spec.nodeName set to itself`;
 }
 
-async function evictionRefusal(
+async function evictionDenial(
   reader: ObjectReader,
   nodeName: string,
   { operation, namespace, name, object = {} }: Attributes,
@@ -71,7 +71,7 @@ async function evictionRefusal(
     : `node ${nodeName} can only evict pods with spec.nodeName set to itself`;
 }
 
-async function creationRefusal(reader: ObjectReader, nodeName: string, pod: JsonObject): Promise<string | undefined> {
+async function creationDenial(reader: ObjectReader, nodeName: string, pod: JsonObject): Promise<string | undefined> {
   const node = `node ${goQuote(nodeName)}`;
   if (!isMirror(pod))
     return `pod does not have ${goQuote(MIRROR_ANNOTATION)} annotation, ${node} can only create mirror pods`;
@@ -89,7 +89,7 @@ async function creationRefusal(reader: ObjectReader, nodeName: string, pod: Json
   return neededObjects(objectAt(pod, "spec"), nodeName);
 }
 
-function statusRefusal(node: string, nodeName: string, pod: JsonObject, existing: JsonObject): string | undefined {
+function statusDenial(node: string, nodeName: string, pod: JsonObject, existing: JsonObject): string | undefined {
   if (nodeNameOf(existing) !== nodeName)
     return `${node} can only update pod status for pods with spec.nodeName set to itself`;
   const labels = (one: JsonObject): JsonObject => objectAt(objectAt(one, "metadata"), "labels");

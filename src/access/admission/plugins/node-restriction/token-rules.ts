@@ -18,7 +18,7 @@ const VOLUMES: GroupResource = { group: "", resource: "persistentvolumes" };
 const DRIVERS: GroupResource = { group: "storage.k8s.io", resource: "csidrivers" };
 
 /** The reason for rejecting the request; undefined if it is allowed. */
-export async function tokenRefusal(
+export async function tokenDenial(
   ports: TokenPorts,
   nodeName: string,
   attributes: Attributes,
@@ -36,10 +36,10 @@ export async function tokenRefusal(
   if (nodeNameOf(pod) !== nodeName) return "node requested token bound to a pod scheduled on a different node";
   const audiences = stringsAt(spec, "audiences");
   if (audiences.length > 1) return "node may only request 0 or 1 audiences";
-  return audienceRefusal(ports, attributes, pod, audiences[0] ?? "");
+  return audienceDenial(ports, attributes, pod, audiences[0] ?? "");
 }
 
-function audienceRefusal(
+function audienceDenial(
   { reader, authorizer }: TokenPorts,
   { user, namespace, name }: Attributes,
   pod: JsonObject,

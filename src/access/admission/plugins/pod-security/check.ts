@@ -31,7 +31,7 @@ export function contextOf(containerOrSpec: JsonObject): JsonObject {
 }
 
 /** The names of the violating containers. */
-export function blamed(pod: PodLike, isBad: (container: JsonObject) => boolean): string[] {
+export function violatingContainers(pod: PodLike, isBad: (container: JsonObject) => boolean): string[] {
   return containersOf(pod)
     .filter(isBad)
     .map((container) => stringAt(container, "name"));
@@ -42,11 +42,11 @@ export function plural(count: number, one: string, many: string): string {
 }
 
 /** DIFFERS: kubernetes reports all of them. */
-const TOLD_MAX = 100;
+const LISTED_MAX = 100;
 
 export function quoted(items: Iterable<string>): string {
   return [...items]
-    .slice(0, TOLD_MAX)
+    .slice(0, LISTED_MAX)
     .map((item) => `"${item}"`)
     .join(", ");
 }

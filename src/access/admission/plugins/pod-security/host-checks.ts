@@ -1,7 +1,7 @@
 /** Checks of the resources that a pod shares with its node. */
 import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import {
-  blamed,
+  violatingContainers,
   containersOf,
   containersText,
   contextOf,
@@ -36,7 +36,7 @@ function hostPortsOf(container: JsonObject): string[] {
 }
 
 function hostPorts(pod: PodLike): ReturnType<CheckPod> {
-  const names = blamed(pod, (container) => hostPortsOf(container).length > 0);
+  const names = violatingContainers(pod, (container) => hostPortsOf(container).length > 0);
   if (names.length === 0) return undefined;
   const ports = sorted(containersOf(pod).flatMap(hostPortsOf));
   const noun = plural(ports.length, "hostPort", "hostPorts");
@@ -58,7 +58,7 @@ function hostsOf(container: JsonObject): string[] {
 }
 
 function probeHosts(pod: PodLike): ReturnType<CheckPod> {
-  const names = sorted(blamed(pod, (container) => hostsOf(container).length > 0));
+  const names = sorted(violatingContainers(pod, (container) => hostsOf(container).length > 0));
   if (names.length === 0) return undefined;
   const hosts = sorted(containersOf(pod).flatMap(hostsOf));
   const noun = plural(hosts.length, "probe or lifecycle host", "probe or lifecycle hosts");
@@ -98,7 +98,7 @@ function isHostProcess(containerOrSpec: JsonObject): boolean {
 }
 
 function windowsHostProcess(pod: PodLike): ReturnType<CheckPod> {
-  const setters = settersText(isHostProcess(pod.spec), blamed(pod, isHostProcess));
+  const setters = settersText(isHostProcess(pod.spec), violatingContainers(pod, isHostProcess));
   if (setters === undefined) return undefined;
   return { reason: "hostProcess", detail: `${setters} must not set securityContext.windowsOptions.hostProcess=true` };
 }

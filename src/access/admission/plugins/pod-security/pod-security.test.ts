@@ -1,7 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
-import { attributes, pod, readerOf, refusal } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
+import {
+  attributes,
+  pod,
+  readerOf,
+  rejectionOf,
+} from "../../../../../test/testing/access/admission/plugins/attributes.ts";
 import { podSecurity } from "./pod-security.ts";
 
 const LABEL = "pod-security.kubernetes.io/";
@@ -30,7 +35,7 @@ async function ask(
     warn: (text) => void warnings.push(text),
     annotate: (key, value) => void (annotations[key] = value),
   });
-  return { refusal: await refusal(() => plugin.validate?.(told)), warnings, annotations };
+  return { refusal: await rejectionOf(() => plugin.validate?.(told)), warnings, annotations };
 }
 
 const SAFE = {

@@ -105,9 +105,9 @@ async function checkPod(ports: PodSecurityPorts, attributes: Attributes, pod: Js
   annotate(attributes, "enforce-policy", formatLevelVersion(policy.enforce));
   const like = { metadata: objectAt(pod, "metadata"), spec: objectAt(pod, "spec") };
   const refusal = violationText(like, policy.enforce, ports);
-  tellAudit(attributes, violationText(like, policy.audit, ports));
+  annotateViolations(attributes, violationText(like, policy.audit, ports));
   if (refusal !== undefined) throw forbidden(PODS, attributes.name, `violates ${refusal}`);
-  tellWarning(attributes, violationText(like, policy.warn, ports));
+  warnOfViolations(attributes, violationText(like, policy.warn, ports));
 }
 
 /** Never rejects a workload; its pods are rejected instead. */
@@ -122,8 +122,8 @@ async function checkTemplate(
   if (errors.length === 0 && policy.warn.level === "privileged" && policy.audit.level === "privileged") return;
   annotateErrors(attributes, errors);
   const like = { metadata: objectAt(template, "metadata"), spec: objectAt(template, "spec") };
-  tellAudit(attributes, violationText(like, policy.audit, ports));
-  tellWarning(attributes, violationText(like, policy.warn, ports));
+  annotateViolations(attributes, violationText(like, policy.audit, ports));
+  warnOfViolations(attributes, violationText(like, policy.warn, ports));
 }
 
 async function namespaceOf({ reader }: PodSecurityPorts, { namespace }: Attributes): Promise<JsonObject | undefined> {
@@ -145,11 +145,11 @@ function annotateErrors(attributes: Attributes, errors: readonly { field: string
   annotate(attributes, "error", `Failed to parse policy: ${text}`);
 }
 
-function tellAudit(attributes: Attributes, text: string | undefined): void {
+function annotateViolations(attributes: Attributes, text: string | undefined): void {
   if (text !== undefined) annotate(attributes, "audit-violations", `would violate ${text}`);
 }
 
-function tellWarning(attributes: Attributes, text: string | undefined): void {
+function warnOfViolations(attributes: Attributes, text: string | undefined): void {
   if (text !== undefined) attributes.warn(`would violate ${text}`);
 }
 

@@ -1,7 +1,7 @@
 /** Checks of the privileges of a pod's processes, and of its volume types. */
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import {
-  blamed,
+  violatingContainers,
   containersOf,
   containersText,
   contextOf,
@@ -18,13 +18,13 @@ import {
 } from "./check.ts";
 
 function privileged(pod: PodLike): ReturnType<CheckPod> {
-  const names = blamed(pod, (container) => contextOf(container)["privileged"] === true);
+  const names = violatingContainers(pod, (container) => contextOf(container)["privileged"] === true);
   if (names.length === 0) return undefined;
   return { reason: "privileged", detail: `${containersText(names)} must not set securityContext.privileged=true` };
 }
 
 function allowPrivilegeEscalation(pod: PodLike): ReturnType<CheckPod> {
-  const names = blamed(pod, (container) => contextOf(container)["allowPrivilegeEscalation"] !== false);
+  const names = violatingContainers(pod, (container) => contextOf(container)["allowPrivilegeEscalation"] !== false);
   if (names.length === 0) return undefined;
   return {
     reason: "allowPrivilegeEscalation != false",
@@ -52,7 +52,7 @@ const NET_BIND_SERVICE: ReadonlySet<string> = new Set(["NET_BIND_SERVICE"]);
 function addedCapabilities(pod: PodLike, allowed: ReadonlySet<string>): string | undefined {
   const addedBy = (container: JsonObject): string[] =>
     stringsAt(objectAt(contextOf(container), "capabilities"), "add").filter((name) => !allowed.has(name));
-  const names = blamed(pod, (container) => addedBy(container).length > 0);
+  const names = violatingContainers(pod, (container) => addedBy(container).length > 0);
   if (names.length === 0) return undefined;
   const added = quoted(sorted(containersOf(pod).flatMap(addedBy)));
   return `${containersText(names)} must not include ${added} in securityContext.capabilities.add`;
@@ -64,7 +64,7 @@ function capabilities(pod: PodLike): ReturnType<CheckPod> {
 }
 
 function droppedCapabilities(pod: PodLike): ReturnType<CheckPod> {
-  const keeping = blamed(
+  const keeping = violatingContainers(
     pod,
     (container) => !stringsAt(objectAt(contextOf(container), "capabilities"), "drop").includes("ALL"),
   );
@@ -92,18 +92,18 @@ function runAsNonRoot(pod: PodLike): ReturnType<CheckPod> {
   const said = (one: JsonObject): unknown => contextOf(one)["runAsNonRoot"];
   const setters = settersText(
     said(pod.spec) === false,
-    blamed(pod, (container) => said(container) === false),
+    violatingContainers(pod, (container) => said(container) === false),
   );
   if (setters !== undefined) return { reason, detail: `${setters} must not set securityContext.runAsNonRoot=false` };
   if (said(pod.spec) === true) return undefined;
-  const silent = blamed(pod, (container) => said(container) !== true);
+  const silent = violatingContainers(pod, (container) => said(container) !== true);
   if (silent.length === 0) return undefined;
   return { reason, detail: `pod or ${containersText(silent)} must set securityContext.runAsNonRoot=true` };
 }
 
 function runAsUser(pod: PodLike): ReturnType<CheckPod> {
   const isRoot = (one: JsonObject): boolean => contextOf(one)["runAsUser"] === 0;
-  const setters = settersText(isRoot(pod.spec), blamed(pod, isRoot));
+  const setters = settersText(isRoot(pod.spec), violatingContainers(pod, isRoot));
   return setters === undefined ? undefined : { reason: "runAsUser=0", detail: `${setters} must not set runAsUser=0` };
 }
 

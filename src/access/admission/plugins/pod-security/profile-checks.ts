@@ -2,7 +2,7 @@
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import {
-  blamed,
+  violatingContainers,
   containersOf,
   containersText,
   contextOf,
@@ -36,7 +36,7 @@ function badProfiles(pod: PodLike, name: ProfileName) {
   return {
     setters: settersText(
       isPodBad,
-      blamed(pod, (container) => hasBadProfile(container, name)),
+      violatingContainers(pod, (container) => hasBadProfile(container, name)),
     ),
     values: sorted(bad.map((one) => stringAt(objectAt(contextOf(one), name), "type"))),
   };
@@ -93,7 +93,7 @@ function seccomp(pod: PodLike): ReturnType<CheckPod> {
 function seccompRequired(pod: PodLike): ReturnType<CheckPod> {
   const explicit = seccomp(pod);
   if (explicit !== undefined || hasProfile(pod.spec)) return explicit;
-  const silent = blamed(pod, (container) => !hasProfile(container));
+  const silent = violatingContainers(pod, (container) => !hasProfile(container));
   if (silent.length === 0) return undefined;
   const detail = `pod or ${containersText(silent)} must set securityContext.seccompProfile.type to "RuntimeDefault" or "Localhost"`;
   return { reason: "seccompProfile", detail };
@@ -114,7 +114,7 @@ function seLinux(allowedTypes: readonly string[]): CheckPod {
   };
   return (pod) => {
     const isPodBad = isBad(pod.spec);
-    const setters = settersText(isPodBad, blamed(pod, isBad));
+    const setters = settersText(isPodBad, violatingContainers(pod, isBad));
     if (setters === undefined) return undefined;
     const bad = [...(isPodBad ? [pod.spec] : []), ...containersOf(pod).filter(isBad)].map(optionsOf);
     const types = sorted(bad.map((options) => stringAt(options, "type")).filter((type) => !allowed.has(type)));

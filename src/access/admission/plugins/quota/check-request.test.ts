@@ -6,7 +6,7 @@ import {
   attributes,
   containers,
   pod,
-  refusal,
+  rejectionOf,
 } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
 import { checkRequest, runningQuota } from "./check-request.ts";
 import { createEvaluators } from "./evaluators.ts";
@@ -71,7 +71,7 @@ describe("a pod", () => {
       "exceeded quota: q, requested: requests.example.com/gpu=2, used: requests.example.com/gpu=0, limited: requests.example.com/gpu=1",
     ],
   ])("with %j and %j used is rejected", async (hard, used, object, why) => {
-    expect(await refusal(() => usedAfter(attributes({ object }), quota(hard, used)))).toBe(`${start} ${why}`);
+    expect(await rejectionOf(() => usedAfter(attributes({ object }), quota(hard, used)))).toBe(`${start} ${why}`);
   });
 
   test("with pod-level resources need not set them per container", async () => {
@@ -164,7 +164,7 @@ describe("other objects", () => {
     const hard = { "services.nodeports": "1", services: "1" };
     const object = { metadata: { name: "s" }, spec: { type: "NodePort", ports } };
     const given = attributes({ resource: "services", object });
-    expect(await refusal(() => usedAfter(given, quota(hard, { "services.nodeports": "0", services: "1" })))).toBe(
+    expect(await rejectionOf(() => usedAfter(given, quota(hard, { "services.nodeports": "0", services: "1" })))).toBe(
       '403 services "s" is forbidden: exceeded quota: q, requested: services=1,services.nodeports=2, used: services=1,services.nodeports=0, limited: services=1,services.nodeports=1',
     );
   });

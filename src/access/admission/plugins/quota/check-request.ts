@@ -3,7 +3,7 @@ import type { GroupResource } from "../../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
 import { added, amountsAt, masked, subtracted, withoutZeros, type Amounts } from "../../../../meta/amounts.ts";
-import { refused, toldNames } from "../refuse.ts";
+import { admissionForbidden, listedNames } from "../refuse.ts";
 import type { UsageEvaluator } from "./evaluator.ts";
 import { scopesOf } from "./scopes.ts";
 
@@ -38,7 +38,8 @@ export function checkRequest(
   const pertinent = new Set(quotas.filter((quota) => isPertinent(quota, object, attributes, evaluator)));
   const usage = evaluator.usage(object);
   const negative = [...usage].filter(([, { nanos }]) => nanos < 0n).map(([name]) => name);
-  if (negative.length > 0) throw refused(attributes, `quota usage is negative for resource(s): ${toldNames(negative)}`);
+  if (negative.length > 0)
+    throw admissionForbidden(attributes, `quota usage is negative for resource(s): ${listedNames(negative)}`);
   const change = operation === "UPDATE" ? changeOf(usage, attributes, evaluator) : () => usage;
   return quotas.map((quota) => {
     const delta = pertinent.has(quota) ? withoutZeros(change(quota)) : new Map();
@@ -56,9 +57,9 @@ function isPertinent(
   const limited = [...quota.hard.keys()].filter((name) => evaluator.isCounted(name));
   if (limited.length === 0 || !matchesScopes(quota, object, evaluator)) return false;
   const missing = evaluator.missing(limited, object);
-  if (missing !== undefined) throw refused(attributes, `failed quota: ${quota.name}: ${missing}`);
+  if (missing !== undefined) throw admissionForbidden(attributes, `failed quota: ${quota.name}: ${missing}`);
   if (!limited.every((name) => quota.used.has(name)))
-    throw refused(attributes, `status unknown for quota: ${quota.name}, resources: ${toldNames(limited)}`);
+    throw admissionForbidden(attributes, `status unknown for quota: ${quota.name}, resources: ${listedNames(limited)}`);
   return true;
 }
 
@@ -70,7 +71,7 @@ function matchesScopes({ object: quota }: RunningQuota, object: JsonObject, eval
 function changeOf(usage: Amounts, attributes: Attributes, evaluator: UsageEvaluator): (quota: RunningQuota) => Amounts {
   const { existing } = attributes;
   if (existing === undefined)
-    throw refused(attributes, "unable to get previous usage since prior version of object was not found");
+    throw admissionForbidden(attributes, "unable to get previous usage since prior version of object was not found");
   if (stringAt(objectAt(existing, "metadata"), "resourceVersion") === "") return () => usage;
   const difference = subtracted(usage, evaluator.usage(existing));
   return (quota) => (matchesScopes(quota, existing, evaluator) ? difference : usage);
@@ -90,11 +91,11 @@ function charged(
   if (isEnforced && exceeded.size > 0) {
     const shown = (amounts: Amounts): string => shownAmounts(masked(amounts, exceeded));
     const why = `exceeded quota: ${name}, requested: ${shown(requested)}, used: ${shown(used)}, limited: ${shown(hard)}`;
-    throw refused(attributes, why);
+    throw admissionForbidden(attributes, why);
   }
   return requested.size === 0 ? quota : { ...quota, used: sum };
 }
 
 function shownAmounts(amounts: Amounts): string {
-  return toldNames(amounts.keys(), (name) => `${name}=${amounts.get(name)?.text}`);
+  return listedNames(amounts.keys(), (name) => `${name}=${amounts.get(name)?.text}`);
 }

@@ -12,7 +12,7 @@ import {
 import { qualifiedNameErrors } from "../../../../meta/names.ts";
 import { amountsAt, type Amount, type Amounts, ONE_AMOUNT } from "../../../../meta/amounts.ts";
 import { effectiveAmounts, isPodLevelResource } from "../pod-amounts.ts";
-import { toldNames } from "../refuse.ts";
+import { listedNames } from "../refuse.ts";
 import type { UsageEvaluator } from "./evaluator.ts";
 import { matchesValue, type ScopeRequirement } from "./scopes.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
@@ -131,7 +131,7 @@ function missingAmounts(limited: readonly string[], pod: JsonObject): string | u
   if (lacking.size === 0) return undefined;
   const parts = demanded
     .filter((name) => lacking.has(name))
-    .map((name) => `${name} for: ${toldNames(lacking.get(name) ?? [])}`);
+    .map((name) => `${name} for: ${listedNames(lacking.get(name) ?? [])}`);
   return `must specify ${parts.join("; ")}`;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
-import { attributes, readerOf, refusal } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
+import { attributes, readerOf, rejectionOf } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
 import { resourceQuota } from "./resource-quota.ts";
 import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 
@@ -38,7 +38,7 @@ function world(first: JsonObject, known: JsonObject = first) {
     },
   });
   const ask = (more: Partial<Omit<Attributes, "object">> = {}) =>
-    refusal(() => plugin.validate?.(attributes({ ...about, ...more })));
+    rejectionOf(() => plugin.validate?.(attributes({ ...about, ...more })));
   return { plugin, charges, ask };
 }
 
@@ -81,7 +81,7 @@ describe("ResourceQuota", () => {
       now: () => 0,
       chargeQuota: () => Promise.resolve(void tries++),
     });
-    expect(await refusal(() => plugin.validate?.(attributes(about)))).toBe(
+    expect(await rejectionOf(() => plugin.validate?.(attributes(about)))).toBe(
       '409 Operation cannot be fulfilled on resourcequotas "q": the object has been modified; please apply your changes to the latest version and try again',
     );
     expect(tries).toBe(4);
@@ -97,7 +97,7 @@ describe("ResourceQuota", () => {
     });
     await expect(plugin.validate?.(attributes(about))).rejects.toThrow("down");
     isBroken = false;
-    expect(await refusal(() => plugin.validate?.(attributes(about)))).toBeUndefined();
+    expect(await rejectionOf(() => plugin.validate?.(attributes(about)))).toBeUndefined();
   });
 
   test("does nothing in a namespace without a quota", async () => {

@@ -39,13 +39,13 @@ interface Waiter {
   readonly refuse: (thrown: unknown) => void;
 }
 
-interface Bookkeeping {
+interface QuotaState {
   readonly ports: ResourceQuotaPorts;
   readonly recent: RecentQuotas;
 }
 
 export function resourceQuota(ports: ResourceQuotaPorts): AdmissionPlugin {
-  const books: Bookkeeping = { ports, recent: createRecentQuotas() };
+  const books: QuotaState = { ports, recent: createRecentQuotas() };
   const evaluators = createEvaluators(ports);
   const waiting = new Map<string, Waiter[]>();
   return {
@@ -80,7 +80,7 @@ function isCountedUpdate({ group, resource }: GroupResource, subresource: string
 }
 
 /** Serves one batch at a time per namespace; writes that arrive meanwhile form the next batch. */
-async function serve(books: Bookkeeping, namespace: string, waiting: Map<string, Waiter[]>): Promise<void> {
+async function serve(books: QuotaState, namespace: string, waiting: Map<string, Waiter[]>): Promise<void> {
   for (;;) {
     const batch = waiting.get(namespace) ?? [];
     if (batch.length === 0) {
@@ -103,12 +103,12 @@ async function serve(books: Bookkeeping, namespace: string, waiting: Map<string,
 }
 
 async function decide(
-  books: Bookkeeping,
+  books: QuotaState,
   batch: readonly Waiter[],
   quotas: readonly RunningQuota[],
   retriesLeft: number,
 ): Promise<void> {
-  const { pending, wanted } = judge(batch, quotas);
+  const { pending, wanted } = decideWaiting(batch, quotas);
   if (pending.length === 0) return;
   const stale: RunningQuota[] = [];
   for (const [index, quota] of wanted.entries()) {
@@ -122,7 +122,7 @@ async function decide(
 }
 
 /** Decides writes that exceed a quota or use nothing; the others wait until the quotas are charged. */
-function judge(
+function decideWaiting(
   batch: readonly Waiter[],
   quotas: readonly RunningQuota[],
 ): { readonly pending: readonly Waiter[]; readonly wanted: readonly RunningQuota[] } {
@@ -145,7 +145,7 @@ function judge(
   return { pending, wanted };
 }
 
-async function charge({ ports, recent }: Bookkeeping, { object, used }: RunningQuota): Promise<boolean> {
+async function charge({ ports, recent }: QuotaState, { object, used }: RunningQuota): Promise<boolean> {
   const status = { ...objectAt(object, "status"), used: amountsObject(used) };
   const stored = await ports.chargeQuota(object, status);
   if (stored === undefined) return false;
@@ -154,7 +154,7 @@ async function charge({ ports, recent }: Bookkeeping, { object, used }: RunningQ
 }
 
 /** Deleted quotas are omitted. */
-async function newestOf({ ports }: Bookkeeping, stale: readonly RunningQuota[]): Promise<RunningQuota[]> {
+async function newestOf({ ports }: QuotaState, stale: readonly RunningQuota[]): Promise<RunningQuota[]> {
   const newest = await Promise.all(
     stale.map(({ name, object }) =>
       ports.reader.newest(RESOURCE_QUOTAS, stringAt(objectAt(object, "metadata"), "namespace"), name),

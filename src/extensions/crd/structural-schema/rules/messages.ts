@@ -6,7 +6,7 @@ import { CALL_COST_MAX, MESSAGE_BYTES_MAX } from "./rule-limits.ts";
 import { ruleText } from "./rule-errors.ts";
 
 /** A message, or the reason why no further rules are evaluated. */
-type Told = { readonly message: string } | { readonly failure: string };
+type MessageResult = { readonly message: string } | { readonly failure: string };
 
 function otherwise({ rule }: CompiledRule): string {
   return rule.message === "" ? `failed rule: ${ruleText(rule)}` : rule.message.trim();
@@ -17,7 +17,7 @@ function isUsable(text: string): boolean {
   return text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= MESSAGE_BYTES_MAX;
 }
 
-export function evaluatedMessage(compiled: CompiledRule, values: readonly Value[], budget: RuleBudget): Told {
+export function evaluatedMessage(compiled: CompiledRule, values: readonly Value[], budget: RuleBudget): MessageResult {
   if (compiled.message === undefined) return { message: otherwise(compiled) };
   const { value, cost } = compiled.message.evaluate(values, CALL_COST_MAX);
   if (cost > budget.remaining) {

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { ExpressionCheck } from "./expression-errors.ts";
 import { gatesOf } from "../../../catalogue/release-gates.ts";
 
-function told(kind: "applyConfiguration" | "jsonPatch", source: string): string | undefined {
+function errorOf(kind: "applyConfiguration" | "jsonPatch", source: string): string | undefined {
   const [error] = new ExpressionCheck(gatesOf("1.36")).mutationErrors(source, kind, "f");
   return error?.message.replace(`Invalid value: ${JSON.stringify(source.trim())}: `, "");
 }
@@ -19,7 +19,7 @@ test.each([
     "compilation failed: ERROR: <input>:1:4: undeclared reference to 'Foo' (in container '')\n | Foo{}\n | ...^",
   ],
 ])("the apply configuration %s is checked for its result type", (source, why) => {
-  expect(told("applyConfiguration", source)).toBe(why);
+  expect(errorOf("applyConfiguration", source)).toBe(why);
 });
 
 test.each([
@@ -39,7 +39,7 @@ test.each([
     `compilation failed: ERROR: <input>:1:17: expected type 'optional_type(string)' but found 'string'\n | [JSONPatch{?op: "x"}]\n | ................^`,
   ],
 ])("the JSON patch %s is checked for its result type", (source, why) => {
-  expect(told("jsonPatch", source)).toBe(why);
+  expect(errorOf("jsonPatch", source)).toBe(why);
 });
 
 test("other expressions cannot construct objects", () => {

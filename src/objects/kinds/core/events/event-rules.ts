@@ -19,13 +19,14 @@ export function* legacyEventErrors(event: JsonObject, names: EventNames): Genera
   const namespace = stringAt(objectAt(event, "metadata"), "namespace");
   const involved = stringAt(objectAt(event, names.involvedObject), "namespace");
   const isTimed = typeof event["eventTime"] === "string";
-  if (!isInPlace({ namespace, involved, isTimed })) yield invalidValue("involvedObject.namespace", involved, NO_MATCH);
+  if (!hasMatchingNamespace({ namespace, involved, isTimed }))
+    yield invalidValue("involvedObject.namespace", involved, NO_MATCH);
   if (isTimed) yield* reporterErrors(event, names);
   for (const sentence of dnsSubdomainErrors(namespace)) yield invalidValue("namespace", namespace, sentence);
 }
 
 /** Events about cluster-scoped objects belong to `default`, or, with an eventTime, also to `kube-system`. */
-function isInPlace(event: { namespace: string; involved: string; isTimed: boolean }): boolean {
+function hasMatchingNamespace(event: { namespace: string; involved: string; isTimed: boolean }): boolean {
   const { namespace, involved, isTimed } = event;
   if (involved !== "") return isTimed || namespace === involved;
   return namespace === "default" || (isTimed ? namespace === "kube-system" : namespace === "");

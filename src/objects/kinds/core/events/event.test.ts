@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { defaulted, told, toldOfUpdate } from "../../../../../test/testing/objects/kinds/core/told.ts";
-import { EVENT, NEW_EVENT } from "./event.ts";
+import { defaulted, createErrorsOf, updateErrorsOf } from "../../../../../test/testing/objects/kinds/core/told.ts";
+import { EVENT, EVENTS_GROUP_EVENT } from "./event.ts";
 
 const metadata = { name: "e", namespace: "default" };
 const TIME = "2026-01-01T00:00:00.000000Z";
@@ -38,12 +38,12 @@ describe("an Event of the core group", () => {
     ["other", "default", ['involvedObject.namespace: Invalid value: "default": does not match event.namespace']],
   ])("in the namespace %s about an object in %s is validated", (namespace, involved, expected) => {
     const involvedObject = involved === undefined ? {} : { namespace: involved };
-    expect(told(EVENT, { metadata: { name: "e", namespace }, involvedObject })).toEqual(expected);
+    expect(createErrorsOf(EVENT, { metadata: { name: "e", namespace }, involvedObject })).toEqual(expected);
   });
 
   test("with an eventTime needs a reporter, a reason and bounded texts", () => {
     const event = { metadata, eventTime: TIME, involvedObject: {}, message: "m".repeat(1025), action: "a".repeat(129) };
-    expect(told(EVENT, event)).toEqual([
+    expect(createErrorsOf(EVENT, event)).toEqual([
       "reportingComponent: Required value",
       'reportingComponent: Invalid value: "": name part must be non-empty',
       expect.stringMatching(/^reportingComponent: Invalid value: "": name part must consist of/),
@@ -56,15 +56,17 @@ describe("an Event of the core group", () => {
 
   test("can be changed", () => {
     const event = { metadata, involvedObject: { namespace: "default" }, reason: "a" };
-    expect(toldOfUpdate(EVENT, event, { ...event, reason: "b" })).toEqual([]);
+    expect(updateErrorsOf(EVENT, event, { ...event, reason: "b" })).toEqual([]);
   });
 });
 
 describe("an Event of events.k8s.io", () => {
   test("needs all its members and rejects deprecated ones", () => {
-    expect(told(NEW_EVENT, NEW)).toEqual([]);
+    expect(createErrorsOf(EVENTS_GROUP_EVENT, NEW)).toEqual([]);
     const old = { deprecatedCount: 1, deprecatedFirstTimestamp: TIME, deprecatedSource: { host: "h" } };
-    expect(told(NEW_EVENT, { metadata, regarding: {}, type: "X", series: { count: 1 }, ...old })).toEqual([
+    expect(
+      createErrorsOf(EVENTS_GROUP_EVENT, { metadata, regarding: {}, type: "X", series: { count: 1 }, ...old }),
+    ).toEqual([
       'series.count: Invalid value: "": should be at least 2',
       "series.lastObservedTime: Required value",
       "eventTime: Required value",
@@ -76,11 +78,13 @@ describe("an Event of events.k8s.io", () => {
   });
 
   test("can change its series only", () => {
-    expect(toldOfUpdate(NEW_EVENT, NEW, { ...NEW, series: { count: 2, lastObservedTime: TIME } })).toEqual([]);
+    expect(updateErrorsOf(EVENTS_GROUP_EVENT, NEW, { ...NEW, series: { count: 2, lastObservedTime: TIME } })).toEqual(
+      [],
+    );
     const changes = { regarding: { namespace: "default" }, note: "n", related: { name: "x" }, action: "b" };
     const shown = (name: string): string =>
       `{"Kind":"","Namespace":"${name}","Name":"${name === "" ? "x" : ""}","UID":"","APIVersion":"","ResourceVersion":"","FieldPath":""}`;
-    expect(toldOfUpdate(NEW_EVENT, NEW, { ...NEW, ...changes })).toEqual([
+    expect(updateErrorsOf(EVENTS_GROUP_EVENT, NEW, { ...NEW, ...changes })).toEqual([
       `involvedObject: Invalid value: ${shown("default")}: field is immutable`,
       'message: Invalid value: "n": field is immutable',
       'action: Invalid value: "b": field is immutable',

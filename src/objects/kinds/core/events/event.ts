@@ -14,7 +14,7 @@ export const EVENT: Kind = {
   updateErrors: (event) => legacyEventErrors(event, CORE_NAMES),
 };
 
-export const NEW_EVENT: Kind = {
+export const EVENTS_GROUP_EVENT: Kind = {
   setDefaults: (event) => writeEmptyMembers(event, EVENTS_NAMES),
   createErrors: (event) => eventErrors(event, EVENTS_NAMES),
   *updateErrors(event, existing) {

@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import {
   defaulted,
   prepared,
-  told,
-  toldOfStatus,
-  toldOfUpdate,
-  warned,
+  createErrorsOf,
+  statusUpdateErrorsOf,
+  updateErrorsOf,
+  warningsOf,
 } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { NODE } from "./node.ts";
 
@@ -38,7 +38,7 @@ describe("a new Node", () => {
       { key: "a", effect: "NoExecute", value: "!" },
       { key: "b", effect: "X" },
     ];
-    expect(told(NODE, { spec: { taints, podCIDRs: ["10.0.0.0/24", "10.0.1.0/24"] } })).toEqual([
+    expect(createErrorsOf(NODE, { spec: { taints, podCIDRs: ["10.0.0.0/24", "10.0.1.0/24"] } })).toEqual([
       `metadata.taints[1].value: Invalid value: "!": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
       'metadata.taints[1]: Duplicate value: {"Key":"a","Value":"!","Effect":"NoExecute","TimeAdded":null}: taints must be unique by key and effect pair',
       'metadata.taints[2].effect: Unsupported value: "X": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
@@ -47,7 +47,7 @@ describe("a new Node", () => {
   });
 
   test("causes warnings about deprecated fields and ambiguous CIDRs", () => {
-    expect(warned(NODE, { spec: { externalID: "x", podCIDR: "10.0.0.1/24" } })).toEqual([
+    expect(warningsOf(NODE, { spec: { externalID: "x", podCIDR: "10.0.0.1/24" } })).toEqual([
       "spec.externalID: this field is deprecated, and is unused by Kubernetes",
       'spec.podCIDRs[0]: CIDR value "10.0.0.1/24" is ambiguous in this context (should be "10.0.0.0/24" or "10.0.0.1/32"?)',
     ]);
@@ -57,8 +57,8 @@ describe("a new Node", () => {
 describe("an existing Node", () => {
   test("cannot change its CIDRs and provider ID once they are set", () => {
     const before = { spec: { podCIDR: "10.0.0.0/24", providerID: "p" } };
-    expect(toldOfUpdate(NODE, { spec: {} }, before)).toEqual([]);
-    expect(toldOfUpdate(NODE, before, { spec: { podCIDR: "10.0.1.0/24", externalID: "e" } })).toEqual([
+    expect(updateErrorsOf(NODE, { spec: {} }, before)).toEqual([]);
+    expect(updateErrorsOf(NODE, before, { spec: { podCIDR: "10.0.1.0/24", externalID: "e" } })).toEqual([
       'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
       'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
       "spec.externalID: Forbidden: may not be updated",
@@ -72,7 +72,7 @@ describe("an existing Node", () => {
       capacity: { pods: "1.5" },
       declaredFeatures: ["B", "A", "A", "a"],
     };
-    expect(toldOfStatus(NODE, {}, { status })).toEqual([
+    expect(statusUpdateErrorsOf(NODE, {}, { status })).toEqual([
       'status.capacity.pods: Invalid value: "1500m": must be an integer',
       'status.allocatable.pods: Invalid value: "1500m": must be an integer',
       'status.declaredFeatures[1]: Invalid value: "A": list must be sorted alphabetically',
@@ -84,13 +84,13 @@ describe("an existing Node", () => {
 
   test("needs a complete status.config if the stored object already has one", () => {
     const config = { active: { configMap: { name: "N", namespace: "n" } }, assigned: {} };
-    expect(toldOfStatus(NODE, { status: { config: {} } }, { status: { config } })).toEqual([
+    expect(statusUpdateErrorsOf(NODE, { status: { config: {} } }, { status: { config } })).toEqual([
       'status.config.assigned: Invalid value: {"ConfigMap":null}: exactly one reference subfield must be non-nil',
       "status.config.active.configMap.uid: Required value",
       "status.config.active.configMap.resourceVersion: Required value",
       expect.stringMatching(/^status\.config\.active\.configMap\.name: Invalid value: "N": a lowercase RFC 1123/),
       "status.config.active.configMap.kubeletConfigKey: Required value",
     ]);
-    expect(toldOfStatus(NODE, {}, { status: { config } })).toEqual([]);
+    expect(statusUpdateErrorsOf(NODE, {}, { status: { config } })).toEqual([]);
   });
 });

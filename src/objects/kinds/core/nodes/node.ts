@@ -45,7 +45,7 @@ function specWithDefaults(given: JsonObject): JsonObject {
 }
 
 /** The members of nodeInfo that Go always writes. */
-const UNKNOWN_MACHINE: Readonly<JsonObject> = {
+const EMPTY_NODE_INFO: Readonly<JsonObject> = {
   machineID: "",
   systemUUID: "",
   bootID: "",
@@ -67,7 +67,7 @@ function statusWithDefaults(given: JsonObject): JsonObject {
   setRoundedResources(status, "allocatable");
   const endpoints = objectAt(status, "daemonEndpoints");
   status["daemonEndpoints"] = { ...endpoints, kubeletEndpoint: { Port: 0, ...objectAt(endpoints, "kubeletEndpoint") } };
-  status["nodeInfo"] = { ...UNKNOWN_MACHINE, ...objectAt(status, "nodeInfo") };
+  status["nodeInfo"] = { ...EMPTY_NODE_INFO, ...objectAt(status, "nodeInfo") };
   return status;
 }
 

@@ -49,7 +49,7 @@ export function prepareServiceUpdate(service: JsonObject, existing: JsonObject):
   };
   keepAllocated(spec, before);
   keepClusterIpsTogether(spec, before);
-  dropWhatTheTypeLost(spec, before);
+  dropFieldsOfOldType(spec, before);
   service["spec"] = withoutNeedlessPolicy(spec);
   if (stringAt(spec, "type") !== "LoadBalancer")
     service["status"] = { ...objectAt(service, "status"), loadBalancer: {} };
@@ -139,7 +139,7 @@ function keepClusterIpsTogether(spec: JsonObject, before: JsonObject): void {
 }
 
 /** Drops the fields that only the stored type had, if the update leaves them unchanged. */
-function dropWhatTheTypeLost(spec: JsonObject, before: JsonObject): void {
+function dropFieldsOfOldType(spec: JsonObject, before: JsonObject): void {
   if (needsClusterIp(before) && !needsClusterIp(spec)) {
     const isSame = jsonEquals([spec["clusterIP"], spec["clusterIPs"]], [before["clusterIP"], before["clusterIPs"]]);
     if (isSame) for (const field of ["clusterIP", "clusterIPs"]) delete spec[field];

@@ -43,13 +43,13 @@ export function portsOf(spec: JsonObject): JsonObject[] {
   return objectsAt(spec, "ports");
 }
 
-export interface Holdings {
+export interface AllocatedValues {
   readonly ips: readonly string[];
   readonly ports: readonly number[];
 }
 
 /** The addresses and ports that the stored service occupies. */
-export function holdingsOf(service: JsonObject): Holdings {
+export function allocatedValuesOf(service: JsonObject): AllocatedValues {
   const spec = specOf(service);
   const listed = stringsAt(spec, "clusterIPs");
   const clusterIp = stringAt(spec, "clusterIP");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { CONTEXT, told, toldOfUpdate } from "../../../../../test/testing/objects/kinds/core/told.ts";
+import { CONTEXT, createErrorsOf, updateErrorsOf } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { SERVICE } from "./service.ts";
 import { gatesOf } from "../../../catalogue/release-gates.ts";
 
@@ -22,7 +22,7 @@ describe("a Service", () => {
       { type: "LoadBalancer", loadBalancerClass: "a.io/b", loadBalancerSourceRanges: [" 10.0.0.0/8 "] },
     ],
   ])("is accepted: %s", (_what, spec) => {
-    expect(told(SERVICE, service(spec))).toEqual([]);
+    expect(createErrorsOf(SERVICE, service(spec))).toEqual([]);
   });
 
   test.each<[JsonObject, string[]]>([
@@ -82,7 +82,7 @@ describe("a Service", () => {
       ],
     ],
   ])("with %j is rejected", (spec, expected) => {
-    expect(told(SERVICE, service(spec))).toEqual(expected);
+    expect(createErrorsOf(SERVICE, service(spec))).toEqual(expected);
   });
 
   test("validates its annotations", () => {
@@ -92,7 +92,7 @@ describe("a Service", () => {
       "service.beta.kubernetes.io/load-balancer-source-ranges": "10.0.0.0/8, y",
     };
     const ranges = "metadata.annotations[service.beta.kubernetes.io/load-balancer-source-ranges]";
-    expect(told(SERVICE, service({}, { annotations }))).toEqual([
+    expect(createErrorsOf(SERVICE, service({}, { annotations }))).toEqual([
       'metadata.annotations[service.kubernetes.io/topology-mode]: Invalid value: "a": must match annotations[service.kubernetes.io/topology-aware-hints] when both are specified',
       `${ranges}: Forbidden: may only be used when \`type\` is 'LoadBalancer'`,
       `${ranges}: Invalid value: "y": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
@@ -100,11 +100,11 @@ describe("a Service", () => {
   });
 
   test("may have a name that begins with a digit since 1.36", () => {
-    expect(told(SERVICE, service({}, { name: "1a" }))).toEqual([]);
-    expect(told(SERVICE, service({}, { name: "1a" }), { ...CONTEXT, gates: gatesOf("1.35") })).toEqual([
+    expect(createErrorsOf(SERVICE, service({}, { name: "1a" }))).toEqual([]);
+    expect(createErrorsOf(SERVICE, service({}, { name: "1a" }), { ...CONTEXT, gates: gatesOf("1.35") })).toEqual([
       expect.stringMatching(/^metadata\.name: Invalid value: "1a": a DNS-1035 label must consist of/),
     ]);
-    expect(told(SERVICE, service({}, { name: "A-x", generateName: "A-" }))).toEqual([
+    expect(createErrorsOf(SERVICE, service({}, { name: "A-x", generateName: "A-" }))).toEqual([
       `metadata.generateName: Invalid value: "A-": ${LABEL}`,
       `metadata.name: Invalid value: "A-x": ${LABEL}`,
     ]);
@@ -112,8 +112,8 @@ describe("a Service", () => {
 
   test("supports more traffic distributions since 1.34", () => {
     const spread = service({ trafficDistribution: "PreferSameZone" });
-    expect(told(SERVICE, spread)).toEqual([]);
-    expect(told(SERVICE, spread, { ...CONTEXT, gates: gatesOf("1.33") })).toEqual([
+    expect(createErrorsOf(SERVICE, spread)).toEqual([]);
+    expect(createErrorsOf(SERVICE, spread, { ...CONTEXT, gates: gatesOf("1.33") })).toEqual([
       'spec.trafficDistribution: Unsupported value: "PreferSameZone": supported values: "PreferClose"',
     ]);
   });
@@ -122,7 +122,7 @@ describe("a Service", () => {
 describe("the ports of a Service", () => {
   test("need valid numbers, and names if there are several", () => {
     const ports = [{ port: 0 }, { port: 80, name: "A", targetPort: "x_", protocol: "X", appProtocol: "a.io/x" }];
-    expect(told(SERVICE, service({ ports }))).toEqual([
+    expect(createErrorsOf(SERVICE, service({ ports }))).toEqual([
       "spec.ports[0].name: Required value",
       `spec.ports[0].port: Invalid value: 0: ${PORT_RANGE}`,
       `spec.ports[0].targetPort: Invalid value: 0: ${PORT_RANGE}`,
@@ -137,7 +137,7 @@ describe("the ports of a Service", () => {
       { port: 80, name: "a", nodePort: 30_000 },
       { port: 80, name: "a", nodePort: 30_000 },
     ];
-    expect(told(SERVICE, service({ ports }))).toEqual([
+    expect(createErrorsOf(SERVICE, service({ ports }))).toEqual([
       'spec.ports[1].name: Duplicate value: "a"',
       "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
       "spec.ports[1].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
@@ -178,18 +178,18 @@ describe("the addresses of a Service", () => {
       ['spec.clusterIPs[0]: Invalid value: "10.0.0.1": expected an IPv6 value as indicated by `ipFamilies[0]`'],
     ],
   ])("are rejected with %j", (spec, expected) => {
-    expect(told(SERVICE, service(spec))).toEqual(expected);
+    expect(createErrorsOf(SERVICE, service(spec))).toEqual(expected);
   });
 
   test("suppress all other errors if they are invalid", () => {
-    expect(told(SERVICE, service({ clusterIP: "x", type: "Foo" }))).toEqual([
+    expect(createErrorsOf(SERVICE, service({ clusterIP: "x", type: "Foo" }))).toEqual([
       'spec.clusterIPs[0]: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
     ]);
   });
 
   test("cause at most 100 errors", () => {
     const clusterIPs = Array.from({ length: 100_000 }, () => "x");
-    expect(told(SERVICE, service({ clusterIP: "x", clusterIPs }))).toHaveLength(100);
+    expect(createErrorsOf(SERVICE, service({ clusterIP: "x", clusterIPs }))).toHaveLength(100);
   });
 });
 
@@ -198,17 +198,17 @@ describe("an update of a Service", () => {
 
   test("cannot change the cluster IP, and the error has the format of the release", () => {
     const change = service({ ...given, clusterIP: "10.0.0.2", clusterIPs: ["10.0.0.2"] });
-    expect(toldOfUpdate(SERVICE, service(given), change)).toEqual([
+    expect(updateErrorsOf(SERVICE, service(given), change)).toEqual([
       'spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set',
     ]);
-    expect(toldOfUpdate(SERVICE, service(given), change, { ...CONTEXT, gates: gatesOf("1.33") })).toEqual([
+    expect(updateErrorsOf(SERVICE, service(given), change, { ...CONTEXT, gates: gatesOf("1.33") })).toEqual([
       'spec.clusterIPs[0]: Invalid value: []string{"10.0.0.2"}: may not change once set',
     ]);
   });
 
   test("cannot change the IP family", () => {
     const before = service({ ...given, clusterIP: "" });
-    expect(toldOfUpdate(SERVICE, before, service({ ipFamilies: ["IPv6"], ipFamilyPolicy: "SingleStack" }))).toEqual([
+    expect(updateErrorsOf(SERVICE, before, service({ ipFamilies: ["IPv6"], ipFamilyPolicy: "SingleStack" }))).toEqual([
       'spec.ipFamilies[0]: Invalid value: ["IPv6"]: may not change once set',
     ]);
   });
@@ -216,7 +216,7 @@ describe("an update of a Service", () => {
   test("cannot change the load balancer class and the health check node port", () => {
     const balanced = { type: "LoadBalancer", externalTrafficPolicy: "Local" };
     const before = service({ ...balanced, loadBalancerClass: "a", healthCheckNodePort: 30_000 });
-    expect(toldOfUpdate(SERVICE, before, service({ ...balanced, healthCheckNodePort: 30_001 }))).toEqual([
+    expect(updateErrorsOf(SERVICE, before, service({ ...balanced, healthCheckNodePort: 30_001 }))).toEqual([
       "spec.loadBalancerClass: Invalid value: null: may not change once set",
       "spec.healthCheckNodePort: Forbidden: field is immutable",
     ]);
@@ -224,7 +224,9 @@ describe("an update of a Service", () => {
 
   test("keeps stored non-standard addresses", () => {
     const odd = service({ externalIPs: ["010.2.3.4"] });
-    expect(told(SERVICE, odd)).toEqual(['spec.externalIPs[0]: Invalid value: "010.2.3.4": must not have leading 0s']);
-    expect(toldOfUpdate(SERVICE, odd, odd)).toEqual([]);
+    expect(createErrorsOf(SERVICE, odd)).toEqual([
+      'spec.externalIPs[0]: Invalid value: "010.2.3.4": must not have leading 0s',
+    ]);
+    expect(updateErrorsOf(SERVICE, odd, odd)).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { CONTEXT, defaulted, toldOfStatus, warned } from "../../../../../test/testing/objects/kinds/core/told.ts";
+import { CONTEXT, defaulted, statusUpdateErrorsOf, warningsOf } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { SERVICE } from "./service.ts";
 import { gatesOf } from "../../../catalogue/release-gates.ts";
 
@@ -20,18 +20,18 @@ describe("the load balancer status of a Service", () => {
   test("is validated when it changes", () => {
     const field = "status.loadBalancer.ingress";
     const points = [{ ip: "x" }, { hostname: "10.0.0.1", ipMode: "VIP" }, { ip: "10.0.0.1", ipMode: "X" }];
-    expect(toldOfStatus(SERVICE, balanced(), balanced(...points))).toEqual([
+    expect(statusUpdateErrorsOf(SERVICE, balanced(), balanced(...points))).toEqual([
       `${field}[0].ip: Invalid value: "x": must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)`,
       `${field}[1].ipMode: Forbidden: may not be specified when \`ip\` is not set`,
       `${field}[1].hostname: Invalid value: "10.0.0.1": must be a DNS name, not an IP address`,
       `${field}[2].ipMode: Unsupported value: "X": supported values: "Proxy", "VIP"`,
     ]);
-    expect(toldOfStatus(SERVICE, balanced({ ip: "x" }), balanced({ ip: "x" }))).toEqual([]);
+    expect(statusUpdateErrorsOf(SERVICE, balanced({ ip: "x" }), balanced({ ip: "x" }))).toEqual([]);
   });
 
   test("is rejected for Services of other types", () => {
     const plain = { ...balanced({ ip: "10.0.0.1" }), spec: { type: "ClusterIP" } };
-    expect(toldOfStatus(SERVICE, plain, plain)).toEqual([
+    expect(statusUpdateErrorsOf(SERVICE, plain, plain)).toEqual([
       "status.loadBalancer.ingress: Forbidden: may only be used when `spec.type` is 'LoadBalancer'",
     ]);
   });
@@ -67,13 +67,13 @@ describe("a Service", () => {
       ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'],
     ],
   ])("with the spec %j causes the expected warnings", (spec, expected) => {
-    expect(warned(SERVICE, { spec: { ports, ...spec } })).toEqual(expected);
+    expect(warningsOf(SERVICE, { spec: { ports, ...spec } })).toEqual(expected);
   });
 
   test("causes only the warning about its topology annotation before 1.35", () => {
     const annotations = { "service.kubernetes.io/topology-aware-hints": "auto" };
     const spec = { ports, trafficDistribution: "PreferClose", externalIPs: ["10.0.0.1"] };
-    expect(warned(SERVICE, { metadata: { annotations }, spec }, { ...CONTEXT, gates: gatesOf("1.34") })).toEqual([
+    expect(warningsOf(SERVICE, { metadata: { annotations }, spec }, { ...CONTEXT, gates: gatesOf("1.34") })).toEqual([
       "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead",
     ]);
   });

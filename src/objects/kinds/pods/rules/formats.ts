@@ -8,7 +8,7 @@ import type { KindContext } from "../../kind.ts";
 
 const NAME_LENGTH_MAX = 253;
 /** Longer texts have already been rejected for their length and are not matched against a pattern. */
-const LOOKED_AT_MAX = 4096;
+const MATCHED_LENGTH_MAX = 4096;
 
 export function envVarNameErrors(name: string): string[] {
   const errors = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name)
@@ -46,7 +46,7 @@ const UNDERSCORE_SUBDOMAIN_PATTERN = new RegExp(`^${UNDERSCORE_SUBDOMAIN}$`);
 /** Checks a DNS subdomain of a search list, which may have underscores. */
 export function searchDomainErrors(name: string): string[] {
   const errors = name.length > NAME_LENGTH_MAX ? [`must be no more than ${NAME_LENGTH_MAX} characters`] : [];
-  if (name.length <= LOOKED_AT_MAX && !UNDERSCORE_SUBDOMAIN_PATTERN.test(name))
+  if (name.length <= MATCHED_LENGTH_MAX && !UNDERSCORE_SUBDOMAIN_PATTERN.test(name))
     errors.push(
       `a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${UNDERSCORE_SUBDOMAIN}')`,
     );

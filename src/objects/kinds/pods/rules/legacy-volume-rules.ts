@@ -31,7 +31,7 @@ interface LegacySource {
 }
 
 /** A source whose only rule is that some texts are required. */
-function saying(member: string, ...texts: readonly string[]): LegacySource {
+function requiringTexts(member: string, ...texts: readonly string[]): LegacySource {
   return {
     member,
     *errors(source, field) {
@@ -195,20 +195,20 @@ export const LEGACY_SOURCES = {
   awsElasticBlockStore: { member: "awsElasticBlockStore", errors: awsElasticBlockStoreErrors },
   nfs: { member: "nfs", errors: nfsErrors },
   iscsi: { member: "iscsi", errors: iscsiErrors },
-  glusterfs: saying("glusterfs", "endpoints", "path"),
+  glusterfs: requiringTexts("glusterfs", "endpoints", "path"),
   flocker: { member: "flocker", errors: flockerErrors },
-  persistentVolumeClaim: saying("persistentVolumeClaim", "claimName"),
+  persistentVolumeClaim: requiringTexts("persistentVolumeClaim", "claimName"),
   rbd: { member: "rbd", errors: rbdErrors },
   cinder: { member: "cinder", errors: cinderErrors },
   cephfs: { member: "cephfs", errors: cephfsErrors },
   quobyte: { member: "quobyte", errors: quobyteErrors },
   fc: { member: "fc", errors: fibreChannelErrors },
   flexVolume: { member: "flexVolume", errors: flexVolumeErrors },
-  azureFile: saying("azureFile", "secretName", "shareName"),
-  vsphereVolume: saying("vsphereVolume", "volumePath"),
-  photonPersistentDisk: saying("photonPersistentDisk", "pdID"),
-  portworxVolume: saying("portworxVolume", "volumeID"),
+  azureFile: requiringTexts("azureFile", "secretName", "shareName"),
+  vsphereVolume: requiringTexts("vsphereVolume", "volumePath"),
+  photonPersistentDisk: requiringTexts("photonPersistentDisk", "pdID"),
+  portworxVolume: requiringTexts("portworxVolume", "volumeID"),
   azureDisk: { member: "azureDisk", errors: azureDiskErrors },
   storageos: { member: "storageos", errors: storageOsErrors },
-  scaleIO: saying("scaleIO", "gateway", "system", "volumeName"),
+  scaleIO: requiringTexts("scaleIO", "gateway", "system", "volumeName"),
 } as const satisfies Readonly<Record<string, LegacySource>>;

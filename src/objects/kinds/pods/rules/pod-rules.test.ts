@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../../meta/json.ts";
-import { container, CONTEXT, pod, release, said } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
+import { container, CONTEXT, pod, release, messagesOf } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
 import { podCreateErrors, podUpdateErrors } from "./pod-rules.ts";
 
 const MAY_NOT_CHANGE =
   "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)\n";
 
 function updated(next: JsonObject, before: JsonObject = {}, context = CONTEXT): string[] {
-  return said(podUpdateErrors(pod(next, {}, context), pod(before, {}, context), context));
+  return messagesOf(podUpdateErrors(pod(next, {}, context), pod(before, {}, context), context));
 }
 
 describe("an update of a pod", () => {
@@ -99,7 +99,7 @@ describe("an update of a pod", () => {
   test("cannot remove the mirror pod annotation", () => {
     const before = pod({ nodeName: "n" }, { annotations: { "kubernetes.io/config.mirror": "m" } });
     const next = { ...before, metadata: { ...objectAt(before, "metadata"), annotations: {} } };
-    expect(said(podUpdateErrors(next, before, CONTEXT))).toEqual([
+    expect(messagesOf(podUpdateErrors(next, before, CONTEXT))).toEqual([
       "metadata.annotations[kubernetes.io/config.mirror]: Forbidden: may not remove or update mirror pod annotation",
     ]);
   });
@@ -109,6 +109,6 @@ test("the SELinux change policy MountOption is rejected, unless the stored pod h
   const mounted = pod({ securityContext: { seLinuxChangePolicy: "MountOption" } });
   const why =
     'spec.securityContext.seLinuxChangePolicy: Unsupported value: "MountOption": supported values: "Recursive"';
-  expect(said(podCreateErrors(mounted, CONTEXT))).toEqual([why]);
-  expect(said(podUpdateErrors(mounted, mounted, CONTEXT))).toEqual([]);
+  expect(messagesOf(podCreateErrors(mounted, CONTEXT))).toEqual([why]);
+  expect(messagesOf(podUpdateErrors(mounted, mounted, CONTEXT))).toEqual([]);
 });

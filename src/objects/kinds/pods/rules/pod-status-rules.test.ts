@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { container, CONTEXT, pod, said } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
+import { container, CONTEXT, pod, messagesOf } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
 import { podStatusErrors } from "./pod-status-rules.ts";
 
 function updated(status: JsonObject, before: JsonObject = {}, spec: JsonObject = {}): string[] {
   const existing = { ...pod(spec), status: { qosClass: "BestEffort", ...before } };
-  return said(podStatusErrors({ ...existing, status: { qosClass: "BestEffort", ...status } }, existing, CONTEXT));
+  return messagesOf(podStatusErrors({ ...existing, status: { qosClass: "BestEffort", ...status } }, existing, CONTEXT));
 }
 
 const RUNNING = [{ name: "c", state: { running: {} } }];

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { container, CONTEXT, pod, release, said } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
+import { container, CONTEXT, pod, release, messagesOf } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
 import { podCreateErrors } from "./pod-rules.ts";
 
 const LABEL =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 
 function errors(spec: JsonObject, context = CONTEXT): string[] {
-  return said(podCreateErrors(pod(spec, {}, context), context));
+  return messagesOf(podCreateErrors(pod(spec, {}, context), context));
 }
 
 test("a minimal pod and a pod with many features are valid", () => {

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { container, CONTEXT, pod, said } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
+import { container, CONTEXT, pod, messagesOf } from "../../../../../test/testing/objects/kinds/pods/pods.ts";
 import { podCreateErrors } from "./pod-rules.ts";
 
 function errors(volume: JsonObject, spec: JsonObject = {}): string[] {
-  return said(podCreateErrors(pod({ volumes: [{ name: "v", ...volume }], ...spec }), CONTEXT));
+  return messagesOf(podCreateErrors(pod({ volumes: [{ name: "v", ...volume }], ...spec }), CONTEXT));
 }
 
 test.each<[volume: JsonObject, expected: string[]]>([
@@ -109,7 +109,7 @@ test("volume names are unique, and an invalid volume cannot be mounted", () => {
     { name: "v", mountPath: "/v" },
     { name: "wrong", mountPath: "/w" },
   ];
-  expect(said(podCreateErrors(pod({ volumes, ...container({ volumeMounts: mounts }) }), CONTEXT))).toEqual([
+  expect(messagesOf(podCreateErrors(pod({ volumes, ...container({ volumeMounts: mounts }) }), CONTEXT))).toEqual([
     'spec.volumes[1].name: Duplicate value: "v"',
     "spec.volumes[2].secret.secretName: Required value",
     'spec.containers[0].volumeMounts[1].name: Not found: "wrong"',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { CONTEXT, toldOfStatus } from "../../../../../test/testing/objects/kinds/core/told.ts";
+import { CONTEXT, statusUpdateErrorsOf } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { dropDeallocated } from "./claim-status.ts";
 import { resourceClaimOf } from "./resource-claim.ts";
 
@@ -13,8 +13,8 @@ function claim(status: JsonObject, metadata: JsonObject = {}): JsonObject {
   return { metadata: { name: "c", ...metadata }, spec: { devices: { requests } }, status };
 }
 
-const toldOf = (status: JsonObject, before: JsonObject = {}): string[] =>
-  toldOfStatus(CLAIM, claim(before), claim(status));
+const statusErrorsOf = (status: JsonObject, before: JsonObject = {}): string[] =>
+  statusUpdateErrorsOf(CLAIM, claim(before), claim(status));
 
 describe("the allocation of a ResourceClaim", () => {
   test.each<[string, JsonObject, readonly string[]]>([
@@ -74,14 +74,14 @@ describe("the allocation of a ResourceClaim", () => {
         'status.devices[0].networkData.ips[2]: Invalid value: "2001:DB8::1/64": must be in canonical form ("2001:db8::1/64")',
       ],
     ],
-  ])("%s", (_what, status, sentences) => expect(toldOf(status)).toEqual(sentences));
+  ])("%s", (_what, status, sentences) => expect(statusErrorsOf(status)).toEqual(sentences));
 
   test("is immutable", () => {
-    const sentences = toldOf({ allocation: { devices: {} } }, { allocation: ALLOCATION });
+    const sentences = statusErrorsOf({ allocation: { devices: {} } }, { allocation: ALLOCATION });
     expect(sentences).toEqual([
       'status.allocation: Invalid value: {"Devices":{"Results":null,"Config":null},"NodeSelector":null,"AllocationTimestamp":null}: field is immutable',
     ]);
-    expect(toldOf({ allocation: ALLOCATION }, { allocation: ALLOCATION })).toEqual([]);
+    expect(statusErrorsOf({ allocation: ALLOCATION }, { allocation: ALLOCATION })).toEqual([]);
   });
 
   test("accepts no new consumers while the claim is being deleted", () => {
@@ -90,8 +90,8 @@ describe("the allocation of a ResourceClaim", () => {
       reservedFor: [{ resource: "pods", name, uid: name }],
     });
     const going = { deletionTimestamp: CONTEXT.time };
-    expect(toldOfStatus(CLAIM, claim(reserved("a"), going), claim(reserved("a"), going))).toEqual([]);
-    expect(toldOfStatus(CLAIM, claim(reserved("a"), going), claim(reserved("b"), going))).toEqual([
+    expect(statusUpdateErrorsOf(CLAIM, claim(reserved("a"), going), claim(reserved("a"), going))).toEqual([]);
+    expect(statusUpdateErrorsOf(CLAIM, claim(reserved("a"), going), claim(reserved("b"), going))).toEqual([
       "status.reservedFor: Forbidden: new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set",
     ]);
   });

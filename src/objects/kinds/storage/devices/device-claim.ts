@@ -92,11 +92,11 @@ export function generalClaimSpec(spec: JsonObject, form: RequestForm): JsonObjec
 
 function generalRequest(request: JsonObject): JsonObject {
   const { name, firstAvailable } = request;
-  const said = EXACT_KEYS.filter((key) => request[key] !== undefined);
+  const present = EXACT_KEYS.filter((key) => request[key] !== undefined);
   return {
     name,
     ...(firstAvailable === undefined ? {} : { firstAvailable }),
-    ...(said.length === 0 ? {} : { exactly: Object.fromEntries(said.map((key) => [key, request[key]])) }),
+    ...(present.length === 0 ? {} : { exactly: Object.fromEntries(present.map((key) => [key, request[key]])) }),
   };
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { requestPolicyErrors } from "./request-policy.ts";
 
-const told = (policy: JsonObject, total: string): string[] =>
+const errorsOf = (policy: JsonObject, total: string): string[] =>
   [...requestPolicyErrors(policy, "p", total)].map(({ field, message }) => `${field}: ${message}`);
 
 describe("the request policy of a capacity", () => {
@@ -72,5 +72,5 @@ describe("the request policy of a capacity", () => {
       ['p.validRange.step: Invalid value: "4": one step 5 is larger than capacity value: 4'],
     ],
     ["does not check steps of zero", { default: "1", validRange: { min: "1", step: "0" } }, []],
-  ])("%s", (_what, policy, sentences) => expect(told(policy, "4")).toEqual(sentences));
+  ])("%s", (_what, policy, sentences) => expect(errorsOf(policy, "4")).toEqual(sentences));
 });

@@ -21,19 +21,26 @@ export function* requestPolicyErrors(policy: JsonObject, field: string, total: u
   else if ((policy["default"] ?? null) === null)
     yield required(`${field}.default`, `required when ${hasRange ? "validRange" : "validValues"} is defined`);
   else if (hasRange)
-    yield* rangeErrors(objectAt(policy, "validRange"), `${field}.validRange`, { usual: policy["default"], total });
-  else yield* validValuesErrors(values, `${field}.validValues`, { usual: policy["default"], total });
+    yield* rangeErrors(objectAt(policy, "validRange"), `${field}.validRange`, {
+      defaultValue: policy["default"],
+      total,
+    });
+  else yield* validValuesErrors(values, `${field}.validValues`, { defaultValue: policy["default"], total });
 }
 
 interface Bounds {
   /** Amount for a request that names none. */
-  readonly usual: unknown;
+  readonly defaultValue: unknown;
   readonly total: unknown;
 }
 
 const shown = (value: unknown): string => canonicalQuantity(String(value));
 
-function* validValuesErrors(values: readonly string[], field: string, { usual, total }: Bounds): Generator<FieldError> {
+function* validValuesErrors(
+  values: readonly string[],
+  field: string,
+  { defaultValue: usual, total }: Bounds,
+): Generator<FieldError> {
   for (const [index, value] of values.entries())
     if (index > 0 && nanosOf(values[index - 1]) > nanosOf(value))
       yield invalidValue(`${field}[${index}]`, shown(value), "values must be sorted in ascending order");
@@ -55,7 +62,7 @@ function* validValuesErrors(values: readonly string[], field: string, { usual, t
     yield invalidValue(field, shown(usual), "default value is not valid according to the requestPolicy");
 }
 
-function* rangeErrors(range: JsonObject, field: string, { usual, total }: Bounds): Generator<FieldError> {
+function* rangeErrors(range: JsonObject, field: string, { defaultValue: usual, total }: Bounds): Generator<FieldError> {
   const { min, max, step } = range;
   if (min === undefined) {
     yield required(`${field}.min`, "required when validRange is defined");
@@ -73,13 +80,13 @@ function* rangeErrors(range: JsonObject, field: string, { usual, total }: Bounds
     if (nanosOf(usual) > nanosOf(max))
       yield invalidValue(`${field}.max`, shown(usual), `default is more than max: ${shown(max)}`);
   }
-  if (step !== undefined) yield* stepErrors({ min, max, step }, `${field}.step`, { usual, total });
+  if (step !== undefined) yield* stepErrors({ min, max, step }, `${field}.step`, { defaultValue: usual, total });
 }
 
 function* stepErrors(
   { min, max, step }: { readonly min: unknown; readonly max: unknown; readonly step: unknown },
   field: string,
-  { usual, total }: Bounds,
+  { defaultValue: usual, total }: Bounds,
 ): Generator<FieldError> {
   const first = plus(parseAmount(min), parseAmount(step));
   if (first.nanos > nanosOf(total)) {

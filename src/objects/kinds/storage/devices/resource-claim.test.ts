@@ -4,9 +4,9 @@ import {
   CONTEXT,
   defaulted,
   prepared,
-  told,
-  toldOfStatus,
-  toldOfUpdate,
+  createErrorsOf,
+  statusUpdateErrorsOf,
+  updateErrorsOf,
 } from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { resourceClaimOf, resourceClaimTemplateOf } from "./resource-claim.ts";
 
@@ -81,26 +81,26 @@ describe("a ResourceClaim", () => {
       ],
     ],
   ])("%s", (_what, devices, sentences) => {
-    expect(told(CLAIM, claim(devices))).toEqual(sentences);
+    expect(createErrorsOf(CLAIM, claim(devices))).toEqual(sentences);
   });
 
   test("in v1beta1 is validated by the same rules", () => {
-    expect(told(FLAT_CLAIM, claim({ requests: [{ name: "a", deviceClassName: "c", count: -1 }] }))).toEqual([
+    expect(createErrorsOf(FLAT_CLAIM, claim({ requests: [{ name: "a", deviceClassName: "c", count: -1 }] }))).toEqual([
       "spec.devices.requests[0].exactly.count: Invalid value: -1: must be greater than zero",
     ]);
   });
 
   test("has an immutable spec", () => {
     const after = claim({ requests: [{ name: "gpu", exactly: { deviceClassName: "other" } }] });
-    expect(toldOfUpdate(CLAIM, claim({ requests: [GPU] }), after)).toEqual([
+    expect(updateErrorsOf(CLAIM, claim({ requests: [GPU] }), after)).toEqual([
       'spec: Invalid value: {"Devices":{"Requests":[{"Name":"gpu","Exactly":{"DeviceClassName":"other","Selectors":null,"AllocationMode":"ExactCount","Count":1,"AdminAccess":null,"Tolerations":null,"Capacity":null},"FirstAvailable":null}],"Constraints":null,"Config":null}}: field is immutable',
     ]);
-    expect(toldOfUpdate(CLAIM, claim({ requests: [GPU] }), claim({ requests: [GPU], config: [] }))).toEqual([]);
+    expect(updateErrorsOf(CLAIM, claim({ requests: [GPU] }), claim({ requests: [GPU], config: [] }))).toEqual([]);
   });
 
   test("can be reserved for consumers only once it is allocated", () => {
     const pod = { resource: "pods", name: "p", uid: "1" };
-    expect(toldOfStatus(CLAIM, claim({}), claim({}, { reservedFor: [pod, pod, {}] }))).toEqual([
+    expect(statusUpdateErrorsOf(CLAIM, claim({}), claim({}, { reservedFor: [pod, pod, {}] }))).toEqual([
       "status.reservedFor[2].resource: Required value",
       "status.reservedFor[2].name: Required value",
       "status.reservedFor[2].uid: Required value",
@@ -117,6 +117,6 @@ test("a ResourceClaimTemplate defaults its metadata and has an immutable spec", 
     spec: { ...(labels === undefined ? {} : { metadata: { labels } }), spec: { devices: { requests: [GPU] } } },
   });
   expect(defaulted(TEMPLATE, template(), CONTEXT)["spec"]).toMatchObject({ metadata: {} });
-  const [sentence] = toldOfUpdate(TEMPLATE, template(), template({ a: "b" }));
+  const [sentence] = updateErrorsOf(TEMPLATE, template(), template({ a: "b" }));
   expect(sentence).toMatch(/^spec: Invalid value: \{"labels":\{"a":"b"\},"Spec":\{"Devices":/);
 });

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { CONTEXT, defaulted, told, toldOfUpdate, warned } from "../../../../../test/testing/objects/kinds/core/told.ts";
+import {
+  CONTEXT,
+  defaulted,
+  createErrorsOf,
+  updateErrorsOf,
+  warningsOf,
+} from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { RESOURCE_SLICE } from "./resource-slice.ts";
 
 const POOL = { name: "p", generation: 1, resourceSliceCount: 1 };
@@ -59,12 +65,12 @@ describe("a ResourceSlice", () => {
       ],
     ],
   ])("%s", (_what, spec, sentences) => {
-    expect(told(RESOURCE_SLICE, slice(spec))).toEqual(sentences);
+    expect(createErrorsOf(RESOURCE_SLICE, slice(spec))).toEqual(sentences);
   });
 
   test("cannot change its driver, pool and node", () => {
     const after = slice({ driver: "e", pool: { ...POOL, name: "q" }, nodeName: "m" });
-    expect(toldOfUpdate(RESOURCE_SLICE, slice({}), after)).toEqual([
+    expect(updateErrorsOf(RESOURCE_SLICE, slice({}), after)).toEqual([
       'spec.pool.name: Invalid value: "q": field is immutable',
       'spec.driver: Invalid value: "e": field is immutable',
       'spec.nodeName: Invalid value: "m": field is immutable',
@@ -72,7 +78,7 @@ describe("a ResourceSlice", () => {
   });
 
   test("causes a warning about a driver name in upper case", () => {
-    expect(warned(RESOURCE_SLICE, slice({ driver: "D" }))).toEqual([
+    expect(warningsOf(RESOURCE_SLICE, slice({ driver: "D" }))).toEqual([
       'spec.driver: driver names should be lowercase; "D" contains uppercase characters',
     ]);
   });
@@ -80,7 +86,7 @@ describe("a ResourceSlice", () => {
 
 describe("a device", () => {
   const ofDevice = (device: JsonObject, spec: JsonObject = {}): string[] =>
-    told(RESOURCE_SLICE, slice({ ...spec, devices: [{ name: "a", ...device }] }));
+    createErrorsOf(RESOURCE_SLICE, slice({ ...spec, devices: [{ name: "a", ...device }] }));
 
   test.each<[string, JsonObject, readonly string[]]>([
     [
@@ -170,7 +176,7 @@ describe("a device", () => {
 
 test("shared counter sets need unique names and counters", () => {
   const sharedCounters = [{ name: "a", counters: { mem: {} } }, { name: "a" }];
-  expect(told(RESOURCE_SLICE, slice({ sharedCounters }))).toEqual([
+  expect(createErrorsOf(RESOURCE_SLICE, slice({ sharedCounters }))).toEqual([
     "spec.sharedCounters[1].counters: Required value",
     'spec.sharedCounters[1]: Duplicate value: "a"',
   ]);

@@ -121,7 +121,7 @@ function* devicesErrors(spec: JsonObject, beforeSpec: JsonObject): Generator<Fie
       .toReversed()
       .map((device) => [stringAt(device, "name"), device]),
   );
-  const context = { isPlacedAlone: spec["perDeviceNodeSelection"] === true, before };
+  const context = { hasNodeSelectionPerDevice: spec["perDeviceNodeSelection"] === true, before };
   yield* listErrors(devices, "spec.devices", { max, errors: (device, field) => deviceErrors(device, field, context) });
   const names = devices.map((device) => stringAt(device, "name"));
   yield* uniquenessErrors(names, "spec.devices", max);

@@ -30,7 +30,7 @@ const ONE_PLACE =
 
 interface DeviceContext {
   /** True if each device has a node selection of its own. */
-  readonly isPlacedAlone: boolean;
+  readonly hasNodeSelectionPerDevice: boolean;
   /** Devices of the stored slice, by name. */
   readonly before: ReadonlyMap<string, JsonObject>;
 }
@@ -38,7 +38,7 @@ interface DeviceContext {
 export function* deviceErrors(
   device: JsonObject,
   field: string,
-  { isPlacedAlone, before }: DeviceContext,
+  { hasNodeSelectionPerDevice: isPlacedAlone, before }: DeviceContext,
 ): Generator<FieldError> {
   const name = stringAt(device, "name");
   yield* nameErrors(name, `${field}.name`, dnsLabelErrors);
@@ -91,11 +91,11 @@ function* attributeValueErrors(attribute: JsonObject, field: string): Generator<
       yield invalidValue(`${field}.version`, version, "must be a string compatible with semver.org spec 2.0.0");
     if (Buffer.byteLength(version) > ATTRIBUTE_BYTES_MAX) yield tooLong(`${field}.version`, ATTRIBUTE_BYTES_MAX);
   }
-  const said = ATTRIBUTE_KEYS.filter((key) => attribute[key] !== undefined).length;
-  if (said !== 1)
+  const present = ATTRIBUTE_KEYS.filter((key) => attribute[key] !== undefined).length;
+  if (present !== 1)
     yield invalidValue(
       field,
-      said === 0 ? "" : internalValue(attribute, "DeviceAttribute"),
+      present === 0 ? "" : internalValue(attribute, "DeviceAttribute"),
       "exactly one value must be specified",
     );
 }

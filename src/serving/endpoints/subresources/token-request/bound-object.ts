@@ -38,7 +38,7 @@ export async function boundObject(reference: unknown, to: BindingTo): Promise<Bo
   const object = await to.objects.newest(known.resource, namespace, name);
   if (object === undefined) throw notFound(known.resource, name);
   const bound = await known.bound(object, to);
-  refuseOther(kind, identity(object), stringAt(reference, "uid"));
+  rejectOther(kind, identity(object), stringAt(reference, "uid"));
   return bound;
 }
 
@@ -66,7 +66,7 @@ async function boundPod(pod: JsonObject, { objects, name, gates }: BindingTo): P
   return { pod: identity(pod), node: node === undefined ? { name: nodeName, uid: "" } : identity(node) };
 }
 
-function refuseOther(kind: string, { name, uid }: NamedObject, wanted: string): void {
+function rejectOther(kind: string, { name, uid }: NamedObject, wanted: string): void {
   if (wanted === "" || wanted === uid) return;
   const why = `the UID in the bound object reference (${wanted}) does not match the UID in record. The object might have been deleted and then recreated`;
   throw conflict({ group: "", resource: kind }, name, why);

@@ -85,13 +85,13 @@ async function ask({ body, release = "1.36", name = "sa", query = "", tokens = {
     admit: () => admission,
     protobuf: protobufTables,
   } as unknown as EndpointCall;
-  let wish: TokenRequestSpec | undefined;
+  let tokenSpec: TokenRequestSpec | undefined;
   const annotations: [string, string][] = [];
   const response = await tokenRequestEndpoint(call, {
     representation: negotiateRepresentation(undefined, "object"),
     tokens: {
       issue(wanted) {
-        wish = wanted;
+        tokenSpec = wanted;
         return { token: "signed", credentialId: "JTI=1" };
       },
       objects: { get: () => undefined, newest: async (...place) => find(...place) },
@@ -107,7 +107,7 @@ async function ask({ body, release = "1.36", name = "sa", query = "", tokens = {
     status: response.status,
     body: bodyJson(response),
     warnings: response.headers["warning"],
-    wish,
+    wish: tokenSpec,
     annotations,
   };
 }

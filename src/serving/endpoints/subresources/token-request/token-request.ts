@@ -7,8 +7,8 @@ import { timestampAt } from "../../../../meta/timestamp.ts";
 import { trackUpdate } from "../../../../objects/managed-fields/manager.ts";
 import type { Admission } from "../../../registry/admission.ts";
 import { Forwarded } from "../../../registry/forwarded-request.ts";
-import { refuseCreationOutsideLiveNamespace } from "../../../registry/namespace-lifecycle.ts";
-import { refuseForeignNamespace } from "../../../registry/preconditions.ts";
+import { rejectCreationOutsideLiveNamespace } from "../../../registry/namespace-lifecycle.ts";
+import { rejectForeignNamespace } from "../../../registry/preconditions.ts";
 import { get } from "../../../registry/read.ts";
 import { objectIn } from "../../../registry/representation.ts";
 import type { ServedResource } from "../../../registry/resource.ts";
@@ -16,7 +16,7 @@ import { decodeObject, warningHeaders } from "../../decode-body.ts";
 import type { EndpointCall, EndpointResponse } from "../../endpoint.ts";
 import { optionsObject, writeOptions } from "../../options.ts";
 import type { Representation } from "../../render/negotiate.ts";
-import { chunksResponse, refusedResponse, rendererFor } from "../../render/respond.ts";
+import { chunksResponse, errorResponseWithWarnings, rendererFor } from "../../render/respond.ts";
 import { boundObject, identity, type Bound } from "./bound-object.ts";
 import { TOKEN_REQUEST, tokenRequestKind } from "./request-kind.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
@@ -67,11 +67,11 @@ export async function tokenRequestEndpoint(
   try {
     const admission = call.admit?.({ kind, dryRun, options: optionsObject(request, "CreateOptions") });
     const wanted = await admitted(call, kind, { object, manager, admission });
-    const answer = await answered(call, context, { wanted, admission, warn: (text) => warnings.push(text) });
+    const answer = await issuedFor(call, context, { wanted, admission, warn: (text) => warnings.push(text) });
     const renderer = rendererFor(context.representation, kind, { request, clock: call.context.clock });
     return chunksResponse(201, renderer.object(answer), warningHeaders(warnings));
   } catch (thrown) {
-    return refusedResponse(thrown, warnings);
+    return errorResponseWithWarnings(thrown, warnings);
   }
 }
 
@@ -85,8 +85,8 @@ interface Sent {
 async function admitted(call: EndpointCall, kind: ServedResource, sent: Sent): Promise<JsonObject> {
   const { context, served, request } = call;
   const { namespace, name } = request.info;
-  refuseForeignNamespace(sent.object, namespace);
-  await refuseCreationOutsideLiveNamespace(context, served.groupResource, { namespace, name });
+  rejectForeignNamespace(sent.object, namespace);
+  await rejectCreationOutsideLiveNamespace(context, served.groupResource, { namespace, name });
   const given = objectAt(sent.object, "spec");
   const spec = { ...given, expirationSeconds: given["expirationSeconds"] ?? DEFAULT_SECONDS };
   const { managedFields: _sent, ...metadata } = objectAt(sent.object, "metadata");
@@ -121,16 +121,16 @@ interface Wanted {
   readonly warn: (text: string) => void;
 }
 
-async function answered(
+async function issuedFor(
   call: EndpointCall,
   { tokens, annotate }: TokenRequestContext,
   { wanted, admission, warn }: Wanted,
 ): Promise<JsonObject> {
   const { context, served, request } = call;
   const { namespace, name } = request.info;
-  refuseOtherName(wanted, name);
+  rejectOtherName(wanted, name);
   const account = await accountOf(call);
-  refuseOtherUid(wanted, account, served.gates);
+  rejectOtherUid(wanted, account, served.gates);
   // Taken before the token is issued, so that the token is valid at least as long as reported.
   const nowMs = context.clock.now();
   const complete = completed(wanted, { account, namespace, nowMs, apiAudiences: tokens.apiAudiences });
@@ -166,14 +166,14 @@ async function accountOf({ context, served, request }: EndpointCall): Promise<Na
   return identity(objectIn(await get(context, served, { namespace, name, freshness: { kind: "newest" } }), served));
 }
 
-function refuseOtherName(wanted: JsonObject, name: string): void {
+function rejectOtherName(wanted: JsonObject, name: string): void {
   const given = stringAt(objectAt(wanted, "metadata"), "name");
   if (given === "" || given === name) return;
   const why = "must match the service account name if specified";
   throw invalid(TOKEN_REQUEST, name, [invalidValue("metadata.name", given, why)]);
 }
 
-function refuseOtherUid(wanted: JsonObject, { name, uid }: NamedObject, gates: ReleaseGates): void {
+function rejectOtherUid(wanted: JsonObject, { name, uid }: NamedObject, gates: ReleaseGates): void {
   const given = stringAt(objectAt(wanted, "metadata"), "uid");
   if (given === "" || given === uid || !gates.isOn("TokenRequestServiceAccountUIDValidation")) return;
   const why = `the UID in the token request (${given}) does not match the UID of the service account (${uid})`;

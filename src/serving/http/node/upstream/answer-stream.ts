@@ -12,7 +12,7 @@ interface StreamControl {
  * A response on its way from a connection to its reader. The reader sets the pace: bytes that it has not taken stay
  * with the server. The stream starts paused, with the bytes that arrived together with the head.
  */
-export class AnswerStream {
+export class ResponseStream {
   readonly #flow: StreamControl;
   #held: Buffer[];
   #sink: StreamSink | undefined;

@@ -176,7 +176,7 @@ export class ConnectionPool {
       if (exchange.isOver) connection.destroy();
       else exchange.start(connection);
     } catch (error) {
-      exchange.refuse(connectFailure(error, place.authority));
+      exchange.failBeforeConnection(connectFailure(error, place.authority));
       this.#total--;
     } finally {
       place.opening.delete(opening);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 
 import { createSystemClock } from "../../../../client/system.ts";
-import { askOutbound, type Outbound, type OutboundRequest, type OutboundTarget } from "../../outbound.ts";
+import { requestOutbound, type Outbound, type OutboundRequest, type OutboundTarget } from "../../outbound.ts";
 import type { UpstreamAddress } from "../../upstream.ts";
 import { createServingCertificate } from "../serving-certificate.ts";
 import {
-  answering,
+  respondingWith,
   closing,
   ok,
   onRequest,
@@ -24,7 +24,7 @@ const OPEN = { requestCert: false } as const;
 
 describe("a target", () => {
   test("is accepted only with its server name and a certificate signed by its CA bundle", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(ok("{}")), OPEN);
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")), OPEN);
     await using outbound = testOutbound();
     expect(await outcomeOf(await outbound.send(get(server.address)))).toMatchObject({ status: 200, body: "{}" });
     const other = createServingCertificate({ hosts: ["x"], commonName: "other", nowMs: Date.now() });
@@ -43,7 +43,7 @@ describe("a target", () => {
   });
 
   test("is accepted without verification only with insecureSkipTlsVerify", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(ok("{}")), OPEN);
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")), OPEN);
     await using outbound = testOutbound();
     const trusting = { serverName: "127.0.0.1", caBundle: undefined, insecureSkipTlsVerify: true };
     expect(await outcomeOf(await outbound.send(get(server.address, trusting)))).toMatchObject({ status: 200 });
@@ -51,7 +51,7 @@ describe("a target", () => {
   });
 
   test("receives this server's certificate only if it is configured to", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(ok("{}")));
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")));
     await using outbound = testOutbound({ clientCertificate: () => OWN });
     const shown = { presentsClientCertificate: true };
     expect(await outcomeOf(await outbound.send(get(server.address, shown)))).toMatchObject({ status: 200 });
@@ -72,7 +72,7 @@ describe("a target", () => {
 
 describe("connections", () => {
   test("are reused only for equal targets", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(ok("{}")), OPEN);
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")), OPEN);
     await using outbound = testOutbound();
     const send = async (changes: Partial<OutboundTarget> = {}): Promise<void> => {
       await outbound.send(get(server.address, changes));
@@ -87,7 +87,7 @@ describe("connections", () => {
 
   test("for upgrades are used for one request only", async () => {
     const switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n";
-    await using server = await rawServer(CERTIFICATES, answering(switching), OPEN);
+    await using server = await rawServer(CERTIFICATES, respondingWith(switching), OPEN);
     await using outbound = testOutbound();
     const { status, body } = await outbound.send({
       ...get(server.address),
@@ -100,7 +100,7 @@ describe("connections", () => {
   });
 
   test("with an old certificate are not reused", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(ok("{}")));
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")));
     let certificate = OWN;
     await using outbound = testOutbound({ clientCertificate: () => certificate });
     await outbound.send(get(server.address, { presentsClientCertificate: true }));
@@ -155,7 +155,7 @@ describe("askOutbound", () => {
       OPEN,
     );
     await using outbound = testOutbound();
-    const answer = await askOutbound(
+    const answer = await requestOutbound(
       { outbound, clock: CLOCK },
       {
         ...{ to: target(server.address), method: "POST", target: "/hook?x=1", ...BOUNDS },
@@ -180,7 +180,7 @@ describe("askOutbound", () => {
     ["never ends", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n", "timeout"],
     ["never begins", "", "timeout"],
   ])("fails if the response %s", async (_rule, text, failure) => {
-    await using server = await rawServer(CERTIFICATES, answering(text), OPEN);
+    await using server = await rawServer(CERTIFICATES, respondingWith(text), OPEN);
     await using outbound = testOutbound();
     const asked = {
       to: target(server.address),
@@ -190,25 +190,25 @@ describe("askOutbound", () => {
       timeoutMs: 300,
       bytesMax: 1_000,
     };
-    await expect(askOutbound({ outbound, clock: CLOCK }, asked)).rejects.toMatchObject({ failure, isSent: true });
+    await expect(requestOutbound({ outbound, clock: CLOCK }, asked)).rejects.toMatchObject({ failure, isSent: true });
   });
 
   test("ends when its caller aborts", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(""), OPEN);
+    await using server = await rawServer(CERTIFICATES, respondingWith(""), OPEN);
     await using outbound = testOutbound();
     const asked = { to: target(server.address), method: "GET", target: "/", headers: [], ...BOUNDS };
     const signal = AbortSignal.abort();
-    await expect(askOutbound({ outbound, clock: CLOCK }, { ...asked, signal })).rejects.toMatchObject({
+    await expect(requestOutbound({ outbound, clock: CLOCK }, { ...asked, signal })).rejects.toMatchObject({
       failure: "aborted",
     });
   });
 
   test("returns a redirect as the response", async () => {
     const redirect = "HTTP/1.1 302 Found\r\nLocation: https://elsewhere/\r\nContent-Length: 0\r\n\r\n";
-    await using server = await rawServer(CERTIFICATES, answering(redirect), OPEN);
+    await using server = await rawServer(CERTIFICATES, respondingWith(redirect), OPEN);
     await using outbound = testOutbound();
     const asked = { to: target(server.address), method: "GET", target: "/", headers: [], ...BOUNDS };
-    expect((await askOutbound({ outbound, clock: CLOCK }, asked)).status).toBe(302);
+    expect((await requestOutbound({ outbound, clock: CLOCK }, asked)).status).toBe(302);
     expect(server.connections).toHaveLength(1);
   });
 });

@@ -7,7 +7,7 @@ import type { ResponseBody } from "../../message.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../upstream.ts";
 import { directDial } from "./dial.ts";
 import {
-  answering,
+  respondingWith,
   closing,
   getRequest,
   ok,
@@ -53,7 +53,7 @@ describe("requests", () => {
   });
 
   test("that could become two requests are rejected before they are sent", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(ok("")));
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("")));
     await using upstream = testUpstream(TLS);
     const bad: Partial<UpstreamRequest>[] = [
       { headers: ["X-A", "b\r\nX-Remote-User: admin"] },
@@ -150,7 +150,7 @@ describe("requests", () => {
   });
 
   test("do not wait for a body whose first piece is late", async () => {
-    await using server = await rawServer(CERTIFICATES, answering("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"));
+    await using server = await rawServer(CERTIFICATES, respondingWith("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"));
     await using upstream = testUpstream(TLS);
     const body: AsyncIterable<Buffer> = {
       [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => undefined) }),
@@ -196,7 +196,7 @@ describe("connections", () => {
       "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
     ];
     for (const answer of answers) {
-      await using server = await rawServer(CERTIFICATES, answering(answer));
+      await using server = await rawServer(CERTIFICATES, respondingWith(answer));
       await using upstream = testUpstream(TLS);
       await upstream.send(getRequest(server.address));
       const [socket] = server.connections;
@@ -206,7 +206,7 @@ describe("connections", () => {
   });
 
   test("are limited in number and idle time", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(ok("x")));
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("x")));
     await using upstream = testUpstream(TLS, { limits: { idlePerTargetMax: 1, idleTimeoutMs: 40 } });
     await Promise.all([1, 2, 3].map(() => upstream.send(getRequest(server.address))));
     const closes = server.connections.map((socket) => closing(socket));
@@ -217,7 +217,7 @@ describe("connections", () => {
   });
 
   test("beyond the limit are rejected, unless an idle one can be closed", async () => {
-    await using idle = await rawServer(CERTIFICATES, answering(ok("x")));
+    await using idle = await rawServer(CERTIFICATES, respondingWith(ok("x")));
     await using busy = await rawServer(CERTIFICATES, () => undefined);
     await using upstream = testUpstream(TLS, { limits: { connectionsMax: 1 } });
     await upstream.send(getRequest(idle.address));
@@ -234,7 +234,7 @@ describe("connections", () => {
   test("made with other credentials are not reused", async () => {
     const other = testCertificates();
     let tls = TLS;
-    await using server = await rawServer(CERTIFICATES, answering(ok("x")));
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("x")));
     await using upstream = testUpstream(TLS, { tls: () => tls });
     await upstream.send(getRequest(server.address));
     tls = { ...TLS };
@@ -248,7 +248,7 @@ describe("connections", () => {
 
   test("are made only to a server with the right name and CA that accepts this server's certificate", async () => {
     const other = testCertificates();
-    await using server = await rawServer(CERTIFICATES, answering(ok("x")));
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("x")));
     const broken = [
       testUpstream(TLS, { serverName: "other.example" }),
       testUpstream({ ...TLS, ca: other.tls.ca }),
@@ -268,14 +268,14 @@ describe("connections", () => {
     // finished its handshake.
     await using unknown = testUpstream({ ...other.tls, ca: TLS.ca });
     await expect(unknown.send(getRequest(server.address))).rejects.toMatchObject({ failure: "reset" });
-    await using old = await rawServer(CERTIFICATES, answering(ok("x")), { maxVersion: "TLSv1.2" });
+    await using old = await rawServer(CERTIFICATES, respondingWith(ok("x")), { maxVersion: "TLSv1.2" });
     await expect(unknown.send(getRequest(old.address))).rejects.toMatchObject({ failure: "reset", isSent: false });
     await using ours = testUpstream(TLS);
     expect(await ours.send(getRequest(old.address))).toMatchObject({ status: 200 });
   });
 
   test("send the server name, and no address, as SNI", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(ok("x")));
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("x")));
     await using upstream = testUpstream(TLS);
     await upstream.send(getRequest(server.address));
     const [socket] = server.connections;
@@ -299,7 +299,7 @@ describe("connections", () => {
 
 describe("responses", () => {
   test("arrive over any byte stream that a dialer returns", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(ok("y".repeat(100_000))));
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("y".repeat(100_000))));
     const direct = directDial(1_000);
     await using upstream = testUpstream(TLS, {
       async dial(...arguments_) {
@@ -323,7 +323,7 @@ describe("responses", () => {
       [ok("y".repeat(100_000)), "stream"],
     ];
     for (const [answer, kind] of answers) {
-      await using server = await rawServer(CERTIFICATES, answering(answer));
+      await using server = await rawServer(CERTIFICATES, respondingWith(answer));
       await using upstream = testUpstream(TLS);
       const response = await upstream.send(getRequest(server.address));
       expect(response.body.kind).toBe(kind);
@@ -380,7 +380,7 @@ describe("responses", () => {
   });
 
   test("are dropped with their connection when the reader closes", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(CHUNKED));
+    await using server = await rawServer(CERTIFICATES, respondingWith(CHUNKED));
     await using upstream = testUpstream(TLS);
     const { body } = await upstream.send(getRequest(server.address));
     if (body.kind !== "stream") throw new Error("not a stream");
@@ -393,13 +393,13 @@ describe("responses", () => {
   test("that are malformed close the connection", async () => {
     await using server = await rawServer(
       CERTIFICATES,
-      answering("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
+      respondingWith("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
     );
     await using upstream = testUpstream(TLS);
     const sent = upstream.send(getRequest(server.address));
     await expect(sent).rejects.toMatchObject({ failure: "malformed", isSent: true });
     await closing(server.connections[0]!);
-    await using late = await rawServer(CERTIFICATES, answering(`${CHUNKED}2\r\nab\r\n`, "zz\r\n"));
+    await using late = await rawServer(CERTIFICATES, respondingWith(`${CHUNKED}2\r\nab\r\n`, "zz\r\n"));
     expect(await outcomeOf(await upstream.send(getRequest(late.address)))).toMatchObject({ kind: "aborted" });
   });
 
@@ -441,7 +441,7 @@ describe("ending requests", () => {
     await expect(sent).rejects.toMatchObject({ failure: "aborted", isSent: true });
     await closing(silent.connections[0]!);
 
-    await using streaming = await rawServer(CERTIFICATES, answering(CHUNKED));
+    await using streaming = await rawServer(CERTIFICATES, respondingWith(CHUNKED));
     const reading = new AbortController();
     const response = await upstream.send(getRequest(streaming.address, { signal: reading.signal }));
     const outcome = outcomeOf(response);
@@ -455,7 +455,7 @@ describe("ending requests", () => {
       CERTIFICATES,
       onRequest((socket, head) => void (head.includes("/stream") && socket.write(CHUNKED))),
     );
-    await using other = await rawServer(CERTIFICATES, answering(ok("x")));
+    await using other = await rawServer(CERTIFICATES, respondingWith(ok("x")));
     const direct = directDial(1_000);
     let dials = 0;
     // The third connection is never made.

@@ -104,12 +104,12 @@ export function connectFailure(error: unknown, authority: string): UpstreamError
 }
 
 /** This process or this host has no sockets left. */
-const OUT_OF_ROOM: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
+const NO_SOCKETS_LEFT: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
 
 /** Certificate errors have OpenSSL's names, such as CERT_HAS_EXPIRED; system errors begin with E. */
 function connectFailureKind(code: string | undefined): UpstreamFailure {
   if (code === "ECONNRESET" || code === "EPIPE") return "reset";
-  if (code !== undefined && OUT_OF_ROOM.has(code)) return "exhausted";
+  if (code !== undefined && NO_SOCKETS_LEFT.has(code)) return "exhausted";
   if (code === undefined || (/^E[A-Z0-9]+$/.test(code) && code !== "EPROTO")) return "connect";
   return "tls";
 }

@@ -12,7 +12,7 @@ import { createServingCertificate } from "../serving-certificate.ts";
 import { connectProxyOverTcp, connectProxyOverUnixSocket } from "./egress.ts";
 import {
   addressOf,
-  answering,
+  respondingWith,
   closing,
   getRequest,
   ok,
@@ -29,7 +29,7 @@ const GRANTED = "HTTP/1.1 200 Connection established\r\n\r\n";
 
 describe("through an egress proxy", () => {
   test("requests reach their server over TCP", async () => {
-    await using server = await rawServer(CERTIFICATES, answering(ok("x".repeat(100_000))));
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("x".repeat(100_000))));
     await using proxy = await startProxy({ how: "tunnel" });
     await using upstream = testUpstream(CERTIFICATES.tls, { dial: connectProxyOverTcp(proxy.address) });
     for (let round = 0; round < 2; round++) {
@@ -44,7 +44,7 @@ describe("through an egress proxy", () => {
     const nowMs = Date.now();
     const own = createServingCertificate({ hosts: ["127.0.0.1"], commonName: "proxy", nowMs });
     const { client } = CERTIFICATES;
-    await using server = await rawServer(CERTIFICATES, answering(ok("x".repeat(100_000))));
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("x".repeat(100_000))));
     const options = { cert: own.certPem, key: own.keyPem, ca: client.caPem };
     await using proxy = await startProxy({ how: "tunnel", tls: options });
     const tls = { ca: own.caPem, cert: client.certPem, key: client.keyPem };
@@ -60,7 +60,7 @@ describe("through an egress proxy", () => {
     const folder = await mkdtemp(join(tmpdir(), "egress-"));
     try {
       const path = join(folder, "proxy.sock");
-      await using server = await rawServer(CERTIFICATES, answering(ok("x")));
+      await using server = await rawServer(CERTIFICATES, respondingWith(ok("x")));
       await using proxy = await startProxy({ how: "tunnel", path });
       await using upstream = testUpstream(CERTIFICATES.tls, { dial: connectProxyOverUnixSocket({ path }) });
       expect(await upstream.send(getRequest(server.address))).toMatchObject({ status: 200 });

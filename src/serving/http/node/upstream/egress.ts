@@ -63,7 +63,7 @@ function throughProxy({ proxy, timeoutMs }: ProxyFacts, open: (signal: AbortSign
     const signal = AbortSignal.any([callerSignal, deadline.signal]);
     try {
       const socket = await opened(proxy, () => open(signal));
-      await askForTunnel(socket, { proxy, address, signal });
+      await openTunnel(socket, { proxy, address, signal });
       return socket;
     } finally {
       clearTimeout(timer);
@@ -88,7 +88,7 @@ interface Tunnel {
 }
 
 /** Resolves once the socket is connected to the address through the proxy; otherwise destroys it. */
-function askForTunnel(socket: Duplex, { proxy, address, signal }: Tunnel): Promise<void> {
+function openTunnel(socket: Duplex, { proxy, address, signal }: Tunnel): Promise<void> {
   const authority = authorityOf(address);
   return new Promise((resolve, reject) => {
     let answer: Buffer = Buffer.alloc(0);

@@ -5,11 +5,11 @@
  */
 import type { ResponseBody } from "../../message.ts";
 import { UpstreamError, type UpstreamFailure, type UpstreamMessage, type UpstreamResponse } from "../../upstream.ts";
-import { AnswerStream } from "./answer-stream.ts";
+import { ResponseStream } from "./answer-stream.ts";
 import { BodySender } from "./body-sender.ts";
 import type { UpstreamConnection, ConnectionUser } from "./connection.ts";
 import { isCertificateAlert } from "./dial.ts";
-import { SMALL_ANSWER_BYTES } from "./upstream-limits.ts";
+import { SMALL_RESPONSE_BYTES } from "./upstream-limits.ts";
 import type { ResponseHead } from "./response-head.ts";
 import { ResponseReader } from "./response-reader.ts";
 import { join } from "./upgrade.ts";
@@ -31,7 +31,7 @@ export class SentExchange implements ConnectionUser {
   readonly #onAbort: () => void;
   #connection: UpstreamConnection | undefined;
   #sender: BodySender | undefined;
-  #stream: AnswerStream | undefined;
+  #stream: ResponseStream | undefined;
   #cancelConnecting: ((reason: UpstreamError) => void) | undefined;
   #isSent = false;
   #isDelivered = false;
@@ -77,7 +77,7 @@ export class SentExchange implements ConnectionUser {
   }
 
   /** Fails the exchange before it has a connection. */
-  refuse(error: UpstreamError): void {
+  failBeforeConnection(error: UpstreamError): void {
     this.#failWith(error);
   }
 
@@ -124,9 +124,9 @@ export class SentExchange implements ConnectionUser {
   #onIncomplete(head: ResponseHead): void {
     // A server that rejects a request or closes the connection will not read the rest of the body.
     if (head.status >= 400 || !head.isReusable) this.#sender?.stop();
-    if (head.framing === "length" && head.contentLength <= SMALL_ANSWER_BYTES) return;
+    if (head.framing === "length" && head.contentLength <= SMALL_RESPONSE_BYTES) return;
     const { socket } = this.#connection!;
-    this.#stream = new AnswerStream(
+    this.#stream = new ResponseStream(
       {
         pause: () => void socket.pause(),
         resume: () => void socket.resume(),

@@ -17,7 +17,7 @@ const TARGET = /^\/[\x21-\x7e\x80-\xff]*$/;
  * Headers that this connection sets, whatever the request carries. `Expect` is handled by the listener that received
  * the body.
  */
-const OURS: ReadonlySet<string> = new Set([
+const SET_BY_CONNECTION: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_HEADERS,
   "content-length",
   "expect",
@@ -31,18 +31,19 @@ const USUALLY_WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"])
 /** Latin-1 text including the empty line. Throws an `UpstreamError` if a part must not be sent. */
 export function requestHead(request: UpstreamMessage, authority: string): string {
   const { method, target, headers, isUpgrade } = request;
-  if (!TOKEN.test(method) || method === "CONNECT") throw refused("the request method cannot be sent");
-  if (!TARGET.test(target)) throw refused("the request target is not a path or has characters that cannot be sent");
+  if (!TOKEN.test(method) || method === "CONNECT") throw malformedRequest("the request method cannot be sent");
+  if (!TARGET.test(target))
+    throw malformedRequest("the request target is not a path or has characters that cannot be sent");
   let head = `${method} ${target} HTTP/1.1\r\nHost: ${authority}\r\n`;
   for (let index = 0; index < headers.length; index += 2) {
     const name = headers[index]!;
     const value = headers[index + 1];
-    if (!TOKEN.test(name)) throw refused("a header name has characters that cannot be sent");
+    if (!TOKEN.test(name)) throw malformedRequest("a header name has characters that cannot be sent");
     if (value === undefined || NOT_IN_VALUE.test(value)) {
-      throw refused(`the value of the header ${name} has characters that cannot be sent`);
+      throw malformedRequest(`the value of the header ${name} has characters that cannot be sent`);
     }
     const key = name.toLowerCase();
-    if (OURS.has(key) && !(key === "upgrade" && isUpgrade)) continue;
+    if (SET_BY_CONNECTION.has(key) && !(key === "upgrade" && isUpgrade)) continue;
     head += `${name}: ${value}\r\n`;
   }
   if (isUpgrade) head += "Connection: Upgrade\r\n";
@@ -53,10 +54,10 @@ function framing({ method, body, contentLength }: UpstreamMessage): string {
   if (body === undefined) return USUALLY_WITH_BODY.has(method) ? "Content-Length: 0\r\n" : "";
   if (contentLength === undefined) return "Transfer-Encoding: chunked\r\n";
   if (!Number.isSafeInteger(contentLength) || contentLength < 0)
-    throw refused("the length of the request body is invalid");
+    throw malformedRequest("the length of the request body is invalid");
   return `Content-Length: ${contentLength}\r\n`;
 }
 
-function refused(message: string): UpstreamError {
+function malformedRequest(message: string): UpstreamError {
   return new UpstreamError("malformed", message, { isSent: false });
 }

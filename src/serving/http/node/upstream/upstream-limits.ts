@@ -44,4 +44,4 @@ export const HEAD_BYTES_MAX = 64 * 1024;
 export const HEADERS_MAX = 256;
 
 /** A response up to this size is passed on as a whole, without the cost of a stream. */
-export const SMALL_ANSWER_BYTES = 64 * 1024;
+export const SMALL_RESPONSE_BYTES = 64 * 1024;

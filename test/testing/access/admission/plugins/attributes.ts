@@ -63,7 +63,7 @@ export async function mutated(plugin: AdmissionPlugin, given: TestAttributes): P
 }
 
 /** The rejection as the client receives it; undefined if the plugin admits the request. */
-export async function refusal(ask: () => unknown): Promise<string | undefined> {
+export async function rejectionOf(ask: () => unknown): Promise<string | undefined> {
   try {
     await ask();
     return undefined;

@@ -85,14 +85,17 @@ export function policyServer(policies: readonly JsonObject[], bindings: readonly
   return { tables, plugin };
 }
 
-export interface Asked {
+export interface ValidationResult {
   readonly error: StatusError | undefined;
   readonly warnings: readonly string[];
   readonly annotations: readonly (readonly [string, string])[];
 }
 
 /** Validates the creation of a pod, with the given changes. */
-export async function ask({ plugin }: PolicyServer, given: Partial<Attributes> = {}): Promise<Asked> {
+export async function validateWith(
+  { plugin }: PolicyServer,
+  given: Partial<Attributes> = {},
+): Promise<ValidationResult> {
   const warnings: string[] = [];
   const annotations: [string, string][] = [];
   const object = pod({ nodeName: "n" }, { labels: { app: "web" } });
@@ -113,10 +116,10 @@ export async function ask({ plugin }: PolicyServer, given: Partial<Attributes> =
 }
 
 /** Validates the pod with one policy and one binding. */
-export async function askOne(
+export async function validateWithOne(
   spec: JsonObject,
   bound: JsonObject = {},
   given: Partial<Attributes> = {},
-): Promise<Asked> {
-  return ask(policyServer([policy("x", spec)], [binding("y", "x", bound)]), given);
+): Promise<ValidationResult> {
+  return validateWith(policyServer([policy("x", spec)], [binding("y", "x", bound)]), given);
 }

@@ -2,7 +2,7 @@
 import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
 import type { JsonObject } from "../../../../../src/meta/json.ts";
 import { readerOf } from "../plugins/attributes.ts";
-import type { AskWebhook } from "../../../../../src/access/admission/webhooks/webhook-parts.ts";
+import type { PostReview } from "../../../../../src/access/admission/webhooks/webhook-parts.ts";
 import { createWebhookMetrics } from "../../../../../src/access/admission/webhooks/metrics.ts";
 import type { MutatingParts } from "../../../../../src/access/admission/webhooks/mutating.ts";
 import type { CompileConditions } from "../../../../../src/access/admission/webhooks/webhook.ts";
@@ -51,7 +51,7 @@ export class FakeWebhooks {
     this.tables = createWebhookTables(compile);
   }
 
-  readonly ask: AskWebhook = async ({ url }, body, { timeoutMs }) => {
+  readonly ask: PostReview = async ({ url }, body, { timeoutMs }) => {
     const review = JSON.parse(body) as Review;
     this.asked.push({ name: String(url), review, timeoutMs });
     return this.#answer(review, String(url));

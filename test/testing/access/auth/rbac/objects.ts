@@ -44,7 +44,7 @@ export function paths(verbs: string, ...nonResourceURLs: string[]): JsonObject {
 }
 
 /** "verb resource[/subresource][.group] [name]" in a namespace, or "verb /path". */
-export function asked(text: string, namespace = ""): AccessAttributes {
+export function accessOf(text: string, namespace = ""): AccessAttributes {
   const [verb = "", what = "", name = ""] = text.split(" ");
   const nothing = { group: "", version: "", namespace: "", resource: "", subresource: "", name: "", path: "" };
   if (what.startsWith("/")) return { ...nothing, isResourceRequest: false, verb, path: what };

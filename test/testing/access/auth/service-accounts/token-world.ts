@@ -80,7 +80,7 @@ export function authenticator(
   });
 }
 
-export function issued(wish: Partial<TokenRequestSpec> = {}, issuer = ISSUER): string {
+export function issued(spec: Partial<TokenRequestSpec> = {}, issuer = ISSUER): string {
   const issue = createTokenIssuer(issuer, KEY, RANDOM);
   const { token } = issue({
     namespace: "ns",
@@ -89,7 +89,7 @@ export function issued(wish: Partial<TokenRequestSpec> = {}, issuer = ISSUER): s
     expirationSeconds: 3600,
     hasId: true,
     nowMs: NOW,
-    ...wish,
+    ...spec,
   });
   return token;
 }

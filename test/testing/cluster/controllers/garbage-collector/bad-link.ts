@@ -1,7 +1,7 @@
 /** A transport to one server that injects latency, and faults by resource. */
 import { sleep, type Clock } from "../../../../../src/base/clock.ts";
 import { randomInteger, type Random } from "../../../../../src/base/random.ts";
-import { ANSWER_BYTES_MAX } from "../../../../../src/client/client-limits.ts";
+import { RESPONSE_BYTES_MAX } from "../../../../../src/client/client-limits.ts";
 import {
   readBody,
   TransportError,
@@ -46,7 +46,7 @@ export class BadLink implements Transport {
   }
 
   /** Delays the watch events of the resource from now on. */
-  delayNews(resource: string, byMs: number): void {
+  delayEvents(resource: string, byMs: number): void {
     this.#delays.set(resource, byMs);
   }
 
@@ -58,13 +58,13 @@ export class BadLink implements Transport {
     else if (name !== undefined) this.reads.push(`GET ${path}`);
     await this.#travel(request.signal);
     const fault = this.faults.get(resource);
-    if (fault === "unavailable") return answer(503, SAYS_UNAVAILABLE, { "retry-after": "1" });
-    if (fault === "not-served") return answer(404, "404 page not found\n");
+    if (fault === "unavailable") return responseOf(503, UNAVAILABLE_STATUS, { "retry-after": "1" });
+    if (fault === "not-served") return responseOf(404, "404 page not found\n");
     if (fault === "broken" && request.method === "GET") throw new TransportError("reset", "the connection broke");
     const response = await (isWatch ? this.#watch(request, resource) : this.#server.send(request));
     await this.#travel(request.signal);
     if (fault !== "broken") return response;
-    await readBody(response.body, ANSWER_BYTES_MAX);
+    await readBody(response.body, RESPONSE_BYTES_MAX);
     throw new TransportError("reset", "the connection broke");
   }
 
@@ -99,7 +99,7 @@ export class BadLink implements Transport {
   }
 }
 
-const SAYS_UNAVAILABLE = JSON.stringify({
+const UNAVAILABLE_STATUS = JSON.stringify({
   kind: "Status",
   apiVersion: "v1",
   metadata: {},
@@ -110,7 +110,7 @@ const SAYS_UNAVAILABLE = JSON.stringify({
   code: 503,
 });
 
-function answer(status: number, text: string, headers: Record<string, string> = {}): ClientResponse {
+function responseOf(status: number, text: string, headers: Record<string, string> = {}): ClientResponse {
   async function* body(): AsyncGenerator<Uint8Array, void, undefined> {
     yield new TextEncoder().encode(text);
   }

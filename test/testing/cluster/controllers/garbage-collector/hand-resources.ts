@@ -7,10 +7,10 @@ import type {
 
 export const ALL_VERBS: ReadonlySet<string> = new Set(["create", "delete", "get", "list", "patch", "update", "watch"]);
 
-export class HandResources implements ClusterResources {
+export class ManualResources implements ClusterResources {
   isOneServer = false;
   /** The result of `catchUp`. */
-  isKnown = true;
+  isCurrent = true;
   catchUps = 0;
   #served: readonly ClusterResource[];
   #doubts: readonly Doubt[] = [];
@@ -30,7 +30,7 @@ export class HandResources implements ClusterResources {
 
   catchUp(): Promise<boolean> {
     this.catchUps++;
-    return Promise.resolve(this.isKnown);
+    return Promise.resolve(this.isCurrent);
   }
 
   onChange(listener: () => void): () => void {

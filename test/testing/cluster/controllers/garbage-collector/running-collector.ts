@@ -21,7 +21,7 @@ export interface RunningCollectorOptions {
 export class RunningCollector {
   readonly collector: GarbageCollector;
   /** Log lines above debug. */
-  readonly said: string[] = [];
+  readonly logged: string[] = [];
   readonly run: ControllerRun;
   readonly #world: World;
   readonly #registry = new MetricsRegistry();
@@ -32,7 +32,7 @@ export class RunningCollector {
     const { clock } = world;
     const random = world.randomFor("collector");
     const say = (message: string, fields: LogFields = {}): void =>
-      void this.said.push(`${message} ${JSON.stringify(fields)}`);
+      void this.logged.push(`${message} ${JSON.stringify(fields)}`);
     const log: Log = { ...SILENT_LOG, info: say, warn: say, error: say };
     const common = { transport, clock, random };
     this.#world = world;

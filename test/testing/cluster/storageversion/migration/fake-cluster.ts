@@ -20,7 +20,7 @@ import { World } from "../../../../../src/tools/simulator/world.ts";
 /** Tests read objects without types: a missing member fails the expectation instead of the compilation. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- see above
 
-export interface FakeAnswer {
+export interface FakeResponse {
   readonly status: number;
   readonly body: Json;
 }
@@ -59,11 +59,11 @@ export class FakeCluster implements Transport {
   /** Resources in aggregated discovery, by group. */
   readonly served: Record<string, { version: string; resource: string; verbs: string[] }[]> = {};
   /** Responds instead of the server, or throws; undefined lets the server respond. */
-  before: (call: Call) => FakeAnswer | { readonly failure: TransportFailure } | undefined = () => undefined;
+  before: (call: Call) => FakeResponse | { readonly failure: TransportFailure } | undefined = () => undefined;
   /** Called after each response. */
   after: (call: Call) => void = () => {};
   /** True to hold watch events until they are released. */
-  holdsNews = false;
+  holdsEvents = false;
   patchMs = 0;
   inFlight = 0;
   inFlightMax = 0;
@@ -168,36 +168,36 @@ export class FakeCluster implements Transport {
     if (!isOver) throw abortedError(signal);
   }
 
-  #answer(call: Call, place: Place): FakeAnswer {
+  #answer(call: Call, place: Place): FakeResponse {
     const { method, body } = call;
     if (place.name === "") return method === "GET" ? this.#list(call, place) : this.#create(place, body);
     const stored = this.#objects.get(keyOf(place));
-    if (stored === undefined) return refuse(404, "NotFound", { name: place.name, kind: place.resource });
+    if (stored === undefined) return rejection(404, "NotFound", { name: place.name, kind: place.resource });
     if (method === "GET") return { status: 200, body: stored.object };
     const { uid, resourceVersion } = body.metadata;
     const { metadata } = stored.object;
     if ((uid !== undefined && uid !== metadata.uid) || resourceVersion !== metadata.resourceVersion)
-      return refuse(409, "Conflict", { name: place.name });
+      return rejection(409, "Conflict", { name: place.name });
     if (method === "PATCH") return this.#rewrite(place, stored);
     const next = place.subresource === "status" ? { ...stored.object, status: body.status } : body;
     return { status: 200, body: this.put(place.resource, next, stored.storedVersion) };
   }
 
-  #rewrite(place: Place, stored: Stored): FakeAnswer {
+  #rewrite(place: Place, stored: Stored): FakeResponse {
     const current = this.encodings.get(place.resource) ?? stored.storedVersion;
     if (stored.storedVersion === current) return { status: 200, body: stored.object };
     return { status: 200, body: this.put(place.resource, stored.object, current) };
   }
 
-  #create(place: Place, body: Json): FakeAnswer {
+  #create(place: Place, body: Json): FakeResponse {
     const { namespace } = place;
     if (this.#objects.has(keyOf({ ...place, name: body.metadata.name })))
-      return refuse(409, "AlreadyExists", { name: body.metadata.name });
+      return rejection(409, "AlreadyExists", { name: body.metadata.name });
     const object = { ...body, metadata: { ...body.metadata, ...(namespace === "" ? {} : { namespace }) } };
     return { status: 201, body: this.put(place.resource, object) };
   }
 
-  #list({ query }: Call, place: Place): FakeAnswer {
+  #list({ query }: Call, place: Place): FakeResponse {
     const objects = this.#all(place.resource).map(({ object }) => object);
     const token = query.get("continue") ?? "";
     const limit = Number(query.get("limit") ?? 0) || Infinity;
@@ -211,7 +211,7 @@ export class FakeCluster implements Transport {
     return { status: 200, body: { kind: "ThingList", apiVersion: "v1", metadata, items } };
   }
 
-  #discovery({ path }: Call): FakeAnswer {
+  #discovery({ path }: Call): FakeResponse {
     const groups = Object.entries(this.served).filter(([group]) => (group === "") === (path === "/api"));
     const items = groups.map(([group, resources]) => ({
       metadata: group === "" ? {} : { name: group },
@@ -236,12 +236,12 @@ export class FakeCluster implements Transport {
   }
 
   /** Releases the oldest `count` events. */
-  releaseNews(count = Infinity): void {
+  releaseEvents(count = Infinity): void {
     for (const { resource, event } of this.#held.splice(0, count)) this.#send(resource, event);
   }
 
   #tell(resource: string, type: string, object: Json): void {
-    if (this.holdsNews) this.#held.push({ resource, event: { type, object } });
+    if (this.holdsEvents) this.#held.push({ resource, event: { type, object } });
     else this.#send(resource, { type, object });
   }
 
@@ -257,7 +257,7 @@ export class FakeCluster implements Transport {
   }
 }
 
-export function refuse(code: number, reason: string, details: Json = {}, more: Json = {}): FakeAnswer {
+export function rejection(code: number, reason: string, details: Json = {}, more: Json = {}): FakeResponse {
   const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", code, reason, details };
   return { status: code, body: { ...status, message: `as the test says: ${reason}`, ...more } };
 }

@@ -1,6 +1,6 @@
 /** Custom resource definitions that differ from a valid one in one part. */
 import type { JsonObject } from "../../../../../src/meta/json.ts";
-import { told } from "../../../objects/kinds/core/told.ts";
+import { createErrorsOf } from "../../../objects/kinds/core/told.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "../../../../../src/extensions/crd/definition-validation/definition-kind.ts";
 
 export function version(name: string, members: JsonObject = {}): JsonObject {
@@ -19,14 +19,14 @@ export function definitionOf(schema: JsonObject, members: JsonObject = {}): Json
 }
 
 /** Errors about a schema, with its path abbreviated to `root`. */
-export function toldOfSchema(schema: JsonObject, members: JsonObject = {}): string[] {
-  return told(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema, members)).map((sentence) =>
+export function schemaErrors(schema: JsonObject, members: JsonObject = {}): string[] {
+  return createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema, members)).map((sentence) =>
     sentence.replaceAll("spec.validation.openAPIV3Schema", "root"),
   );
 }
 
 /** Errors about a property `a`, with its path abbreviated. */
-export function toldOfProperty(property: JsonObject): string[] {
-  const sentences = toldOfSchema({ type: "object", properties: { a: property } });
+export function propertyErrors(property: JsonObject): string[] {
+  const sentences = schemaErrors({ type: "object", properties: { a: property } });
   return sentences.map((sentence) => sentence.replaceAll("root.properties[a]", "a"));
 }

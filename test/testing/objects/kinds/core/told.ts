@@ -20,26 +20,26 @@ export function prepared(kind: Kind, object: JsonObject, context = CONTEXT): Jso
 }
 
 /** Errors about a new object. */
-export function told(kind: Kind, object: JsonObject, context = CONTEXT): string[] {
+export function createErrorsOf(kind: Kind, object: JsonObject, context = CONTEXT): string[] {
   return sentences(kind.createErrors?.(prepared(kind, object, context), context));
 }
 
 /** Errors about an update. */
-export function toldOfUpdate(kind: Kind, before: JsonObject, after: JsonObject, context = CONTEXT): string[] {
+export function updateErrorsOf(kind: Kind, before: JsonObject, after: JsonObject, context = CONTEXT): string[] {
   const existing = prepared(kind, before, context);
   const object = defaulted(kind, after, context);
   kind.prepareUpdate?.(object, existing, context);
   return sentences(kind.updateErrors?.(object, existing, context));
 }
 
-export function toldOfStatus(kind: Kind, before: JsonObject, after: JsonObject, context = CONTEXT): string[] {
+export function statusUpdateErrorsOf(kind: Kind, before: JsonObject, after: JsonObject, context = CONTEXT): string[] {
   const existing = defaulted(kind, before, context);
   const object = defaulted(kind, after, context);
   kind.prepareStatusUpdate?.(object, existing, context);
   return sentences(kind.statusUpdateErrors?.(object, existing, context));
 }
 
-export function warned(kind: Kind, object: JsonObject, context = CONTEXT): string[] {
+export function warningsOf(kind: Kind, object: JsonObject, context = CONTEXT): string[] {
   return [...(kind.warnings?.(prepared(kind, object, context), undefined, context) ?? [])];
 }
 

@@ -26,6 +26,6 @@ export function container(more: JsonObject): JsonObject {
   return { containers: [{ name: "c", image: "example/app:1", ...more }] };
 }
 
-export function said(errors: Iterable<FieldError>): string[] {
+export function messagesOf(errors: Iterable<FieldError>): string[] {
   return [...errors].map(({ field, message }) => `${field}: ${message}`);
 }

@@ -6,7 +6,7 @@ import type { ApiResponse, RequestHeaders } from "../../../../../src/serving/htt
 import { infoRequest } from "../../http/requests.ts";
 import { createManualClock, type ManualClock } from "../../../storage/conformance/manual-clock.ts";
 import { openApiHandler, type OpenApiOptions } from "../../../../../src/serving/discovery/openapi/handlers.ts";
-import type { OpenApiPeerAnswer, OpenApiPeers } from "../../../../../src/serving/discovery/openapi/peers.ts";
+import type { OpenApiPeerResponse, OpenApiPeers } from "../../../../../src/serving/discovery/openapi/peers.ts";
 
 export interface OpenApiReply {
   readonly status: number;
@@ -22,9 +22,9 @@ export interface Cluster {
   /** Servers that have not published a discovery document. */
   readonly undescribed: Set<string>;
   /** Fake responses of a server, by "ID target". */
-  readonly lies: Map<string, (signal: AbortSignal) => Promise<OpenApiPeerAnswer>>;
+  readonly lies: Map<string, (signal: AbortSignal) => Promise<OpenApiPeerResponse>>;
   /** Requests that servers have sent to each other: "ID target". */
-  readonly asked: string[];
+  readonly peerRequests: string[];
   readonly documentKeys: Map<string, string>;
   catalogue(id: string): Catalogue;
   /** Sends a client's request to a server. */
@@ -45,7 +45,7 @@ export function createCluster(
   const clock = createManualClock();
   const servers = new Map<string, { readonly catalogue: Catalogue; readonly handle: Handle }>();
   const [cut, undescribed, asked] = [new Set<string>(), new Set<string>(), [] as string[]];
-  const lies: Cluster["lies"] = new Map();
+  const fakeResponses: Cluster["lies"] = new Map();
   const documentKeys = new Map<string, string>();
   const call = async (
     id: string,
@@ -54,7 +54,7 @@ export function createCluster(
     isVerifiedPeer: boolean,
   ): Promise<OpenApiReply> => {
     const { handle } = servers.get(id)!;
-    return toAnswer(await handle({ ...infoRequest({ url, headers }), isVerifiedPeer }));
+    return toReply(await handle({ ...infoRequest({ url, headers }), isVerifiedPeer }));
   };
   const peersOf = (self: string): OpenApiPeers => ({
     list: () =>
@@ -71,7 +71,7 @@ export function createCluster(
     hasUndescribed: () => [...undescribed].some((id) => id !== self),
     async fetch(serverId, target, _headers, signal) {
       asked.push(`${serverId} ${target}`);
-      const lie = lies.get(`${serverId} ${target}`);
+      const lie = fakeResponses.get(`${serverId} ${target}`);
       if (lie !== undefined) return lie(signal);
       if (cut.has(serverId)) throw new Error("unreachable");
       const { status, bytes, headers } = await call(serverId, target, {}, true);
@@ -85,7 +85,7 @@ export function createCluster(
   };
   for (const [id, release] of Object.entries(members)) start(id, release);
   return {
-    ...{ clock, cut, undescribed, lies, asked, documentKeys },
+    ...{ clock, cut, undescribed, lies: fakeResponses, peerRequests: asked, documentKeys },
     catalogue: (id) => servers.get(id)!.catalogue,
     get: (id, url, headers = {}) => call(id, url, headers, false),
     getAsPeer: (id, url, headers = {}) => call(id, url, headers, true),
@@ -98,11 +98,11 @@ export function createCluster(
 }
 
 /** A fake response: 200 with this body. */
-export function saying(body: string | Buffer, etag?: string): () => Promise<OpenApiPeerAnswer> {
+export function respondingWith(body: string | Buffer, etag?: string): () => Promise<OpenApiPeerResponse> {
   return async () => ({ status: 200, body: Buffer.from(body), header: (name) => (name === "etag" ? etag : undefined) });
 }
 
-function toAnswer({ status, headers, body }: ApiResponse): OpenApiReply {
+function toReply({ status, headers, body }: ApiResponse): OpenApiReply {
   const bytes = body.kind === "bytes" ? Buffer.concat(body.chunks) : Buffer.alloc(0);
   return { status, headers, bytes, text: bytes.toString("utf8") };
 }

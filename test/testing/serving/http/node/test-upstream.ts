@@ -71,7 +71,7 @@ export async function rawServer(
 }
 
 /** Responds to each request head with the same bytes. Requests must have no body. */
-export function answering(...pieces: readonly string[]): (socket: TLSSocket) => void {
+export function respondingWith(...pieces: readonly string[]): (socket: TLSSocket) => void {
   return onRequest((socket) => {
     for (const piece of pieces) socket.write(piece, "latin1");
   });
