@@ -35,9 +35,9 @@ export class Child {
 
   /** Resolves to the reply to an IPC message; rejects if the process exits first. */
   ask<Reply>(message: unknown): Promise<Reply> {
-    const answer = this.#lastQuestion.then(() => this.#askNow<Reply>(message));
-    this.#lastQuestion = answer.catch(() => undefined);
-    return answer;
+    const response = this.#lastQuestion.then(() => this.#askNow<Reply>(message));
+    this.#lastQuestion = response.catch(() => undefined);
+    return response;
   }
 
   async #askNow<Reply>(message: unknown): Promise<Reply> {

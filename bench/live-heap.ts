@@ -28,8 +28,8 @@ export async function liveHeapBytes(pid: number, port: number): Promise<number> 
     await ask(socket, { id: 1, method: "HeapProfiler.enable" });
     await ask(socket, { id: 2, method: "HeapProfiler.collectGarbage" });
     const expression = "(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())";
-    const answer = await ask(socket, { id: 3, method: "Runtime.evaluate", params: { expression } });
-    const { result } = answer as { result: { result: { value: number } } };
+    const response = await ask(socket, { id: 3, method: "Runtime.evaluate", params: { expression } });
+    const { result } = response as { result: { result: { value: number } } };
     return result.result.value;
   } finally {
     socket.close();
@@ -57,9 +57,9 @@ async function ask(socket: WebSocket, question: Question): Promise<unknown> {
   socket.send(JSON.stringify(question));
   for (;;) {
     const [{ data }] = (await once(socket, "message")) as [{ readonly data: string }];
-    const answer = JSON.parse(data) as { id?: number; error?: { message: string } };
-    if (answer.id !== question.id) continue;
-    if (answer.error !== undefined) throw new Error(`${question.method}: ${answer.error.message}`);
-    return answer;
+    const response = JSON.parse(data) as { id?: number; error?: { message: string } };
+    if (response.id !== question.id) continue;
+    if (response.error !== undefined) throw new Error(`${question.method}: ${response.error.message}`);
+    return response;
   }
 }

@@ -62,8 +62,8 @@ export class LoadClient {
   }
 
   async #perform<Value>(command: Command): Promise<Value> {
-    const answer = await this.#child.ask<Reply>(command);
-    if (!answer.ok) throw new Error(answer.error);
-    return answer.value as Value;
+    const response = await this.#child.ask<Reply>(command);
+    if (!response.ok) throw new Error(response.error);
+    return response.value as Value;
   }
 }

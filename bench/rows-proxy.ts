@@ -47,9 +47,9 @@ async function prepare({ client, floor }: BenchContext, cluster: RunningCluster,
   if (proxied.body !== direct.body) throw new Error("the responses of source and destination differ");
   await client.close("source");
   await client.close("destination");
-  const answer = toFloorResponse(direct, GET.expectStatus);
-  await hop.setResponse(FLOOR_PATH, answer);
-  await floor.setResponse(FLOOR_PATH, answer);
+  const response = toFloorResponse(direct, GET.expectStatus);
+  await hop.setResponse(FLOOR_PATH, response);
+  await floor.setResponse(FLOOR_PATH, response);
 }
 
 async function measure(

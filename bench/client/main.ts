@@ -124,7 +124,7 @@ async function perform(command: Command): Promise<unknown> {
 }
 
 process.on("message", (command: Command) => {
-  const reply = (answer: Reply): void => void process.send!(answer);
+  const reply = (response: Reply): void => void process.send!(response);
   perform(command).then(
     (value) => reply({ ok: true, value }),
     (thrown: unknown) => reply({ ok: false, error: thrown instanceof Error ? thrown.message : String(thrown) }),

@@ -34,11 +34,11 @@ const REQUESTS = [
 
 /** The cost that the filter adds to the same requests without it. */
 export function measureFilter({ rounds, count }: Extract<Measurement, { kind: "filter" }>): Samples {
-  const answer: Promise<ApiResponse> = Promise.resolve({ status: 200, headers: {}, body: NO_BODY });
+  const response: Promise<ApiResponse> = Promise.resolve({ status: 200, headers: {}, body: NO_BODY });
   let answered = 0;
   const next: Handler<WithUser> = () => {
     answered++;
-    return answer;
+    return response;
   };
   const view = createView();
   const route = peerProxy({

@@ -25,9 +25,9 @@ export class Attempts {
   /** Call once for each failed attempt. */
   decide(outcome: FailedAttempt["outcome"]): RetryDecision {
     const { clock, retriesMax, waitForServerMs = 0 } = this.#policy;
-    const isRefused = "failure" in outcome && outcome.failure === "refused";
-    if (!isRefused) this.#reached++;
-    this.#refusedSince = isRefused ? (this.#refusedSince ?? clock.monotonic()) : undefined;
+    const isRejected = "failure" in outcome && outcome.failure === "refused";
+    if (!isRejected) this.#reached++;
+    this.#refusedSince = isRejected ? (this.#refusedSince ?? clock.monotonic()) : undefined;
     const waitedMs = this.#refusedSince === undefined ? 0 : clock.monotonic() - this.#refusedSince;
     return decideRetry({
       ...this.#kind,

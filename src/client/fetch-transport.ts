@@ -87,7 +87,7 @@ function toTransportError(thrown: unknown, signal: AbortSignal | undefined): Tra
   if (signal?.aborted === true) return abortedError(signal);
   const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : undefined;
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-  const isRefused = code === "ECONNREFUSED" || code === "ENOTFOUND";
+  const isRejected = code === "ECONNREFUSED" || code === "ENOTFOUND";
   const message = thrown instanceof Error ? thrown.message : "the request failed";
-  return new TransportError(isRefused ? "refused" : "reset", message, { cause: thrown });
+  return new TransportError(isRejected ? "refused" : "reset", message, { cause: thrown });
 }

@@ -84,7 +84,7 @@ describe("requests", () => {
   });
 
   test("that are aborted while the server works end at once, and a stream of the server that opens later is closed", async () => {
-    const answer = Promise.withResolvers<ApiResponse>();
+    const response = Promise.withResolvers<ApiResponse>();
     const closed = Promise.withResolvers<void>();
     const stop = new AbortController();
     let sawAbort = false;
@@ -92,13 +92,13 @@ describe("requests", () => {
       request.signal.addEventListener("abort", () => {
         sawAbort = true;
       });
-      return answer.promise;
+      return response.promise;
     });
     const sending = transport.send({ ...GET, signal: stop.signal });
     stop.abort();
     await expect(sending).rejects.toMatchObject({ failure: "aborted" });
     expect(sawAbort).toBe(true);
-    answer.resolve(streamed((sink) => sink.onClose(() => closed.resolve())));
+    response.resolve(streamed((sink) => sink.onClose(() => closed.resolve())));
     await closed.promise;
   });
 });
@@ -153,7 +153,7 @@ describe("streams", () => {
   });
 
   test("the loop over the frames of a stream ends however the stream ends", async () => {
-    const answer = await callInProcess(
+    const response = await callInProcess(
       async () =>
         streamed((sink) => {
           sink.write({ bytes: Buffer.from("x") });
@@ -162,7 +162,7 @@ describe("streams", () => {
         }),
       { method: "GET", target: "/" },
     );
-    expect(await collect(answer.frames())).toEqual(["x", "y"]);
+    expect(await collect(response.frames())).toEqual(["x", "y"]);
     const cut = await callInProcess(async () => streamed((sink) => sink.abort()), { method: "GET", target: "/" });
     expect(await cut.text()).toBe("");
   });

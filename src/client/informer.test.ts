@@ -271,8 +271,8 @@ describe("a resourceVersion that the server does not have", () => {
   test.each([
     ["410", rejects(410, "Expired")],
     ["504", tooLarge],
-  ])("a streaming list whose version is rejected with %s is repeated without a version", async (_code, refused) => {
-    await using running = await synced(refused, again());
+  ])("a streaming list whose version is rejected with %s is repeated without a version", async (_code, rejected) => {
+    await using running = await synced(rejected, again());
     running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
     expect(await running.takeNotifications(WAIT_MS)).toHaveLength(3);
     expect(running.transport.query(1).get("resourceVersion")).toBe("5");
@@ -314,10 +314,10 @@ describe("handlers", () => {
       throw new Error("again");
     };
     await using running = new RunningInformer([{ failure: "refused" }, stream], { onError: fail });
-    const told: string[] = [];
-    running.informer.addHandler({ onAdd: ({ metadata }) => (told.push(metadata?.name ?? ""), fail()) });
+    const reported: string[] = [];
+    running.informer.addHandler({ onAdd: ({ metadata }) => (reported.push(metadata?.name ?? ""), fail()) });
     expect(await running.takeNotifications(WAIT_MS)).toHaveLength(2);
-    expect(told).toEqual(["a", "b"]);
+    expect(reported).toEqual(["a", "b"]);
   });
 
   test("calls of a handler do not overlap, and a slow handler does not delay another", async () => {
@@ -340,38 +340,38 @@ describe("handlers", () => {
 
   test("a handler that is added later first receives all existing objects", async () => {
     await using running = await synced();
-    const told: string[] = [];
-    const registration = running.informer.addHandler(recorder(told));
+    const reported: string[] = [];
+    const registration = running.informer.addHandler(recorder(reported));
     running.stream.send(modified(configMap("a", 6)));
     expect(registration.hasSynced).toBe(false);
     await running.world.advance(0);
     expect(registration.hasSynced).toBe(true);
-    expect(told).toEqual(["add a@1 (initial)", "add b@2 (initial)", "update a@1→6"]);
+    expect(reported).toEqual(["add a@1 (initial)", "add b@2 (initial)", "update a@1→6"]);
   });
 
   test("a handler that removes itself receives no further notifications", async () => {
     await using running = await synced();
-    const told: string[] = [];
+    const reported: string[] = [];
     const registration = running.informer.addHandler({
       async onAdd({ metadata }) {
-        told.push(metadata?.name ?? "");
+        reported.push(metadata?.name ?? "");
         await Promise.resolve();
         void registration.remove();
       },
     });
     await running.takeNotifications();
-    expect(told).toEqual(["a"]);
+    expect(reported).toEqual(["a"]);
   });
 
   test("a removed handler receives no further notifications", async () => {
     await using running = await synced();
-    const told: string[] = [];
-    const registration = running.informer.addHandler(recorder(told));
+    const reported: string[] = [];
+    const registration = running.informer.addHandler(recorder(reported));
     await running.world.advance(0);
     await registration.remove();
     running.stream.send(modified(configMap("a", 6)));
     expect(await running.takeNotifications()).toEqual(["update a@1→6"]);
-    expect(told).toHaveLength(2);
+    expect(reported).toHaveLength(2);
   });
 
   test("a handler with too long a backlog delays the reading of the watch, while other handlers receive their notifications", async () => {

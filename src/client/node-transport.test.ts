@@ -142,7 +142,7 @@ describe("messages", () => {
     });
     const spec = { method: "PUT", target: "/a/b?c=%20d", body: { ä: 1 } };
     await clientOver(transport).request(spec);
-    const { text: answer } = await clientOver(transport).request(spec);
+    const { text: response } = await clientOver(transport).request(spec);
     const expected = {
       method: "PUT",
       path: "/a/b",
@@ -151,7 +151,7 @@ describe("messages", () => {
       authorization: "Bearer t2",
       userAgent: "tests",
     };
-    expect(JSON.parse(answer)).toEqual(expected);
+    expect(JSON.parse(response)).toEqual(expected);
   });
 
   test("are not sent to a server whose certificate is not trusted", async () => {
@@ -234,14 +234,14 @@ describe("connections", () => {
 
   /** Responds to each request with the next of these, over plain TCP. */
   async function tcpServer(
-    ...answers: ((socket: Socket) => void)[]
+    ...responses: ((socket: Socket) => void)[]
   ): Promise<{ url: string; connections: () => number } & AsyncDisposable> {
     let connections = 0;
     const sockets = new Set<Socket>();
     const server = createTcpServer((socket) => {
       connections++;
       sockets.add(socket);
-      socket.on("error", () => {}).on("data", () => answers.shift()?.(socket));
+      socket.on("error", () => {}).on("data", () => responses.shift()?.(socket));
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");

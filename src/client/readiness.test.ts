@@ -77,11 +77,11 @@ describe("a client", () => {
   });
 
   test("retries refused connections for the configured time", async () => {
-    const refused: Reply = { failure: "refused" };
-    const patient = start([refused, refused, early, read], { ifReadyHeader: true });
+    const rejected: Reply = { failure: "refused" };
+    const patient = start([rejected, rejected, early, read], { ifReadyHeader: true });
     expect(await patient.world.run(patient.configMaps.get(key))).toMatchObject({ metadata: { name: "a" } });
     expect(patient.world.clock.monotonic()).toBe(6_000);
-    const hasty = start([refused, refused, refused], { waitForServerMs: 600 });
+    const hasty = start([rejected, rejected, rejected], { waitForServerMs: 600 });
     await expect(hasty.world.run(hasty.configMaps.get(key))).rejects.toMatchObject({ failure: "refused" });
     expect(hasty.transport.requests).toHaveLength(3);
     expect(hasty.world.clock.monotonic()).toBe(600);

@@ -15,11 +15,11 @@ interface FailedResponse {
 /** Enough of a response without a Status to recognize its sender. */
 const EXCERPT_CHARACTERS = 2_048;
 
-export function responseError(answer: FailedResponse): StatusError {
-  const status = parseStatus(answer.text);
-  if (status !== undefined) return statusError(status, answer.status);
-  const { method, status: code, retryAfterSeconds } = answer;
-  const excerpt = answer.text.slice(0, EXCERPT_CHARACTERS);
+export function responseError(response: FailedResponse): StatusError {
+  const status = parseStatus(response.text);
+  if (status !== undefined) return statusError(status, response.status);
+  const { method, status: code, retryAfterSeconds } = response;
+  const excerpt = response.text.slice(0, EXCERPT_CHARACTERS);
   const message = `the server responded with ${code} and without a Status${excerpt === "" ? "" : `: ${excerpt}`}`;
   return new StatusError(reasonForCode(code, method), message, {
     details: {

@@ -39,8 +39,8 @@ test("a role binding gets the API group of its roleRef and subjects, and its rol
 
 test("a certificate signing request without a PEM certificate request is rejected", async () => {
   const spec = { request: "bm90IGEgY3Ny", signerName: "example.com/s", usages: ["client auth"] };
-  const refused = await server.create(REQUESTS, { metadata: { name: "r" }, spec });
-  expect([refused.status, refused.body.details.causes]).toEqual([
+  const rejected = await server.create(REQUESTS, { metadata: { name: "r" }, spec });
+  expect([rejected.status, rejected.body.details.causes]).toEqual([
     422,
     [
       {
@@ -57,8 +57,8 @@ test("a certificate signing request can be approved through its approval subreso
   const created = await server.create(REQUESTS, { metadata: { name: "r" }, spec });
   expect([created.status, created.body.status]).toEqual([201, {}]);
   const conditions = [{ type: "Approved", status: "True" }];
-  const refused = await server.mergePatch(`${REQUESTS}/r/status`, { status: { conditions } });
-  expect(refused.body.message).toContain('Forbidden: updates may not add a condition of type "Approved"');
+  const rejected = await server.mergePatch(`${REQUESTS}/r/status`, { status: { conditions } });
+  expect(rejected.body.message).toContain('Forbidden: updates may not add a condition of type "Approved"');
   const approved = await server.mergePatch(`${REQUESTS}/r/approval`, { status: { conditions } });
   expect(approved.status).toBe(200);
   const failed = { type: "Failed", status: "True" };
@@ -92,8 +92,8 @@ test("a webhook configuration gets its defaults, and a reserved name causes a wa
 });
 
 test("mandatory priority levels cannot be changed, except the exempt settings of the exempt level", async () => {
-  const refused = await server.mergePatch(`${LEVELS}/catch-all`, { spec: { limited: { lendablePercent: 1 } } });
-  expect([refused.status, refused.body.message]).toEqual([
+  const rejected = await server.mergePatch(`${LEVELS}/catch-all`, { spec: { limited: { lendablePercent: 1 } } });
+  expect([rejected.status, rejected.body.message]).toEqual([
     422,
     expect.stringContaining("spec of 'catch-all' must equal the fixed value"),
   ]);

@@ -37,9 +37,9 @@ describe("authentication", () => {
     "a request with Authorization %s returns 401",
     async (authorization) => {
       await using api = await startServer({ tokenFile: TOKENS });
-      const answer = await as(api, CONFIG_MAPS, authorization);
-      expect(answer.status).toBe(401);
-      expect(answer.body).toEqual({
+      const response = await as(api, CONFIG_MAPS, authorization);
+      expect(response.status).toBe(401);
+      expect(response.body).toEqual({
         kind: "Status",
         apiVersion: "v1",
         metadata: {},
@@ -58,9 +58,9 @@ describe("authentication", () => {
 
   test("an anonymous client may not read objects", async () => {
     await using api = await startServer();
-    const answer = await as(api, CONFIG_MAPS);
-    expect(answer.status).toBe(403);
-    expect(answer.body).toMatchObject({
+    const response = await as(api, CONFIG_MAPS);
+    expect(response.status).toBe(403);
+    expect(response.body).toMatchObject({
       reason: "Forbidden",
       message:
         'configmaps is forbidden: User "system:anonymous" cannot list resource "configmaps" in API group "" in the namespace "default"',
@@ -100,8 +100,8 @@ describe("X-Kubernetes-If-Ready", () => {
     target: string,
     headers: Record<string, string>,
   ): Promise<ReadinessResponse> {
-    const answer = await api.call("GET", target, undefined, { asClient: true, headers });
-    return [answer.status, header(answer, "x-kubernetes-ready")];
+    const response = await api.call("GET", target, undefined, { asClient: true, headers });
+    return [response.status, header(response, "x-kubernetes-ready")];
   }
 
   /** Starts a server whose store never responds: time passes, but the server does not become ready. */
@@ -160,14 +160,17 @@ describe("X-Kubernetes-If-Ready", () => {
 
   test("in mode retry, a server that has not been ready yet rejects a write with ServiceUnavailable and Retry-After", async () => {
     await using starting = await startStuck("retry");
-    const answer = await starting.api.call("POST", CONFIG_MAPS, configMap("x"), { asClient: true, headers: IF_READY });
-    expect(answer.body).toMatchObject({
+    const response = await starting.api.call("POST", CONFIG_MAPS, configMap("x"), {
+      asClient: true,
+      headers: IF_READY,
+    });
+    expect(response.body).toMatchObject({
       kind: "Status",
       reason: "ServiceUnavailable",
       message: "The APIServer has not fully initialized yet, please try again later.",
       details: { retryAfterSeconds: 1 },
     });
-    expect(header(answer, "retry-after")).toBe("1");
+    expect(header(response, "retry-after")).toBe("1");
   });
 
   test("in mode report, the 503 and 401 responses of a server that is not ready carry X-Kubernetes-Ready false", async () => {
@@ -211,8 +214,8 @@ describe("X-Kubernetes-If-Ready", () => {
 
   test("the loopback client is served before the server is ready", async () => {
     await using starting = await startStuck("retry");
-    const answer = await starting.api.get("/version", IF_READY);
-    expect([answer.status, header(answer, "x-kubernetes-ready")]).toEqual([200, "false"]);
+    const response = await starting.api.get("/version", IF_READY);
+    expect([response.status, header(response, "x-kubernetes-ready")]).toEqual([200, "false"]);
   });
 
   test("a server that has been ready still reports ready during shutdown", async () => {

@@ -181,10 +181,10 @@ describe("ResourceQuota", () => {
     await using other = await startServer({ world });
     await limit(one, { "count/configmaps": "5" });
     const servers = [one, other];
-    const answers = await world.run(
+    const responses = await world.run(
       Promise.all(Array.from({ length: 16 }, (_, at) => servers[at % 2]!.begin("POST", MAPS, configMap(`c${at}`)))),
     );
-    const outcomes = answers.map(outcome);
+    const outcomes = responses.map(outcome);
     expect(outcomes.filter((text) => text === "admitted")).toHaveLength(5);
     for (const text of outcomes.filter((each) => each !== "admitted"))
       expect(text).toContain("exceeded quota: q, requested: count/configmaps=1, used: count/configmaps=5");
@@ -225,8 +225,8 @@ test("PodSecurity enforces and warns according to the labels of the namespace, a
   await using api = await startServer();
   const level = (mode: string): string => `pod-security.kubernetes.io/${mode}`;
   const strict = await podsOfNew(api, "strict", { [level("enforce")]: "baseline", [level("warn")]: "restricted" });
-  const refused = await api.create(strict, pod("a", { hostNetwork: true }));
-  expect(outcome(refused)).toBe(
+  const rejected = await api.create(strict, pod("a", { hostNetwork: true }));
+  expect(outcome(rejected)).toBe(
     '403 pods "a" is forbidden: violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
   );
   const warned = await api.create(strict, pod("b"));
@@ -286,8 +286,8 @@ test.each([
   expect(outcome(await api.call("GET", `${PODS}/a/exec?command=ls`, undefined, asBob()))).toBe(expected);
   await grant(api, "connect", [{ apiGroups: [""], resources: ["pods/exec"], verbs: ["create"] }]);
   for (const method of ["GET", "POST"]) {
-    const answer = await api.call(method, `${PODS}/a/exec?command=ls`, undefined, asBob());
-    expect(outcome(answer)).toBe("400 pod a does not have a host assigned");
+    const response = await api.call(method, `${PODS}/a/exec?command=ls`, undefined, asBob());
+    expect(outcome(response)).toBe("400 pod a does not have a host assigned");
   }
 });
 

@@ -136,9 +136,9 @@ describe("a validating policy", () => {
     ];
     await validating(api, "p", { rule: { ...MAPS_CREATED, operations: ["CREATE", "UPDATE"] }, spec: { validations } });
     expect(await create(api, "one")).toBe("admitted");
-    const refused = await api.create(CONFIG_MAPS, configMap("two", { data: { a: "2" } }));
-    expect(refused.body).toMatchObject({ status: "Failure", reason: "Invalid", code: 422 });
-    expect(outcome(refused)).toBe("denied: failed expression: object.data.a == '1'");
+    const rejected = await api.create(CONFIG_MAPS, configMap("two", { data: { a: "2" } }));
+    expect(rejected.body).toMatchObject({ status: "Failure", reason: "Invalid", code: 422 });
+    expect(outcome(rejected)).toBe("denied: failed expression: object.data.a == '1'");
     const large = await api.create(CONFIG_MAPS, configMap("two", { data: { a: "1", b: "2" } }));
     expect([large.status, outcome(large)]).toEqual([413, "denied: too much"]);
     expect(await create(api, "toolong")).toBe("denied: toolong is long");
@@ -222,9 +222,9 @@ describe("a validating policy", () => {
       spec: valid("false", { message: "hm" }),
       binding: { validationActions: ["Warn", "Audit"] },
     });
-    const answer = await api.create(CONFIG_MAPS, configMap("one"));
-    expect(answer.status).toBe(201);
-    expect(header(answer, "warning")).toBe(
+    const response = await api.create(CONFIG_MAPS, configMap("one"));
+    expect(response.status).toBe(201);
+    expect(header(response, "warning")).toBe(
       `299 - "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'p': hm"`,
     );
   });
@@ -260,14 +260,14 @@ describe("a validating policy", () => {
   test("is evaluated for scales, statuses, deletions and connections if its rules name them", async () => {
     await using api = await startServer();
     await define(api, "widgets", { replicas: { type: "integer" } });
-    const told =
+    const reported =
       "request.operation + ' ' + request.kind.kind + ' ' + request.resource.resource + '/' + request.?subResource.orValue('')";
     await validating(api, "p", {
       rule: {
         resources: ["*/scale", "widgets/status", "configmaps", "pods/exec"],
         operations: ["UPDATE", "DELETE", "CONNECT"],
       },
-      spec: valid("false", { messageExpression: told }),
+      spec: valid("false", { messageExpression: reported }),
     });
     await made(api, DEPLOYMENTS, deployment("a"));
     await made(api, WIDGETS, widget("w", { replicas: 1 }));
@@ -364,10 +364,10 @@ test("warnings about an object are returned even if the request conflicts or a p
   const old = (name: string): Json => pod(name, { nodeSelector: { "beta.kubernetes.io/arch": "x" } });
   const PODS = "/api/v1/namespaces/default/pods";
   const WARNING = expect.stringContaining("spec.nodeSelector[beta.kubernetes.io/arch]: deprecated since v1.14");
-  const told = (answer: ApiTestResponse): unknown => [answer.status, header(answer, "warning")];
-  expect(told(await api.create(PODS, old("a")))).toEqual([201, WARNING]);
-  expect(told(await api.create(PODS, old("a")))).toEqual([409, WARNING]);
-  expect(told(await api.create(PODS, old("b")))).toEqual([422, WARNING]);
+  const reported = (response: ApiTestResponse): unknown => [response.status, header(response, "warning")];
+  expect(reported(await api.create(PODS, old("a")))).toEqual([201, WARNING]);
+  expect(reported(await api.create(PODS, old("a")))).toEqual([409, WARNING]);
+  expect(reported(await api.create(PODS, old("b")))).toEqual([422, WARNING]);
 });
 
 test("a policy that is created through one server is enforced by the others", async () => {

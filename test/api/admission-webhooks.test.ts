@@ -109,10 +109,10 @@ describe("a validating webhook", () => {
       status: { code: 418, reason: "Tea", message: "no" },
       warnings: ["hot"],
     });
-    const refused = await ask("POST", MAPS, map("two"));
-    expect(refused).toMatchObject({ kind: "Status", status: "Failure", reason: "Tea", code: 418, httpStatus: 418 });
-    expect(refused.message).toBe('admission webhook "v.example.com" denied the request: no');
-    expect(refused.warning).toBe('299 - "hot"');
+    const rejected = await ask("POST", MAPS, map("two"));
+    expect(rejected).toMatchObject({ kind: "Status", status: "Failure", reason: "Tea", code: 418, httpStatus: 418 });
+    expect(rejected.message).toBe('admission webhook "v.example.com" denied the request: no');
+    expect(rejected.warning).toBe('299 - "hot"');
     expect(await ask("GET", `${MAPS}/two`)).toMatchObject({ reason: "NotFound" });
   });
 

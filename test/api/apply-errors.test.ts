@@ -44,8 +44,8 @@ describe("the patch options", () => {
   ])("of an apply with force=%s return %i on a conflict", async (force, status) => {
     await using api = await startServer();
     await apply(api, `${TARGET}?fieldManager=one`, { ...CONFIG_MAP, data: { a: "1" } });
-    const answer = await apply(api, `${TARGET}?fieldManager=two&force=${force}`, { ...CONFIG_MAP, data: { a: "2" } });
-    expect(answer.status).toBe(status);
+    const response = await apply(api, `${TARGET}?fieldManager=two&force=${force}`, { ...CONFIG_MAP, data: { a: "2" } });
+    expect(response.status).toBe(status);
   });
 });
 
@@ -105,8 +105,8 @@ describe("the body of an apply", () => {
     ],
   ])("is rejected: %s", async (message, body, status) => {
     await using api = await startServer();
-    const answer = await apply(api, `${TARGET}?fieldManager=one`, body);
-    expect([answer.status, answer.body.message]).toEqual([status, message]);
+    const response = await apply(api, `${TARGET}?fieldManager=one`, body);
+    expect([response.status, response.body.message]).toEqual([status, message]);
     expect((await api.get(TARGET)).status).toBe(404);
   });
 

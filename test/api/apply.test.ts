@@ -16,8 +16,8 @@ function configMap(data: Json, metadata: Json = {}): Json {
 }
 
 /** The fields of each manager, by "manager operation apiVersion subresource". */
-function owners(answer: ApiTestResponse): Record<string, Json> {
-  const entries: Json[] = answer.body.metadata.managedFields ?? [];
+function owners(response: ApiTestResponse): Record<string, Json> {
+  const entries: Json[] = response.body.metadata.managedFields ?? [];
   return Object.fromEntries(
     entries.map((entry) => [
       [entry.manager, entry.operation, entry.apiVersion, entry.subresource ?? ""].join(" ").trim(),

@@ -23,41 +23,41 @@ describe("request bodies", () => {
     ],
   ])("the body %j returns 400 with the decoding error", async (text, why) => {
     await using api = await startServer();
-    const answer = await post(api, text);
-    expect(answer.status).toBe(400);
-    expect(answer.body).toMatchObject({ reason: "BadRequest", message: UNRECOGNIZED + why });
+    const response = await post(api, text);
+    expect(response.status).toBe(400);
+    expect(response.body).toMatchObject({ reason: "BadRequest", message: UNRECOGNIZED + why });
   });
 
   test("an object of another kind is rejected", async () => {
     await using api = await startServer();
-    const answer = await api.create(CONFIG_MAPS, { apiVersion: "v1", kind: "Secret", metadata: { name: "a" } });
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe(
+    const response = await api.create(CONFIG_MAPS, { apiVersion: "v1", kind: "Secret", metadata: { name: "a" } });
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe(
       'Secret in version "v1" cannot be handled as a ConfigMap: converting (v1.Secret) to (core.ConfigMap): unknown conversion',
     );
   });
 
   test("an object of another version is rejected", async () => {
     await using api = await startServer();
-    const answer = await api.create(CONFIG_MAPS, configMap("a", { apiVersion: "v2" }));
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toContain('no kind "ConfigMap" is registered for version "v2"');
+    const response = await api.create(CONFIG_MAPS, configMap("a", { apiVersion: "v2" }));
+    expect(response.status).toBe(400);
+    expect(response.body.message).toContain('no kind "ConfigMap" is registered for version "v2"');
   });
 
   test("a value of the wrong type is rejected with its field", async () => {
     await using api = await startServer();
-    const answer = await api.create(CONFIG_MAPS, configMap("a", { data: { k: 1 } }));
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe(
+    const response = await api.create(CONFIG_MAPS, configMap("a", { data: { k: 1 } }));
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe(
       'ConfigMap in version "v1" cannot be handled as a ConfigMap: json: cannot unmarshal number into Go struct field ConfigMap.data of type string',
     );
   });
 
   test("an unknown media type returns 415", async () => {
     await using api = await startServer();
-    const answer = await post(api, "hello", "text/plain");
-    expect(answer.status).toBe(415);
-    expect(answer.body.reason).toBe("UnsupportedMediaType");
+    const response = await post(api, "hello", "text/plain");
+    expect(response.status).toBe(415);
+    expect(response.body.reason).toBe("UnsupportedMediaType");
   });
 
   test("a charset parameter of the media type is ignored", async () => {
@@ -67,9 +67,9 @@ describe("request bodies", () => {
 
   test("a body of more than 3 MiB returns 413", async () => {
     await using api = await startServer();
-    const answer = await post(api, " ".repeat(3 * 1024 * 1024 + 1));
-    expect(answer.status).toBe(413);
-    expect(answer.body).toMatchObject({
+    const response = await post(api, " ".repeat(3 * 1024 * 1024 + 1));
+    expect(response.status).toBe(413);
+    expect(response.body).toMatchObject({
       reason: "RequestEntityTooLarge",
       message: "Request entity too large: limit is 3145728",
     });
@@ -78,18 +78,21 @@ describe("request bodies", () => {
   test("a body that is nested too deeply is rejected, and the server stays live", async () => {
     await using api = await startServer();
     const depth = 1_000_000;
-    const answer = await post(api, `{"data":${"[".repeat(depth)}${"]".repeat(depth)}}`);
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toContain("exceeded max depth");
+    const response = await post(api, `{"data":${"[".repeat(depth)}${"]".repeat(depth)}}`);
+    expect(response.status).toBe(400);
+    expect(response.body.message).toContain("exceeded max depth");
     expect((await api.get("/livez")).status).toBe(200);
   });
 
   test("a member named __proto__ does not pollute prototypes and is kept in a map", async () => {
     await using api = await startServer();
-    const answer = await post(api, '{"metadata":{"name":"a"},"__proto__":{"polluted":"yes"},"data":{"__proto__":"x"}}');
-    expect(answer.status).toBe(201);
+    const response = await post(
+      api,
+      '{"metadata":{"name":"a"},"__proto__":{"polluted":"yes"},"data":{"__proto__":"x"}}',
+    );
+    expect(response.status).toBe(201);
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
-    expect(answer.text).toContain('"data":{"__proto__":"x"}');
+    expect(response.text).toContain('"data":{"__proto__":"x"}');
   });
 });
 
@@ -99,13 +102,13 @@ describe("field validation", () => {
 
   test("drops unknown fields and all but the last duplicate with a warning each by default", async () => {
     await using api = await startServer();
-    const answer = await api.create(CONFIG_MAPS, unknown);
-    expect(answer.status).toBe(201);
-    expect(answer.headers["warning"]).toEqual([
+    const response = await api.create(CONFIG_MAPS, unknown);
+    expect(response.status).toBe(201);
+    expect(response.headers["warning"]).toEqual([
       String.raw`299 - "unknown field \"metadata.wrong\""`,
       String.raw`299 - "unknown field \"bogus\""`,
     ]);
-    expect(answer.body).not.toHaveProperty("bogus");
+    expect(response.body).not.toHaveProperty("bogus");
     const duplicate = await post(api, twice.replace('"v"', '"w"'));
     expect(duplicate.headers["warning"]).toEqual([String.raw`299 - "duplicate field \"data.a\""`]);
     expect(duplicate.body.data).toEqual({ a: "2" });
@@ -113,23 +116,23 @@ describe("field validation", () => {
 
   test("Warn sends a warning for each unknown field", async () => {
     await using api = await startServer();
-    const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Warn`, unknown);
-    expect(answer.status).toBe(201);
-    expect(answer.headers["warning"]).toHaveLength(2);
+    const response = await api.create(`${CONFIG_MAPS}?fieldValidation=Warn`, unknown);
+    expect(response.status).toBe(201);
+    expect(response.headers["warning"]).toHaveLength(2);
   });
 
   test("Ignore accepts unknown fields without a warning", async () => {
     await using api = await startServer();
-    const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Ignore`, unknown);
-    expect(answer.status).toBe(201);
-    expect(header(answer, "warning")).toBeUndefined();
+    const response = await api.create(`${CONFIG_MAPS}?fieldValidation=Ignore`, unknown);
+    expect(response.status).toBe(201);
+    expect(header(response, "warning")).toBeUndefined();
   });
 
   test("Strict rejects unknown and duplicate fields and stores nothing", async () => {
     await using api = await startServer();
-    const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Strict`, unknown);
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe(
+    const response = await api.create(`${CONFIG_MAPS}?fieldValidation=Strict`, unknown);
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe(
       'ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: unknown field "metadata.wrong", unknown field "bogus"',
     );
     expect(
@@ -147,16 +150,16 @@ describe("field validation", () => {
   test('Strict returns 422 for a patch and names the field "patch"', async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("v"));
-    const answer = await api.mergePatch(`${CONFIG_MAPS}/v?fieldValidation=Strict`, { bogus: 1 });
-    expect(answer.status).toBe(422);
-    expect(answer.body.details.causes[0]).toMatchObject({ field: "patch", reason: "FieldValueInvalid" });
+    const response = await api.mergePatch(`${CONFIG_MAPS}/v?fieldValidation=Strict`, { bogus: 1 });
+    expect(response.status).toBe(422);
+    expect(response.body.details.causes[0]).toMatchObject({ field: "patch", reason: "FieldValueInvalid" });
   });
 
   test("rejects any other value", async () => {
     await using api = await startServer();
-    const answer = await api.create(`${CONFIG_MAPS}?fieldValidation=Bogus`, configMap("v"));
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toBe(
+    const response = await api.create(`${CONFIG_MAPS}?fieldValidation=Bogus`, configMap("v"));
+    expect(response.status).toBe(422);
+    expect(response.body.message).toBe(
       'CreateOptions.meta.k8s.io "" is invalid: fieldValidation: Unsupported value: "Bogus": supported values: "", "Ignore", "Strict", "Warn"',
     );
   });
@@ -164,9 +167,9 @@ describe("field validation", () => {
   test("sends warnings of a bounded total size, however many fields are unknown", async () => {
     await using api = await startServer();
     const many = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`unknown-${index}`, 1]));
-    const answer = await api.create(CONFIG_MAPS, configMap("v", many));
-    expect(answer.status).toBe(201);
-    expect((answer.headers["warning"] as string[]).join("").length).toBeLessThanOrEqual(4096);
+    const response = await api.create(CONFIG_MAPS, configMap("v", many));
+    expect(response.status).toBe(201);
+    expect((response.headers["warning"] as string[]).join("").length).toBeLessThanOrEqual(4096);
   });
 
   test("a fieldManager may have at most 128 bytes, all printable", async () => {

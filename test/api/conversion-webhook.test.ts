@@ -165,8 +165,8 @@ describe("several objects", () => {
   test("appear in order in a watch of the other version, however long each conversion takes", async () => {
     await define();
     await ask("POST", of("v1"), v1("first"));
-    let answers = 0;
-    webhook.delayMs = () => (answers++ % 2 === 0 ? 60 : 0);
+    let responses = 0;
+    webhook.delayMs = () => (responses++ % 2 === 0 ? 60 : 0);
     const response = await server.call({ method: "GET", target: `${of("v2")}?watch=true` });
     const names = ["e0", "e1", "e2", "e3", "e4", "e5"];
     const making = (async () => {
@@ -325,9 +325,9 @@ describe("a webhook response is rejected", () => {
     await define();
     await ask("POST", of("v1"), v1("one"));
     webhook.tamper = tamper;
-    const answer = await ask("GET", of("v2", "one"));
+    const response = await ask("GET", of("v2", "one"));
     const { uid } = webhook.asked[0].request;
-    expect(answer).toMatchObject({ code: 500, message: FAILED + message.replace("UID", uid) });
+    expect(response).toMatchObject({ code: 500, message: FAILED + message.replace("UID", uid) });
     expect(await ask("GET", of("v1", "one"))).toMatchObject({ spec: { host: "a" } });
   });
 });

@@ -4,8 +4,8 @@ import { startServer, type ApiTestResponse, type Json } from "./start.ts";
 const CORE = "/api/v1/namespaces/default";
 const SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices";
 
-function sentence(answer: ApiTestResponse): string {
-  return `${answer.status} ${answer.body.message}`;
+function sentence(response: ApiTestResponse): string {
+  return `${response.status} ${response.body.message}`;
 }
 
 function owned(answer: ApiTestResponse): Json {
@@ -41,8 +41,8 @@ describe("events", () => {
 
   test("are validated more strictly in events.k8s.io", async () => {
     await using server = await startServer();
-    const answer = await server.create(EVENTS, { metadata: { name: "n" }, type: "Normal" });
-    expect(sentence(answer)).toContain("eventTime: Required value");
+    const response = await server.create(EVENTS, { metadata: { name: "n" }, type: "Normal" });
+    expect(sentence(response)).toContain("eventTime: Required value");
     expect((await server.create(`${CORE}/events`, { metadata: { name: "A_b" } })).status).toBe(201);
   });
 });

@@ -151,9 +151,9 @@ describe("a stored value that cannot be read", () => {
   test("that is a namespace makes a creation in it return 500, not 404", async () => {
     await using api = await startServer();
     await store(api, "junk", "/registry/namespaces/broken");
-    const answer = await api.create("/api/v1/namespaces/broken/configmaps", configMap("a"));
-    expect(answer.status).toBe(500);
-    expect(answer.body.message).toContain("/registry/namespaces/broken");
+    const response = await api.create("/api/v1/namespaces/broken/configmaps", configMap("a"));
+    expect(response.status).toBe(500);
+    expect(response.body.message).toContain("/registry/namespaces/broken");
   });
 
   test("is an error for a list at an exact earlier version", async () => {

@@ -79,9 +79,9 @@ describe("creation", () => {
 
   test("with a resource version is rejected", async () => {
     await using api = await startServer();
-    const answer = await api.create(CONFIG_MAPS, configMap("one", { metadata: { resourceVersion: "5" } }));
-    expect(answer.status).toBe(500);
-    expect(answer.body.message).toBe("resourceVersion should not be set on objects to be created");
+    const response = await api.create(CONFIG_MAPS, configMap("one", { metadata: { resourceVersion: "5" } }));
+    expect(response.status).toBe(500);
+    expect(response.body.message).toBe("resourceVersion should not be set on objects to be created");
   });
 
   test("drops the status if the kind has a status subresource", async () => {
@@ -101,9 +101,9 @@ describe("creation", () => {
 
   test("is rejected if the namespace of the object is not that of the path", async () => {
     await using api = await startServer();
-    const answer = await api.create(CONFIG_MAPS, configMap("one", { metadata: { namespace: "other" } }));
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe(
+    const response = await api.create(CONFIG_MAPS, configMap("one", { metadata: { namespace: "other" } }));
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe(
       "the namespace of the provided object does not match the namespace sent on the request",
     );
   });
@@ -149,16 +149,16 @@ describe("data", () => {
 
   test("of a config map must not have a key that binaryData has too", async () => {
     await using api = await startServer();
-    const answer = await api.create(CONFIG_MAPS, configMap("twice", { binaryData: { a: "eA==" } }));
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toContain("data[a]: Invalid value");
+    const response = await api.create(CONFIG_MAPS, configMap("twice", { binaryData: { a: "eA==" } }));
+    expect(response.status).toBe(422);
+    expect(response.body.message).toContain("data[a]: Invalid value");
   });
 
   test("of a secret with a known type must contain the keys of that type", async () => {
     await using api = await startServer();
-    const answer = await api.create(SECRETS, { metadata: { name: "s" }, type: "kubernetes.io/tls", data: {} });
-    expect(answer.status).toBe(422);
-    expect(answer.body.details.causes.map(({ field }: { field: string }) => field)).toEqual([
+    const response = await api.create(SECRETS, { metadata: { name: "s" }, type: "kubernetes.io/tls", data: {} });
+    expect(response.status).toBe(422);
+    expect(response.body.details.causes.map(({ field }: { field: string }) => field)).toEqual([
       "data[tls.crt]",
       "data[tls.key]",
     ]);
@@ -166,9 +166,9 @@ describe("data", () => {
 
   test("of a secret must be base64", async () => {
     await using api = await startServer();
-    const answer = await api.create(SECRETS, { metadata: { name: "s" }, data: { p: "not base64!" } });
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe(
+    const response = await api.create(SECRETS, { metadata: { name: "s" }, data: { p: "not base64!" } });
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe(
       'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 3',
     );
   });
@@ -177,12 +177,12 @@ describe("data", () => {
 describe("metadata", () => {
   test("needs a name or a generateName", async () => {
     await using api = await startServer();
-    const answer = await api.create(CONFIG_MAPS, { kind: "ConfigMap", apiVersion: "v1", metadata: {} });
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toBe(
+    const response = await api.create(CONFIG_MAPS, { kind: "ConfigMap", apiVersion: "v1", metadata: {} });
+    expect(response.status).toBe(422);
+    expect(response.body.message).toBe(
       'ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required',
     );
-    expect(answer.body.details.causes).toEqual([
+    expect(response.body.details.causes).toEqual([
       {
         reason: "FieldValueRequired",
         message: "Required value: name or generateName is required",
@@ -193,10 +193,10 @@ describe("metadata", () => {
 
   test.each(["Bad", "a/b", "a".repeat(254), "-a", "a..b", "a b"])("with the name %s is invalid", async (name) => {
     await using api = await startServer();
-    const answer = await api.create(CONFIG_MAPS, configMap(name));
-    expect(answer.status).toBe(422);
-    expect(answer.body.details).toMatchObject({ name, kind: "ConfigMap" });
-    expect(answer.body.details.causes[0].field).toBe("metadata.name");
+    const response = await api.create(CONFIG_MAPS, configMap(name));
+    expect(response.status).toBe(422);
+    expect(response.body.details).toMatchObject({ name, kind: "ConfigMap" });
+    expect(response.body.details.causes[0].field).toBe("metadata.name");
   });
 
   test("must have valid label and annotation keys and valid label values", async () => {
@@ -233,21 +233,21 @@ describe("metadata", () => {
     await using api = await startServer();
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "u" };
     const other = { ...owner, uid: "v" };
-    const answer = await api.create(
+    const response = await api.create(
       CONFIG_MAPS,
       configMap("o", { metadata: { ownerReferences: [owner, other, owner] } }),
     );
-    expect(answer.status).toBe(201);
-    expect(answer.body.metadata.ownerReferences).toEqual([owner, other]);
-    expect(header(answer, "warning")).toContain("duplicate UID(s) observed: u");
+    expect(response.status).toBe(201);
+    expect(response.body.metadata.ownerReferences).toEqual([owner, other]);
+    expect(header(response, "warning")).toContain("duplicate UID(s) observed: u");
   });
 
   test("must have complete owner references", async () => {
     await using api = await startServer();
     const metadata = { ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "", uid: "" }] };
-    const answer = await api.create(CONFIG_MAPS, configMap("o", { metadata }));
-    expect(answer.status).toBe(422);
-    expect(answer.body.details.causes.map(({ field }: { field: string }) => field)).toEqual([
+    const response = await api.create(CONFIG_MAPS, configMap("o", { metadata }));
+    expect(response.status).toBe(422);
+    expect(response.body.details.causes.map(({ field }: { field: string }) => field)).toEqual([
       "metadata.ownerReferences.name",
       "metadata.ownerReferences.uid",
     ]);
@@ -256,12 +256,12 @@ describe("metadata", () => {
   test("may have only one controller among the owners", async () => {
     await using api = await startServer();
     const owner = (kind: string) => ({ apiVersion: "v1", kind, name: "x", uid: kind, controller: true });
-    const answer = await api.create(
+    const response = await api.create(
       CONFIG_MAPS,
       configMap("o", { metadata: { ownerReferences: [owner("A"), owner("B")] } }),
     );
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toContain(
+    expect(response.status).toBe(422);
+    expect(response.body.message).toContain(
       'Only one reference can have Controller set to true. Found "true" in references for A/x and B/x',
     );
   });
@@ -294,13 +294,13 @@ describe("metadata", () => {
     await using api = await startServer({ random });
     await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } });
     draws = 0;
-    const answer = await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } });
+    const response = await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } });
     expect(draws).toBe(8 * 5);
-    expect(answer.status).toBe(409);
-    expect(answer.body).toMatchObject({
+    expect(response.status).toBe(409);
+    expect(response.body).toMatchObject({
       reason: "AlreadyExists",
       details: { name: "gen-bbbbb", retryAfterSeconds: 1 },
     });
-    expect(header(answer, "retry-after")).toBe("1");
+    expect(header(response, "retry-after")).toBe("1");
   });
 });

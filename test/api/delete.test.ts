@@ -84,8 +84,8 @@ describe("a deletion", () => {
   test("of a system priority class is rejected, and of another priority class succeeds", async () => {
     await using api = await startServer();
     const classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
-    const refused = await api.delete(`${classes}/system-node-critical`);
-    expect([refused.status, refused.body.message]).toEqual([
+    const rejected = await api.delete(`${classes}/system-node-critical`);
+    expect([rejected.status, rejected.body.message]).toEqual([
       403,
       'priorityclasses.scheduling.k8s.io "system-node-critical" is forbidden: this is a system priority class and cannot be deleted',
     ]);
@@ -139,8 +139,8 @@ describe("an object with finalizers", () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, held);
     await api.delete(`${CONFIG_MAPS}/f`);
-    const answer = await api.mergePatch(`${CONFIG_MAPS}/f`, { metadata: { deletionTimestamp: null } });
-    expect(answer.body.metadata.deletionTimestamp).toBe("2030-01-01T00:00:00Z");
+    const response = await api.mergePatch(`${CONFIG_MAPS}/f`, { metadata: { deletionTimestamp: null } });
+    expect(response.body.metadata.deletionTimestamp).toBe("2030-01-01T00:00:00Z");
   });
 
   test("is removed by the write that removes the last finalizer, and watches receive DELETED", async () => {

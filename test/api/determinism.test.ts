@@ -4,24 +4,24 @@ import { CONFIG_MAPS, configMap, deployment, startServer } from "./start.ts";
 /** Runs a scenario that depends on randomness: generated names, uids, races, watches, time. */
 async function runScenario(seed: number): Promise<string> {
   await using api = await startServer({ seed });
-  const told: string[] = [];
+  const reported: string[] = [];
   const watch = await api.watch(`${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true`);
   for (let index = 0; index < 5; index++)
-    told.push((await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } })).text);
-  told.push((await api.create("/apis/apps/v1/namespaces/default/deployments", deployment("web"))).text);
+    reported.push((await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } })).text);
+  reported.push((await api.create("/apis/apps/v1/namespaces/default/deployments", deployment("web"))).text);
   await api.create(CONFIG_MAPS, configMap("x"));
   const race = Array.from({ length: 10 }, (_, index) =>
     api.begin("PUT", `${CONFIG_MAPS}/x`, configMap("x", { data: { winner: String(index) } })),
   );
-  told.push(...(await api.world.run(Promise.all(race))).map(({ text }) => text));
+  reported.push(...(await api.world.run(Promise.all(race))).map(({ text }) => text));
   await api.world.advance(3 * 60_000);
-  told.push(
+  reported.push(
     (await api.delete(CONFIG_MAPS)).text,
     (await api.get("/api/v1/namespaces")).text,
     (await api.get("/metrics")).text,
   );
-  told.push(JSON.stringify(await watch.events()));
-  return told.join("\n");
+  reported.push(JSON.stringify(await watch.events()));
+  return reported.join("\n");
 }
 
 test("the same seed produces the same responses, byte for byte", async () => {

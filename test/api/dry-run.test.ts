@@ -40,8 +40,8 @@ describe("dryRun=All", () => {
     await api.create(CONFIG_MAPS, configMap("x"));
     const before = (await api.get("/api/v1/configmaps")).text;
     const revision = await api.kv.currentRevision();
-    const answer = await act(api);
-    expect([200, 201]).toContain(answer.status);
+    const response = await act(api);
+    expect([200, 201]).toContain(response.status);
     expect(await api.kv.currentRevision()).toBe(revision);
     expect((await api.get("/api/v1/configmaps")).text).toBe(before);
   });

@@ -20,8 +20,8 @@ async function storedVersion({ world, kv }: TestServer, key: string): Promise<st
   return stored.apiVersion;
 }
 
-function served(answer: ApiTestResponse): string[] {
-  return answer.body.items.flatMap((group: Json) =>
+function served(response: ApiTestResponse): string[] {
+  return response.body.items.flatMap((group: Json) =>
     group.versions.flatMap((version: Json) =>
       version.resources.map((resource: Json) => `${group.metadata.name}/${version.version} ${resource.resource}`),
     ),

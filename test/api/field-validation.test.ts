@@ -11,8 +11,8 @@ function post(
   return api.call("POST", `${target}?fieldValidation=${validation}`, body, { headers: { "content-type": type } });
 }
 
-function strictProblems(answer: ApiTestResponse): string {
-  return answer.body.message.split("strict decoding error: ")[1];
+function strictProblems(response: ApiTestResponse): string {
+  return response.body.message.split("strict decoding error: ")[1];
 }
 
 describe("strict decoding", () => {
@@ -55,9 +55,9 @@ describe("strict decoding", () => {
     ],
   ])("reports %s, as kube-apiserver does", async (_what, target, body, problems) => {
     await using api = await startServer();
-    const answer = await post(api, body, { target });
-    expect(answer.status).toBe(400);
-    expect(strictProblems(answer)).toBe(problems);
+    const response = await post(api, body, { target });
+    expect(response.status).toBe(400);
+    expect(strictProblems(response)).toBe(problems);
   });
 
   test("reports a value of the wrong type even if the body also has an unknown field", async () => {
@@ -71,9 +71,9 @@ describe("strict decoding", () => {
     await using api = await startServer();
     const yaml =
       "kind: ConfigMap\napiVersion: v1\nzzz: 1\nmetadata:\n  name: a\n  name: b\n  wrong: 1\ndata:\n  k: v\n  k: w\nbogus: 1\n";
-    const answer = await post(api, yaml, { type: "application/yaml" });
-    expect(answer.status).toBe(400);
-    expect(strictProblems(answer)).toBe(
+    const response = await post(api, yaml, { type: "application/yaml" });
+    expect(response.status).toBe(400);
+    expect(strictProblems(response)).toBe(
       'yaml: unmarshal errors:\n  line 6: key "name" already set in map\n  line 10: key "k" already set in map, unknown field "bogus", unknown field "metadata.wrong", unknown field "zzz"',
     );
   });
@@ -84,10 +84,10 @@ describe("warnings", () => {
 
   test("report duplicate keys in YAML, whose last value is used", async () => {
     await using api = await startServer();
-    const answer = await post(api, yaml, { type: "application/yaml", validation: "Warn" });
-    expect(answer.status).toBe(201);
-    expect(answer.body.data).toEqual({ k: "w" });
-    expect(answer.headers["warning"]).toEqual([
+    const response = await post(api, yaml, { type: "application/yaml", validation: "Warn" });
+    expect(response.status).toBe(201);
+    expect(response.body.data).toEqual({ k: "w" });
+    expect(response.headers["warning"]).toEqual([
       String.raw`299 - "yaml: unmarshal errors: line 4: key \"k\" already set in map"`,
       String.raw`299 - "unknown field \"bogus\""`,
     ]);
@@ -95,9 +95,9 @@ describe("warnings", () => {
 
   test("are not sent with field validation Ignore", async () => {
     await using api = await startServer();
-    const answer = await post(api, yaml, { type: "application/yaml", validation: "Ignore" });
-    expect(answer.status).toBe(201);
-    expect(header(answer, "warning")).toBeUndefined();
+    const response = await post(api, yaml, { type: "application/yaml", validation: "Ignore" });
+    expect(response.status).toBe(201);
+    expect(header(response, "warning")).toBeUndefined();
   });
 
   test("are also sent for patches", async () => {

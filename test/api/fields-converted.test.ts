@@ -3,8 +3,8 @@ import { expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
 import { header, startServer, type ApiTestResponse, type Json } from "./start.ts";
 
-function outcome(answer: ApiTestResponse): [number, string | undefined] {
-  return [answer.status, header(answer, "warning")];
+function outcome(response: ApiTestResponse): [number, string | undefined] {
+  return [response.status, header(response, "warning")];
 }
 
 test("an update by 1.33 keeps unknown fields of claim requests, which are flat in one version and nested in the other", async () => {

@@ -64,9 +64,9 @@ function strictly(method: string, target: string, body: Json, type = "applicatio
   return old.call(method, `${target}?fieldValidation=Strict`, JSON.stringify(body), options);
 }
 
-function outcome(answer: ApiTestResponse): [number, string | undefined, string | undefined] {
-  const { status, body } = answer;
-  return [status, header(answer, "warning"), status < 400 ? undefined : body.message];
+function outcome(response: ApiTestResponse): [number, string | undefined, string | undefined] {
+  const { status, body } = response;
+  return [status, header(response, "warning"), status < 400 ? undefined : body.message];
 }
 
 describe("a server returns stored fields that its release does not define", () => {
@@ -84,8 +84,8 @@ describe("a write through the older server keeps fields that it does not define"
   test("if the client sends back the object unchanged, even with strict field validation", async () => {
     await young.create(PODS, novelPod("one"));
     const { body: read } = await old.get(`${PODS}/one`);
-    const answer = await strictly("PUT", `${PODS}/one`, read);
-    expect(outcome(answer)).toEqual([200, undefined, undefined]);
+    const response = await strictly("PUT", `${PODS}/one`, read);
+    expect(outcome(response)).toEqual([200, undefined, undefined]);
     expect(await stored(`${PODS}/one`)).toEqual(read);
   });
 
@@ -93,8 +93,8 @@ describe("a write through the older server keeps fields that it does not define"
     await young.create(PODS, novelPod("one"));
     const { body: read } = await old.get(`${PODS}/one`);
     const { managedFields: _fields, ...metadata } = read.metadata;
-    const answer = await strictly("PUT", `${PODS}/one`, { ...asOldClientKnows(read), metadata });
-    expect(outcome(answer)).toEqual([200, undefined, undefined]);
+    const response = await strictly("PUT", `${PODS}/one`, { ...asOldClientKnows(read), metadata });
+    expect(outcome(response)).toEqual([200, undefined, undefined]);
     expect(await stored(`${PODS}/one`)).toEqual(read);
   });
 
@@ -103,8 +103,8 @@ describe("a write through the older server keeps fields that it does not define"
     const sent = asOldClientKnows(await stored(`${PODS}/one`));
     delete sent.metadata.managedFields;
     sent.spec.containers[0].image = "other";
-    const answer = await old.call("PUT", `${PODS}/one?fieldManager=changer`, JSON.stringify(sent));
-    expect(outcome(answer)).toEqual([200, undefined, undefined]);
+    const response = await old.call("PUT", `${PODS}/one?fieldManager=changer`, JSON.stringify(sent));
+    expect(outcome(response)).toEqual([200, undefined, undefined]);
     const { spec, metadata } = await stored(`${PODS}/one`);
     expect(spec.resources).toEqual({ limits: { cpu: "1" } });
     expect(spec.containers[0]).toMatchObject({ ...novelPod("one").spec.containers[0], image: "other" });
@@ -131,8 +131,8 @@ describe("a write through the older server keeps fields that it does not define"
     ["json-patch", [{ op: "replace", path: "/spec/containers/0/image", value: "other" }]],
   ])("after a patch: %s %j", async (type, body) => {
     await young.create(PODS, novelPod("one"));
-    const answer = await strictly("PATCH", `${PODS}/one`, body, `application/${type}+json`);
-    expect(outcome(answer)).toEqual([200, undefined, undefined]);
+    const response = await strictly("PATCH", `${PODS}/one`, body, `application/${type}+json`);
+    expect(outcome(response)).toEqual([200, undefined, undefined]);
     const { spec } = await stored(`${PODS}/one`);
     expect([spec.resources, spec.containers[0].lifecycle]).toEqual([
       { limits: { cpu: "1" } },
@@ -219,8 +219,8 @@ describe("a write through the older server keeps fields that it does not define"
     await fc.assert(
       fc.asyncProperty(fc.array(operation, { minLength: 1, maxLength: 4 }), async (operations) => {
         for (const one of operations) {
-          const answer = await perform(one);
-          expect([answer.status, header(answer, "warning")]).toEqual([200, undefined]);
+          const response = await perform(one);
+          expect([response.status, header(response, "warning")]).toEqual([200, undefined]);
           expect((await stored(`${DEPLOYMENTS}/web`)).spec.template).toEqual(template);
         }
       }),
@@ -237,8 +237,8 @@ describe("without a proxy, field validation decides about fields that the older 
     const { body: read } = await old.get(`${DEPLOYMENTS}/web`);
     const changed = structuredClone(read);
     changed.spec.template.spec.resources = { limits: { cpu: "2" } };
-    const refused = await strictly("PUT", `${DEPLOYMENTS}/web`, changed);
-    expect([refused.status, refused.body.message]).toEqual([
+    const rejected = await strictly("PUT", `${DEPLOYMENTS}/web`, changed);
+    expect([rejected.status, rejected.body.message]).toEqual([
       400,
       'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.template.spec.resources"',
     ]);
@@ -254,20 +254,20 @@ describe("without a proxy, field validation decides about fields that the older 
     ["json-patch", [{ op: "remove", path: "/spec/template/spec/resources" }]],
   ])("%s %j removes the field", async (type, body) => {
     await young.create(DEPLOYMENTS, workload());
-    const answer = await strictly("PATCH", `${DEPLOYMENTS}/web`, body, `application/${type}+json`);
-    expect(outcome(answer)).toEqual([200, undefined, undefined]);
+    const response = await strictly("PATCH", `${DEPLOYMENTS}/web`, body, `application/${type}+json`);
+    expect(outcome(response)).toEqual([200, undefined, undefined]);
     const { spec } = (await stored(`${DEPLOYMENTS}/web`)).spec.template;
     expect([spec.resources, spec.containers[0].lifecycle]).toEqual([undefined, { stopSignal: "SIGUSR1" }]);
   });
 
   test("a new object is stored without them, with a warning for each", async () => {
-    const answer = await old.create(PODS, novelPod("one"));
-    expect(outcome(answer)).toEqual([
+    const response = await old.create(PODS, novelPod("one"));
+    expect(outcome(response)).toEqual([
       201,
       `${DROPPED}, 299 - "unknown field \\"spec.containers[0].lifecycle.stopSignal\\""`,
       undefined,
     ]);
-    expect(answer.body.spec.resources).toBeUndefined();
+    expect(response.body.spec.resources).toBeUndefined();
   });
 
   test("a PUT of a missing object with an unknown field returns 400 with Strict and 404 otherwise", async () => {

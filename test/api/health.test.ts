@@ -13,10 +13,10 @@ describe("the health endpoint", () => {
     "/readyz/poststarthook/start-system-namespaces-controller",
   ])("%s returns ok", async (target) => {
     await using api = await startServer();
-    const answer = await api.get(target);
-    expect(answer.status).toBe(200);
-    expect(answer.text).toBe("ok");
-    expect(header(answer, "content-type")).toContain("text/plain");
+    const response = await api.get(target);
+    expect(response.status).toBe(200);
+    expect(response.text).toBe("ok");
+    expect(header(response, "content-type")).toContain("text/plain");
   });
 
   test.each(["healthz", "livez", "readyz"])("/%s?verbose lists the checks and the overall result", async (endpoint) => {

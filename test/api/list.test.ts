@@ -163,9 +163,9 @@ describe("a paged list", () => {
     ["something that is not an object", token([1])],
   ])("with %s in its token returns 400", async (_what, text) => {
     await using api = await startServer();
-    const answer = await api.get(`${CONFIG_MAPS}?continue=${text}`);
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toMatch(/^invalid continue token: continue key is not valid: /);
+    const response = await api.get(`${CONFIG_MAPS}?continue=${text}`);
+    expect(response.status).toBe(400);
+    expect(response.body.message).toMatch(/^invalid continue token: continue key is not valid: /);
   });
 
   test("with a token of another list returns only objects of its own namespace and selector", async () => {
@@ -181,8 +181,10 @@ describe("a paged list", () => {
 
   test("with a token of a future version returns 504, as for any future version", async () => {
     await using api = await startServer();
-    const answer = await api.get(`${CONFIG_MAPS}?continue=${token({ v: "meta.k8s.io/v1", rv: 99999999, start: "a" })}`);
-    expect(answer.status).toBe(504);
+    const response = await api.get(
+      `${CONFIG_MAPS}?continue=${token({ v: "meta.k8s.io/v1", rv: 99999999, start: "a" })}`,
+    );
+    expect(response.status).toBe(504);
   });
 
   test("with both continue and resourceVersion is rejected, unless resourceVersion is 0", async () => {
@@ -238,9 +240,9 @@ describe("resourceVersion and resourceVersionMatch", () => {
   test.each(cases)("%s", async (_rule, query, expected) => {
     await using api = await startServer();
     const versions = await withTwo(api);
-    const answer = await api.get(`${CONFIG_MAPS}?${query(versions)}`);
-    expect(answer.status).toBe(200);
-    expect(names(answer)).toEqual(expected);
+    const response = await api.get(`${CONFIG_MAPS}?${query(versions)}`);
+    expect(response.status).toBe(200);
+    expect(names(response)).toEqual(expected);
   });
 
   test("an exact list returns the requested resource version", async () => {
@@ -279,17 +281,17 @@ describe("resourceVersion and resourceVersionMatch", () => {
     ],
   ])("are invalid in the combination %s", async (query, sentence) => {
     await using api = await startServer();
-    const answer = await api.get(`${CONFIG_MAPS}?${query}`);
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toBe(`ListOptions.meta.k8s.io "" is invalid: ${sentence}`);
+    const response = await api.get(`${CONFIG_MAPS}?${query}`);
+    expect(response.status).toBe(422);
+    expect(response.body.message).toBe(`ListOptions.meta.k8s.io "" is invalid: ${sentence}`);
   });
 
   test("a version that is not a number is rejected", async () => {
     await using api = await startServer();
     for (const target of [CONFIG_MAPS, `${CONFIG_MAPS}/a`]) {
-      const answer = await api.get(`${target}?resourceVersion=abc`);
-      expect(answer.status).toBe(400);
-      expect(answer.body.message).toBe(
+      const response = await api.get(`${target}?resourceVersion=abc`);
+      expect(response.status).toBe(400);
+      expect(response.body.message).toBe(
         'invalid resource version: resourceVersion: Invalid value: "abc": strconv.ParseUint: parsing "abc": invalid syntax',
       );
     }
@@ -297,9 +299,9 @@ describe("resourceVersion and resourceVersionMatch", () => {
 
   test("an exact future version returns 504", async () => {
     await using api = await startServer();
-    const answer = await api.get(`${CONFIG_MAPS}?resourceVersion=99999999&resourceVersionMatch=Exact`);
-    expect(answer.status).toBe(504);
-    expect(answer.body).toMatchObject({
+    const response = await api.get(`${CONFIG_MAPS}?resourceVersion=99999999&resourceVersionMatch=Exact`);
+    expect(response.status).toBe(504);
+    expect(response.body).toMatchObject({
       reason: "Timeout",
       details: { causes: [{ reason: "ResourceVersionTooLarge" }] },
     });
@@ -311,18 +313,18 @@ describe("resourceVersion and resourceVersionMatch", () => {
       await using api = await startServer();
       await withTwo(api);
       const started = api.world.clock.monotonic();
-      const answer = await api.get(target);
+      const response = await api.get(target);
       expect(api.world.clock.monotonic() - started).toBe(3_000);
-      expect(answer.status).toBe(504);
-      expect(answer.body).toMatchObject({
+      expect(response.status).toBe(504);
+      expect(response.body).toMatchObject({
         reason: "Timeout",
         details: {
           retryAfterSeconds: 1,
           causes: [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }],
         },
       });
-      expect(answer.body.message).toMatch(/Too large resource version: 99999999, current: [0-9]+/);
-      expect(header(answer, "retry-after")).toBe("1");
+      expect(response.body.message).toMatch(/Too large resource version: 99999999, current: [0-9]+/);
+      expect(header(response, "retry-after")).toBe("1");
     },
   );
 
@@ -339,9 +341,9 @@ describe("resourceVersion and resourceVersionMatch", () => {
     await using api = await startServer();
     const { first } = await withTwo(api);
     await api.kv.compact(await api.kv.currentRevision());
-    const answer = await api.get(`${CONFIG_MAPS}?resourceVersion=${first}&resourceVersionMatch=Exact`);
-    expect(answer.status).toBe(410);
-    expect(answer.body.reason).toBe("Expired");
+    const response = await api.get(`${CONFIG_MAPS}?resourceVersion=${first}&resourceVersionMatch=Exact`);
+    expect(response.status).toBe(410);
+    expect(response.body.reason).toBe("Expired");
   });
 
   test("a GET with a compacted version as its minimum is served", async () => {

@@ -28,8 +28,8 @@ function send(
 }
 
 /** "manager operation apiVersion subresource" of each managed fields entry. */
-function managers(answer: ApiTestResponse): string[] {
-  return (answer.body.metadata.managedFields ?? []).map((entry: Json) =>
+function managers(response: ApiTestResponse): string[] {
+  return (response.body.metadata.managedFields ?? []).map((entry: Json) =>
     [entry.manager, entry.operation, entry.apiVersion, entry.subresource ?? ""].join(" ").trim(),
   );
 }

@@ -134,9 +134,9 @@ describe("a client that finalizes a namespace that is not empty", () => {
     for (const name of ["a", "b"]) await api.create(`${TEAM}/configmaps`, configMap(name));
     await api.create(`${TEAM}/pods`, pod("p"));
     await api.delete(TEAM);
-    const answer = await api.put(`${TEAM}/finalize`, finalized);
-    expect(answer.status).toBe(409);
-    expect(answer.body).toMatchObject({
+    const response = await api.put(`${TEAM}/finalize`, finalized);
+    expect(response.status).toBe(409);
+    expect(response.body).toMatchObject({
       reason: "Conflict",
       message:
         'Operation cannot be fulfilled on namespaces "team": the namespace still holds 3 objects: 2 configmaps, 1 pods',
@@ -330,9 +330,9 @@ describe("in a cluster of mixed releases,", () => {
     await cluster.stop(older);
     await ask.through(newer, "DELETE", TEAM);
     await cluster.advance({ seconds: 30 });
-    const answer = await ask.through(newer, "PUT", `${TEAM}/finalize`, { ...namespace(), spec: { finalizers: [] } });
-    expect(answer.status).toBe(409);
-    expect(answer.body.message).toContain("2 resourceclaimparameters.resource.k8s.io");
+    const response = await ask.through(newer, "PUT", `${TEAM}/finalize`, { ...namespace(), spec: { finalizers: [] } });
+    expect(response.status).toBe(409);
+    expect(response.body.message).toContain("2 resourceclaimparameters.resource.k8s.io");
     cluster.shutDown();
   });
 

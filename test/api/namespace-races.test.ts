@@ -56,9 +56,9 @@ describe("a server that has not seen the deletion yet", () => {
     await other.delete(TEAM);
     await other.put(`${TEAM}/finalize`, FINALIZED);
     for (const query of ["?dryRun=All", ""]) {
-      const answer = await api.create(`${TEAM}/configmaps${query}`, configMap("x"));
-      expect(answer.status).toBe(404);
-      expect(answer.body.message).toBe('namespaces "team" not found');
+      const response = await api.create(`${TEAM}/configmaps${query}`, configMap("x"));
+      expect(response.status).toBe(404);
+      expect(response.body.message).toBe('namespaces "team" not found');
     }
     expect(await keysInTeam(api.kv)).toEqual([]);
   });
@@ -84,9 +84,9 @@ describe("a server that has not seen the deletion yet", () => {
     store.setLagging(true);
     await other.delete(TEAM);
     for (const metadata of [{ name: "x" }, { name: undefined, generateName: "x-" }]) {
-      const answer = await api.create(`${TEAM}/configmaps`, configMap("x", { metadata }));
-      expect(answer.status).toBe(403);
-      expect(answer.body.details.causes).toMatchObject([{ reason: "NamespaceTerminating" }]);
+      const response = await api.create(`${TEAM}/configmaps`, configMap("x", { metadata }));
+      expect(response.status).toBe(403);
+      expect(response.body.details.causes).toMatchObject([{ reason: "NamespaceTerminating" }]);
     }
     expect(await keysInTeam(api.kv)).toEqual([]);
   });
@@ -139,8 +139,8 @@ describe("a server that has not seen the deletion yet", () => {
     };
     await using api = await startServer({ world, wrapKv: (inner) => committing(inner, () => touch()) });
     await api.create(NAMESPACES, NAMESPACE);
-    const answer = await api.create(`${TEAM}/configmaps`, configMap("x"));
-    expect(answer.status).toBe(503);
+    const response = await api.create(`${TEAM}/configmaps`, configMap("x"));
+    expect(response.status).toBe(503);
     expect(changes).toBeLessThan(100);
     expect(await keysInTeam(api.kv)).toEqual([]);
   });
@@ -188,8 +188,8 @@ describe("a namespace without finalizers", () => {
     before(async ({ kind }) => void commits.push(kind));
     const { resourceVersion, uid } = (await api.get(TEAM)).body.metadata;
     const watch = await other.watch(`${NAMESPACES}?watch=true&resourceVersion=${resourceVersion}`);
-    const answer = await api.delete(TEAM, { preconditions: { resourceVersion, uid } });
-    expect(answer).toMatchObject({ status: 200, body: { status: { phase: "Terminating" } } });
+    const response = await api.delete(TEAM, { preconditions: { resourceVersion, uid } });
+    expect(response).toMatchObject({ status: 200, body: { status: { phase: "Terminating" } } });
     expect(commits).toEqual(["put", "delete"]);
     expect(await watch.story()).toEqual(["MODIFIED team", "DELETED team"]);
     await other[Symbol.asyncDispose]();
@@ -203,11 +203,11 @@ describe("a namespace without finalizers", () => {
     before(async () => {
       statuses.push((await other.begin("POST", `${TEAM}/configmaps`, configMap(`c-${at++}`))).status);
     });
-    const refused = await api.delete(TEAM);
+    const rejected = await api.delete(TEAM);
     // The first object is created before the namespace is terminating and is counted, so there is no second commit.
     expect(statuses).toEqual([201]);
-    expect(refused.status).toBe(409);
-    expect(refused.body.message).toContain("still holds 1 object: 1 configmaps");
+    expect(rejected.status).toBe(409);
+    expect(rejected.body.message).toContain("still holds 1 object: 1 configmaps");
     await api.delete(`${TEAM}/configmaps/c-0`);
     expect((await api.delete(TEAM)).status).toBe(200);
     expect(statuses).toEqual([201, 403]);
@@ -336,12 +336,12 @@ describe("with concurrent requests to two servers,", () => {
     await world.advance(0);
     const story = await follow(world);
     for (const store of stores) void store.start();
-    const answers: Promise<ApiTestResponse>[] = [];
+    const responses: Promise<ApiTestResponse>[] = [];
     for (let at = 0; at < 120; at++) {
-      answers.push(ask(servers[randomInteger(random, 2)]!, random, at));
+      responses.push(ask(servers[randomInteger(random, 2)]!, random, at));
       await world.advance(randomInteger(random, 25));
     }
-    const statuses = (await world.run(Promise.all(answers))).map(({ status }) => status);
+    const statuses = (await world.run(Promise.all(responses))).map(({ status }) => status);
     for (const store of stores) store.stop();
     for (const server of servers) await server[Symbol.asyncDispose]();
     await story.kv.close();

@@ -46,9 +46,9 @@ describe("namespaces", () => {
 
   test("must exist before objects are created in them", async () => {
     await using api = await startServer();
-    const answer = await api.create(`${NAMESPACES}/nowhere/configmaps`, configMap("a"));
-    expect(answer.status).toBe(404);
-    expect(answer.body).toMatchObject({
+    const response = await api.create(`${NAMESPACES}/nowhere/configmaps`, configMap("a"));
+    expect(response.status).toBe(404);
+    expect(response.body).toMatchObject({
       message: 'namespaces "nowhere" not found',
       details: { name: "nowhere", kind: "namespaces" },
     });
@@ -78,9 +78,9 @@ describe("namespaces", () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     await api.delete(`${NAMESPACES}/team`);
-    const answer = await api.create(`${NAMESPACES}/team/configmaps`, configMap("late"));
-    expect(answer.status).toBe(403);
-    expect(answer.body).toMatchObject({
+    const response = await api.create(`${NAMESPACES}/team/configmaps`, configMap("late"));
+    expect(response.status).toBe(403);
+    expect(response.body).toMatchObject({
       message:
         'configmaps "late" is forbidden: unable to create new content in namespace team because it is being terminated',
       details: {
@@ -142,9 +142,9 @@ describe("namespaces", () => {
 
   test.each(["default", "kube-system", "kube-public"])("include %s, which cannot be deleted", async (name) => {
     await using api = await startServer();
-    const answer = await api.delete(`${NAMESPACES}/${name}`);
-    expect(answer.status).toBe(403);
-    expect(answer.body.message).toBe(`namespaces "${name}" is forbidden: this namespace may not be deleted`);
+    const response = await api.delete(`${NAMESPACES}/${name}`);
+    expect(response.status).toBe(403);
+    expect(response.body.message).toBe(`namespaces "${name}" is forbidden: this namespace may not be deleted`);
     expect((await api.create(CONFIG_MAPS, configMap("a"))).status).toBe(201);
   });
 

@@ -250,8 +250,8 @@ describe("deprecated APIs", () => {
     const warning =
       '299 - "flowcontrol.apiserver.k8s.io/v1beta3 FlowSchema is deprecated in v1.29+, unavailable in v1.32+; use flowcontrol.apiserver.k8s.io/v1 FlowSchema"';
     expect((await older.get(flowSchemas("v1beta3"))).headers["warning"]).toEqual([warning]);
-    const refused = await older.get(`${flowSchemas("v1beta3")}/none`);
-    expect([refused.status, refused.headers["warning"]]).toEqual([404, [warning]]);
+    const rejected = await older.get(`${flowSchemas("v1beta3")}/none`);
+    expect([rejected.status, rejected.headers["warning"]]).toEqual([404, [warning]]);
     expect((await older.get(flowSchemas("v1"))).headers["warning"]).toBeUndefined();
     await using before = await startServer({ release: "1.28" });
     expect((await before.get(flowSchemas("v1beta3"))).headers["warning"]).toBeUndefined();

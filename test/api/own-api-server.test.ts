@@ -122,8 +122,8 @@ describe("an API server that registers with the main one", () => {
     way.isCut = true;
     await main.world.advance(12_000);
     expect(await entries(main)).toEqual([`things-1 ${GROUP}/v2`]);
-    const refused = await server.call("POST", WIDGETS, widget("a"));
-    expect(refused).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+    const rejected = await server.call("POST", WIDGETS, widget("a"));
+    expect(rejected).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
     expect((await server.get(WIDGETS)).status).toBe(200);
     await main.world.advance(MINUTE_MS);
     expect([await leaseNames(main), await entries(main)]).toEqual([[], []]);
@@ -215,9 +215,9 @@ describe("two API servers of one component with one store", () => {
     await using newer = await startApiServer(main.world, { main: new CuttableConnection(main).client, kv: store.open });
     await newer.call("POST", WIDGETS, widget("a", { color: "blue" }));
     await using older = await startOlder(main, store);
-    const refused = await older.call("POST", V1_WIDGETS, widget("b", {}, "v1"));
-    expect(refused).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
-    expect(refused.body.message).toContain(`this server cannot read ${GROUP}/v2, in which shop/a are stored`);
+    const rejected = await older.call("POST", V1_WIDGETS, widget("b", {}, "v1"));
+    expect(rejected).toMatchObject({ status: 503, headers: { "retry-after": "1" } });
+    expect(rejected.body.message).toContain(`this server cannot read ${GROUP}/v2, in which shop/a are stored`);
     const { body } = await newer.get(`${WIDGETS}/a`);
     await newer.call("PUT", `${WIDGETS}/a`, { ...body, metadata: { ...body.metadata, labels: { touched: "yes" } } });
     await main.world.advance(2_000);

@@ -49,22 +49,22 @@ async function stored(): Promise<Json> {
 
 describe("a strategic merge patch through an older server", () => {
   test("keeps unknown fields that it does not name, in maps and in list items", async () => {
-    const answer = await patch({
+    const response = await patch({
       hostname: "h",
       containers: [
         { name: "main", image: "other" },
         { name: "b", image: "b" },
       ],
     });
-    expect([answer.status, header(answer, "warning")]).toEqual([200, undefined]);
+    expect([response.status, header(response, "warning")]).toEqual([200, undefined]);
     const { resources, containers } = await stored();
     expect(resources).toEqual({ limits: { cpu: "1" } });
     expect(containers[0]).toMatchObject({ image: "other", lifecycle: { stopSignal: "SIGUSR1" } });
   });
 
   test("removes unknown fields that it sets to null, in maps and in list items", async () => {
-    const answer = await patch({ resources: null, containers: [{ name: "main", lifecycle: { stopSignal: null } }] });
-    expect(answer.status).toBe(200);
+    const response = await patch({ resources: null, containers: [{ name: "main", lifecycle: { stopSignal: null } }] });
+    expect(response.status).toBe(200);
     const { resources, containers } = await stored();
     expect([resources, containers[0].lifecycle.stopSignal]).toEqual([undefined, undefined]);
   });

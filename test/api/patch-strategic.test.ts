@@ -46,7 +46,7 @@ describe("a strategic merge patch", () => {
       containersPatch({ name: "c", env: [{ name: "B", value: "2" }] }, { name: "side", image: "example.com/s:1" }),
     );
     expect(added.status).toBe(200);
-    const containers = (answer: ApiTestResponse): Json[] => answer.body.spec.template.spec.containers;
+    const containers = (response: ApiTestResponse): Json[] => response.body.spec.template.spec.containers;
     expect(containers(added).map(({ name }) => name)).toEqual(["c", "side"]);
     expect(containers(added)[0].env).toEqual([
       { name: "B", value: "2" },
@@ -98,9 +98,9 @@ describe("a strategic merge patch", () => {
   test("does not change the kind", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("p"));
-    const answer = await strategic(api, `${CONFIG_MAPS}/p`, { kind: "Secret", apiVersion: "v9" });
-    expect(answer.status).toBe(200);
-    expect(answer.body).toEqual(body);
+    const response = await strategic(api, `${CONFIG_MAPS}/p`, { kind: "Secret", apiVersion: "v9" });
+    expect(response.status).toBe(200);
+    expect(response.body).toEqual(body);
     expect((await strategic(api, `${CONFIG_MAPS}/p`, "null")).body).toEqual(body);
   });
 
@@ -141,8 +141,8 @@ describe("a strategic merge patch", () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, WEB);
     const { text } = await api.get(TARGET);
-    const answer = await strategic(api, TARGET, patch);
-    expect(answer.body).toMatchObject({ kind: "Status", code, message });
+    const response = await strategic(api, TARGET, patch);
+    expect(response.body).toMatchObject({ kind: "Status", code, message });
     expect((await api.get(TARGET)).text).toBe(text);
   });
 
@@ -165,8 +165,8 @@ describe("a strategic merge patch", () => {
       String.raw`299 - "unknown field \"metadata.wrong\""`,
       String.raw`299 - "unknown field \"zzz\""`,
     ]);
-    const refused = await strategic(api, `${CONFIG_MAPS}/p?fieldValidation=Strict`, { bogus: 1 });
-    expect(refused.body).toMatchObject({
+    const rejected = await strategic(api, `${CONFIG_MAPS}/p?fieldValidation=Strict`, { bogus: 1 });
+    expect(rejected.body).toMatchObject({
       code: 422,
       message: ' "" is invalid: patch: Invalid value: "map[bogus:1]": strict decoding error: unknown field "bogus"',
       details: {

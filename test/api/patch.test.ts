@@ -8,7 +8,7 @@ describe("a JSON patch", () => {
   test("applies its operations in order", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
-    const answer = await api.jsonPatch(TARGET, [
+    const response = await api.jsonPatch(TARGET, [
       { op: "test", path: "/data/a", value: "1" },
       { op: "replace", path: "/data/a", value: "9" },
       { op: "add", path: "/data/c", value: "3" },
@@ -16,8 +16,8 @@ describe("a JSON patch", () => {
       { op: "copy", from: "/data/c", path: "/data/d" },
       { op: "move", from: "/data/c", path: "/data/e" },
     ]);
-    expect(answer.status).toBe(200);
-    expect(answer.body.data).toEqual({ a: "9", d: "3", e: "3" });
+    expect(response.status).toBe(200);
+    expect(response.body.data).toEqual({ a: "9", d: "3", e: "3" });
   });
 
   test.each([
@@ -38,8 +38,8 @@ describe("a JSON patch", () => {
   ])("with %s returns 422 and changes nothing", async (_what, operations) => {
     await using api = await startServer();
     const { text } = await api.create(CONFIG_MAPS, TWO);
-    const answer = await api.jsonPatch(TARGET, operations);
-    expect(answer.status).toBe(422);
+    const response = await api.jsonPatch(TARGET, operations);
+    expect(response.status).toBe(422);
     expect((await api.get(TARGET)).text).toBe(text);
   });
 
@@ -55,8 +55,8 @@ describe("a JSON patch", () => {
   ])("with field validation %s and the content %j returns 400", async (validation, operations, message) => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
-    const answer = await api.jsonPatch(`${TARGET}?fieldValidation=${validation}`, operations);
-    expect(answer.body).toMatchObject({ code: 400, message });
+    const response = await api.jsonPatch(`${TARGET}?fieldValidation=${validation}`, operations);
+    expect(response.body).toMatchObject({ code: 400, message });
   });
 
   test("reports unknown and duplicate members of an operation", async () => {
@@ -96,9 +96,9 @@ describe("a JSON patch", () => {
   test("that is not a list returns 400", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
-    const answer = await api.jsonPatch(TARGET, { not: "a list" });
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe(
+    const response = await api.jsonPatch(TARGET, { not: "a list" });
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe(
       "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp",
     );
   });
@@ -106,19 +106,19 @@ describe("a JSON patch", () => {
   test("with more than 10,000 operations returns 413", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
-    const answer = await api.jsonPatch(
+    const response = await api.jsonPatch(
       TARGET,
       Array.from({ length: 10_001 }, () => ({ op: "test", path: "/data/a", value: "1" })),
     );
-    expect(answer.status).toBe(413);
+    expect(response.status).toBe(413);
   });
 
   test("cannot grow an object without limit by copies", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p", { data: { a: "x".repeat(1_000) } }));
     const doubling = Array.from({ length: 30 }, (_, index) => ({ op: "copy", from: "/data", path: `/data/c${index}` }));
-    const answer = await api.jsonPatch(TARGET, doubling);
-    expect(answer.status).toBe(422);
+    const response = await api.jsonPatch(TARGET, doubling);
+    expect(response.status).toBe(422);
     expect((await api.get("/livez")).status).toBe(200);
   });
 
@@ -132,8 +132,8 @@ describe("a JSON patch", () => {
         { op: "add", path: `${template}/${member}`, value: ["x".repeat(2_000_000)] },
       ]);
     expect((await grow("args")).status).toBe(200);
-    const answer = await grow("command");
-    expect(answer.body).toMatchObject({
+    const response = await grow("command");
+    expect(response.body).toMatchObject({
       code: 413,
       reason: "RequestEntityTooLarge",
       message: "Request entity too large: limit is 3145728",
@@ -158,9 +158,9 @@ describe("a merge patch", () => {
   test("cannot change the name", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
-    const answer = await api.mergePatch(TARGET, { metadata: { name: "other" } });
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe("the name of the object (other) does not match the name on the URL (p)");
+    const response = await api.mergePatch(TARGET, { metadata: { name: "other" } });
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe("the name of the object (other) does not match the name on the URL (p)");
   });
 
   test("can contain a resource version as a precondition", async () => {
@@ -176,18 +176,18 @@ describe("a merge patch", () => {
   test("cannot change the uid", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, TWO);
-    const refused = await api.mergePatch(TARGET, { metadata: { uid: "other" } });
-    expect(refused.status).toBe(422);
-    expect(refused.body.message).toContain('metadata.uid: Invalid value: "other": field is immutable');
+    const rejected = await api.mergePatch(TARGET, { metadata: { uid: "other" } });
+    expect(rejected.status).toBe(422);
+    expect(rejected.body.message).toContain('metadata.uid: Invalid value: "other": field is immutable');
     expect((await api.mergePatch(TARGET, { metadata: { uid: body.metadata.uid }, data: { z: "1" } })).status).toBe(200);
   });
 
   test("cannot change the kind", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
-    const answer = await api.mergePatch(TARGET, { kind: "Secret" });
-    expect(answer.status).toBe(422);
-    expect(answer.body.details.causes[0]).toMatchObject({ field: "patch", reason: "FieldValueInvalid" });
+    const response = await api.mergePatch(TARGET, { kind: "Secret" });
+    expect(response.status).toBe(422);
+    expect(response.body.details.causes[0]).toMatchObject({ field: "patch", reason: "FieldValueInvalid" });
   });
 
   test("that sets a value of the wrong type returns 422", async () => {

@@ -21,10 +21,10 @@ describe("a request for", () => {
     "//api/v1/pods",
   ])("the path %s, which is outside every API, returns a plain 404", async (target) => {
     await using api = await startServer();
-    const answer = await api.get(target);
-    expect(answer.status).toBe(404);
-    expect(answer.text).toBe("404 page not found\n");
-    expect(header(answer, "content-type")).toContain("text/plain");
+    const response = await api.get(target);
+    expect(response.status).toBe(404);
+    expect(response.text).toBe("404 page not found\n");
+    expect(header(response, "content-type")).toContain("text/plain");
   });
 
   test.each([
@@ -44,9 +44,9 @@ describe("a request for", () => {
     "/apis/authorization.k8s.io/v1/localsubjectaccessreviews",
   ])("the unserved resource %s returns a 404 Status", async (target) => {
     await using api = await startServer();
-    const answer = await api.get(target);
-    expect(answer.status).toBe(404);
-    expect(answer.body).toEqual({
+    const response = await api.get(target);
+    expect(response.status).toBe(404);
+    expect(response.body).toEqual({
       kind: "Status",
       apiVersion: "v1",
       metadata: {},
@@ -79,9 +79,9 @@ describe("a request for", () => {
     ["DELETE", "/api/v1/namespaces/default/finalize"],
   ])("%s %s returns 405", async (method, target) => {
     await using api = await startServer();
-    const answer = await api.call(method, target, "{}");
-    expect(answer.status).toBe(405);
-    expect(answer.body).toMatchObject({ message: NOT_ALLOWED, reason: "MethodNotAllowed" });
+    const response = await api.call(method, target, "{}");
+    expect(response.status).toBe(405);
+    expect(response.body).toMatchObject({ message: NOT_ALLOWED, reason: "MethodNotAllowed" });
   });
 
   test.each([
@@ -126,24 +126,24 @@ describe("a request for", () => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces/default/secrets", { metadata: { name: "s" } });
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("x"));
-    const answer = await api.get(target);
-    expect(answer.status === 200 ? answer.body.items : []).toEqual([]);
+    const response = await api.get(target);
+    expect(response.status === 200 ? response.body.items : []).toEqual([]);
   });
 
   test("an unsupported media type returns 406", async () => {
     await using api = await startServer();
-    const answer = await api.get(CONFIG_MAPS, { accept: "text/html" });
-    expect(answer.status).toBe(406);
-    expect(answer.body.reason).toBe("NotAcceptable");
+    const response = await api.get(CONFIG_MAPS, { accept: "text/html" });
+    expect(response.status).toBe(406);
+    expect(response.body.reason).toBe("NotAcceptable");
   });
 
   test.each(["*/*", "application/*", "text/html,application/json;q=0.1", ""])(
     "Accept %s returns JSON",
     async (accept) => {
       await using api = await startServer();
-      const answer = await api.get(CONFIG_MAPS, { accept });
-      expect(answer.status).toBe(200);
-      expect(header(answer, "content-type")).toBe("application/json");
+      const response = await api.get(CONFIG_MAPS, { accept });
+      expect(response.status).toBe(200);
+      expect(header(response, "content-type")).toBe("application/json");
     },
   );
 
@@ -155,8 +155,8 @@ describe("a request for", () => {
   test("the token subresource of a server that issues no tokens returns 405 with an explanation, not 404", async () => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces/default/serviceaccounts", { metadata: { name: "s" } });
-    const answer = await api.create("/api/v1/namespaces/default/serviceaccounts/s/token", {});
-    expect(answer.status).toBe(405);
-    expect(answer.body.message).toContain("Evenkeel");
+    const response = await api.create("/api/v1/namespaces/default/serviceaccounts/s/token", {});
+    expect(response.status).toBe(405);
+    expect(response.body.message).toContain("Evenkeel");
   });
 });

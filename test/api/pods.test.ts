@@ -53,9 +53,9 @@ describe("a new pod", () => {
       { name: "A", value: "1" },
       { name: "A", value: "2" },
     ];
-    const answer = await server.create(PODS, withSpec("a", { containers: [{ name: "main", image: "main", env }] }));
-    expect(answer.status).toBe(201);
-    expect(header(answer, "warning")).toBe(
+    const response = await server.create(PODS, withSpec("a", { containers: [{ name: "main", image: "main", env }] }));
+    expect(response.status).toBe(201);
+    expect(header(response, "warning")).toBe(
       '299 - "spec.containers[0].env[1]: hides previous definition of \\"A\\", which may be dropped when using apply"',
     );
   });

@@ -174,16 +174,19 @@ describe("errors", () => {
       { code: 422, reason: "Invalid" },
     ],
     ["a malformed body", CONFIG_MAPS, { method: "POST", body: Buffer.from("{") }, { code: 400, reason: "BadRequest" }],
-  ])("are returned in protobuf: %s", async (_what, target, asked, refusal) => {
+  ])("are returned in protobuf: %s", async (_what, target, asked, rejection) => {
     await using api = await startServer();
-    const answer = await read(api, target, asked);
-    expect(answer).toMatchObject({ status: refusal.code, body: { kind: "Status", status: "Failure", ...refusal } });
+    const response = await read(api, target, asked);
+    expect(response).toMatchObject({
+      status: rejection.code,
+      body: { kind: "Status", status: "Failure", ...rejection },
+    });
   });
 
   test("are returned in JSON to a client that requested metadata", async () => {
     await using api = await startServer();
-    const answer = await ask(api, `${PODS}/nope`, { accept: partial("PartialObjectMetadata") });
-    expect(answer).toMatchObject({ status: 404, contentType: "application/json" });
+    const response = await ask(api, `${PODS}/nope`, { accept: partial("PartialObjectMetadata") });
+    expect(response).toMatchObject({ status: 404, contentType: "application/json" });
   });
 });
 
@@ -231,11 +234,11 @@ describe("protobuf watches", () => {
     const before = await api.metric(series);
     await api.create(CONFIG_MAPS, configMap("a"));
     const after = await api.metric(series);
-    const answers = await Promise.all(watching);
+    const responses = await Promise.all(watching);
     expect(after - before).toBe(2);
-    expect(answers[0]?.bytes).toEqual(answers[2]?.bytes);
-    expect(eventsIn(answers[0]!.bytes)).toHaveLength(1);
-    expect(answers[1]?.bytes.toString()).toContain('"type":"ADDED"');
+    expect(responses[0]?.bytes).toEqual(responses[2]?.bytes);
+    expect(eventsIn(responses[0]!.bytes)).toHaveLength(1);
+    expect(responses[1]?.bytes.toString()).toContain('"type":"ADDED"');
   });
 });
 
@@ -260,10 +263,10 @@ describe("protobuf metadata", () => {
 describe("without a protobuf encoding,", () => {
   test("a resource is returned in the next acceptable media type", async () => {
     await using api = await startServer({ release: "1.28", runtimeConfig: ["networking.k8s.io/v1alpha1=true"] });
-    const answer = await ask(api, "/apis/networking.k8s.io/v1alpha1/ipaddresses");
-    expect(answer).toMatchObject({ status: 200, contentType: "application/json" });
-    const refused = await ask(api, "/apis/networking.k8s.io/v1alpha1/ipaddresses", { accept: PROTOBUF });
-    expect(refused).toMatchObject({ status: 406, contentType: "application/json" });
+    const response = await ask(api, "/apis/networking.k8s.io/v1alpha1/ipaddresses");
+    expect(response).toMatchObject({ status: 200, contentType: "application/json" });
+    const rejected = await ask(api, "/apis/networking.k8s.io/v1alpha1/ipaddresses", { accept: PROTOBUF });
+    expect(rejected).toMatchObject({ status: 406, contentType: "application/json" });
   });
 
   test("a table is returned in the next acceptable media type", async () => {

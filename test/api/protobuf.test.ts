@@ -68,9 +68,9 @@ describe("protobuf bodies", () => {
         )!;
       const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
       const target = `${root}/${resource.namespaced ? "namespaces/default/" : ""}${resource.resource}`;
-      const answer = await send(api, "POST", `${target}?fieldValidation=Strict`, Buffer.from(hex, "hex"));
-      expect(answer.status).toBe(201);
-      expect(answer.body).toMatchObject({ kind, apiVersion, metadata: (object as Json).metadata });
+      const response = await send(api, "POST", `${target}?fieldValidation=Strict`, Buffer.from(hex, "hex"));
+      expect(response.status).toBe(201);
+      expect(response.body).toMatchObject({ kind, apiVersion, metadata: (object as Json).metadata });
     },
   );
 
@@ -123,10 +123,10 @@ describe("protobuf bodies", () => {
     ],
   ])('with the malformed content "%s" return 400 with the reason', async (_what, body) => {
     await using api = await startServer();
-    const answer = await send(api, "POST", CONFIG_MAPS, body);
-    expect(answer.status).toBe(400);
-    expect(answer.body.reason).toBe("BadRequest");
-    expect(answer.body.message).toMatch(
+    const response = await send(api, "POST", CONFIG_MAPS, body);
+    expect(response.status).toBe(400);
+    expect(response.body.reason).toBe("BadRequest");
+    expect(response.body.message).toMatch(
       /^the object provided is unrecognized \(must be of type ConfigMap\): \S+ .*\((<empty>|[0-9a-f]+( \.\.\.)?|\{.*)\)$/,
     );
   });
@@ -139,15 +139,15 @@ describe("protobuf bodies", () => {
       text(999, "new"),
       integer(1000, 5),
     ]);
-    const answer = await send(
+    const response = await send(
       api,
       "POST",
       `${CONFIG_MAPS}?fieldValidation=Strict`,
       encodeEnvelope({ apiVersion: "v1", kind: "ConfigMap", raw }),
     );
-    expect(answer.status).toBe(201);
-    expect(answer.body.data).toEqual({ k: "v" });
-    expect(header(answer, "warning")).toBeUndefined();
+    expect(response.status).toBe(201);
+    expect(response.body.data).toEqual({ k: "v" });
+    expect(header(response, "warning")).toBeUndefined();
   });
 
   test("are not accepted as patches", async () => {
@@ -288,9 +288,9 @@ describe("values that kube-apiserver stored as protobuf", () => {
     await using api = await startServer();
     const value = encode(configMap("a")).subarray(0, -3);
     await api.kv.commit({ kind: "put", key: "/registry/configmaps/default/a", value, expectedRevision: 0 });
-    const answer = await api.get(`${CONFIG_MAPS}/a`);
-    expect(answer.status).toBe(500);
-    expect(answer.body.message).toContain("the value is encoded as protobuf and cannot be read: ");
+    const response = await api.get(`${CONFIG_MAPS}/a`);
+    expect(response.status).toBe(500);
+    expect(response.body.message).toContain("the value is encoded as protobuf and cannot be read: ");
     expect((await api.create(CONFIG_MAPS, configMap("b"))).status).toBe(201);
   });
 });

@@ -85,9 +85,9 @@ describe("a Table", () => {
 
   test("with an unknown includeObject is rejected, while other representations ignore the parameter", async () => {
     await using api = await startServer();
-    const answer = await api.get(`${CONFIG_MAPS}?includeObject=Bogus`, TABLE);
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe('unrecognized includeObject value: "Bogus"');
+    const response = await api.get(`${CONFIG_MAPS}?includeObject=Bogus`, TABLE);
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe('unrecognized includeObject value: "Bogus"');
     expect((await api.get(`${CONFIG_MAPS}?includeObject=Bogus`)).status).toBe(200);
   });
 
@@ -101,7 +101,7 @@ describe("a Table", () => {
 
   test("is returned for writes and deletions, including dry runs", async () => {
     await using api = await startServer();
-    const cells = (answer: ApiTestResponse): Json => answer.body.rows[0].cells;
+    const cells = (response: ApiTestResponse): Json => response.body.rows[0].cells;
     expect(
       cells(await send(api, "POST", `${CONFIG_MAPS}?dryRun=All`, { body: configMap("a"), headers: TABLE })),
     ).toEqual(["a", 1, "0s"]);
@@ -181,9 +181,9 @@ describe("a Table", () => {
       expectedRevision: 0,
     });
     for (const headers of [TABLE, PARTIAL_LIST]) {
-      const answer = await api.get(CONFIG_MAPS, headers);
-      expect(answer.status).toBe(500);
-      expect(answer.body.message).toContain("/registry/configmaps/default/broken");
+      const response = await api.get(CONFIG_MAPS, headers);
+      expect(response.status).toBe(500);
+      expect(response.body.message).toContain("/registry/configmaps/default/broken");
     }
   });
 });
@@ -199,7 +199,7 @@ describe("a metadata response", () => {
       apiVersion: "meta.k8s.io/v1",
     };
     const body = configMap("a", { metadata: { annotations: nasty } });
-    const answers = [
+    const responses = [
       await send(api, "POST", `${CONFIG_MAPS}?dryRun=All`, { body, headers: PARTIAL }),
       await send(api, "POST", CONFIG_MAPS, { body, headers: PARTIAL }),
       await send(api, "PUT", `${CONFIG_MAPS}/a`, { body: { ...body, data: { x: "}" } }, headers: PARTIAL }),
@@ -209,13 +209,13 @@ describe("a metadata response", () => {
       }),
       await api.get(`${CONFIG_MAPS}/a`, PARTIAL),
     ];
-    for (const answer of answers) {
-      expect(answer.body).toMatchObject(named);
-      expect(Object.keys(answer.body)).toEqual(["kind", "apiVersion", "metadata"]);
-      expect(answer.body.metadata.managedFields).not.toHaveLength(0);
+    for (const response of responses) {
+      expect(response.body).toMatchObject(named);
+      expect(Object.keys(response.body)).toEqual(["kind", "apiVersion", "metadata"]);
+      expect(response.body.metadata.managedFields).not.toHaveLength(0);
     }
     const { body: whole } = await api.get(`${CONFIG_MAPS}/a`);
-    expect(answers.at(-1)!.body.metadata).toEqual(whole.metadata);
+    expect(responses.at(-1)!.body.metadata).toEqual(whole.metadata);
   });
 
   test("for a list has kind and apiVersion on every item", async () => {
@@ -325,9 +325,9 @@ describe("YAML responses", () => {
       CONFIG_MAPS,
       configMap("a", { data: { yes: "yes", octal: "010", date: "2001-12-14", lines: "a\nb\n" } }),
     );
-    const answer = await api.get(`${CONFIG_MAPS}/a`, YAML);
-    expect(header(answer, "content-type")).toBe("application/yaml");
-    expect(answer.text).toContain(
+    const response = await api.get(`${CONFIG_MAPS}/a`, YAML);
+    expect(header(response, "content-type")).toBe("application/yaml");
+    expect(response.text).toContain(
       "apiVersion: v1\ndata:\n  date: '2001-12-14'\n  lines: |\n    a\n    b\n  octal: '010'\n  'yes': 'yes'\nkind: ConfigMap\n",
     );
     const missing = await api.get(`${CONFIG_MAPS}/none`, YAML);
@@ -362,9 +362,9 @@ describe("YAML responses", () => {
       ["/api/v1", "APIResourceList"],
       ["/apis/apps/v1", "APIResourceList"],
     ]) {
-      const answer = await api.get(path!, YAML);
-      expect(header(answer, "content-type"), path).toBe("application/yaml");
-      expect(answer.text, path).toContain(`kind: ${kind}\n`);
+      const response = await api.get(path!, YAML);
+      expect(header(response, "content-type"), path).toBe("application/yaml");
+      expect(response.text, path).toContain(`kind: ${kind}\n`);
     }
   });
 });

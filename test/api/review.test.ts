@@ -35,9 +35,9 @@ test("a stored value with whitespace in its metadata is served as valid JSON", a
   const key = "/registry/configmaps/default/odd";
   const value = Buffer.from('{"kind":"ConfigMap","apiVersion":"v1","metadata":{ "name":"odd" },"data":{}}');
   await api.world.run(api.kv.commit({ kind: "put", key, value, expectedRevision: 0 }));
-  const answer = await api.get(`${CONFIG_MAPS}/odd`);
-  expect(answer.status).toBe(200);
-  expect(answer.body.metadata.name).toBe("odd");
+  const response = await api.get(`${CONFIG_MAPS}/odd`);
+  expect(response.status).toBe(200);
+  expect(response.body.metadata.name).toBe("odd");
 });
 
 test("an object that is created with thousands of managedFields entries is stored with one entry", async () => {
@@ -49,9 +49,9 @@ test("an object that is created with thousands of managedFields entries is store
     fieldsType: "FieldsV1",
     fieldsV1: { "f:data": { [`f:a${index}`]: {} } },
   }));
-  const answer = await api.create(CONFIG_MAPS, { metadata: { name: "many", managedFields }, data: { a: "1" } });
-  expect(answer.status).toBe(201);
-  expect(answer.body.metadata.managedFields).toHaveLength(1);
+  const response = await api.create(CONFIG_MAPS, { metadata: { name: "many", managedFields }, data: { a: "1" } });
+  expect(response.status).toBe(201);
+  expect(response.body.metadata.managedFields).toHaveLength(1);
 });
 
 test("an integer that cannot be represented exactly is rejected", async () => {

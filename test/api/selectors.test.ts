@@ -32,9 +32,9 @@ describe("a selector", () => {
     ["(", "found '(', expected: !, identifier, or 'end of string'"],
   ])("by labels (%s) that is malformed is rejected", async (selector, message) => {
     await using api = await startServer();
-    const answer = await api.get(`${CONFIG_MAPS}?labelSelector=${encodeURIComponent(selector)}`);
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe(message);
+    const response = await api.get(`${CONFIG_MAPS}?labelSelector=${encodeURIComponent(selector)}`);
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe(message);
   });
 
   test.each([
@@ -65,9 +65,9 @@ describe("a selector", () => {
     [PODS, "spec.bogus=1", "field label not supported: spec.bogus"],
   ])("of %s by the field %s is rejected", async (target, selector, message) => {
     await using api = await startServer();
-    const answer = await api.get(`${target}?fieldSelector=${encodeURIComponent(selector)}`);
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe(message);
+    const response = await api.get(`${target}?fieldSelector=${encodeURIComponent(selector)}`);
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe(message);
   });
 
   test("of pods can use node and phase, as schedulers and kubelets do", async () => {

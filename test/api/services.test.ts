@@ -17,8 +17,8 @@ async function claims(kv: Kv): Promise<string[]> {
   return items.map(({ key }) => key.slice(CLAIMS.length));
 }
 
-function sentence(answer: ApiTestResponse): string {
-  return `${answer.status} ${answer.body.message}`;
+function sentence(response: ApiTestResponse): string {
+  return `${response.status} ${response.body.message}`;
 }
 
 describe("a cluster IP", () => {
@@ -363,10 +363,10 @@ function slowly(world: World, name: string): (kv: Kv) => Kv {
 
 describe("several servers on one store", () => {
   async function createMany(servers: readonly TestServer[], count: number): Promise<ApiTestResponse[]> {
-    const answers = Array.from({ length: count }, (_, index) =>
+    const responses = Array.from({ length: count }, (_, index) =>
       servers[index % servers.length]!.begin("POST", SERVICES, service(`web-${index}`, { type: "NodePort" })),
     );
-    return servers[0]!.world.run(Promise.all(answers));
+    return servers[0]!.world.run(Promise.all(responses));
   }
 
   test.each([1, 2, 3])("of different releases never allocate an address or a port twice (seed %i)", async (seed) => {
@@ -386,10 +386,10 @@ describe("several servers on one store", () => {
       random: world.randomFor("young"),
       wrapKv: slowly(world, "young"),
     });
-    const answers = await createMany([old, young], 200);
-    expect(answers.filter(({ status }) => status !== 201)).toEqual([]);
-    expect(new Set(answers.map(({ body }) => body.spec.clusterIP)).size).toBe(200);
-    expect(new Set(answers.map(({ body }) => body.spec.ports[0].nodePort)).size).toBe(200);
+    const responses = await createMany([old, young], 200);
+    expect(responses.filter(({ status }) => status !== 201)).toEqual([]);
+    expect(new Set(responses.map(({ body }) => body.spec.clusterIP)).size).toBe(200);
+    expect(new Set(responses.map(({ body }) => body.spec.ports[0].nodePort)).size).toBe(200);
   });
 
   test.each([7, 8, 9])("that change one Service concurrently never lose its allocations (seed %i)", async (seed) => {

@@ -70,14 +70,14 @@ describe("the events of a shutdown", () => {
 describe("a server that shuts down", () => {
   test("is unready immediately, and serves all requests until the delay has passed", async () => {
     await using api = await startServer({ tokenFile: TOKEN_FILE, shutdown: { delayMs: DELAY_MS } });
-    const refusing = api.server.beginShutdown();
+    const rejecting = api.server.beginShutdown();
     expect((await asClient(api, "/readyz")).status).toBe(500);
     await api.world.advance(DELAY_MS - 1);
     expect((await asClient(api, CONFIG_MAPS)).status).toBe(200);
     await api.world.advance(1);
-    await refusing;
-    const refused = await asClient(api, CONFIG_MAPS);
-    expect([refused.status, header(refused, "retry-after"), refused.body.message]).toEqual([
+    await rejecting;
+    const rejected = await asClient(api, CONFIG_MAPS);
+    expect([rejected.status, header(rejected, "retry-after"), rejected.body.message]).toEqual([
       503,
       "1",
       "apiserver is shutting down",
@@ -92,8 +92,8 @@ describe("a server that shuts down", () => {
     await using api = await startServer({ tokenFile: TOKEN_FILE, shutdown: { sendRetryAfter } });
     await api.world.run(api.server.beginShutdown());
     for (const target of [CONFIG_MAPS, `${CONFIG_MAPS}?watch=true`, "/apis", "/version", "/livezzz", "/nosuch"]) {
-      const refused = await asClient(api, target);
-      expect([target, refused.status, header(refused, "retry-after")]).toEqual([target, status, retryAfter]);
+      const rejected = await asClient(api, target);
+      expect([target, rejected.status, header(rejected, "retry-after")]).toEqual([target, status, retryAfter]);
     }
     expect((await api.call("POST", CONFIG_MAPS, configMap("late"), AS_CLIENT)).status).toBe(status);
     for (const target of ["/livez", "/healthz", "/livez/ping", "/metrics"])
@@ -200,12 +200,12 @@ describe("a server of a cluster that shuts down", () => {
     await world.advance(5_000);
     expect([first === "", await leader(two)]).toEqual([false, first]);
 
-    const refusing = one.server.beginShutdown();
+    const rejecting = one.server.beginShutdown();
     // Less than the fifteen seconds after which the lease of a silent leader expires.
     await world.advance(5_000);
     expect(["", first]).not.toContain(await leader(two));
     expect((await asClient(one, CONFIG_MAPS)).status).toBe(200);
-    await world.run(refusing);
+    await world.run(rejecting);
     await world.run(one.server.drain(LIMIT_MS));
     expect(await identities(two)).toBe(2);
     await world.run(one.server.close());

@@ -63,12 +63,12 @@ const OTHER_USERS: Readonly<Record<string, Record<string, string>>> = {
 
 async function ask(api: TestServer, question: string): Promise<ApiTestResponse> {
   const [who = "", target = ""] = question.split(" ");
-  const stranger = OTHER_USERS[who];
+  const other = OTHER_USERS[who];
   return api.begin(
-    stranger === undefined ? who : "GET",
+    other === undefined ? who : "GET",
     target,
     who === "POST" ? configMap("", { metadata: { generateName: "made-" } }) : undefined,
-    { asClient: true, headers: stranger ?? { authorization: "Bearer secret" } },
+    { asClient: true, headers: other ?? { authorization: "Bearer secret" } },
   );
 }
 

@@ -53,14 +53,14 @@ describe("while the store is unreachable,", () => {
     const { api, store } = world;
     await api.create(CONFIG_MAPS, configMap("x"));
     store.setDown(true);
-    const answer = await act(api);
-    expect(answer.status).toBe(503);
-    expect(answer.body).toMatchObject({
+    const response = await act(api);
+    expect(response.status).toBe(503);
+    expect(response.body).toMatchObject({
       kind: "Status",
       reason: "ServiceUnavailable",
       details: { retryAfterSeconds: expect.any(Number) },
     });
-    expect(Number(header(answer, "retry-after"))).toBeGreaterThan(0);
+    expect(Number(header(response, "retry-after"))).toBeGreaterThan(0);
     store.setDown(false);
     if (!_verb.includes("watch")) expect([200, 201]).toContain((await act(api)).status);
   });
@@ -231,10 +231,10 @@ describe("limits of requests:", () => {
     const { api, store } = world;
     store.stall();
     const started = api.world.clock.monotonic();
-    const answer = await api.get(CONFIG_MAPS);
+    const response = await api.get(CONFIG_MAPS);
     expect(api.world.clock.monotonic() - started).toBe(60_000);
-    expect(answer.status).toBe(504);
-    expect(answer.body.reason).toBe("Timeout");
+    expect(response.status).toBe(504);
+    expect(response.body.reason).toBe("Timeout");
     store.resume();
     expect((await api.get(CONFIG_MAPS)).status).toBe(200);
   });
@@ -268,9 +268,9 @@ describe("limits of requests:", () => {
     store.stall();
     const held = [asked("GET"), asked("GET"), asked("POST", configMap("x"))];
     await api.world.advance(0);
-    const refused = await asked("GET");
-    expect([refused.status, refused.text]).toEqual([429, "Too many requests, please try again later.\n"]);
-    expect(header(refused, "retry-after")).toBe("1");
+    const rejected = await asked("GET");
+    expect([rejected.status, rejected.text]).toEqual([429, "Too many requests, please try again later.\n"]);
+    expect(header(rejected, "retry-after")).toBe("1");
     expect((await asked("POST", configMap("y"))).status).toBe(429);
     store.resume();
     expect((await api.world.run(Promise.all(held))).map(({ status }) => status)).toEqual([200, 200, 201]);

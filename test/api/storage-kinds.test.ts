@@ -39,9 +39,9 @@ test("a claim gets its defaults and the finalizer that protects it while it is i
 test("a claim is immutable, but can be expanded once it is bound if its class allows it", async () => {
   await server.create(CLAIMS, { metadata: { name: "c" }, spec: { ...CLAIM_SPEC, storageClassName: "grows" } });
   const grown = { spec: { resources: { requests: { storage: "2Gi" } } } };
-  const refused = await server.mergePatch(`${CLAIMS}/c`, grown);
-  expect([refused.status, refused.body.details.causes.length]).toEqual([422, 1]);
-  expect(refused.body.message).toMatch(
+  const rejected = await server.mergePatch(`${CLAIMS}/c`, grown);
+  expect([rejected.status, rejected.body.details.causes.length]).toEqual([422, 1]);
+  expect(rejected.body.message).toMatch(
     /^PersistentVolumeClaim "c" is invalid: spec: Forbidden: spec is immutable after creation except resources\.requests and volumeAttributesClassName for bound claims\n@@ -/,
   );
   const status = { phase: "Bound", capacity: { storage: "1Gi" } };

@@ -229,11 +229,11 @@ describe("of two releases,", () => {
     await newer[Symbol.asyncDispose]();
     const older = await start({ world, release: "1.33", runtimeConfig });
     await world.advance(100);
-    const refused = await older.call("POST", `/apis/resource.k8s.io/v1beta1/${CLAIMS}`, {
+    const rejected = await older.call("POST", `/apis/resource.k8s.io/v1beta1/${CLAIMS}`, {
       metadata: { name: "b" },
       spec: { devices: { requests: [{ name: "r", deviceClassName: "c" }] } },
     });
-    expect(refused).toMatchObject({
+    expect(rejected).toMatchObject({
       status: 503,
       headers: { "retry-after": "1" },
       body: {
@@ -345,9 +345,9 @@ describe("the feature gate", () => {
     [{ strictRelease: true, runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=true"] }, 200],
   ])("with the options %j: nothing is published", async (options, status) => {
     const server = await start(options);
-    const answer = await server.get(STORAGE_VERSIONS);
-    expect(answer.status).toBe(status);
-    expect(answer.body?.items ?? []).toEqual([]);
+    const response = await server.get(STORAGE_VERSIONS);
+    expect(response.status).toBe(status);
+    expect(response.body?.items ?? []).toEqual([]);
     await server[Symbol.asyncDispose]();
   });
 

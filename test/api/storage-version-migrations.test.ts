@@ -53,9 +53,9 @@ async function statuses(api: TestServer, before: Json, after: Json): Promise<Api
   return api.put(`${path()}/m/status`, { ...first.body, status: after });
 }
 
-function sentences(answer: ApiTestResponse): string[] {
-  expect(answer).toMatchObject({ status: 422, body: { reason: "Invalid" } });
-  return answer.body.details.causes.map((cause: Json) => `${cause.field}: ${cause.message}`);
+function sentences(response: ApiTestResponse): string[] {
+  expect(response).toMatchObject({ status: 422, body: { reason: "Invalid" } });
+  return response.body.details.causes.map((cause: Json) => `${cause.field}: ${cause.message}`);
 }
 
 describe("the API", () => {
@@ -94,9 +94,9 @@ describe("a new migration", () => {
     [{ resource: "pods", group: "-" }, `spec.resource.group: Invalid value: "-": ${SUBDOMAIN}`],
   ])("of %j is rejected", async (resource, sentence) => {
     await using api = await start();
-    const answer = await api.create(path(), migration(resource));
-    expect(sentences(answer)).toEqual([sentence]);
-    expect(answer.body.message).toBe(`StorageVersionMigration.storagemigration.k8s.io "m" is invalid: ${sentence}`);
+    const response = await api.create(path(), migration(resource));
+    expect(sentences(response)).toEqual([sentence]);
+    expect(response.body.message).toBe(`StorageVersionMigration.storagemigration.k8s.io "m" is invalid: ${sentence}`);
   });
 
   test("needs a subdomain as name, and cannot be created by PUT", async () => {
@@ -145,16 +145,16 @@ describe("an update", () => {
   test("of the status keeps spec and metadata", async () => {
     await using api = await start();
     const { body } = await api.create(path(), migration({ resource: "secrets" }, { metadata: { labels: { a: "b" } } }));
-    const answer = await api.put(`${path()}/m/status`, {
+    const response = await api.put(`${path()}/m/status`, {
       ...body,
       metadata: { ...body.metadata, labels: { z: "1" }, annotations: { z: "1" } },
       spec: { resource: { resource: "pods" } },
       status: { resourceVersion: "5" },
     });
-    expect(answer.status).toBe(200);
-    expect(answer.body.metadata.labels).toEqual({ a: "b" });
-    expect(answer.body.metadata).not.toHaveProperty("annotations");
-    expect(answer.body).toMatchObject({
+    expect(response.status).toBe(200);
+    expect(response.body.metadata.labels).toEqual({ a: "b" });
+    expect(response.body.metadata).not.toHaveProperty("annotations");
+    expect(response.body).toMatchObject({
       spec: { resource: { resource: "secrets" } },
       status: { resourceVersion: "5" },
     });
@@ -248,8 +248,8 @@ describe("a migration", () => {
     });
     expect(twice.body.message).toMatch(/: Running condition cannot be true when success condition is true$/);
     const ended = { resourceVersion: "5", conditions: [seen("Running", "False"), seen("Succeeded")] };
-    const answer = await api.mergePatch(`${alpha}/m/status`, { status: ended });
-    expect(answer.body.status).toEqual(ended);
+    const response = await api.mergePatch(`${alpha}/m/status`, { status: ended });
+    expect(response.body.status).toEqual(ended);
   });
 });
 

@@ -28,9 +28,9 @@ async function putStatus(api: TestServer, status: Json): Promise<ApiTestResponse
   return api.put(`${STORAGE_VERSIONS}/example.com.things/status`, { ...body, status });
 }
 
-function sentences(answer: ApiTestResponse): string[] {
-  expect(answer).toMatchObject({ status: 422, body: { reason: "Invalid" } });
-  return answer.body.details.causes.map((cause: Json) => `${cause.field}: ${cause.message}`);
+function sentences(response: ApiTestResponse): string[] {
+  expect(response).toMatchObject({ status: 422, body: { reason: "Invalid" } });
+  return response.body.details.causes.map((cause: Json) => `${cause.field}: ${cause.message}`);
 }
 
 describe("a new object", () => {
@@ -48,9 +48,9 @@ describe("a new object", () => {
 
   test("must be named after a group and a resource", async () => {
     await using api = await start();
-    const refused = await api.create(STORAGE_VERSIONS, storageVersion({ name: "nodot" }));
-    expect(refused.status).toBe(422);
-    expect(refused.body).toMatchObject({
+    const rejected = await api.create(STORAGE_VERSIONS, storageVersion({ name: "nodot" }));
+    expect(rejected.status).toBe(422);
+    expect(rejected.body).toMatchObject({
       message:
         'StorageVersion.internal.apiserver.k8s.io "nodot" is invalid: metadata.name: Invalid value: "nodot": name must be in the form of <group>.<resource>',
       details: { group: "internal.apiserver.k8s.io", kind: "StorageVersion", name: "nodot" },
@@ -85,12 +85,12 @@ describe("a new object", () => {
   test("cannot be created by PUT, neither of the object nor of the status", async () => {
     await using api = await start();
     for (const door of ["", "/status"]) {
-      const answer = await api.put(
+      const response = await api.put(
         `${STORAGE_VERSIONS}/example.com.things${door}`,
         storageVersion({ name: "example.com.things" }),
       );
-      expect(answer.status).toBe(404);
-      expect(answer.body.message).toBe('storageversions.internal.apiserver.k8s.io "example.com.things" not found');
+      expect(response.status).toBe(404);
+      expect(response.body.message).toBe('storageversions.internal.apiserver.k8s.io "example.com.things" not found');
     }
   });
 });
@@ -105,9 +105,9 @@ describe("an update", () => {
           { name: "example.com.things", ...more },
           { status: { commonEncodingVersion: "x" } },
         );
-        const answer = await api.put(`${STORAGE_VERSIONS}/example.com.things${door}`, wish);
-        expect(answer.status).toBe(422);
-        expect(answer.body).toMatchObject({
+        const response = await api.put(`${STORAGE_VERSIONS}/example.com.things${door}`, wish);
+        expect(response.status).toBe(422);
+        expect(response.body).toMatchObject({
           message:
             'storageversions.internal.apiserver.k8s.io "example.com.things" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
           details: {
@@ -149,12 +149,16 @@ describe("an update", () => {
     const { body } = await api.create(STORAGE_VERSIONS, storageVersion(made));
     const other = { labels: { z: "1" }, annotations: undefined, finalizers: [] };
     const wish = { ...body, metadata: { ...body.metadata, ...other }, status: { conditions: [condition()] } };
-    const answer = await api.call("PUT", `${STORAGE_VERSIONS}/example.com.things/status?fieldManager=publisher`, wish);
-    expect(answer.status).toBe(200);
-    expect(answer.body.metadata).toMatchObject({ uid: body.metadata.uid, ...made });
-    expect(answer.body.metadata.labels).toEqual({ a: "b" });
-    expect(answer.body.status.conditions).toHaveLength(1);
-    const owners = new Map(answer.body.metadata.managedFields.map((owner: Json) => [owner.manager, owner]));
+    const response = await api.call(
+      "PUT",
+      `${STORAGE_VERSIONS}/example.com.things/status?fieldManager=publisher`,
+      wish,
+    );
+    expect(response.status).toBe(200);
+    expect(response.body.metadata).toMatchObject({ uid: body.metadata.uid, ...made });
+    expect(response.body.metadata.labels).toEqual({ a: "b" });
+    expect(response.body.status.conditions).toHaveLength(1);
+    const owners = new Map(response.body.metadata.managedFields.map((owner: Json) => [owner.manager, owner]));
     const [creator, publisher]: Json[] = ["unknown", "publisher"].map((manager) => owners.get(manager));
     expect(creator.fieldsV1["f:metadata"]["f:labels"]).toEqual({ ".": {}, "f:a": {} });
     expect(publisher.subresource).toBe("status");
@@ -165,9 +169,9 @@ describe("an update", () => {
     await using api = await start();
     const { body } = await putStatus(api, { conditions: [condition()] });
     const { status: _status, ...rest } = body;
-    const answer = await api.put(`${STORAGE_VERSIONS}/example.com.things/status`, rest);
-    expect(answer.status).toBe(200);
-    expect(answer.body.status).toEqual({});
+    const response = await api.put(`${STORAGE_VERSIONS}/example.com.things/status`, rest);
+    expect(response.status).toBe(200);
+    expect(response.body.status).toEqual({});
   });
 });
 
@@ -182,9 +186,9 @@ describe("a status", () => {
       commonEncodingVersion: "v1",
       conditions: [condition({ lastTransitionTime: "2030-01-01T00:00:00Z" })],
     };
-    const answer = await putStatus(api, status);
-    expect(answer.status).toBe(200);
-    expect(answer.body.status).toEqual(status);
+    const response = await putStatus(api, status);
+    expect(response.status).toBe(200);
+    expect(response.body.status).toEqual(status);
   });
 
   test("that is invalid returns all errors in order", async () => {
@@ -194,8 +198,8 @@ describe("a status", () => {
       commonEncodingVersion: "v2",
       conditions: [condition(), condition({ reason: "", message: "" })],
     };
-    const answer = await putStatus(api, status);
-    expect(sentences(answer)).toEqual([
+    const response = await putStatus(api, status);
+    expect(sentences(response)).toEqual([
       'status.storageVersions[1].apiServerID: Duplicate value: "a"',
       'status.storageVersions[1].decodableVersions: Invalid value: ["v2"]: decodableVersions must include encodingVersion v1',
       'status.storageVersions[1].servedVersions[0]: Invalid value: "v1": individual served version : v1 must be included in decodableVersions : [v2]',
@@ -204,7 +208,7 @@ describe("a status", () => {
       "status[1].reason: Required value",
       "status[1].message: Required value",
     ]);
-    expect(answer.body.details).toMatchObject({ kind: "StorageVersion", name: "example.com.things" });
+    expect(response.body.details).toMatchObject({ kind: "StorageVersion", name: "example.com.things" });
   });
 
   test("is validated the same way in a patch", async () => {

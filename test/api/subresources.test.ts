@@ -55,8 +55,8 @@ async function overwrite(key: string, text: string, by: string): Promise<void> {
   await server.world.advance(0);
 }
 
-async function created(answer: Promise<ApiTestResponse>): Promise<Json> {
-  const { status, body } = await answer;
+async function created(response: Promise<ApiTestResponse>): Promise<Json> {
+  const { status, body } = await response;
   expect(status).toBe(201);
   return body;
 }
@@ -250,8 +250,8 @@ describe("the scale subresource", () => {
         },
       ),
     );
-    const answers = await server.world.run(Promise.all(writers));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const responses = await server.world.run(Promise.all(writers));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     const { metadata } = await object(`${DEPLOYMENTS}/web`);
     expect(metadata.generation).toBe(5);
     expect(metadata.managedFields.filter((entry: Json) => entry.subresource === "scale")).toHaveLength(1);
@@ -381,17 +381,17 @@ describe("the eviction subresource", () => {
   test("returns 429 if the budget allows no disruption", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 0 });
-    const refused = await server.create(`${PODS}/a/eviction`, eviction("a"));
-    expect([refused.status, refused.body.message]).toEqual([
+    const rejected = await server.create(`${PODS}/a/eviction`, eviction("a"));
+    expect([rejected.status, rejected.body.message]).toEqual([
       429,
       "Cannot evict pod as it would violate the pod's disruption budget.",
     ]);
-    expect(refused.body.details).toEqual({
+    expect(rejected.body.details).toEqual({
       causes: [
         { reason: "DisruptionBudget", message: "The disruption budget web needs 1 healthy pods and has 1 currently" },
       ],
     });
-    expect(header(refused, "retry-after")).toBeUndefined();
+    expect(header(rejected, "retry-after")).toBeUndefined();
     expect((await object(`${PODS}/a`)).metadata.deletionTimestamp).toBeUndefined();
   });
 
@@ -419,19 +419,19 @@ describe("the eviction subresource", () => {
     await runningPod("a");
     await runningPod("b");
     await budget("web", { disruptionsAllowed: 1, currentHealthy: 2 });
-    const answers = await server.world.run(
+    const responses = await server.world.run(
       Promise.all(["a", "b"].map((name) => server.begin("POST", `${PODS}/${name}/eviction`, eviction(name)))),
     );
-    expect(answers.map(({ status }) => status)).toEqual([201, 429]);
+    expect(responses.map(({ status }) => status)).toEqual([201, 429]);
     expect((await object(`${BUDGETS}/web`)).status.disruptionsAllowed).toBe(0);
   });
 
   test("returns 429 with Retry-After if the controller has not processed the budget yet", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 1, observedGeneration: 0 });
-    const refused = await server.create(`${PODS}/a/eviction`, eviction("a"));
-    expect([refused.status, header(refused, "retry-after")]).toEqual([429, "10"]);
-    expect(refused.body.details.causes[0].message).toBe(
+    const rejected = await server.create(`${PODS}/a/eviction`, eviction("a"));
+    expect([rejected.status, header(rejected, "retry-after")]).toEqual([429, "10"]);
+    expect(rejected.body.details.causes[0].message).toBe(
       "The disruption budget web is still being processed by the server.",
     );
   });
@@ -494,9 +494,9 @@ describe("the eviction subresource", () => {
   test("rejects invalid options for an existing pod, and returns 404 for a missing one", async () => {
     await runningPod("a");
     const odd = (name: string): Json => eviction(name, { propagationPolicy: "Later" });
-    const refused = await server.create(`${PODS}/a/eviction`, odd("a"));
-    expect([refused.status, refused.body.details.kind]).toEqual([422, "DeleteOptions"]);
-    expect(refused.body.message).toContain('propagationPolicy: Unsupported value: "Later"');
+    const rejected = await server.create(`${PODS}/a/eviction`, odd("a"));
+    expect([rejected.status, rejected.body.details.kind]).toEqual([422, "DeleteOptions"]);
+    expect(rejected.body.message).toContain('propagationPolicy: Unsupported value: "Later"');
     expect((await server.create(`${PODS}/absent/eviction`, odd("absent"))).status).toBe(404);
     expect((await server.get(`${PODS}/a`)).status).toBe(200);
   });
@@ -532,11 +532,11 @@ describe("the eviction subresource", () => {
     const pods = "/api/v1/namespaces/going/pods";
     await created(server.create(pods, pod("a")));
     await server.delete("/api/v1/namespaces/going");
-    const refused = await server.create(`${pods}/a/eviction`, {
+    const rejected = await server.create(`${pods}/a/eviction`, {
       ...eviction("a"),
       metadata: { name: "a", namespace: "going" },
     });
-    expect([refused.status, refused.body.details.causes[0].reason]).toEqual([403, "NamespaceTerminating"]);
+    expect([rejected.status, rejected.body.details.causes[0].reason]).toEqual([403, "NamespaceTerminating"]);
   });
 
   test("rejects an eviction that names another pod", async () => {
@@ -603,8 +603,8 @@ describe("the ephemeralcontainers subresource", () => {
       { name: "main", image: "x", targetContainerName: "nobody", ports: [{ containerPort: 80 }] },
       { name: "second" },
     ];
-    const refused = await server.mergePatch(`${PODS}/a/ephemeralcontainers`, { spec: { ephemeralContainers: odd } });
-    expect(refused.body.details.causes.map(({ field, reason }: Json) => `${field} ${reason}`)).toEqual([
+    const rejected = await server.mergePatch(`${PODS}/a/ephemeralcontainers`, { spec: { ephemeralContainers: odd } });
+    expect(rejected.body.details.causes.map(({ field, reason }: Json) => `${field} ${reason}`)).toEqual([
       "spec.ephemeralContainers[0].name FieldValueDuplicate",
       "spec.ephemeralContainers[0].targetContainerName FieldValueNotFound",
       "spec.ephemeralContainers[0].ports FieldValueForbidden",
@@ -817,8 +817,8 @@ describe("a connection to a node", () => {
     const log = await server.get(`${PODS}/a/log`, { accept: "application/yaml" });
     expect([log.status, log.text]).toEqual([204, ""]);
     for (const subresource of ["exec", "attach", "portforward"]) {
-      const refused = await server.create(`${PODS}/a/${subresource}`, undefined);
-      expect([refused.status, refused.body.message]).toEqual([400, "pod a does not have a host assigned"]);
+      const rejected = await server.create(`${PODS}/a/${subresource}`, undefined);
+      expect([rejected.status, rejected.body.message]).toEqual([400, "pod a does not have a host assigned"]);
     }
     expect((await server.get(`${PODS}/a:8080/proxy/`)).body.message).toBe("address not allowed");
     expect((await server.get(`${PODS}/ftp:a:21/proxy/`)).body.message).toBe('invalid pod request "ftp:a:21"');
@@ -844,13 +844,13 @@ describe("a connection to a node", () => {
   test("for a running pod returns 503 without Retry-After, not 404", async () => {
     await runningPod("a");
     for (const subresource of ["log", "exec", "attach", "portforward"]) {
-      const refused = await server.get(`${PODS}/a/${subresource}`, { accept: "text/html" });
-      expect([refused.status, refused.body.reason, header(refused, "retry-after")]).toEqual([
+      const rejected = await server.get(`${PODS}/a/${subresource}`, { accept: "text/html" });
+      expect([rejected.status, rejected.body.reason, header(rejected, "retry-after")]).toEqual([
         503,
         "ServiceUnavailable",
         undefined,
       ]);
-      expect(refused.body.message).toContain('node "n1" cannot be reached');
+      expect(rejected.body.message).toContain('node "n1" cannot be reached');
     }
     await server.create("/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "n1" } });
     expect((await server.get("/api/v1/nodes/n1/proxy/stats/summary")).status).toBe(503);

@@ -48,9 +48,9 @@ describe("optimistic locking:", () => {
   test("an update of a Lease needs a resource version", async () => {
     await using api = await startServer();
     await api.create(LEASES, lease("l"));
-    const answer = await api.put(`${LEASES}/l`, lease("l"));
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toBe(
+    const response = await api.put(`${LEASES}/l`, lease("l"));
+    expect(response.status).toBe(422);
+    expect(response.body.message).toBe(
       'leases.coordination.k8s.io "l" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
     );
   });
@@ -58,19 +58,19 @@ describe("optimistic locking:", () => {
   test("a resource version that is not a number is rejected", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
-    const answer = await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata: { resourceVersion: "abc" } }));
-    expect(answer.status).toBe(500);
-    expect(answer.body.message).toBe('strconv.ParseUint: parsing "abc": invalid syntax');
+    const response = await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata: { resourceVersion: "abc" } }));
+    expect(response.status).toBe(500);
+    expect(response.body.message).toBe('strconv.ParseUint: parsing "abc": invalid syntax');
   });
 
   test("an update with another uid returns 409", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const uid = "11111111-2222-3333-4444-555555555555";
-    const answer = await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata: { uid } }));
-    expect(answer.status).toBe(409);
-    expect(answer.body.reason).toBe("Conflict");
-    expect(answer.body.message).toContain(`Precondition failed: UID in precondition: ${uid}, UID in object meta: `);
+    const response = await api.put(`${CONFIG_MAPS}/x`, configMap("x", { metadata: { uid } }));
+    expect(response.status).toBe(409);
+    expect(response.body.reason).toBe("Conflict");
+    expect(response.body.message).toContain(`Precondition failed: UID in precondition: ${uid}, UID in object meta: `);
   });
 
   test("exactly one of many updates with the same resource version succeeds", async () => {
@@ -91,8 +91,8 @@ describe("optimistic locking:", () => {
     const attempts = Array.from({ length: 20 }, (_, index) =>
       api.begin("PATCH", `${CONFIG_MAPS}/x`, JSON.stringify({ data: { [`k${index}`]: "1" } }), { headers }),
     );
-    const answers = await api.world.run(Promise.all(attempts));
-    expect(answers.every(({ status }) => status === 200)).toBe(true);
+    const responses = await api.world.run(Promise.all(attempts));
+    expect(responses.every(({ status }) => status === 200)).toBe(true);
     expect(Object.keys((await api.get(`${CONFIG_MAPS}/x`)).body.data)).toHaveLength(21);
   });
 });
@@ -100,17 +100,17 @@ describe("optimistic locking:", () => {
 describe("an update", () => {
   test("needs the same name in the object and in the path", async () => {
     await using api = await startServer();
-    const answer = await api.put(`${CONFIG_MAPS}/y`, configMap("x"));
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe("the name of the object (x) does not match the name on the URL (y)");
+    const response = await api.put(`${CONFIG_MAPS}/y`, configMap("x"));
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe("the name of the object (x) does not match the name on the URL (y)");
   });
 
   test("of an object without a name is rejected", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
-    const answer = await api.put(`${CONFIG_MAPS}/x`, { kind: "ConfigMap", apiVersion: "v1", metadata: {} });
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe(
+    const response = await api.put(`${CONFIG_MAPS}/x`, { kind: "ConfigMap", apiVersion: "v1", metadata: {} });
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe(
       "the name of the object (x based on URL) was undeterminable: name must be provided",
     );
   });
@@ -128,23 +128,23 @@ describe("an update", () => {
 
   test("of a missing Lease creates it with 201", async () => {
     await using api = await startServer();
-    const answer = await api.put(`${LEASES}/l`, lease("l"));
-    expect(answer.status).toBe(201);
-    expect(answer.body.metadata.uid).not.toBe("");
+    const response = await api.put(`${LEASES}/l`, lease("l"));
+    expect(response.status).toBe(201);
+    expect(response.body.metadata.uid).not.toBe("");
     expect((await api.get(`${LEASES}/l`)).status).toBe(200);
   });
 
   test("that would create an object needs an existing namespace", async () => {
     await using api = await startServer();
-    const answer = await api.put("/apis/coordination.k8s.io/v1/namespaces/nowhere/leases/l", lease("l"));
-    expect(answer.status).toBe(404);
-    expect(answer.body.message).toBe('namespaces "nowhere" not found');
+    const response = await api.put("/apis/coordination.k8s.io/v1/namespaces/nowhere/leases/l", lease("l"));
+    expect(response.status).toBe(404);
+    expect(response.body.message).toBe('namespaces "nowhere" not found');
   });
 
   test("with a resource version does not create a missing object", async () => {
     await using api = await startServer();
-    const answer = await api.put(`${LEASES}/l`, lease("l", { resourceVersion: "3" }));
-    expect([404, 409]).toContain(answer.status);
+    const response = await api.put(`${LEASES}/l`, lease("l", { resourceVersion: "3" }));
+    expect([404, 409]).toContain(response.status);
     expect((await api.get(`${LEASES}/l`)).status).toBe(404);
   });
 
@@ -295,21 +295,21 @@ describe("immutable data:", () => {
     await using api = await startServer();
     const secrets = "/api/v1/namespaces/default/secrets";
     await api.create(secrets, { metadata: { name: "s" }, immutable: true, data: { p: "aGVsbG8=" } });
-    const answer = await api.put(`${secrets}/s`, {
+    const response = await api.put(`${secrets}/s`, {
       metadata: { name: "s" },
       immutable: true,
       stringData: { p: "other" },
     });
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toContain("data: Forbidden: field is immutable when `immutable` is set");
+    expect(response.status).toBe(422);
+    expect(response.body.message).toContain("data: Forbidden: field is immutable when `immutable` is set");
   });
 
   test("the type of a secret is immutable", async () => {
     await using api = await startServer();
     const secrets = "/api/v1/namespaces/default/secrets";
     await api.create(secrets, { metadata: { name: "s" } });
-    const answer = await api.put(`${secrets}/s`, { metadata: { name: "s" }, type: "example.com/other" });
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toContain("field is immutable");
+    const response = await api.put(`${secrets}/s`, { metadata: { name: "s" }, type: "example.com/other" });
+    expect(response.status).toBe(422);
+    expect(response.body.message).toContain("field is immutable");
   });
 });

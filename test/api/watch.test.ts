@@ -239,9 +239,9 @@ describe("initial events", () => {
 
   test("at a future version return 504", async () => {
     await using api = await startServer();
-    const answer = await api.get(`${STREAM}&resourceVersion=99999999`);
-    expect(answer.status).toBe(504);
-    expect(answer.body.details.causes[0].reason).toBe("ResourceVersionTooLarge");
+    const response = await api.get(`${STREAM}&resourceVersion=99999999`);
+    expect(response.status).toBe(504);
+    expect(response.body.details.causes[0].reason).toBe("ResourceVersionTooLarge");
   });
 
   test.each([
@@ -257,9 +257,9 @@ describe("initial events", () => {
     ],
   ])("are invalid in the combination %s", async (query, sentence) => {
     await using api = await startServer();
-    const answer = await api.get(`${CONFIG_MAPS}?watch=true&${query}`);
-    expect(answer.status).toBe(422);
-    expect(answer.body.message).toBe(`ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: ${sentence}`);
+    const response = await api.get(`${CONFIG_MAPS}?watch=true&${query}`);
+    expect(response.status).toBe(422);
+    expect(response.body.message).toBe(`ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: ${sentence}`);
   });
 });
 

@@ -71,9 +71,9 @@ describe("a Deployment", () => {
 
   test("with a dotted name causes a warning", async () => {
     const dotted = { ...workload("Deployment"), metadata: { name: "a.b" } };
-    const answer = await server.create(`${APPS}/deployments`, dotted);
-    expect(answer.status).toBe(201);
-    expect(header(answer, "warning")).toContain("a DNS label is recommended: [must not contain dots]");
+    const response = await server.create(`${APPS}/deployments`, dotted);
+    expect(response.status).toBe(201);
+    expect(header(response, "warning")).toContain("a DNS label is recommended: [must not contain dots]");
   });
 });
 

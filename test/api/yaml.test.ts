@@ -30,9 +30,9 @@ describe("YAML bodies", () => {
     ["a second document, which is not read", "metadata: {name: a}\n---\nmetadata: {name: b}\n"],
   ])("may contain %s", async (_what, yaml) => {
     await using api = await startServer();
-    const answer = await post(api, yaml);
-    expect(answer.status).toBe(201);
-    expect(answer.body.metadata.name).toBe("a");
+    const response = await post(api, yaml);
+    expect(response.status).toBe(201);
+    expect(response.body.metadata.name).toBe("a");
   });
 
   test.each([
@@ -55,18 +55,18 @@ describe("YAML bodies", () => {
     ["infinity", "a: .inf\n", `${UNRECOGNIZED}json: unsupported value: +Inf (613a202e696e660a)`],
   ])("with %s are rejected with the message of kube-apiserver", async (_what, yaml, message) => {
     await using api = await startServer();
-    const answer = await post(api, yaml);
-    expect(answer.status).toBe(400);
-    expect(answer.body.message).toBe(message);
+    const response = await post(api, yaml);
+    expect(response.status).toBe(400);
+    expect(response.body.message).toBe(message);
   });
 
   test.each(["", "# nothing\n", "null\n", "---\n"])(
     "without content (%j) are treated as an object without a name",
     async (yaml) => {
       await using api = await startServer();
-      const answer = await post(api, yaml);
-      expect(answer.status).toBe(422);
-      expect(answer.body.message).toContain("name or generateName is required");
+      const response = await post(api, yaml);
+      expect(response.status).toBe(422);
+      expect(response.body.message).toContain("name or generateName is required");
     },
   );
 
@@ -87,8 +87,8 @@ describe("YAML bodies", () => {
 
   test("that contain __proto__ affect only the object", async () => {
     await using api = await startServer();
-    const answer = await post(api, "metadata: {name: a}\n__proto__: {polluted: 1}\ndata: {__proto__: x}\n");
-    expect(answer.text).toContain('"data":{"__proto__":"x"}');
+    const response = await post(api, "metadata: {name: a}\n__proto__: {polluted: 1}\ndata: {__proto__: x}\n");
+    expect(response.text).toContain('"data":{"__proto__":"x"}');
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
@@ -107,9 +107,9 @@ describe("YAML bodies", () => {
     await api.create(CONFIG_MAPS, configMap("a", { data }));
     const yaml = (await api.get(`${CONFIG_MAPS}/a`, { accept: "application/yaml" })).text;
     const before = (await api.get(`${CONFIG_MAPS}/a`)).body;
-    const answer = await api.call("PUT", `${CONFIG_MAPS}/a?fieldValidation=Strict`, yaml, {
+    const response = await api.call("PUT", `${CONFIG_MAPS}/a?fieldValidation=Strict`, yaml, {
       headers: { "content-type": "application/yaml" },
     });
-    expect(answer.body).toEqual(before);
+    expect(response.body).toEqual(before);
   });
 });

@@ -99,8 +99,10 @@ test("a rejected request is recorded with its user and without its credentials",
 
 test("an impersonated request is recorded with both users by the first server and with the impersonated user by the second", async () => {
   const path = `${JOBS}?limit=3`;
-  const answer = await first.call(path, { headers: { "impersonate-user": "tenant", "impersonate-group": "tenants" } });
-  expect(answer.status).toBe(200);
+  const response = await first.call(path, {
+    headers: { "impersonate-user": "tenant", "impersonate-group": "tenants" },
+  });
+  expect(response.status).toBe(200);
   const [asked, served] = [await recorded("a", path), await recorded("b", path)];
   expect(asked).toMatchObject({ user: { username: "admin" }, impersonatedUser: { username: "tenant" } });
   expect(served).toMatchObject({ auditID: asked.auditID, user: { username: "tenant" } });

@@ -32,10 +32,10 @@ async function unharmed(): Promise<void> {
 
 async function expectRejected(send: () => Promise<PeerResponse>, status: number): Promise<Json> {
   const started = performance.now();
-  const answer = await send();
-  expect([answer.status, answer.body.status]).toEqual([status, "Failure"]);
+  const response = await send();
+  expect([response.status, response.body.status]).toEqual([status, "Failure"]);
   expect(performance.now() - started).toBeLessThan(LONG_MS);
-  return answer.body;
+  return response.body;
 }
 
 const post = (text: string, type = "application/json"): Promise<PeerResponse> =>
@@ -167,21 +167,21 @@ describe("keys of object prototypes pollute nothing", () => {
     ],
   ])("in %s", async (_what, type, body, message) => {
     const call = { method: "PATCH", headers: { "content-type": `application/${type}` }, body };
-    const answer = await asTenant(site.first, `${TARGET}?fieldManager=t&dryRun=All`, call);
+    const response = await asTenant(site.first, `${TARGET}?fieldManager=t&dryRun=All`, call);
     notPolluted();
-    expect(answer.body.message).toBe(message);
-    expect(answer.body.polluted).toBeUndefined();
+    expect(response.body.message).toBe(message);
+    expect(response.body.polluted).toBeUndefined();
   });
 
   test("in queries and headers", async () => {
-    const answer = await asTenant(
+    const response = await asTenant(
       site.first,
       `${CONFIG_MAPS}?__proto__=polluted&constructor=x&__proto__[polluted]=yes`,
       {
         headers: { __proto__x: "1", "content-type": "application/json" },
       },
     );
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
     notPolluted();
   });
 });
@@ -218,12 +218,12 @@ describe("the server rejects or bounds", () => {
   test("a strategic merge patch whose directives are nested 5,000 levels deep", async () => {
     const nested = (depth: number): Json =>
       depth === 0 ? { $patch: "replace" } : { $patch: "merge", a: nested(depth - 1) };
-    const answer = await asTenant(
+    const response = await asTenant(
       site.first,
       `${TARGET}?dryRun=All`,
       patchOf("strategic-merge", { data: nested(5_000) }),
     );
-    expect([answer.status, answer.body.message]).toEqual([400, "exceeded max depth"]);
+    expect([response.status, response.body.message]).toEqual([400, "exceeded max depth"]);
   });
 
   test("an apply that makes an object too large to store", async () => {

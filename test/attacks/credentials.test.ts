@@ -92,8 +92,8 @@ describe("spoofed identity headers", () => {
     ["with guards", { "x-remote-user": "admin", "x-kubernetes-peer-proxied": "true", "x-evenkeel-proxied-by": "b" }],
   ])("over HTTP/2 (%s) leave clients with their own identity", async (_attack, headers) => {
     const asked = { ":method": "POST", ":path": REVIEW_PATH, ...headers };
-    const stranger = await sendHttp2(site.first, asked, { body: REVIEW });
-    expect([stranger.status, stranger.body.message]).toEqual([403, ANONYMOUS_FORBIDDEN]);
+    const other = await sendHttp2(site.first, asked, { body: REVIEW });
+    expect([other.status, other.body.message]).toEqual([403, ANONYMOUS_FORBIDDEN]);
     const tenant = { ...asked, authorization: `Bearer ${TENANT_TOKEN}` };
     expect(userIn(await sendHttp2(site.first, tenant, { body: REVIEW }))).toEqual(TENANT);
   });
@@ -161,8 +161,8 @@ describe("certificates:", () => {
   });
 
   test.each(WRONG)("a certificate, %s, adds nothing to a tenant's token", async (_attack, forge) => {
-    const answer = await asReview([...MASTERS, BEARER], presented(forge(site.authorities)));
-    expect(userIn(answer)).toEqual(TENANT);
+    const response = await asReview([...MASTERS, BEARER], presented(forge(site.authorities)));
+    expect(userIn(response)).toEqual(TENANT);
   });
 
   const NO_PROXIES: readonly (readonly [attack: string, forge: Forge])[] = [
@@ -204,8 +204,8 @@ describe("certificates:", () => {
 
   test("a user certificate with the name of a front proxy identifies that user only", async () => {
     const user = issueClient(site.authorities.users, { subject: [["CN", PROXY_NAME]], ...VALID_NOW });
-    const answer = await asReview([...MASTERS, "X-Kubernetes-Peer-Proxied: true"], presented(user));
-    expect(userIn(answer)).toMatchObject({ username: PROXY_NAME, groups: ["system:authenticated"] });
+    const response = await asReview([...MASTERS, "X-Kubernetes-Peer-Proxied: true"], presented(user));
+    expect(userIn(response)).toMatchObject({ username: PROXY_NAME, groups: ["system:authenticated"] });
   });
 
   test("a front proxy that names no user returns 401", async () => {

@@ -34,9 +34,9 @@ async function routing(): Promise<Json> {
   const peers = site.first.view.peers.map(({ id, address, isDraining, isReachable, isDescribed, release }) => ({
     ...{ id, address, isDraining, isReachable, isDescribed, release },
   }));
-  const answer = await asTenant(site.first, JOBS);
+  const response = await asTenant(site.first, JOBS);
   const groups = groupNames(await site.first.discovery("/apis"));
-  return { peers, groups, served: [answer.status, answer.headers["x-evenkeel-served-by"]] };
+  return { peers, groups, served: [response.status, response.headers["x-evenkeel-served-by"]] };
 }
 
 async function writes(name: string): Promise<number> {

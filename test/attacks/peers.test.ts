@@ -125,8 +125,11 @@ describe("a client that is not a peer", () => {
           .status,
       ).toBe(403);
     const headers = { "x-evenkeel-state": "draining", state: "draining" };
-    const answer = await asTenant(site.first, JOBS, { headers });
-    expect([answer.status, answer.headers["x-evenkeel-served-by"]]).toEqual([200, "b (1.36); reason=served-by-peer"]);
+    const response = await asTenant(site.first, JOBS, { headers });
+    expect([response.status, response.headers["x-evenkeel-served-by"]]).toEqual([
+      200,
+      "b (1.36); reason=served-by-peer",
+    ]);
     expect(viewed()).toEqual(before);
   });
 
@@ -149,9 +152,9 @@ describe("a redirect of a peer", () => {
       stub.respond = (_request, response) => void response.writeHead(status, { location: trap.url }).end();
       for (const method of ["GET", "POST"]) {
         const body = method === "POST" ? { kind: "Widget" } : undefined;
-        const answer = await asTenant(site.first, WIDGETS, { method, body });
-        expect([answer.status, answer.body.reason]).toEqual([503, "ServiceUnavailable"]);
-        expect(answer.headers.location).toBeUndefined();
+        const response = await asTenant(site.first, WIDGETS, { method, body });
+        expect([response.status, response.body.reason]).toEqual([503, "ServiceUnavailable"]);
+        expect(response.headers.location).toBeUndefined();
       }
       expect(trap.connections()).toBe(0);
     },

@@ -40,8 +40,8 @@ describe("a Secret of another namespace is not readable", () => {
     [`${SECRET}/proxy/x`, 'secrets "treasure"', "get", "secrets/proxy"],
     [`${OTHERS}?resourceVersion=0&limit=1`, "secrets", "list", "secrets"],
   ])("by GET %s", async (path, what, verb, resource) => {
-    const answer = await asTenant(site.first, path);
-    expect([answer.status, answer.body.message]).toEqual([
+    const response = await asTenant(site.first, path);
+    expect([response.status, response.body.message]).toEqual([
       403,
       `${what} is forbidden: User "tenant" cannot ${verb} resource "${resource}" in API group "" in the namespace "${OTHER}"`,
     ]);
@@ -53,8 +53,8 @@ describe("a Secret of another namespace is not readable", () => {
     ["/api/v1/secrets?watch=true", "watch"],
     ["/api/v1/watch/secrets", "watch"],
   ])("by a request for all namespaces, GET %s", async (path, verb) => {
-    const answer = await asTenant(site.first, path);
-    expect([answer.status, answer.body.message]).toEqual([
+    const response = await asTenant(site.first, path);
+    expect([response.status, response.body.message]).toEqual([
       403,
       `secrets is forbidden: User "tenant" cannot ${verb} resource "secrets" in API group "" at the cluster scope`,
     ]);
@@ -66,16 +66,16 @@ describe("a Secret of another namespace is not readable", () => {
     ["application/vnd.kubernetes.protobuf"],
     ["application/yaml"],
   ])("in the representation %s", async (accept) => {
-    const answer = await asTenant(site.first, OTHERS, { headers: { accept } });
-    expect([answer.status, answer.text.includes(SECRET_CONTENT)]).toEqual([403, false]);
+    const response = await asTenant(site.first, OTHERS, { headers: { accept } });
+    expect([response.status, response.text.includes(SECRET_CONTENT)]).toEqual([403, false]);
   });
 
   test.each(["../other/", "/other/", "x/../../other/treasure", "..", "./../other/"])(
     "by a continue token of the tenant's own list that starts at %s",
     async (start) => {
       const token = Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: -1, start })).toString("base64url");
-      const answer = await asTenant(site.first, `/api/v1/namespaces/${OWN}/secrets?limit=10&continue=${token}`);
-      expect([answer.status, answer.body.reason]).toEqual([400, "BadRequest"]);
+      const response = await asTenant(site.first, `/api/v1/namespaces/${OWN}/secrets?limit=10&continue=${token}`);
+      expect([response.status, response.body.reason]).toEqual([400, "BadRequest"]);
     },
   );
 
@@ -84,10 +84,10 @@ describe("a Secret of another namespace is not readable", () => {
     await createAsAdmin(site.first, `/api/v1/namespaces/${OWN}/secrets`, { metadata: { name: "mine" } });
     const all = await site.first.get("/api/v1/secrets?limit=1");
     const token = encodeURIComponent(all.body.metadata.continue);
-    const answer = await asTenant(site.first, `/api/v1/namespaces/${OWN}/secrets?limit=10&continue=${token}`);
-    expect(answer.body.items.map(({ metadata }: Json) => metadata.namespace)).not.toContain(OTHER);
-    const refused = await asTenant(site.first, `/api/v1/secrets?limit=10&continue=${token}`);
-    expect(refused.status).toBe(403);
+    const response = await asTenant(site.first, `/api/v1/namespaces/${OWN}/secrets?limit=10&continue=${token}`);
+    expect(response.body.items.map(({ metadata }: Json) => metadata.namespace)).not.toContain(OTHER);
+    const rejected = await asTenant(site.first, `/api/v1/secrets?limit=10&continue=${token}`);
+    expect(rejected.status).toBe(403);
   });
 });
 
@@ -119,9 +119,9 @@ describe("a permission for one name does not extend to other objects", () => {
     [`limit=1&fieldSelector=${SHARED}`, 200, ["shared"]],
   ];
   test.each(SELECTORS)("in a list with %s", async (selector, status, names) => {
-    const answer = await asTenant(site.first, `${OTHERS}?${selector}`);
-    expect([answer.status, answer.body.items?.map(({ metadata }: Json) => metadata.name)]).toEqual([status, names]);
-    expect(answer.text).not.toContain(SECRET_CONTENT);
+    const response = await asTenant(site.first, `${OTHERS}?${selector}`);
+    expect([response.status, response.body.items?.map(({ metadata }: Json) => metadata.name)]).toEqual([status, names]);
+    expect(response.text).not.toContain(SECRET_CONTENT);
   });
 
   test("in a watch with any of the selectors", async () => {
@@ -145,15 +145,15 @@ describe("a permission for one name does not extend to other objects", () => {
     [`${OTHERS}/shared?watch=true&fieldSelector=${OTHER_NAME}`, 200, undefined],
     [`${OTHERS}/shared/?fieldSelector=${OTHER_NAME}`, 200, undefined],
   ])("by a path with that name: %s", async (path, status, message) => {
-    const answer = await asTenant(site.first, `${path}&timeoutSeconds=1`);
-    expect(answer.text).not.toContain(SECRET_CONTENT);
-    expect([answer.status, answer.body?.message]).toEqual([status, message]);
+    const response = await asTenant(site.first, `${path}&timeoutSeconds=1`);
+    expect(response.text).not.toContain(SECRET_CONTENT);
+    expect([response.status, response.body?.message]).toEqual([status, message]);
   });
 
   test("in a deletion of the collection", async () => {
     for (const selector of [SHARED, OTHER_NAME, ""]) {
-      const answer = await asTenant(site.first, `${OTHERS}?fieldSelector=${selector}`, { method: "DELETE" });
-      expect([answer.status, answer.body.reason]).toEqual([403, "Forbidden"]);
+      const response = await asTenant(site.first, `${OTHERS}?fieldSelector=${selector}`, { method: "DELETE" });
+      expect([response.status, response.body.reason]).toEqual([403, "Forbidden"]);
     }
     expect((await site.first.get(SECRET)).status).toBe(200);
   });
@@ -173,8 +173,8 @@ describe("reports for operators are not available to a tenant", () => {
   ])("by GET %s", async (path) => {
     const plain = path.split("?")[0]!;
     const message = `forbidden: User "tenant" cannot get path "${plain}"`;
-    const answer = await asTenant(site.first, path);
-    expect([answer.status, answer.body.message]).toEqual([403, message]);
+    const response = await asTenant(site.first, path);
+    expect([response.status, response.body.message]).toEqual([403, message]);
   });
 
   test("by POST to a report or a purge", async () => {
@@ -238,10 +238,10 @@ describe("ambiguous paths reveal nothing:", () => {
     [`https://127.0.0.1${SECRET}`, 400],
   ];
   test.each(PATHS)("GET %s", async (path, status) => {
-    const answer = await sendLines(site.first, [`GET ${path} HTTP/1.1`, BEARER]);
-    expect(answer.text).not.toContain(SECRET_CONTENT);
-    expect(answer.text).not.toContain('"treasure"}');
-    expect([path, answer.status]).toEqual([path, status]);
+    const response = await sendLines(site.first, [`GET ${path} HTTP/1.1`, BEARER]);
+    expect(response.text).not.toContain(SECRET_CONTENT);
+    expect(response.text).not.toContain('"treasure"}');
+    expect([path, response.status]).toEqual([path, status]);
   });
 
   test("an empty segment before the resource returns the list of resources at most", async () => {
@@ -252,9 +252,9 @@ describe("ambiguous paths reveal nothing:", () => {
   });
 
   test.each(PATHS.filter(([path]) => path.startsWith("/")))("GET %s over HTTP/2", async (path, status) => {
-    const answer = await sendHttp2(site.first, { ":path": path, authorization: `Bearer ${TENANT_TOKEN}` });
-    expect(answer.text).not.toContain(SECRET_CONTENT);
-    expect([path, answer.status]).toEqual([path, status]);
+    const response = await sendHttp2(site.first, { ":path": path, authorization: `Bearer ${TENANT_TOKEN}` });
+    expect(response.text).not.toContain(SECRET_CONTENT);
+    expect([path, response.status]).toEqual([path, status]);
   });
 
   test("names with path segments are rejected, and nothing is written outside the tenant's namespace", async () => {

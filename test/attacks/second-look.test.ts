@@ -52,8 +52,8 @@ describe("a tenant that", () => {
     const first = bindingOf("a-first", "Role", "tenant-admin");
     const bindings = Array.from({ length: 30 }, (_, index) => bindingOf(`again-${index}`, "Role", "large"));
     for (const body of [first, ...bindings]) {
-      const answer = await asTenant(site.first, `${RBAC}/namespaces/${OWN}/rolebindings`, { method: "POST", body });
-      expect([answer.status, answer.status === 201 ? "" : answer.text]).toEqual([201, ""]);
+      const response = await asTenant(site.first, `${RBAC}/namespaces/${OWN}/rolebindings`, { method: "POST", body });
+      expect([response.status, response.status === 201 ? "" : response.text]).toEqual([201, ""]);
     }
     const review = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
     const { body } = await asTenant(site.first, review, { method: "POST", body: { spec: { namespace: OWN } } });

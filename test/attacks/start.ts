@@ -130,9 +130,9 @@ export const bindingOf = (name: string, kind: string, role: string): Json => ({
 
 /** Creates an object as administrator, which must succeed. */
 export async function createAsAdmin(server: Member, path: string, body: Json): Promise<Json> {
-  const answer = await server.create(path, body);
-  if (answer.status !== 201) throw new Error(`${path} was not created: ${answer.text}`);
-  return answer.body;
+  const response = await server.create(path, body);
+  if (response.status !== 201) throw new Error(`${path} was not created: ${response.text}`);
+  return response.body;
 }
 
 export interface TenantCall {

@@ -65,11 +65,11 @@ async function changesNothing(attack: () => Promise<PeerResponse>, ...paths: rea
       }),
     );
   const before = await look();
-  const answer = await attack();
+  const response = await attack();
   expect(await look()).toEqual(before);
   const read = await asTenant(site.first, SECRET);
   expect([read.status, read.body.message]).toEqual([403, SECRET_FORBIDDEN]);
-  return answer;
+  return response;
 }
 
 const WHO = 'user "tenant" (groups=["tenants" "system:authenticated"])';
@@ -105,9 +105,9 @@ describe("escalation by roles is rejected", () => {
     const resource = path.split("/").at(-1)!;
     const create = (): Promise<PeerResponse> =>
       asTenant(site.first, path, { method: "POST", body: roleOf("new", ...rules) });
-    const answer = await changesNothing(create, path);
-    expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "new", missing)]);
-    expect(answer.body).toMatchObject({
+    const response = await changesNothing(create, path);
+    expect([response.status, response.body.message]).toEqual([403, lacking(resource, "new", missing)]);
+    expect(response.body).toMatchObject({
       reason: "Forbidden",
       details: { name: "new", group: "rbac.authorization.k8s.io" },
     });
@@ -132,16 +132,16 @@ describe("escalation by roles is rejected", () => {
       const object = ofKind(path, (await site.first.get(`${path}/weak`)).body);
       const query = how === "an apply" ? "?fieldManager=tenant&force=true" : "";
       const attack = (): Promise<PeerResponse> => asTenant(site.first, `${path}/weak${query}`, call(object));
-      const answer = await changesNothing(attack, `${path}/weak`);
-      expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "weak", [ALL])]);
+      const response = await changesNothing(attack, `${path}/weak`);
+      expect([response.status, response.body.message]).toEqual([403, lacking(resource, "weak", [ALL])]);
     });
 
     test("created by an apply", async () => {
       const object = ofKind(path, roleOf("applied", EVERYTHING));
       const attack = (): Promise<PeerResponse> =>
         asTenant(site.first, `${path}/applied?fieldManager=tenant`, applyOf(object));
-      const answer = await changesNothing(attack, path);
-      expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "applied", [ALL])]);
+      const response = await changesNothing(attack, path);
+      expect([response.status, response.body.message]).toEqual([403, lacking(resource, "applied", [ALL])]);
     });
   });
 
@@ -151,8 +151,8 @@ describe("escalation by roles is rejected", () => {
   ])("for a ClusterRole %s", async (_how, more) => {
     const body = { metadata: { name: "gathering" }, ...more };
     const create = (): Promise<PeerResponse> => asTenant(site.first, CLUSTER_ROLES, { method: "POST", body });
-    const answer = await changesNothing(create, CLUSTER_ROLES);
-    expect([answer.status, answer.body.message]).toEqual([
+    const response = await changesNothing(create, CLUSTER_ROLES);
+    expect([response.status, response.body.message]).toEqual([
       403,
       'clusterroles.rbac.authorization.k8s.io "gathering" is forbidden: must have cluster-admin privileges to use the aggregationRule',
     ]);
@@ -162,8 +162,8 @@ describe("escalation by roles is rejected", () => {
     const labels = { "rbac.authorization.k8s.io/aggregate-to-view": "true" };
     const body = { metadata: { name: "gathered", labels }, rules: [EVERYTHING] };
     const create = (): Promise<PeerResponse> => asTenant(site.first, CLUSTER_ROLES, { method: "POST", body });
-    const answer = await changesNothing(create, CLUSTER_ROLES);
-    expect([answer.status, answer.body.message]).toEqual([403, lacking("clusterroles", "gathered", [ALL])]);
+    const response = await changesNothing(create, CLUSTER_ROLES);
+    expect([response.status, response.body.message]).toEqual([403, lacking("clusterroles", "gathered", [ALL])]);
   });
 });
 
@@ -174,8 +174,8 @@ describe("escalation by bindings is rejected", () => {
   ])("for the creation of %s", async (_what, path, resource) => {
     const body = bindingOf("new", "ClusterRole", "cluster-admin");
     const create = (): Promise<PeerResponse> => asTenant(site.first, path, { method: "POST", body });
-    const answer = await changesNothing(create, path);
-    expect([answer.status, answer.body.message]).toEqual([403, lacking(resource, "new", [ALL, ALL_URLS])]);
+    const response = await changesNothing(create, path);
+    expect([response.status, response.body.message]).toEqual([403, lacking(resource, "new", [ALL, ALL_URLS])]);
     const apply = (): Promise<PeerResponse> =>
       asTenant(site.first, `${path}/new?fieldManager=tenant`, applyOf(ofKind(path, body)));
     expect((await changesNothing(apply, path)).status).toBe(403);
@@ -185,23 +185,26 @@ describe("escalation by bindings is rejected", () => {
     const { subjects } = bindingOf("", "", "");
     const path = `${BINDINGS}/strong`;
     for (const type of ["merge", "strategic-merge"] as const) {
-      const answer = await changesNothing(() => asTenant(site.first, path, patchOf(type, { subjects })), path);
-      expect([answer.status, answer.body.message]).toEqual([403, lacking("rolebindings", "strong", [ALL, ALL_URLS])]);
+      const response = await changesNothing(() => asTenant(site.first, path, patchOf(type, { subjects })), path);
+      expect([response.status, response.body.message]).toEqual([
+        403,
+        lacking("rolebindings", "strong", [ALL, ALL_URLS]),
+      ]);
     }
   });
 
   test("for changing the role of a binding", async () => {
     const path = `${BINDINGS}/weak`;
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" };
-    const answer = await changesNothing(() => asTenant(site.first, path, patchOf("merge", { roleRef })), path);
-    expect([answer.status, answer.body.message]).toEqual([403, lacking("rolebindings", "weak", [ALL, ALL_URLS])]);
+    const response = await changesNothing(() => asTenant(site.first, path, patchOf("merge", { roleRef })), path);
+    expect([response.status, response.body.message]).toEqual([403, lacking("rolebindings", "weak", [ALL, ALL_URLS])]);
   });
 
   test("for a binding to a role that does not exist yet", async () => {
     const body = bindingOf("early", "ClusterRole", "to-come");
     const create = (): Promise<PeerResponse> => asTenant(site.first, BINDINGS, { method: "POST", body });
-    const answer = await changesNothing(create, BINDINGS);
-    expect([answer.status, answer.body.message]).toEqual([
+    const response = await changesNothing(create, BINDINGS);
+    expect([response.status, response.body.message]).toEqual([
       404,
       'rolebindings.rbac.authorization.k8s.io "to-come" not found',
     ]);
@@ -224,8 +227,8 @@ describe("impersonation without permission is rejected", () => {
     ],
     ["itself with a uid", { "impersonate-user": "tenant", "impersonate-uid": "0" }, "user-info"],
   ])("of %s", async (_whom, headers, mode) => {
-    const answer = await asTenant(site.first, SECRET, { headers });
-    expect([answer.status, answer.body.message]).toEqual([403, cannot(mode)]);
+    const response = await asTenant(site.first, SECRET, { headers });
+    expect([response.status, response.body.message]).toEqual([403, cannot(mode)]);
   });
 
   test.each([
@@ -241,8 +244,8 @@ describe("impersonation without permission is rejected", () => {
       'UID:"", Groups:[]string(nil), Extra:map[string][]string{"a":[]string{"b"}}',
     ],
   ])("of %s, because no user is named", async (_what, headers, said) => {
-    const answer = await asTenant(site.first, SECRET, { headers });
-    expect([answer.status, answer.body.message]).toEqual([
+    const response = await asTenant(site.first, SECRET, { headers });
+    expect([response.status, response.body.message]).toEqual([
       400,
       `requested &user.DefaultInfo{Name:"", ${said}} without impersonating a user name`,
     ]);
@@ -262,12 +265,12 @@ describe("impersonation without permission is rejected", () => {
       { "impersonate-uid": "0" },
       { "impersonate-extra-example.com%2fscopes": "all" },
     ]) {
-      const refused = await asTenant(site.first, REVIEW_PATH, { ...call, headers: { ...headers, ...more } });
-      expect([refused.status, refused.body.reason]).toEqual([403, "Forbidden"]);
+      const rejected = await asTenant(site.first, REVIEW_PATH, { ...call, headers: { ...headers, ...more } });
+      expect([rejected.status, rejected.body.reason]).toEqual([403, "Forbidden"]);
     }
     const twice = { ...headers, "impersonate-user": ["jane", "admin"] };
-    const answer = await asTenant(site.first, REVIEW_PATH, { ...call, headers: twice });
-    expect(userIn(answer)?.username).not.toBe("admin");
+    const response = await asTenant(site.first, REVIEW_PATH, { ...call, headers: twice });
+    expect(userIn(response)?.username).not.toBe("admin");
     expect(
       userIn(await asTenant(site.first, REVIEW_PATH, { ...call, headers: { "content-type": "application/json" } })),
     ).toEqual(TENANT);
@@ -283,21 +286,21 @@ describe("creating with update permission only is rejected", () => {
   });
   const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${OTHER}/leases`;
   const CONFIG_MAPS = `/api/v1/namespaces/${OTHER}/configmaps`;
-  const refused = (resources: string, group: string, name: string): string =>
+  const rejected = (resources: string, group: string, name: string): string =>
     `${resources}${group && `.${group}`} "${name}" is forbidden: User "tenant" cannot create resource "${resources}" in API group "${group}" in the namespace "${OTHER}"`;
 
   test("by a PUT that would create the object", async () => {
     const body = { metadata: { name: "new" }, spec: {} };
-    const answer = await changesNothing(() => asTenant(site.first, `${LEASES}/new`, { method: "PUT", body }), LEASES);
-    expect([answer.status, answer.body.message]).toEqual([403, refused("leases", "coordination.k8s.io", "new")]);
+    const response = await changesNothing(() => asTenant(site.first, `${LEASES}/new`, { method: "PUT", body }), LEASES);
+    expect([response.status, response.body.message]).toEqual([403, rejected("leases", "coordination.k8s.io", "new")]);
   });
 
   test("by an apply", async () => {
     const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "new" } };
     const apply = (): Promise<PeerResponse> =>
       asTenant(site.first, `${CONFIG_MAPS}/new?fieldManager=t`, applyOf(object));
-    const answer = await changesNothing(apply, CONFIG_MAPS);
-    expect([answer.status, answer.body.message]).toEqual([403, refused("configmaps", "", "new")]);
+    const response = await changesNothing(apply, CONFIG_MAPS);
+    expect([response.status, response.body.message]).toEqual([403, rejected("configmaps", "", "new")]);
   });
 });
 
@@ -329,18 +332,18 @@ describe("writing elsewhere by the content of the body is rejected", () => {
       [400, mismatch],
     ],
     ["an apply", "/stray?fieldManager=t", applyOf(elsewhere), [400, mismatch]],
-  ] as const)("by %s", async (_how, path, call, told) => {
+  ] as const)("by %s", async (_how, path, call, reported) => {
     await asTenant(site.first, OWN_MAPS, { method: "POST", body: { metadata: { name: "here" } } });
-    const answer = await changesNothing(() => asTenant(site.first, `${OWN_MAPS}${path}`, call), OTHER_MAPS, OWN_MAPS);
-    expect([answer.status, answer.body.message]).toEqual(told);
+    const response = await changesNothing(() => asTenant(site.first, `${OWN_MAPS}${path}`, call), OTHER_MAPS, OWN_MAPS);
+    expect([response.status, response.body.message]).toEqual(reported);
   });
 });
 
 test("token requests without permission are rejected, for the own namespace and for others", async () => {
   for (const namespace of [OWN, "kube-system"]) {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default/token`;
-    const answer = await asTenant(site.first, path, { method: "POST", body: { spec: {} } });
-    expect([answer.status, answer.body.message]).toEqual([
+    const response = await asTenant(site.first, path, { method: "POST", body: { spec: {} } });
+    expect([response.status, response.body.message]).toEqual([
       403,
       `serviceaccounts "default" is forbidden: User "tenant" cannot create resource "serviceaccounts/token" in API group "" in the namespace "${namespace}"`,
     ]);
@@ -373,8 +376,8 @@ describe("access reviews", () => {
       ["authentication.k8s.io", "tokenreviews"],
     ]) {
       const body = { spec: { user: "tenant", groups: ["system:masters"], token: "admin-token" } };
-      const answer = await asTenant(site.first, `/apis/${group}/v1/${resource}`, { method: "POST", body });
-      expect([answer.status, answer.body.reason]).toEqual([403, "Forbidden"]);
+      const response = await asTenant(site.first, `/apis/${group}/v1/${resource}`, { method: "POST", body });
+      expect([response.status, response.body.reason]).toEqual([403, "Forbidden"]);
     }
   });
 });

@@ -39,12 +39,13 @@ async function reviewToken(token: string): Promise<readonly [PeerResponse, PeerR
 }
 
 async function expectRejected(token: string): Promise<void> {
-  for (const answer of await reviewToken(token)) expect([answer.status, answer.body]).toEqual([401, UNAUTHORIZED]);
+  for (const response of await reviewToken(token))
+    expect([response.status, response.body]).toEqual([401, UNAUTHORIZED]);
 }
 
 async function expectRobot(token: string, name = "robot"): Promise<void> {
   const username = `system:serviceaccount:${OWN}:${name}`;
-  for (const answer of await reviewToken(token)) expect(userIn(answer)).toMatchObject({ username });
+  for (const response of await reviewToken(token)) expect(userIn(response)).toMatchObject({ username });
 }
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");

@@ -46,9 +46,9 @@ async function leavesAlone(attack: () => Promise<PeerResponse>): Promise<PeerRes
   const look = async (): Promise<Json[]> =>
     Promise.all([MAPS, PODS].map(async (path) => (await site.first.get(path)).body.items));
   const before = await look();
-  const answer = await attack();
+  const response = await attack();
   expect(await look()).toEqual(before);
-  return answer;
+  return response;
 }
 
 const call = (method: string, path: string, body?: Json): Promise<PeerResponse> =>
@@ -65,13 +65,13 @@ describe("the permission to watch", () => {
   ])("does not allow %s %s", async (method, path) => {
     const body = method === "DELETE" ? undefined : { metadata: { name: "yours" }, data: { a: "2" } };
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
-    const answer = await leavesAlone(() =>
+    const response = await leavesAlone(() =>
       asTenant(site.first, path, {
         ...{ method, headers: { "content-type": type } },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }),
     );
-    expect([answer.status, answer.body.reason]).toEqual([405, "MethodNotAllowed"]);
+    expect([response.status, response.body.reason]).toEqual([405, "MethodNotAllowed"]);
   });
 
   test.each(["DELETE", "POST", "PUT"])("does not allow %s with watch=true", async (method) => {
@@ -86,13 +86,13 @@ describe("the permission to watch", () => {
     ["X-Method-Override", "PUT"],
   ])("is not extended by the header %s: %s", async (name, method) => {
     const headers = { [name]: method, "x-original-url": `${MAPS}/yours`, "x-rewrite-url": `${MAPS}/yours` };
-    const answer = await leavesAlone(() => asTenant(site.first, `${MAPS}/mine`, { headers }));
-    expect([answer.status, answer.body.metadata.name]).toEqual([200, "mine"]);
+    const response = await leavesAlone(() => asTenant(site.first, `${MAPS}/mine`, { headers }));
+    expect([response.status, response.body.metadata.name]).toEqual([200, "mine"]);
   });
 
   test.each(["TRACE", "OPTIONS", "PROPFIND"])("does not allow %s", async (method) => {
-    const answer = await leavesAlone(() => asTenant(site.first, `${MAPS}/yours`, { method }));
-    expect([method, answer.status]).toEqual([method, 403]);
+    const response = await leavesAlone(() => asTenant(site.first, `${MAPS}/yours`, { method }));
+    expect([method, response.status]).toEqual([method, 403]);
   });
 });
 
@@ -127,9 +127,9 @@ describe("the permission for one name", () => {
     ["DELETE of the collection", () => call("DELETE", `${MAPS}?fieldSelector=metadata.name%3Dmine`), 403],
     ["DELETE of the other", () => call("DELETE", `${MAPS}/yours?uid=mine`), 403],
   ] as const)("does not allow %s", async (_attack, send, status) => {
-    const answer = await leavesAlone(send);
-    expect([answer.status, answer.body.status]).toEqual([status, "Failure"]);
-    if (status === 400) expect(answer.body.message).toBe(WRONG_NAME);
+    const response = await leavesAlone(send);
+    expect([response.status, response.body.status]).toEqual([status, "Failure"]);
+    if (status === 400) expect(response.body.message).toBe(WRONG_NAME);
   });
 
   test("does not allow a token of another account that the body names", async () => {
@@ -137,8 +137,8 @@ describe("the permission for one name", () => {
       [{ name: "yours" }, 422, "Invalid"],
       [{ name: "mine", namespace: "kube-system" }, 400, "BadRequest"],
     ] as const) {
-      const answer = await call("POST", `${ACCOUNTS}/mine/token`, { metadata, spec: {} });
-      expect([answer.status, answer.body.reason, answer.body.status?.token]).toEqual([status, reason, undefined]);
+      const response = await call("POST", `${ACCOUNTS}/mine/token`, { metadata, spec: {} });
+      expect([response.status, response.body.reason, response.body.status?.token]).toEqual([status, reason, undefined]);
     }
     expect((await call("POST", `${ACCOUNTS}/yours/token`, { spec: {} })).status).toBe(403);
     const own = await call("POST", `${ACCOUNTS}/mine/token`, { spec: {} });
@@ -147,8 +147,8 @@ describe("the permission for one name", () => {
 
   test("does not allow a token of the own account bound to another account's pod", async () => {
     const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "yours" };
-    const answer = await call("POST", `${ACCOUNTS}/mine/token`, { spec: { boundObjectRef } });
-    expect([answer.status, answer.body.message]).toEqual([
+    const response = await call("POST", `${ACCOUNTS}/mine/token`, { spec: { boundObjectRef } });
+    expect([response.status, response.body.message]).toEqual([
       400,
       'cannot bind token for serviceaccount "mine" to pod running with different serviceaccount name.',
     ]);
@@ -160,16 +160,16 @@ describe("the permission for one name", () => {
   ])("does not allow a %s of another pod that the body names", async (subresource, body) => {
     const send = (): Promise<PeerResponse> =>
       call("POST", `${PODS}/mine/${subresource}`, { ...body, metadata: { name: "yours", namespace: OTHER } });
-    const answer = await leavesAlone(send);
-    expect([answer.status, answer.body.status]).toEqual([400, "Failure"]);
+    const response = await leavesAlone(send);
+    expect([response.status, response.body.status]).toEqual([400, "Failure"]);
   });
 
   test("does not allow a review of another namespace that the body names", async () => {
     const path = `/apis/authorization.k8s.io/v1/namespaces/${OWN}/localsubjectaccessreviews`;
     const resourceAttributes = { namespace: OTHER, verb: "get", resource: "secrets" };
-    const answer = await call("POST", path, {
+    const response = await call("POST", path, {
       spec: { user: "admin", groups: ["system:masters"], resourceAttributes },
     });
-    expect([answer.status, answer.body.status?.allowed]).toEqual([422, undefined]);
+    expect([response.status, response.body.status?.allowed]).toEqual([422, undefined]);
   });
 });

@@ -187,13 +187,13 @@ describe("watching", () => {
   });
 
   test("a rejected watch ends with its status code", async () => {
-    const refused = async (path: string): Promise<unknown> => {
+    const rejected = async (path: string): Promise<unknown> => {
       const ended = Promise.withResolvers<unknown>();
       await new Watch(config).watch(path, {}, () => {}, ended.resolve);
       return ended.promise;
     };
-    expect(await refused("/api/v1/nonsense")).toMatchObject({ statusCode: 404 });
-    expect(await refused(`${CONFIG_MAPS}?fieldSelector=nonsense%3D1`)).toMatchObject({ statusCode: 400 });
+    expect(await rejected("/api/v1/nonsense")).toMatchObject({ statusCode: 404 });
+    expect(await rejected(`${CONFIG_MAPS}?fieldSelector=nonsense%3D1`)).toMatchObject({ statusCode: 400 });
   });
 
   test("an informer watches its objects, reports a server that is down, and catches up when it is back", async () => {

@@ -328,13 +328,13 @@ function describeInformersAndLogs(load: Load, start: Start): void {
     const { makeInformer } = (await load()).clientNode;
     await using started = await start([EARLY, ready(LIST), EARLY, { ...added }]);
     const { stub, config, core } = started;
-    const told: string[] = [];
+    const reported: string[] = [];
     const informer = makeInformer(config, CONFIG_MAPS, () => core.listNamespacedConfigMap({ namespace: "default" }));
-    for (const verb of ["add", "update", "delete"] as const) informer.on(verb, () => void told.push(verb));
-    informer.on("error", () => void told.push("error"));
+    for (const verb of ["add", "update", "delete"] as const) informer.on(verb, () => void reported.push(verb));
+    informer.on("error", () => void reported.push("error"));
     await informer.start();
     await stub.untilRequests(4);
-    expect(told).toEqual(["add"]);
+    expect(reported).toEqual(["add"]);
     await informer.stop();
   });
 

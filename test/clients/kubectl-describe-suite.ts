@@ -28,7 +28,7 @@ export function testDescribing(session: () => KubectlSession): void {
       firstTimestamp: made.metadata.creationTimestamp,
       lastTimestamp: made.metadata.creationTimestamp,
     });
-    const told = await kubectl.run("describe", "--show-events=true", ...OF_DESCRIBED);
+    const reported = await kubectl.run("describe", "--show-events=true", ...OF_DESCRIBED);
     for (const part of [
       /^Status: +Pending$/m,
       /^ +Environment:\n +A: +1$/m,
@@ -38,7 +38,7 @@ export function testDescribing(session: () => KubectlSession): void {
       /^Replicas: +2 desired \| 0 updated \| 0 total \| 0 available \| 0 unavailable$/m,
       /^StrategyType: +RollingUpdate\nMinReadySeconds: +0\nRollingUpdateStrategy: +25% max unavailable, 25% max surge$/m,
     ])
-      expect(told).toMatch(part);
+      expect(reported).toMatch(part);
   });
 }
 

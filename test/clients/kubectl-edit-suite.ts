@@ -40,11 +40,12 @@ export function testEditing(session: () => KubectlSession): void {
     // The first time the script breaks a rule, the second time it changes nothing.
     const script = `if grep -q '# *\\* data' "$1"; then cp "$1" ${seen}; else sed -i 's/^  a: .*/  a: "2"\\n  b\\/d: "1"/' "$1"; fi`;
     const editor = kubectl.script("breaks-rules.sh", script);
-    await using refused = kubectl.withEnv({ EDITOR: editor }).start("edit", "configmap/refused");
-    expect((await refused.exited).code).toBe(1);
-    expect(refused.stderr).toMatch(/^error: configmaps "refused" is invalid\n/);
-    const [, kept] = /^A copy of your changes has been stored to "(.*)"$/m.exec(refused.stdout + refused.stderr) ?? [];
-    expect(refused.stdout + refused.stderr).toMatch(/^error: Edit cancelled, no valid changes were saved\.$/m);
+    await using rejected = kubectl.withEnv({ EDITOR: editor }).start("edit", "configmap/refused");
+    expect((await rejected.exited).code).toBe(1);
+    expect(rejected.stderr).toMatch(/^error: configmaps "refused" is invalid\n/);
+    const [, kept] =
+      /^A copy of your changes has been stored to "(.*)"$/m.exec(rejected.stdout + rejected.stderr) ?? [];
+    expect(rejected.stdout + rejected.stderr).toMatch(/^error: Edit cancelled, no valid changes were saved\.$/m);
     expect(readFileSync(seen, "utf8")).toMatch(
       /^# configmaps "refused" was not valid:\n# \* data\[b\/d\]: Invalid value: "b\/d": a valid config key must consist of /m,
     );

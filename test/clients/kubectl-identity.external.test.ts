@@ -103,8 +103,8 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
   test("shows the permissions of its user", async () => {
     const kubectl = as("jane", { certificate: jane });
     expect(await kubectl.run("auth", "can-i", "list", "pods")).toBe("yes\n");
-    await using refused = kubectl.start("auth", "can-i", "delete", "pods");
-    expect([(await refused.exited).code, refused.stdout]).toEqual([1, "no\n"]);
+    await using rejected = kubectl.start("auth", "can-i", "delete", "pods");
+    expect([(await rejected.exited).code, rejected.stdout]).toEqual([1, "no\n"]);
     await using secret = kubectl.start("auth", "can-i", "get", "secrets/x", "-q");
     expect((await secret.exited).code).toBe(1);
     const list = await kubectl.run("auth", "can-i", "--list");
@@ -162,9 +162,9 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
       groups: ["system:serviceaccounts", `system:serviceaccounts:${NAMESPACE}`, "system:authenticated"],
     });
     const kubectl = as("jane", { certificate: jane });
-    const refusal = `Error from server (Forbidden): ${cannot("jane", "impersonate-on:user-info:list")}`;
-    expect(await kubectl.fails("get", "configmaps", "--as", "admin", "--as-group", "system:masters")).toBe(refusal);
-    expect(await kubectl.fails("get", "configmaps", "--as", "jane", "--as-uid", "0")).toBe(refusal);
+    const rejection = `Error from server (Forbidden): ${cannot("jane", "impersonate-on:user-info:list")}`;
+    expect(await kubectl.fails("get", "configmaps", "--as", "admin", "--as-group", "system:masters")).toBe(rejection);
+    expect(await kubectl.fails("get", "configmaps", "--as", "jane", "--as-uid", "0")).toBe(rejection);
   });
 
   test("auth reconcile updates roles and bindings as in a file, within the permissions of its user", async () => {
@@ -195,9 +195,9 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     );
     await admin.run("create", "rolebinding", "roles", "--role=roles", "--user=jane");
     const all = admin.file("all.json", { ...role(["*"]), metadata: { name: "all", namespace: NAMESPACE } });
-    await using refused = kubectl.start("auth", "reconcile", "-f", all);
-    expect((await refused.exited).code).toBe(1);
-    expect(refused.stderr).toContain(
+    await using rejected = kubectl.start("auth", "reconcile", "-f", all);
+    expect((await rejected.exited).code).toBe(1);
+    expect(rejected.stderr).toContain(
       'roles.rbac.authorization.k8s.io "all" is forbidden: user "jane" (groups=["devs" "system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["configmaps"], Verbs:["*"]}\n',
     );
   });

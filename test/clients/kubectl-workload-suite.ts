@@ -170,9 +170,9 @@ export function testNodes(session: () => KubectlSession): void {
     const pod = { nodeName: name, tolerations: [{ operator: "Exists" }], containers: [MAIN] };
     const bound = { apiVersion: "v1", kind: "Pod", metadata: { name: "bound" }, spec: pod };
     expect((await kubectl.server.request("POST", kubectl.path("pods"), bound)).status).toBe(201);
-    await using refused = kubectl.start("drain", name);
-    expect((await refused.exited).code).toBe(1);
-    expect(refused.stderr).toMatch(
+    await using rejected = kubectl.start("drain", name);
+    expect((await rejected.exited).code).toBe(1);
+    expect(rejected.stderr).toMatch(
       /cannot delete Pods (that )?declare no controller \(use --force to override\): .*\/bound/,
     );
     const drained = await kubectl.both("drain", name, "--force", "--grace-period=0", "--timeout=30s");

@@ -152,8 +152,8 @@ async function playJobController(server: Evenkeel, namespace: string, name: stri
 }
 
 /** Returns the body of a response that must be a success. */
-async function ok(answer: Promise<SmokeResponse>): Promise<Json> {
-  const { status, text, body } = await answer;
+async function ok(response: Promise<SmokeResponse>): Promise<Json> {
+  const { status, text, body } = await response;
   if (status >= 300) throw new Error(text);
   return body;
 }

@@ -100,8 +100,8 @@ test("the sample API server alone serves and stores its resources, and stops on 
       body: { spec: { reference: "b", referenceType: "Flunder" } },
       headers: { warning: expect.stringContaining("use wardle.example.com/v1beta1 Flunder") },
     });
-    const refused = await post(sample, FLUNDERS, flunder("b", { flunderReference: "x", fischerReference: "y" }));
-    expect(refused).toMatchObject({
+    const rejected = await post(sample, FLUNDERS, flunder("b", { flunderReference: "x", fischerReference: "y" }));
+    expect(rejected).toMatchObject({
       status: 422,
       body: {
         message:

@@ -167,9 +167,9 @@ export class ControllerLoad implements Disposable {
     const path = pathOf(CONFIG_MAP, namespace);
     const wish = { operation: "create", resource: "configmaps", name, path, body: bodyOf(CONFIG_MAP, name) } as const;
     const { answer, body } = await this.#ask(this.#next(), wish);
-    const isRefused = answer.status === 403 && body?.details?.causes?.[0]?.reason === "NamespaceTerminating";
+    const isRejected = answer.status === 403 && body?.details?.causes?.[0]?.reason === "NamespaceTerminating";
     const isGone = answer.status === 404 && body?.details?.kind === "namespaces" && body.details.name === namespace;
-    if (!isRefused && !isGone && !isSuccess(answer) && !isRetryable(answer)) this.unexpected.push(answer);
+    if (!isRejected && !isGone && !isSuccess(answer) && !isRetryable(answer)) this.unexpected.push(answer);
   }
 
   async #makeNamespace(name: string): Promise<void> {
@@ -229,10 +229,10 @@ export class ControllerLoad implements Disposable {
   ): Promise<{ readonly answer: LoadResponse; readonly body: Json }> {
     const { operation, resource, name, path, body } = wish;
     const about = { server: target.id, resource, operation, name, sentAt: Date.now() };
-    const keep = (answer: LoadResponse): LoadResponse => (this.answers.push(answer), answer);
+    const keep = (response: LoadResponse): LoadResponse => (this.answers.push(response), response);
     try {
-      const answer = await ask(target, { method: METHODS[operation], path, body });
-      return { answer: keep({ ...about, ...responseParts(answer), answeredAt: Date.now() }), body: answer.body };
+      const response = await ask(target, { method: METHODS[operation], path, body });
+      return { answer: keep({ ...about, ...responseParts(response), answeredAt: Date.now() }), body: response.body };
     } catch (thrown) {
       return {
         answer: keep({ ...about, status: 0, answeredAt: Date.now(), message: String(thrown) }),

@@ -70,18 +70,18 @@ describe.skipIf(isMissing)("with three servers of two releases on one etcd,", ()
     });
     expect(made.status, made.text).toBe(201);
     const kind = made.body.spec.names.kind as string;
-    const answers: SmokeResponse[] = [];
+    const responses: SmokeResponse[] = [];
     for (const other of [1, 2, 3]) {
       const server = through(number + other);
       const name = `o${other}`;
       const body = { apiVersion: `${GROUP}/v1`, kind, metadata: { name }, spec: { number } };
-      answers.push(await ask(server, { method: "GET", path }));
-      answers.push(await ask(server, { method: "POST", path, body }));
-      answers.push(await ask(through(number + other + 1), { method: "GET", path: `${path}/${name}` }));
+      responses.push(await ask(server, { method: "GET", path }));
+      responses.push(await ask(server, { method: "POST", path, body }));
+      responses.push(await ask(through(number + other + 1), { method: "GET", path: `${path}/${name}` }));
     }
     const gone = await ask(through(number + 1), { method: "DELETE", path: `${DEFINITIONS}/${plural}.${GROUP}` });
     expect(gone.status, gone.text).toBe(200);
-    return answers;
+    return responses;
   }
 
   test(
@@ -90,10 +90,10 @@ describe.skipIf(isMissing)("with three servers of two releases on one etcd,", ()
       const counts = new Map<number, number>();
       for (let first = 0; first < ROUNDS; first += AT_ONCE) {
         const rounds = Array.from({ length: AT_ONCE }, (_, offset) => round(first + offset));
-        for (const answer of (await Promise.all(rounds)).flat()) {
-          counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
-          if (answer.status === 503) expect(answer.headers["retry-after"], answer.text).toBeDefined();
-          else expect([200, 201], answer.text).toContain(answer.status);
+        for (const response of (await Promise.all(rounds)).flat()) {
+          counts.set(response.status, (counts.get(response.status) ?? 0) + 1);
+          if (response.status === 503) expect(response.headers["retry-after"], response.text).toBeDefined();
+          else expect([200, 201], response.text).toContain(response.status);
         }
       }
       console.log(`responses by status: ${JSON.stringify(Object.fromEntries(counts))}`);
@@ -125,10 +125,10 @@ describe.skipIf(isMissing)("with three servers of two releases on one etcd,", ()
       const server = through(index + number);
       const name = `w${index}-${number}`;
       const body = { apiVersion: `${GROUP}/v1`, kind: "Flipped", metadata: { name }, spec: { writer: server.id } };
-      const answer = await ask(server, { method: "POST", path: `/apis/${GROUP}/v1/${plural}`, body });
-      counts.set(answer.status, (counts.get(answer.status) ?? 0) + 1);
-      if (answer.status === 503) expect(answer.headers["retry-after"], answer.text).toBeDefined();
-      else expect(answer.status, answer.text).toBe(201);
+      const response = await ask(server, { method: "POST", path: `/apis/${GROUP}/v1/${plural}`, body });
+      counts.set(response.status, (counts.get(response.status) ?? 0) + 1);
+      if (response.status === 503) expect(response.headers["retry-after"], response.text).toBeDefined();
+      else expect(response.status, response.text).toBe(201);
     }
     return counts;
   }

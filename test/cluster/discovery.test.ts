@@ -39,13 +39,17 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
 
   const fromEach = async (path: string, accept = "application/json"): Promise<Json[]> => {
     for (let turn = 0; ; turn++) {
-      const answers = await Promise.all(members.map((member) => member.request("GET", path, undefined, { accept })));
-      const texts = answers.map(({ status, body, text }) => ({ path, status, text: withoutServerAddress(body, text) }));
+      const responses = await Promise.all(members.map((member) => member.request("GET", path, undefined, { accept })));
+      const texts = responses.map(({ status, body, text }) => ({
+        path,
+        status,
+        text: withoutServerAddress(body, text),
+      }));
       const isSame = texts.every(({ text }) => text === texts[0]!.text);
       // Merging new documents of peers may take a moment.
       if (isSame || turn >= 20) {
         expect(texts).toEqual(texts.map(() => ({ ...texts[0]!, status: 200 })));
-        return answers.map(({ body }) => body);
+        return responses.map(({ body }) => body);
       }
       await delay(100);
     }
@@ -81,13 +85,13 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
 
   test("v2beta1 is the same on each server that serves it", async () => {
     const accept = AGGREGATED.replace("v=v2", "v=v2beta1");
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       members.map((member) => member.request("GET", "/apis", undefined, { accept: `${accept},application/json` })),
     );
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-    const served = answers.filter(({ headers }) => headers["content-type"]?.includes("v=v2beta1"));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const served = responses.filter(({ headers }) => headers["content-type"]?.includes("v=v2beta1"));
     expect(new Set(served.map(({ text }) => text)).size).toBeLessThanOrEqual(1);
-    for (const { headers, body } of answers)
+    for (const { headers, body } of responses)
       expect(body.kind).toBe(headers["content-type"]?.includes("v=v2beta1") ? "APIGroupDiscoveryList" : "APIGroupList");
   });
 
@@ -127,8 +131,8 @@ function withoutServerAddress(body: Json, text: string): string {
 
 async function everyLocal(members: readonly Member[]): Promise<string[]> {
   const accept = `${AGGREGATED};profile=nopeer`;
-  const answers = await Promise.all(members.map((member) => member.request("GET", "/apis", undefined, { accept })));
-  return answers.flatMap(({ body }) =>
+  const responses = await Promise.all(members.map((member) => member.request("GET", "/apis", undefined, { accept })));
+  return responses.flatMap(({ body }) =>
     body.items.flatMap((group: Json) => group.versions.map(({ version }: Json) => `${group.metadata.name}/${version}`)),
   );
 }

@@ -84,16 +84,16 @@ describe.skipIf(isMissing)("with 1.33 in front of two servers of 1.36,", { timeo
     await delay(AFTERWARDS_MS);
     const after = (await load.stop()).filter(({ sentAt }) => sentAt > at);
     // A request that was in progress when the server was killed may have been executed; a later one was not.
-    const undecided = after.filter((answer) => isUndecided(answer) && answer.sentAt <= deadAt);
+    const undecided = after.filter((response) => isUndecided(response) && response.sentAt <= deadAt);
     expect(unexpected(after).filter((answer) => !undecided.includes(answer))).toEqual([]);
     const exclusive = after.filter(({ resource }) => resource === DEVICE_CLASSES.name);
     expect(exclusive.filter(({ sentAt }) => sentAt > deadAt).filter(isSuccess)).toEqual([]);
     expect(exclusive.length).toBeGreaterThan(0);
     console.info(`until then: ${tallied(exclusive)}`);
-    const refusal = await a.request("GET", EXCLUSIVE);
-    expect(refusal).toMatchObject({ status: 503, headers: { "retry-after": expect.stringMatching(/^[1-9]/) } });
-    expect(refusal.body).toMatchObject({ kind: "Status", reason: "ServiceUnavailable" });
-    expect(refusal.body.message).toMatch(/was last served by [bc] \(1\.36\), which departed at /);
+    const rejection = await a.request("GET", EXCLUSIVE);
+    expect(rejection).toMatchObject({ status: 503, headers: { "retry-after": expect.stringMatching(/^[1-9]/) } });
+    expect(rejection.body).toMatchObject({ kind: "Status", reason: "ServiceUnavailable" });
+    expect(rejection.body.message).toMatch(/was last served by [bc] \(1\.36\), which departed at /);
   });
 
   test("after one of them has restarted, its resources are served again", async () => {
@@ -139,9 +139,9 @@ describe.skipIf(isMissing)("with 1.33 in front of two servers of 1.36,", { timeo
       });
       for (const asked of [a, b]) {
         for (let turn = 0; turn < 10; turn++) {
-          const answer = await asked.request("GET", path);
-          expect(answer).toMatchObject({ status: 503, headers: { "retry-after": expect.stringMatching(/^[1-9]/) } });
-          expect(answer.body.message).toMatch(/\bd\b/);
+          const response = await asked.request("GET", path);
+          expect(response).toMatchObject({ status: 503, headers: { "retry-after": expect.stringMatching(/^[1-9]/) } });
+          expect(response.body.message).toMatch(/\bd\b/);
         }
         expect(await asked.request("GET", EXCLUSIVE)).toMatchObject({ status: 200 });
       }
@@ -160,9 +160,9 @@ describe.skipIf(isMissing)("with 1.33 in front of two servers of 1.36,", { timeo
       ["GET", "absent/attach", "websocket"],
     ] as const) {
       const headers = { connection: "Upgrade", upgrade: protocol };
-      const answer = await e.request(method, `${pods}/${path}`, undefined, headers);
-      expect(answer.headers["x-evenkeel-served-by"]).toMatch(/^[abc] \(1\.3[36]\); reason=served-by-peer$/);
-      expect({ path, status: answer.status, body: answer.body }).toMatchObject({
+      const response = await e.request(method, `${pods}/${path}`, undefined, headers);
+      expect(response.headers["x-evenkeel-served-by"]).toMatch(/^[abc] \(1\.3[36]\); reason=served-by-peer$/);
+      expect({ path, status: response.status, body: response.body }).toMatchObject({
         path,
         status: 404,
         body: { kind: "Status", message: 'pods "absent" not found', details: { name: "absent", kind: "pods" } },
@@ -172,17 +172,17 @@ describe.skipIf(isMissing)("with 1.33 in front of two servers of 1.36,", { timeo
     const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "unscheduled" }, spec: { containers } };
     expect((await e.request("POST", pods, pod)).status).toBe(201);
     const headers = { connection: "Upgrade", upgrade: "SPDY/3.1" };
-    const refused = await e.request("POST", `${pods}/unscheduled/exec?command=ls`, undefined, headers);
-    expect(refused.body).toMatchObject({ kind: "Status", status: "Failure", code: refused.status });
-    console.info(`exec through the proxy, of a pod on no node: ${refused.status} ${refused.body.message}`);
+    const rejected = await e.request("POST", `${pods}/unscheduled/exec?command=ls`, undefined, headers);
+    expect(rejected.body).toMatchObject({ kind: "Status", status: "Failure", code: rejected.status });
+    console.info(`exec through the proxy, of a pod on no node: ${rejected.status} ${rejected.body.message}`);
     await e.stop();
   });
 
   test("resources of departed servers return 503 with the ID of the last one", async () => {
     await Promise.all([b.stop(), c.stop()]);
-    const answer = await untilSettledAnswer(a);
-    expect(answer).toMatchObject({ status: 503, headers: { "retry-after": expect.stringMatching(/^[1-9]/) } });
-    expect(answer.body.message).toMatch(/was last served by [bcde] \(1\.36\)/);
+    const response = await untilSettledAnswer(a);
+    expect(response).toMatchObject({ status: 503, headers: { "retry-after": expect.stringMatching(/^[1-9]/) } });
+    expect(response.body.message).toMatch(/was last served by [bcde] \(1\.36\)/);
   });
 });
 

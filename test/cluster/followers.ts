@@ -98,8 +98,8 @@ export class Follower implements Disposable {
   async #list(): Promise<Stretch | undefined> {
     while (!this.#stopping.signal.aborted) {
       const body = await this.#record("list", async () => {
-        const answer = await ask(this.#target, { method: "GET", path: this.followed.path });
-        return { said: responseParts(answer), value: answer.body };
+        const response = await ask(this.#target, { method: "GET", path: this.followed.path });
+        return { said: responseParts(response), value: response.body };
       });
       if (body?.kind.endsWith("List")) {
         const from = Number(body.metadata.resourceVersion);
@@ -123,8 +123,8 @@ export class Follower implements Disposable {
         else this.#take(stretch, { type, metadata: object.metadata });
       });
       const status = await this.#record("watch", async () => {
-        const answer = await stream.answered;
-        return { said: responseParts(answer), value: answer.status };
+        const response = await stream.answered;
+        return { said: responseParts(response), value: response.status };
       });
       await stream.ended;
       if (isExpired || status === EXPIRED) return;
@@ -150,9 +150,9 @@ export class Follower implements Disposable {
       value: undefined,
     }));
     if (this.#stopping.signal.aborted) return undefined;
-    const answer: LoadResponse = { ...about, ...said, answeredAt: Date.now() };
-    this.answers.push(answer);
-    if (!isSuccess(answer) && !isRetryable(answer) && answer.status !== EXPIRED) this.unexpected.push(answer);
+    const response: LoadResponse = { ...about, ...said, answeredAt: Date.now() };
+    this.answers.push(response);
+    if (!isSuccess(response) && !isRetryable(response) && response.status !== EXPIRED) this.unexpected.push(response);
     return value;
   }
 }

@@ -81,9 +81,9 @@ async function record({ server, target, resource, operation, name, path, body }:
   const sentAt = Date.now();
   const about = { server, resource: resource.name, operation, name, sentAt };
   try {
-    const answer = await ask(target, { method: METHODS[operation], path, body });
-    write({ ...about, ...responseParts(answer), answeredAt: Date.now() });
-    return answer.status;
+    const response = await ask(target, { method: METHODS[operation], path, body });
+    write({ ...about, ...responseParts(response), answeredAt: Date.now() });
+    return response.status;
   } catch (thrown) {
     write({ ...about, status: 0, answeredAt: Date.now(), message: String(thrown) });
     return 0;

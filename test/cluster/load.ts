@@ -86,8 +86,8 @@ export class Load implements AsyncDisposable {
   async until(condition: (answer: LoadResponse) => boolean): Promise<LoadResponse> {
     for (let index = 0; ;) {
       while (index < this.answers.length) {
-        const answer = this.answers[index++]!;
-        if (condition(answer)) return answer;
+        const response = this.answers[index++]!;
+        if (condition(response)) return response;
       }
       await this.#more();
     }
@@ -153,8 +153,8 @@ export function isWrongNotFound({ status }: LoadResponse): boolean {
 }
 
 /** Responses that are neither a success nor a legitimate rejection. */
-export function unexpected(answers: readonly LoadResponse[]): readonly LoadResponse[] {
-  return answers.filter((answer) => !isSuccess(answer) && !isRetryable(answer));
+export function unexpected(responses: readonly LoadResponse[]): readonly LoadResponse[] {
+  return responses.filter((response) => !isSuccess(response) && !isRetryable(response));
 }
 
 /** "list 200: 120, create 201: 13" */

@@ -38,14 +38,14 @@ export class Http2Transport implements Transport {
   }
 
   async send(request: ClientRequest): Promise<ClientResponse> {
-    for (let refused = 0; ; refused++) {
+    for (let rejected = 0; ; rejected++) {
       const connection = await this.#connect();
       try {
         return await this.#ask(connection, request);
       } catch (thrown) {
         if (request.signal?.aborted === true) throw new TransportError("aborted", String(thrown));
         if (!(thrown instanceof UnprocessedError)) throw new TransportError("reset", String(thrown), { cause: thrown });
-        if (refused >= REFUSED_TIMES_MAX)
+        if (rejected >= REFUSED_TIMES_MAX)
           throw new TransportError("refused", "the server rejected the request repeatedly");
       }
     }
@@ -106,8 +106,8 @@ function responseOf(
     stream.on("error", () => {});
     stream.once("close", () => {
       const { id = Infinity, rstCode } = stream;
-      const wasRefused = rstCode === constants.NGHTTP2_REFUSED_STREAM || id > connection.lastStream || id === Infinity;
-      reject(wasRefused ? new UnprocessedError() : new Error(`stream ${id} closed with ${rstCode} and no response`));
+      const wasRejected = rstCode === constants.NGHTTP2_REFUSED_STREAM || id > connection.lastStream || id === Infinity;
+      reject(wasRejected ? new UnprocessedError() : new Error(`stream ${id} closed with ${rstCode} and no response`));
     });
   });
 }

@@ -87,8 +87,8 @@ export function reportOf(material: RollMaterial): RollReport {
   const firstAt = replacements[0]!.readyAt;
   // Before the first server was upgraded no server served the resource, and 404 is right.
   const judged = requests.filter(({ sentAt, resource }) => resource !== exclusive.name || sentAt >= firstAt);
-  const isMeant = (answer: LoadResponse): boolean =>
-    !isBeingReplaced(answer, replacements) && !isDuringOutage(answer, replacements);
+  const isMeant = (response: LoadResponse): boolean =>
+    !isBeingReplaced(response, replacements) && !isDuringOutage(response, replacements);
   const meant = judged.filter(isMeant);
   const proxied = meant.filter(({ rule }) => rule === "served-by-peer");
   const counted = {
@@ -108,8 +108,8 @@ function wrongIn(judged: readonly LoadResponse[], material: RollMaterial): Wrong
   const { course, controllerLoad, followers, store } = material;
   const others = [...controllerLoad.unexpected, ...followers.flatMap(({ unexpected }) => unexpected)];
   const all = [...judged, ...others];
-  const isExcused = (answer: LoadResponse): boolean =>
-    answer.status === 0 && isBeingReplaced(answer, course.replacements);
+  const isExcused = (response: LoadResponse): boolean =>
+    response.status === 0 && isBeingReplaced(response, course.replacements);
   return {
     notFound: all.filter(isWrongNotFound),
     unexpected: [
@@ -136,7 +136,7 @@ function lostWrites(answers: readonly LoadResponse[], { store, exclusive }: Roll
     resource === SHARED.name ? `configmaps/default/${name}` : `${exclusive.name}/${name}`;
   const deletions = answers.filter(({ operation }) => operation === "delete");
   const doomed = new Set(deletions.map(keyOf));
-  const created = answers.filter((answer) => answer.operation === "create" && isSuccess(answer)).map(keyOf);
+  const created = answers.filter((response) => response.operation === "create" && isSuccess(response)).map(keyOf);
   const deleted = deletions.filter(isSuccess).map(keyOf);
   return [
     ...created.filter((key) => !doomed.has(key) && store.get(key) === undefined).map((key) => `${key} is lost`),
@@ -181,7 +181,7 @@ interface Counted extends Omit<RollReport, "summary"> {
 function summaryOf({ way, course, restMs, controllerLoad, followers, store }: RollMaterial, counted: Counted): string {
   const { requests, refused, proxied, proxiedFailed, longestWaitMs, wrong, scenes, events } = counted;
   const { replacements, stalenessMs } = course;
-  const replaced = requests.filter((answer) => isBeingReplaced(answer, replacements)).length;
+  const replaced = requests.filter((response) => isBeingReplaced(response, replacements)).length;
   const early = store.goneBefore(controllerLoad.expected.namespacesGone, replacements.at(-1)!.readyAt);
   const lists = followers.reduce((sum, one) => sum + one.lists, 0);
   return [

@@ -142,11 +142,11 @@ async function untilShown(load: Load, replacement: Replacement, observer: string
   if (observer === server) return [];
   const at = isUpgrade ? readyAt : stoppedAt;
   const first = await load.until(
-    (answer) =>
-      answer.server === observer &&
-      answer.sentAt >= at &&
-      answer.groupVersions !== undefined &&
-      answer.groupVersions.includes(MARKS[server]!) === isUpgrade,
+    (response) =>
+      response.server === observer &&
+      response.sentAt >= at &&
+      response.groupVersions !== undefined &&
+      response.groupVersions.includes(MARKS[server]!) === isUpgrade,
   );
   return [first.answeredAt - at];
 }

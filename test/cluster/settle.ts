@@ -24,7 +24,7 @@ const SHARE_MIN = 0.9;
 export const AFTERWARDS_MS = 1_000;
 
 export function isSuccessOf(resource: string, sentAfter: number): (answer: LoadResponse) => boolean {
-  return (answer) => answer.resource === resource && answer.sentAt >= sentAfter && isSuccess(answer);
+  return (response) => response.resource === resource && response.sentAt >= sentAfter && isSuccess(response);
 }
 
 /** Continues the load until well after the fault, then checks every response since. */
@@ -34,17 +34,17 @@ export async function settled(load: Load, { at, name }: { readonly at: number; r
   await delay(AFTERWARDS_MS);
   const after = (await load.stop()).filter(({ answeredAt }) => answeredAt >= at);
   const exclusive = after.filter(({ resource }) => resource === DEVICE_CLASSES.name);
-  const refused = exclusive.filter(isRetryable);
-  const lastRefused = Math.max(0, ...refused.map(({ answeredAt }) => answeredAt - at));
+  const rejected = exclusive.filter(isRetryable);
+  const lastRefused = Math.max(0, ...rejected.map(({ answeredAt }) => answeredAt - at));
   const slowest = Math.max(...exclusive.map(({ sentAt, answeredAt }) => answeredAt - sentAt));
   console.info(
     `${name}: first success ${first.answeredAt - at} ms after it, last rejection after ${lastRefused} ms, ` +
       `slowest response ${slowest} ms; ${tallied(exclusive)}`,
   );
-  const isExcused = (answer: LoadResponse): boolean => isUndecided(answer) && answer.sentAt < at + SETTLED_MS;
+  const isExcused = (response: LoadResponse): boolean => isUndecided(response) && response.sentAt < at + SETTLED_MS;
   expect(unexpected(after).filter((answer) => !isExcused(answer))).toEqual([]);
   // On a busy machine, the remaining server may miss its probes, too.
-  const share = (answers: readonly LoadResponse[]): number => answers.filter(isSuccess).length / answers.length;
+  const share = (responses: readonly LoadResponse[]): number => responses.filter(isSuccess).length / responses.length;
   expect(share(exclusive.filter(({ operation }) => operation === "list"))).toBeGreaterThan(SHARE_MIN);
   expect(share(exclusive.filter(({ sentAt }) => sentAt >= at + SETTLED_MS))).toBeGreaterThan(SHARE_MIN);
 }
@@ -53,9 +53,9 @@ export async function settled(load: Load, { at, name }: { readonly at: number; r
 export async function untilStatus(member: Member, path: string, status: number): Promise<number[]> {
   const seen: number[] = [];
   for (;;) {
-    const answer = await member.request("GET", path);
-    seen.push(answer.status);
-    if (answer.status === status) return seen;
+    const response = await member.request("GET", path);
+    seen.push(response.status);
+    if (response.status === status) return seen;
     await delay(20);
   }
 }
@@ -63,9 +63,9 @@ export async function untilStatus(member: Member, path: string, status: number):
 /** The first response that is not about a server that is just joining or leaving. */
 export async function untilSettledAnswer(member: Member): Promise<SmokeResponse> {
   for (;;) {
-    const answer = await member.request("GET", EXCLUSIVE);
-    const rule = answer.body.details?.causes?.find(({ field }: Json) => field === "rule")?.message;
-    if (rule !== "peer-not-described" && rule !== "peer-unreachable" && rule !== "served-by-peer") return answer;
+    const response = await member.request("GET", EXCLUSIVE);
+    const rule = response.body.details?.causes?.find(({ field }: Json) => field === "rule")?.message;
+    if (rule !== "peer-not-described" && rule !== "peer-unreachable" && rule !== "served-by-peer") return response;
     await delay(20);
   }
 }

@@ -211,13 +211,14 @@ describe("a server with its own store", { timeout: 120_000 }, () => {
       await makeAndRemove(server, known);
       expect(await server.stop()).toEqual({ code: 0, signal: null });
     };
-    const answers = async (server: Evenkeel): Promise<number> => (await server.request("GET", STORAGE_VERSIONS)).status;
+    const responses = async (server: Evenkeel): Promise<number> =>
+      (await server.request("GET", STORAGE_VERSIONS)).status;
     // No server has served the resource yet. Later one has, and it may return soon.
-    await inRun(OFF, async (server) => expect(await answers(server)).toBe(404));
+    await inRun(OFF, async (server) => expect(await responses(server)).toBe(404));
     await inRun([], untilAllAgree);
-    await inRun(OFF, async (server) => expect(await answers(server)).toBe(503));
+    await inRun(OFF, async (server) => expect(await responses(server)).toBe(503));
     await inRun([], untilAllAgree);
-    await inRun(WITHOUT_GATE, async (server) => expect(await answers(server)).toBe(200));
+    await inRun(WITHOUT_GATE, async (server) => expect(await responses(server)).toBe(200));
     await inRun([], untilAllAgree);
   });
 
@@ -366,8 +367,8 @@ async function agreesWithStore(server: Member, kv: Kv): Promise<Map<string, Reco
     end: prefixEnd("/registry/"),
     revision: report.revision,
   });
-  const told = [...counts.values()].flatMap((versions) => Object.values(versions));
-  expect(told.reduce((sum, objects) => sum + objects, report.privateKeys)).toBe(items.length);
+  const reported = [...counts.values()].flatMap((versions) => Object.values(versions));
+  expect(reported.reduce((sum, objects) => sum + objects, report.privateKeys)).toBe(items.length);
   expect(report.unknown).toEqual([]);
   return counts;
 }

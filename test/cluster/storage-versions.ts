@@ -142,8 +142,8 @@ export async function storageState(server: Evenkeel, { name }: Pick<Subject, "na
 
 /** The sum over all servers, because any of them may lead. */
 export async function metricSum(servers: readonly Evenkeel[], line: string): Promise<number> {
-  const answers = await Promise.all(servers.map((server) => server.request("GET", "/metrics")));
-  return answers
+  const responses = await Promise.all(servers.map((server) => server.request("GET", "/metrics")));
+  return responses
     .flatMap(({ text }) => text.split("\n"))
     .filter((one) => one.startsWith(`${line} `))
     .reduce((sum, one) => sum + Number(one.slice(line.length + 1)), 0);

@@ -58,13 +58,13 @@ test("the messages of rejected writes match the program", () => {
   );
   expect(messages.length).toBeGreaterThan(7);
   const fragments = messages.flatMap((text) => text.split(/: |…/)).map((text) => text.replace(/^[\s,]+|[\s,]+$/g, ""));
-  const told = fragments.filter((text) => text !== "" && !text.startsWith("internal.apiserver.k8s.io"));
-  expect(told.filter((text) => !program.includes(text))).toEqual([]);
+  const reported = fragments.filter((text) => text !== "" && !text.startsWith("internal.apiserver.k8s.io"));
+  expect(reported.filter((text) => !program.includes(text))).toEqual([]);
 });
 
 test("the table has the version of StorageVersionMigration that each release serves", () => {
   const rows = [...DOCUMENT.matchAll(/^\| 1\.(\d+)(?:( …|,) 1\.(\d+))? +\| (?:`(\w+)`|none) +\|/gm)];
-  const told = new Map(
+  const reported = new Map(
     rows.flatMap(([, first, , last = first, version]) =>
       Array.from(
         { length: Number(last) - Number(first) + 1 },
@@ -73,7 +73,7 @@ test("the table has the version of StorageVersionMigration that each release ser
     ),
   );
   const served = new Map(RELEASES.map((release) => [release as string, servedMigrations(release)]));
-  expect(told).toEqual(served);
+  expect(reported).toEqual(served);
 });
 
 function servedMigrations(release: ReleaseName): string | undefined {

@@ -18,17 +18,17 @@ export interface Finding {
 const REASONS: ReadonlySet<string> = new Set(Object.keys(HTTP_CODE));
 const SHOWN_CHARACTERS = 600;
 
-export function checkResponse(request: FuzzRequest, answer: FuzzResponse): Finding[] {
-  const { status, contentType, text } = answer;
-  if (status >= 500 && !isExcused(request, answer)) return [broken("no server errors", shown(answer))];
+export function checkResponse(request: FuzzRequest, response: FuzzResponse): Finding[] {
+  const { status, contentType, text } = response;
+  if (status >= 500 && !isExcused(request, response)) return [broken("no server errors", shown(response))];
   if (status >= 400 && text.length > longestFailure(request))
-    return [broken("the size of a failure response is bounded", `${text.length} characters: ${shown(answer)}`)];
+    return [broken("the size of a failure response is bounded", `${text.length} characters: ${shown(response)}`)];
   if (status === 304 || status === 204 || request.method === "HEAD" || text === "") return [];
-  if (contentType.startsWith("text/plain")) return checkText(answer);
-  if (contentType.startsWith("application/json")) return checkJson(request, answer);
-  if (contentType.startsWith("application/yaml")) return checkEncoded(answer, "YAML");
-  if (contentType === PROTOBUF_MEDIA_TYPE) return checkEncoded(answer, "protobuf");
-  return status < 400 ? [] : [broken("failure responses have a known content type", shown(answer))];
+  if (contentType.startsWith("text/plain")) return checkText(response);
+  if (contentType.startsWith("application/json")) return checkJson(request, response);
+  if (contentType.startsWith("application/yaml")) return checkEncoded(response, "YAML");
+  if (contentType === PROTOBUF_MEDIA_TYPE) return checkEncoded(response, "protobuf");
+  return status < 400 ? [] : [broken("failure responses have a known content type", shown(response))];
 }
 
 /** A failure may repeat a value in its message and in its details, but not once for each error about it. */

@@ -38,52 +38,52 @@ const FAULTS: readonly { promise: string; fault: Fault }[] = [
   {
     promise: "no server errors",
     fault: async (request, call) => {
-      const answer = await call(request);
-      return answer.status === 422 ? { ...answer, status: 500 } : answer;
+      const response = await call(request);
+      return response.status === 422 ? { ...response, status: 500 } : response;
     },
   },
   {
     promise: "failure responses are a Status: code equals the HTTP status",
     fault: async (request, call) => {
-      const answer = await call(request);
-      return answer.status === 422 ? { ...answer, status: 409 } : answer;
+      const response = await call(request);
+      return response.status === 422 ? { ...response, status: 409 } : response;
     },
   },
   {
     promise: "the size of a failure response is bounded",
     fault: async (request, call) => {
-      const answer = await call(request);
-      return answer.status === 422 ? { ...answer, text: answer.text.repeat(20_000) } : answer;
+      const response = await call(request);
+      return response.status === 422 ? { ...response, text: response.text.repeat(20_000) } : response;
     },
   },
   {
     promise: "failure responses are a Status: reason is known",
     fault: async (request, call) => {
-      const answer = await call(request);
-      return { ...answer, text: answer.text.replace('"reason":"Invalid"', '"reason":"Odd"') };
+      const response = await call(request);
+      return { ...response, text: response.text.replace('"reason":"Invalid"', '"reason":"Odd"') };
     },
   },
   {
     promise: "failure responses are a Status",
     fault: async (request, call) => {
-      const answer = await call(request);
-      return answer.status === 422 ? { ...answer, contentType: "text/plain", text: "no" } : answer;
+      const response = await call(request);
+      return response.status === 422 ? { ...response, contentType: "text/plain", text: "no" } : response;
     },
   },
   {
     promise: "responses of type JSON are valid JSON",
     fault: async (request, call) => {
-      const answer = await call(request);
-      return isWrite(request) ? { ...answer, text: answer.text.slice(0, -1) } : answer;
+      const response = await call(request);
+      return isWrite(request) ? { ...response, text: response.text.slice(0, -1) } : response;
     },
   },
   {
     promise: "a rejected write changes nothing",
     fault: async (request, call) => {
-      const answer = await call(request);
+      const response = await call(request);
       const path = request.target.split("?")[0]!;
-      if (request.method === "PUT" && answer.status >= 400) await call({ ...LABEL, target: path, body: labelled });
-      return answer;
+      if (request.method === "PUT" && response.status >= 400) await call({ ...LABEL, target: path, body: labelled });
+      return response;
     },
   },
   {
@@ -93,18 +93,18 @@ const FAULTS: readonly { promise: string; fault: Fault }[] = [
   {
     promise: "a read returns what the write returned",
     fault: async (request, call) => {
-      const answer = await call(request);
-      return request.method === "PUT" ? { ...answer, text: answer.text.replace('"uid":"', '"uid":"0') } : answer;
+      const response = await call(request);
+      return request.method === "PUT" ? { ...response, text: response.text.replace('"uid":"', '"uid":"0') } : response;
     },
   },
   {
     promise: "a written object can be read",
     fault: async (request, call) => {
-      const answer = await call(request);
+      const response = await call(request);
       const path = request.target.split("?")[0]!;
-      if (request.method === "PATCH" && answer.status === 200)
+      if (request.method === "PATCH" && response.status === 200)
         await call({ method: "DELETE", target: `${path}?gracePeriodSeconds=0`, headers: {} });
-      return answer;
+      return response;
     },
   },
   {
@@ -132,8 +132,8 @@ const FAULTS: readonly { promise: string; fault: Fault }[] = [
   {
     promise: "the object can be read as a Table",
     fault: async (request, call) => {
-      const answer = await call(request);
-      return request.headers["accept"]?.includes("as=Table") === true ? { ...answer, status: 406 } : answer;
+      const response = await call(request);
+      return request.headers["accept"]?.includes("as=Table") === true ? { ...response, status: 406 } : response;
     },
   },
   {
@@ -160,14 +160,14 @@ describe("the checks find a violation of", () => {
 
 test("the same seed makes the same cases with the same responses", async () => {
   const story = async (): Promise<string> => {
-    const told: unknown[] = [];
+    const reported: unknown[] = [];
     const open = faulty(async (request, call) => {
-      const answer = await call(request);
-      told.push([request.method, request.target, String(request.body), answer.status, answer.text]);
-      return answer;
+      const response = await call(request);
+      reported.push([request.method, request.target, String(request.body), response.status, response.text]);
+      return response;
     });
     await runBatch({ seed: 5, first: 0, end: 150, stopwatch, onFailure: () => {}, open });
-    return JSON.stringify(told);
+    return JSON.stringify(reported);
   };
   expect(await story()).toBe(await story());
 });
@@ -183,14 +183,14 @@ test("a case does not depend on the cases before it, and differs with another se
 
 test.each(["1.28", "1.31", "1.36"])("release %s accepts every sample object", async (release) => {
   await using subject = await openSubject({ release, seed: 1, stopwatch });
-  const refused: string[] = [];
+  const rejected: string[] = [];
   for (const [number, target] of subject.targets.all.filter(({ isStored }) => isStored).entries()) {
     const name = sampleName(target.key, number);
     const { apiVersion, kind, version, key } = target;
     const body = JSON.stringify({ apiVersion, kind, metadata: { name }, ...sampleOf(key, { name, version }) });
     const headers = { "content-type": "application/json" };
-    const answer = await subject.call({ method: "POST", target: collectionPath(target), headers, body });
-    if (answer.status !== 201) refused.push(`${apiVersion} ${kind}: ${answer.text}`);
+    const response = await subject.call({ method: "POST", target: collectionPath(target), headers, body });
+    if (response.status !== 201) rejected.push(`${apiVersion} ${kind}: ${response.text}`);
   }
-  expect(refused).toEqual([]);
+  expect(rejected).toEqual([]);
 });

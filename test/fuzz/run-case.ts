@@ -189,9 +189,9 @@ class Play {
   }
 
   async #expectOk(promise: string, path: string, headers: FuzzRequest["headers"] = {}): Promise<FuzzResponse> {
-    const answer = await this.#get(path, headers);
-    if (answer.status !== 200) this.findings.push(broken(promise, shown(answer)));
-    return answer;
+    const response = await this.#get(path, headers);
+    if (response.status !== 200) this.findings.push(broken(promise, shown(response)));
+    return response;
   }
 
   async #checkOtherVersion(otherPath: string, { path, text }: Existing): Promise<void> {

@@ -77,9 +77,9 @@ export async function openSubject(options: {
     targets: new Targets(catalogue),
     schemas: catalogue.schemas,
     call: async (request) => {
-      const answer = await send({ world, server, stopwatch }, request);
+      const response = await send({ world, server, stopwatch }, request);
       if (isDeletion(request)) await world.run(server.call(ACCOUNT));
-      return answer;
+      return response;
     },
     pass: (ms) => world.advance(ms),
     takeLoggedErrors: () => {

@@ -47,9 +47,9 @@ test("an explained route matches the real request: proxied, or rejected by the s
     () => routeOf(a, ONLY_IN_B),
     ({ rule }) => rule === "departed",
   );
-  const refused = await a.get(ONLY_IN_B);
-  expect(departed).toMatchObject({ kind: "unavailable", reason: refused.body.message, peer: "b" });
-  expect(refused.headers["retry-after"]).toBe(String(departed.retryAfterSeconds));
+  const rejected = await a.get(ONLY_IN_B);
+  expect(departed).toMatchObject({ kind: "unavailable", reason: rejected.body.message, peer: "b" });
+  expect(rejected.headers["retry-after"]).toBe(String(departed.retryAfterSeconds));
   const { departed: left, servers } = await status(a);
   expect(servers.map(({ id }: Json) => id)).toEqual(["a"]);
   expect(left).toMatchObject([{ server: "b", resourceCount: 4, resources: [{ groupVersion: "batch/v1" }] }]);

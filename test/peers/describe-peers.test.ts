@@ -66,13 +66,13 @@ describe("a kube-apiserver", () => {
     const patch = JSON.stringify({ spec: { holderIdentity: "stub_1" } });
     const headers = { "content-type": "application/merge-patch+json" };
     expect((await member.call(`${LEASES}/stub`, { method: "PATCH", body: patch, headers })).status).toBe(200);
-    const answers = await until(
+    const responses = await until(
       async () => [(await member.get(WIDGETS)).status, (await member.get("/apis/new.example.com/v1/news")).status],
       ([, status]) => status === 200,
     );
-    expect(new Set(answers.map(([status]) => status))).toEqual(new Set([200]));
+    expect(new Set(responses.map(([status]) => status))).toEqual(new Set([200]));
     // Until it has published what it serves now, 404 would be a guess. Before its restart is noticed, 404 is right.
-    expect(answers.every(([, status]) => status === 200 || status === 503 || status === 404)).toBe(true);
+    expect(responses.every(([, status]) => status === 200 || status === 503 || status === 404)).toBe(true);
   });
 
   test("§8.2-4 §9-3 §8-last-peer that has departed loses its resources: in discovery at once, and requests return 503 during the grace period", async () => {
@@ -85,11 +85,11 @@ describe("a kube-apiserver", () => {
       (count) => count === 0,
     );
     expect(groupNames(await member.discovery("/apis"))).not.toContain(EXTRA_GROUP);
-    const answers = await until(
+    const responses = await until(
       () => member.get(WIDGETS),
       ({ status }) => status === 404,
     );
-    const before = answers.slice(0, -1);
+    const before = responses.slice(0, -1);
     expect(new Set(before.map(({ status }) => status))).toEqual(new Set([503]));
     expect(before.at(-1)!.body.message).toMatch(/was last served by stub, which departed at /);
   });
@@ -99,8 +99,8 @@ describe("a kube-apiserver", () => {
     const [member] = cluster.members as [Member];
     const stub = await StubPeer.start(cluster, member, { id: "stub", record: "none" });
     await known(member, "stub");
-    const answer = await member.get(WIDGETS);
-    expect([answer.status, answer.body.message]).toEqual([
+    const response = await member.get(WIDGETS);
+    expect([response.status, response.body.message]).toEqual([
       503,
       `a does not serve ${EXTRA_GROUP}/v1, widgets, and stub has not yet published what it serves`,
     ]);
@@ -114,7 +114,7 @@ describe("a kube-apiserver", () => {
       id: "stub",
       discovery: (_request, response) => void response.writeHead(500).end("no"),
     });
-    const answers = await until(
+    const responses = await until(
       async () => ({ status: (await member.get(WIDGETS)).status, failed: await member.metric(FETCH_ERRORS) }),
       ({ failed }) => failed >= 3,
     );
@@ -122,7 +122,7 @@ describe("a kube-apiserver", () => {
     stub.discovery = undefined;
     await member.knows("stub");
     expect((await member.get(WIDGETS)).status).toBe(200);
-    expect(answers.slice(1).every(({ status }) => status === 503)).toBe(true);
+    expect(responses.slice(1).every(({ status }) => status === 503)).toBe(true);
   });
 
   test("§8.2-6 that does not use TLS is counted as a failed discovery request", async () => {
@@ -303,8 +303,8 @@ describe("discovery of peers", () => {
       ),
     );
     await member.knows(...ids);
-    const answers = await Promise.all(ids.map((id) => member.get(`/apis/${id}.example.com/v1/widgets`)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const responses = await Promise.all(ids.map((id) => member.get(`/apis/${id}.example.com/v1/widgets`)));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     const asked = stubs.map((stub) => stub.discoveryArrivals.length);
     expect(Math.max(...asked)).toBeLessThanOrEqual(8);
     expect(stubs.every((stub) => stub.arrivals.length === 1)).toBe(true);
@@ -332,8 +332,8 @@ describe("discovery of peers", () => {
   test("§9-6 §8.1-3 returns 503 with Retry-After while a server does not know its peers", async () => {
     await using cluster = new TestCluster();
     const first = await cluster.start({ isStoreStalled: true, skipReady: true });
-    const answer = await first.get(WIDGETS);
-    expect([answer.status, answer.headers["retry-after"], answer.body.message]).toEqual([
+    const response = await first.get(WIDGETS);
+    expect([response.status, response.headers["retry-after"], response.body.message]).toEqual([
       503,
       "1",
       "a does not know its peers yet",

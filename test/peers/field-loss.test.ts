@@ -76,9 +76,9 @@ describe("--field-loss=route", () => {
       ],
     ];
     for (const [name, options] of sent) {
-      const answer = await old.call(`${PODS}?fieldValidation=Strict`, { method: "POST", ...options });
-      expect([name, ...servedBy(answer)]).toEqual([name, 201, SERVED_BY_PEER]);
-      expect(answer.headers["warning"]).toBeUndefined();
+      const response = await old.call(`${PODS}?fieldValidation=Strict`, { method: "POST", ...options });
+      expect([name, ...servedBy(response)]).toEqual([name, 201, SERVED_BY_PEER]);
+      expect(response.headers["warning"]).toBeUndefined();
       expect((await specOf(old, name)).resources).toEqual(RESOURCES);
     }
   });
@@ -146,9 +146,9 @@ describe("--field-loss=route", () => {
       [`${PODS}/one/eviction`, { method: "POST", body: { ...eviction, deleteOptions } }],
     ];
     for (const [target, options] of writes) {
-      const answer = await old.call(target, options);
+      const response = await old.call(target, options);
       const status = options.method === "POST" ? 201 : 200;
-      expect(servedBy(answer), `${options.method} ${target}: ${answer.text}`).toEqual([status, SERVED_BY_PEER]);
+      expect(servedBy(response), `${options.method} ${target}: ${response.text}`).toEqual([status, SERVED_BY_PEER]);
     }
     expect(old.storeWrites.filter((key) => /\/(pods|deployments)\//.test(key))).toEqual([]);
     expect((await old.get(`${DEPLOYMENTS}/one`)).body.spec.template.spec.resources).toEqual({ limits: { cpu: "4" } });
@@ -191,13 +191,13 @@ describe("--field-loss=route", () => {
   test("keeps a supported field that contains an unknown one", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
-    const answer = await old.create(PODS, pod("one", { resources: { ...RESOURCES, limit: 1 } }));
-    expect([...servedBy(answer), answer.headers["warning"]]).toEqual([
+    const response = await old.create(PODS, pod("one", { resources: { ...RESOURCES, limit: 1 } }));
+    expect([...servedBy(response), response.headers["warning"]]).toEqual([
       201,
       SERVED_BY_PEER,
       '299 - "unknown field \\"spec.resources.limit\\""',
     ]);
-    expect(answer.body.spec.resources).toEqual(RESOURCES);
+    expect(response.body.spec.resources).toEqual(RESOURCES);
   });
 
   test("selects a peer that supports all fields, including nested ones", async () => {
@@ -206,8 +206,8 @@ describe("--field-loss=route", () => {
     const restartPolicyRules = [{ action: "Restart", exitCodes: { operator: "In", values: [1] } }];
     const containers = [{ name: "main", image: "main", restartPolicy: "Never", restartPolicyRules }];
     for (let round = 0; round < 5; round++) {
-      const answer = await old.create(PODS, pod(`p${round}`, { resources: RESOURCES, containers }));
-      expect(servedBy(answer)).toEqual([201, "c (1.36); reason=peer-knows-fields"]);
+      const response = await old.create(PODS, pod(`p${round}`, { resources: RESOURCES, containers }));
+      expect(servedBy(response)).toEqual([201, "c (1.36); reason=peer-knows-fields"]);
     }
   });
 
@@ -234,16 +234,16 @@ describe("--field-loss=route", () => {
       image: "main",
       typo: index,
     }));
-    const answer = await old.create(PODS, pod("many", { containers, resources: RESOURCES }));
-    expect(servedBy(answer)).toEqual([201, SERVED_BY_PEER]);
+    const response = await old.create(PODS, pod("many", { containers, resources: RESOURCES }));
+    expect(servedBy(response)).toEqual([201, SERVED_BY_PEER]);
   });
 
   test("rejects a request with too many unsupported fields only if a peer has another release", async () => {
     const typos = Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`typo${index}`, 1]));
     const { cluster, old } = await mixed();
     await using _ = cluster;
-    const answer = await old.create(PODS, pod("many", typos));
-    expect([answer.status, answer.body.message]).toEqual([
+    const response = await old.create(PODS, pod("many", typos));
+    expect([response.status, response.body.message]).toEqual([
       400,
       "the request sets more than 1000 fields that a (1.31) does not know, and b (1.33) may",
     ]);
@@ -257,9 +257,9 @@ describe("--field-loss=route", () => {
     await using _ = cluster;
     const headers = { "x-remote-user": "jane", "x-kubernetes-peer-proxied": "true" };
     const body = pod("one", { resources: RESOURCES });
-    const answer = await old.call(PODS, { method: "POST", asProxy: true, token: "", headers, body });
-    expect([...servedBy(answer), answer.body.spec.resources]).toEqual([201, undefined, undefined]);
-    expect(answer.headers["warning"]).toBe('299 - "unknown field \\"spec.resources\\""');
+    const response = await old.call(PODS, { method: "POST", asProxy: true, token: "", headers, body });
+    expect([...servedBy(response), response.body.spec.resources]).toEqual([201, undefined, undefined]);
+    expect(response.headers["warning"]).toBe('299 - "unknown field \\"spec.resources\\""');
   });
 
   test("returns 503 and stores nothing while the only peer that supports the field is unreachable", async () => {
@@ -270,12 +270,12 @@ describe("--field-loss=route", () => {
       () => old.usablePeers.join(),
       (usable) => usable === "",
     );
-    const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
-    expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "1"]);
-    expect(answer.body.message).toBe(
+    const response = await old.create(PODS, pod("one", { resources: RESOURCES }));
+    expect([response.status, response.headers["retry-after"]]).toEqual([503, "1"]);
+    expect(response.body.message).toBe(
       "a does not know all fields that the request sets; they are known to b, which cannot be reached",
     );
-    expect(answer.body.details.causes).toEqual([
+    expect(response.body.details.causes).toEqual([
       { field: "server", message: "a" },
       { field: "peer", message: "b" },
       { field: "rule", message: "peer-unreachable" },
@@ -294,9 +294,9 @@ describe("--field-loss=route", () => {
       () => old.view.peers.map(({ release }) => release).join(),
       (releases) => releases === "1.33",
     );
-    const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
-    expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "30"]);
-    expect(answer.body.message).toContain("--peer-ca-file is not set");
+    const response = await old.create(PODS, pod("one", { resources: RESOURCES }));
+    expect([response.status, response.headers["retry-after"]]).toEqual([503, "30"]);
+    expect(response.body.message).toContain("--peer-ca-file is not set");
   });
 });
 
@@ -306,9 +306,9 @@ describe("--field-loss=warn", () => {
   test("serves the request locally and names the dropped field and the peer that supports it, unless field validation is Strict", async () => {
     const { cluster, old } = await mixed({ fieldLoss: "warn" });
     await using _ = cluster;
-    const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
-    expect([...servedBy(answer), answer.body.spec.resources]).toEqual([201, undefined, undefined]);
-    expect(answer.headers["warning"]).toBe(`299 - "unknown field \\"spec.resources\\"", ${LOSS}`);
+    const response = await old.create(PODS, pod("one", { resources: RESOURCES }));
+    expect([...servedBy(response), response.body.spec.resources]).toEqual([201, undefined, undefined]);
+    expect(response.headers["warning"]).toBe(`299 - "unknown field \\"spec.resources\\"", ${LOSS}`);
     const quiet = await old.create(`${PODS}?fieldValidation=Ignore`, pod("two", { resources: RESOURCES }));
     expect(quiet.headers["warning"]).toBe(LOSS);
     const strict = await old.create(`${PODS}?fieldValidation=Strict`, pod("three", { resources: RESOURCES }));
@@ -318,8 +318,8 @@ describe("--field-loss=warn", () => {
   test("is also the behavior of route with --peer-routing=documents", async () => {
     const { cluster, old } = await mixed({ routing: "documents" });
     await using _ = cluster;
-    const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
-    expect([...servedBy(answer), answer.headers["warning"]]).toEqual([
+    const response = await old.create(PODS, pod("one", { resources: RESOURCES }));
+    expect([...servedBy(response), response.headers["warning"]]).toEqual([
       201,
       undefined,
       `299 - "unknown field \\"spec.resources\\"", ${LOSS}`,
@@ -331,9 +331,9 @@ describe("--field-loss=refuse", () => {
   test("returns 422 with each field and the peer that supports it, and stores nothing", async () => {
     const { cluster, old } = await mixed({ fieldLoss: "refuse" });
     await using _ = cluster;
-    const answer = await old.create(PODS, pod("one", { resources: RESOURCES, typo: 1 }));
-    expect([answer.status, answer.body.reason]).toEqual([422, "Invalid"]);
-    expect(answer.body.details.causes).toEqual([
+    const response = await old.create(PODS, pod("one", { resources: RESOURCES, typo: 1 }));
+    expect([response.status, response.body.reason]).toEqual([422, "Invalid"]);
+    expect(response.body.details.causes).toEqual([
       {
         reason: "FieldValueForbidden",
         message: "Forbidden: a (1.31) does not know it, b (1.33) does",
@@ -349,8 +349,8 @@ test("a server without the mixed version proxy uses field validation only", asyn
   await using cluster = new TestCluster();
   await cluster.start({ release: "1.33" });
   const old = await cluster.start({ release: "1.31", gate: false });
-  const answer = await old.create(PODS, pod("one", { resources: RESOURCES }));
-  expect([...servedBy(answer), answer.headers["warning"]]).toEqual([
+  const response = await old.create(PODS, pod("one", { resources: RESOURCES }));
+  expect([...servedBy(response), response.headers["warning"]]).toEqual([
     201,
     undefined,
     '299 - "unknown field \\"spec.resources\\""',

@@ -44,8 +44,8 @@ describe("the request body of a proxied request", () => {
         const body = Buffer.alloc(length, "abcdefg");
         const headers = { "content-type": "application/merge-patch+json", "content-length": String(length) };
         const target = method === "POST" ? WIDGETS : `${WIDGETS}/one`;
-        const answer = await member.call(target, { method, body, headers });
-        expect([answer.status, answer.body]).toEqual([method === "POST" ? 201 : 200, { length, sha: sha(body) }]);
+        const response = await member.call(target, { method, body, headers });
+        expect([response.status, response.body]).toEqual([method === "POST" ? 201 : 200, { length, sha: sha(body) }]);
         expect(stub.arrivals[0]!.all("content-length")).toEqual(length === 0 ? expect.anything() : [String(length)]);
         expect(stub.arrivals[0]!.all("content-type")).toEqual(["application/merge-patch+json"]);
       },
@@ -56,8 +56,8 @@ describe("the request body of a proxied request", () => {
     stub.respond = echo;
     const body = Buffer.alloc(200_000, "xyz");
     const headers = { "content-type": "application/json", "transfer-encoding": "chunked" };
-    const answer = await member.call(WIDGETS, { method: "POST", body, headers });
-    expect([answer.status, answer.body]).toEqual([201, { length: body.length, sha: sha(body) }]);
+    const response = await member.call(WIDGETS, { method: "POST", body, headers });
+    expect([response.status, response.body]).toEqual([201, { length: body.length, sha: sha(body) }]);
   });
 
   test("§8-bodies with Expect: 100-continue is requested by the local server, and the peer does not receive the header", async () => {

@@ -36,12 +36,12 @@ describe("an unreachable peer", () => {
     const { member, stub } = await startStub(cluster);
     const fetches = stub.discoveryArrivals.length;
     await stub.silence();
-    const answers = await until(
+    const responses = await until(
       () => member.get(WIDGETS),
       ({ text }) => text.includes("cannot be reached"),
     );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
-    expectUnavailable(answers.at(-1)!, "peer-unreachable");
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
+    expectUnavailable(responses.at(-1)!, "peer-unreachable");
     const { body } = await member.get("/apis", {
       accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
     });
@@ -68,11 +68,11 @@ describe("an unreachable peer", () => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster);
     await cluster.remove(RECORD);
-    const answer = await eventually(
+    const response = await eventually(
       () => member.get(WIDGETS),
       ({ text }) => text.includes("has not published its address"),
     );
-    expectUnavailable(answer, "peer-unreachable");
+    expectUnavailable(response, "peer-unreachable");
     await cluster.put(RECORD, JSON.stringify(endpoints("stub", 1)));
     expect((await member.get(WIDGETS)).status).toBe(503);
   });
@@ -123,10 +123,10 @@ describe("with several peers,", () => {
     await one.silence();
     for (const method of ["GET", "POST", "DELETE"]) {
       const target = method === "POST" ? WIDGETS : `${WIDGETS}/one`;
-      const answers = [];
+      const responses = [];
       for (let turn = 0; turn < 5; turn++)
-        answers.push(await member.call(target, { method, ...(method === "POST" ? { body: { a: 1 } } : {}) }));
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+        responses.push(await member.call(target, { method, ...(method === "POST" ? { body: { a: 1 } } : {}) }));
+      expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     }
     expect(two.arrivals).toHaveLength(15);
   });
@@ -203,8 +203,8 @@ describe("an invalid response of a peer", () => {
   test.each(cases)("§9-7 (%s) becomes 503", async (_name, type, respond) => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster, { respond });
-    const answer = await member.get(`${WIDGETS}/one`);
-    expectUnavailable(answer, "served-by-peer");
+    const response = await member.get(`${WIDGETS}/one`);
+    expectUnavailable(response, "served-by-peer");
     expect(stub.arrivals).toHaveLength(1);
     expect(await member.metric(errors(type))).toBe(1);
   });
@@ -263,8 +263,8 @@ describe("limits:", () => {
       groups: [discoveryGroup(EXTRA_GROUP, [discoveryResource("widgets")])],
     });
     const before = member.storeReads;
-    const answers = await Promise.all(Array.from({ length: 100 }, () => member.get(WIDGETS)));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const responses = await Promise.all(Array.from({ length: 100 }, () => member.get(WIDGETS)));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     // A few reads are allowed, because a lease may be renewed meanwhile.
     expect(member.storeReads - before).toBeLessThan(10);
   });

@@ -82,9 +82,9 @@ describe("the identity of a proxied request", () => {
   });
 
   test("§9-27 must be authorized locally: an anonymous request is rejected and not proxied", async () => {
-    const answer = await member.call(WIDGETS, { token: "" });
-    expect([answer.status, answer.body.reason]).toEqual([403, "Forbidden"]);
-    expect(answer.body.message).toContain('User "system:anonymous" cannot list resource "widgets"');
+    const response = await member.call(WIDGETS, { token: "" });
+    expect([response.status, response.body.reason]).toEqual([403, "Forbidden"]);
+    expect(response.body.message).toContain('User "system:anonymous" cannot list resource "widgets"');
     expect((await member.call(WIDGETS, { token: "wrong" })).status).toBe(401);
     expect(stub.arrivals).toEqual([]);
   });

@@ -144,9 +144,9 @@ describe("a server that has not been ready, with a ready peer,", () => {
   });
 
   test("returns 503 with the peer's message instead of the peer's 404", async () => {
-    const answer = await retry.get(`${CLAIMS}/nosuch`);
-    expect([answer.status, answer.headers["retry-after"] !== undefined]).toEqual([503, true]);
-    expect(answer.body.message).toBe(
+    const response = await retry.get(`${CLAIMS}/nosuch`);
+    expect([response.status, response.headers["retry-after"] !== undefined]).toEqual([503, true]);
+    expect(response.body.message).toBe(
       'this server is still starting and has not loaded all data yet: resourceclaims.resource.k8s.io "nosuch" not found',
     );
   });

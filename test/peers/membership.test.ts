@@ -30,11 +30,11 @@ describe("forged leases", () => {
     const { spec, ...rest } = lease("planted");
     expect((await member.create(LEASES, { ...rest, spec: { ...spec, leaseDurationSeconds: 1 } })).status).toBe(201);
     await known(member, "planted");
-    const answers = await until(
+    const responses = await until(
       () => member.get(WIDGETS),
       ({ status }) => status === 404,
     );
-    expect(answers.length).toBeGreaterThan(1);
+    expect(responses.length).toBeGreaterThan(1);
   });
 
   test("§9-13 without an endpoint record redirect no request, even if they are renewed", async () => {
@@ -54,14 +54,14 @@ describe("a departed server", () => {
     const [a, b] = cluster.members as [Member, Member];
     expect(groupNames(await a.discovery("/apis"))).toContain("batch");
     b.crash();
-    const answers = await until(
+    const responses = await until(
       async () => ({
         status: (await a.get("/apis/batch/v1/jobs")).status,
         groups: groupNames(await a.discovery("/apis")),
       }),
       ({ groups }) => !groups.includes("batch"),
     );
-    expect(answers.some(({ status }) => status === 404)).toBe(false);
+    expect(responses.some(({ status }) => status === 404)).toBe(false);
     await eventually(
       () => a.get(`${LEASES}/b`),
       ({ status }) => status === 404,

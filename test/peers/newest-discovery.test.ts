@@ -70,7 +70,7 @@ describe("--discovery-mode=newest", () => {
     const shows = (member: Member, text: string): Promise<PeerResponse> =>
       eventually(
         () => member.get("/apis", { accept: AGGREGATED }),
-        (answer) => answer.text === text,
+        (response) => response.text === text,
       );
     const [ofMiddle, ofNewest] = await Promise.all(
       [middle, newest].map(async (member) => (await member.get("/apis", { accept: AGGREGATED + NO_PEER })).text),
@@ -89,8 +89,8 @@ describe("--discovery-mode=newest", () => {
   test("returns the local document to a peer, so a request makes one hop at most", async () => {
     const { cluster, old } = await threeReleases();
     await using _ = cluster;
-    const told = await asPeer(old, "/apis", AGGREGATED);
-    expect(groupNames(told.body)).toEqual(groupNames(await old.discovery("/apis", NO_PEER)));
-    expect(resourcesIn(told.body)).not.toContain(`${NEW} resourceclaims`);
+    const reported = await asPeer(old, "/apis", AGGREGATED);
+    expect(groupNames(reported.body)).toEqual(groupNames(await old.discovery("/apis", NO_PEER)));
+    expect(resourcesIn(reported.body)).not.toContain(`${NEW} resourceclaims`);
   });
 });

@@ -11,8 +11,8 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
     await using cluster = new TestCluster(source);
     await cluster.start();
     const starting = await cluster.start({ release: "1.33", isStoreStalled: true, skipReady: true });
-    const answers = await Promise.all(PATHS.map((path) => starting.get(path)));
-    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+    const responses = await Promise.all(PATHS.map((path) => starting.get(path)));
+    expect(responses.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
     starting.resumeStore();
   });
 
@@ -20,8 +20,8 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
     await using cluster = new TestCluster(source);
     await cluster.start();
     const mute = await cluster.start({ release: "1.33", hasNoCredentials: true });
-    const answers = await Promise.all(PATHS.map((path) => mute.get(path)));
-    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+    const responses = await Promise.all(PATHS.map((path) => mute.get(path)));
+    expect(responses.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
   });
 
   test("a server whose lease was just written counts, however late the lease reaches the view", async () => {
@@ -33,8 +33,8 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
     expect((await member.listening.server.call(unknown)).status).toBe(404);
     const value = Buffer.from(own.replaceAll(`"${member.id}"`, '"joined"').replaceAll(`"${member.id}_`, '"joined_'));
     await cluster.kv.commit({ kind: "put", key: "/registry/leases/kube-system/joined", value, expectedRevision: 0 });
-    const answer = await member.listening.server.call(unknown);
-    expect([answer.status, (await answer.json<{ message: string }>()).message]).toEqual([
+    const response = await member.listening.server.call(unknown);
+    expect([response.status, (await response.json<{ message: string }>()).message]).toEqual([
       503,
       expect.stringContaining("joined has not yet published what it serves"),
     ]);

@@ -76,8 +76,8 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
     test("a subresource that no server serves returns 404", async () => {
       const { cluster, old } = await mixed("1.32", "1.33");
       await using _ = cluster;
-      const answer = await old.get(`${PODS}/one/nothing`);
-      expect([answer.status, answer.headers["x-evenkeel-served-by"]]).toEqual([404, undefined]);
+      const response = await old.get(`${PODS}/one/nothing`);
+      expect([response.status, response.headers["x-evenkeel-served-by"]]).toEqual([404, undefined]);
     });
   });
 
@@ -115,8 +115,8 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
       const { cluster, old, young } = await mixed("1.30", "1.31");
       await using _ = cluster;
       const path = "/api/v1/services?fieldSelector=spec.clusterIP%3D10.0.0.99";
-      const answer = await old.get(path);
-      expect([answer.status, answer.headers["x-evenkeel-served-by"]]).toEqual([
+      const response = await old.get(path);
+      expect([response.status, response.headers["x-evenkeel-served-by"]]).toEqual([
         200,
         "b (1.31); reason=peer-supports-it",
       ]);
@@ -140,8 +140,8 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
       async (path) => {
         await using cluster = await startCluster([{}]);
         const { member, stub } = await startStub(cluster);
-        const answer = await member.get(path);
-        expect(answer.headers["x-evenkeel-served-by"]).toBeUndefined();
+        const response = await member.get(path);
+        expect(response.headers["x-evenkeel-served-by"]).toBeUndefined();
         expect(stub.arrivals.filter(({ url }) => url === path && path !== "/openapi/v2")).toEqual([]);
       },
     );

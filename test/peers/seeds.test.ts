@@ -18,8 +18,8 @@ function names({ body }: PeerResponse): string[] {
   return body.items.map((item: Json) => item.metadata.name);
 }
 
-function statuses(answers: readonly PeerResponse[]): number[] {
-  return [...new Set(answers.map(({ status }) => status))].toSorted((left, right) => left - right);
+function statuses(responses: readonly PeerResponse[]): number[] {
+  return [...new Set(responses.map(({ status }) => status))].toSorted((left, right) => left - right);
 }
 
 async function twoServers(peers: Partial<PeerOptions> = {}): Promise<{ cluster: TestCluster; a: Member; b: Member }> {
@@ -48,18 +48,18 @@ describe("routing:", () => {
     const [a, b] = cluster.members as [Member, Member];
     await a.create(JOBS, job("one"));
     a.crash();
-    const answers: PeerResponse[] = [];
+    const responses: PeerResponse[] = [];
     const ask = async (): Promise<PeerResponse> => {
-      const answer = await b.get(JOBS);
-      answers.push(answer);
-      return answer;
+      const response = await b.get(JOBS);
+      responses.push(response);
+      return response;
     };
     await until(ask, () => !b.view.peers.some(({ id }) => id === "a"));
     const last = await ask();
     expect([last.status, names(last)]).toEqual([200, ["one"]]);
     // Failover makes 503 unnecessary: nothing was sent to the crashed server.
-    expect(statuses(answers)).toEqual([200]);
-    expect(answers.every((answer) => names(answer).join() === "one")).toBe(true);
+    expect(statuses(responses)).toEqual([200]);
+    expect(responses.every((answer) => names(answer).join() === "one")).toBe(true);
     expect(last.headers["x-evenkeel-served-by"]).toContain("c (1.36)");
   });
 
@@ -68,8 +68,11 @@ describe("routing:", () => {
     const [a, b, c] = cluster.members as [Member, Member, Member];
     c.link.cut();
     for (let turn = 0; turn < 10; turn++) {
-      const answer = await b.get(JOBS);
-      expect([answer.status, answer.headers["x-evenkeel-served-by"]]).toEqual([200, "a (1.36); reason=served-by-peer"]);
+      const response = await b.get(JOBS);
+      expect([response.status, response.headers["x-evenkeel-served-by"]]).toEqual([
+        200,
+        "a (1.36); reason=served-by-peer",
+      ]);
     }
     await b.knows("a");
     c.link.mend();
@@ -117,8 +120,8 @@ describe("the feature gate", () => {
     await using cluster = new TestCluster();
     await cluster.start();
     const off = await cluster.start({ id: "b", runtimeConfig: WITHOUT_BATCH, gate: false });
-    const refused = await off.get(JOBS);
-    expect([refused.status, refused.text]).toEqual([404, "404 page not found\n"]);
+    const rejected = await off.get(JOBS);
+    expect([rejected.status, rejected.text]).toEqual([404, "404 page not found\n"]);
     expect(groupNames(await off.discovery("/apis"))).not.toContain("batch");
     expect(groupNames(await off.discovery("/apis", NO_PEER))).not.toContain("batch");
     await off.stop();
@@ -143,9 +146,9 @@ describe("the feature gate", () => {
     const { cluster, a, b } = await twoServers();
     await using _ = cluster;
     for (const server of [a, b]) {
-      const answer = await server.get("/apis/nobody.example.com/v1/things");
-      expect(answer.status).toBe(404);
-      expect(answer.body.message).toBe("GVR nobody.example.com/v1, things is not served by anything in this cluster");
+      const response = await server.get("/apis/nobody.example.com/v1/things");
+      expect(response.status).toBe(404);
+      expect(response.body.message).toBe("GVR nobody.example.com/v1, things is not served by anything in this cluster");
     }
     expect(await a.metric('apiserver_rerouted_request_total{code="404"')).toBe(0);
   });
@@ -157,10 +160,10 @@ describe("a request that was proxied once", () => {
     await using _ = cluster;
     for (const guard of ["x-kubernetes-peer-proxied", "x-kubernetes-apiserver-rerouted"]) {
       const headers = { "x-remote-user": "jane", [guard]: "true" };
-      const answer = await b.call(JOBS, { asProxy: true, token: "", headers });
-      expect([answer.status, answer.body.reason]).toEqual([503, "ServiceUnavailable"]);
-      expect(answer.headers["x-evenkeel-not-served"]).toBe("b");
-      expect(answer.body.details.causes).toContainEqual({ field: "rule", message: "proxied-but-not-served-here" });
+      const response = await b.call(JOBS, { asProxy: true, token: "", headers });
+      expect([response.status, response.body.reason]).toEqual([503, "ServiceUnavailable"]);
+      expect(response.headers["x-evenkeel-not-served"]).toBe("b");
+      expect(response.body.details.causes).toContainEqual({ field: "rule", message: "proxied-but-not-served-here" });
     }
     expect(
       await b.metric('apiserver_rerouted_request_total{code="200",group="batch",version="v1",resource="jobs"}'),
@@ -171,12 +174,12 @@ describe("a request that was proxied once", () => {
     const { cluster, a, b } = await twoServers({ timing: UNPROBED });
     await using _ = cluster;
     a.link.lead(b.port);
-    const answers = await until(
+    const responses = await until(
       () => b.get(JOBS),
       ({ text }) => text.includes("its address leads to this server itself"),
     );
-    expect(statuses(answers)).toEqual([503]);
-    const { headers, body } = answers.at(-1)!;
+    expect(statuses(responses)).toEqual([503]);
+    const { headers, body } = responses.at(-1)!;
     expect(headers["retry-after"]).toBe("1");
     expect(body.message).toMatch(/^Error while proxying request to destination apiserver a: /);
     const series = 'apiserver_peer_proxy_errors_total{type="not_served",group="batch",version="v1",resource="jobs"}';
@@ -188,11 +191,11 @@ describe("a request that was proxied once", () => {
     await using cluster = await startCluster([{}, without, without]);
     const [a, b, c] = cluster.members as [Member, Member, Member];
     a.link.lead(c.port);
-    const answers = await until(
+    const responses = await until(
       () => b.get(JOBS),
       ({ text }) => text.includes("it does not serve the resource either"),
     );
-    expect(statuses(answers)).toEqual([503]);
+    expect(statuses(responses)).toEqual([503]);
   });
 
   test("over a link that permanently leads to the wrong server does not hide the resources of the peer", async () => {
@@ -205,15 +208,15 @@ describe("a request that was proxied once", () => {
     await b.knows("a");
     const failures = 'apiserver_peer_discovery_sync_errors_total{type="fetch_discovery"}';
     const before = await b.metric(failures);
-    const answers: PeerResponse[] = [];
+    const responses: PeerResponse[] = [];
     await until(
       async () => {
-        answers.push(await b.get(JOBS));
+        responses.push(await b.get(JOBS));
         return b.metric(failures);
       },
       (count) => count > before + 2,
     );
-    expect(statuses(answers)).toEqual([503]);
+    expect(statuses(responses)).toEqual([503]);
     expect(resourcesIn(await b.discovery("/apis"))).toContain("batch/v1 jobs");
     a.link.lead(a.port);
     await eventually(
@@ -252,8 +255,8 @@ describe("discovery of several servers:", () => {
     expect(lists).toContain("/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies");
     expect(lists).toContain("/apis/flowcontrol.apiserver.k8s.io/v1beta3/flowschemas");
     for (const server of cluster.members) {
-      const answers = await Promise.all(lists.map((path: string) => server.get(path)));
-      expect(lists.filter((_path: string, at: number) => answers[at]!.status !== 200)).toEqual([]);
+      const responses = await Promise.all(lists.map((path: string) => server.get(path)));
+      expect(lists.filter((_path: string, at: number) => responses[at]!.status !== 200)).toEqual([]);
     }
   });
 });

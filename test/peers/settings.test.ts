@@ -66,9 +66,9 @@ describe("a server that cannot call its peers", () => {
         (count) => count === 1,
       );
       expect(groupNames(await lonely.discovery("/apis"))).not.toContain("batch");
-      const answer = await lonely.get("/apis/batch/v1/jobs");
-      expect([answer.status, answer.headers["retry-after"]]).toEqual([503, "30"]);
-      expect(answer.body.message).toContain(`${flag} is not set`);
+      const response = await lonely.get("/apis/batch/v1/jobs");
+      expect([response.status, response.headers["retry-after"]]).toEqual([503, "30"]);
+      expect(response.body.message).toContain(`${flag} is not set`);
       expect((await lonely.get("/apis/apps/v1/deployments")).status).toBe(200);
       // Peers can still call it.
       await other.knows("a");

@@ -33,8 +33,8 @@ describe("seed-000, integration test", () => {
     const { cluster } = await servers({});
     await using _ = cluster;
     const off = await cluster.start({ id: "b", ...WITHOUT_BATCH, gate: false });
-    const refused = await off.get(JOBS);
-    expect([refused.status, refused.text]).toEqual([404, "404 page not found\n"]);
+    const rejected = await off.get(JOBS);
+    expect([rejected.status, rejected.text]).toEqual([404, "404 page not found\n"]);
     await off.stop();
     const on = await cluster.start({ id: "b", ...WITHOUT_BATCH });
     await on.knows("a");
@@ -44,16 +44,19 @@ describe("seed-000, integration test", () => {
   test("2: a request is proxied to a server that is able to handle it", async () => {
     const { cluster, servers: members } = await servers({}, WITHOUT_BATCH);
     await using _ = cluster;
-    const answer = await members[1]!.get(JOBS);
-    expect([answer.status, answer.headers["x-evenkeel-served-by"]]).toEqual([200, "a (1.36); reason=served-by-peer"]);
+    const response = await members[1]!.get(JOBS);
+    expect([response.status, response.headers["x-evenkeel-served-by"]]).toEqual([
+      200,
+      "a (1.36); reason=served-by-peer",
+    ]);
   });
 
   test("3: a request that was proxied once returns 503 if the server does not serve it", async () => {
     const { cluster, servers: members } = await servers({}, WITHOUT_BATCH);
     await using _ = cluster;
     const headers = { "x-remote-user": "jane", "x-kubernetes-apiserver-rerouted": "true" };
-    const answer = await members[1]!.call(JOBS, { asProxy: true, token: "", headers });
-    expect([answer.status, rule(answer)]).toEqual([503, "proxied-but-not-served-here"]);
+    const response = await members[1]!.call(JOBS, { asProxy: true, token: "", headers });
+    expect([response.status, rule(response)]).toEqual([503, "proxied-but-not-served-here"]);
   });
 
   test("4: a server that reaches itself instead of a peer returns 503", async () => {
@@ -61,19 +64,19 @@ describe("seed-000, integration test", () => {
     await using _ = cluster;
     const [a, b] = members as [Member, Member];
     a.link.lead(b.port);
-    const answers = await until(
+    const responses = await until(
       () => b.get(JOBS),
       ({ text }) => text.includes("its address leads to this server itself"),
     );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
   });
 
   test("5: a request that no server can serve returns 404", async () => {
     const { cluster, servers: members } = await servers({}, WITHOUT_BATCH);
     await using _ = cluster;
     for (const server of members) {
-      const answer = await server.get(UNKNOWN);
-      expect([answer.status, answer.body.message]).toEqual([
+      const response = await server.get(UNKNOWN);
+      expect([response.status, response.body.message]).toEqual([
         404,
         "GVR nobody.example.com/v1, things is not served by anything in this cluster",
       ]);
@@ -86,11 +89,11 @@ describe("seed-000, integration test", () => {
     await using _ = cluster;
     const [a, b, c] = members as [Member, Member, Member];
     a.link.lead(c.port);
-    const answers = await until(
+    const responses = await until(
       () => b.get(JOBS),
       ({ text }) => text.includes("it does not serve the resource either"),
     );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([503]));
   });
 });
 
@@ -148,12 +151,12 @@ describe("the registration of a peer", () => {
     await using _ = cluster;
     const [member] = members as [Member];
     await StubPeer.start(cluster, member, { id: "stub", record: "none" });
-    const answer = await eventually(
+    const response = await eventually(
       () => member.get(UNKNOWN),
       ({ status }) => status !== 404,
     );
-    expect([answer.status, rule(answer)]).toEqual([503, "peer-not-described"]);
-    expect(answer.body.message).toContain("stub has not yet published what it serves");
+    expect([response.status, rule(response)]).toEqual([503, "peer-not-described"]);
+    expect(response.body.message).toContain("stub has not yet published what it serves");
   });
 });
 
@@ -191,11 +194,11 @@ describe("entries of an ID without a lease", () => {
     expect((await member.get(WIDGETS)).status).toBe(200);
     await stub.leave(member);
     await member.knows();
-    const answer = await eventually(
+    const response = await eventually(
       () => member.get(WIDGETS),
       (one) => rule(one) !== "peer-unreachable",
     );
-    expect([answer.status, rule(answer)]).toEqual([503, "departed"]);
+    expect([response.status, rule(response)]).toEqual([503, "departed"]);
   });
 });
 
@@ -210,8 +213,8 @@ describe("readiness:", () => {
       (text) => text.includes("[+]poststarthook/start-kube-apiserver-identity-lease-garbage-collector ok"),
     );
     expect(hooks).toContain("[-]poststarthook/built-in-resources-storage-version-updater");
-    const answer = await member.get(UNKNOWN);
-    expect([answer.status, rule(answer)]).toEqual([503, "not-synced"]);
+    const response = await member.get(UNKNOWN);
+    expect([response.status, rule(response)]).toEqual([503, "not-synced"]);
     await cluster.remove(unreadable);
     await eventually(
       () => member.get(UNKNOWN),

@@ -255,7 +255,7 @@ async function addEntry(through: Member, name: string, entry: Json): Promise<voi
       const status = { commonEncodingVersion: entry.encodingVersion, ...body.status, storageVersions };
       return through.call(`${STORAGE_VERSIONS}/${name}/status`, { method: "PUT", body: { ...body, status } });
     },
-    (answer) => answer.status !== 409,
+    (response) => response.status !== 409,
   );
   if (code !== 200) throw new Error(`no entry: ${text}`);
 }

@@ -23,11 +23,12 @@ async function servedBy({ header, isProxied, view }: VersionRow, isVersionAware:
   const request = userRequest({ url: "/apis/example.com/v1/widgets", headers }, { isProxied });
   const here = (): Promise<ApiResponse> => Promise.resolve(textResponse(200, "a"));
   const unknown = (message: string): StatusError => new StatusError("NotFound", message);
-  const answer = await route(request, { here, unknown }).catch((thrown: unknown) =>
+  const response = await route(request, { here, unknown }).catch((thrown: unknown) =>
     errorResponse(StatusError.from(thrown)),
   );
-  const by = answer.status === 200 && answer.body.kind === "bytes" ? String(answer.body.chunks[0]) : answer.status;
-  return `${by}${answer.headers["warning"] === undefined ? "" : " with a Warning"}`;
+  const by =
+    response.status === 200 && response.body.kind === "bytes" ? String(response.body.chunks[0]) : response.status;
+  return `${by}${response.headers["warning"] === undefined ? "" : " with a Warning"}`;
 }
 
 test("the table has more than 25 rows", () => {

@@ -19,8 +19,8 @@ function from(version: string): CallOptions {
   return { headers: { [HEADER]: version } };
 }
 
-function servedBy(answer: { readonly headers: Json }): string | undefined {
-  return answer.headers["x-evenkeel-served-by"] as string | undefined;
+function servedBy(response: { readonly headers: Json }): string | undefined {
+  return response.headers["x-evenkeel-served-by"] as string | undefined;
 }
 
 function configMap(name: string): Json {
@@ -49,10 +49,10 @@ const KINDS: readonly ((server: Member, name: string, version: string) => Promis
 ];
 
 async function call(server: Member, target: string, options: CallOptions, status = 200): Promise<string | undefined> {
-  const answer = await server.call(target, options);
-  if (answer.status !== status)
-    throw new Error(`${options.method ?? "GET"} ${target}: ${answer.status} ${answer.text}`);
-  return servedBy(answer);
+  const response = await server.call(target, options);
+  if (response.status !== status)
+    throw new Error(`${options.method ?? "GET"} ${target}: ${response.status} ${response.text}`);
+  return servedBy(response);
 }
 
 async function watch(server: Member, target: string, version: string): Promise<string | undefined> {
@@ -156,8 +156,8 @@ describe("a server that fits the client's release", () => {
   test("does not receive unauthenticated requests", async () => {
     await using cluster = await startCluster([member("1.35"), member("1.36")]);
     const [a] = cluster.members as [Member];
-    const answer = await a.call(CONFIG_MAPS, { ...from("1.36"), token: "wrong" });
-    expect([answer.status, servedBy(answer)]).toEqual([401, undefined]);
+    const response = await a.call(CONFIG_MAPS, { ...from("1.36"), token: "wrong" });
+    expect([response.status, servedBy(response)]).toEqual([401, undefined]);
     expect((await a.get("/metrics")).text).not.toContain("apiserver_rerouted_request_total{");
   });
 });
@@ -167,9 +167,9 @@ test("a header without a valid release is ignored with a warning, whatever the r
   const [a] = cluster.members as [Member];
   for (const value of ["v1.36", "1.36.4", "latest", "1.36, 1.35", ["1.36", "1.36"], ""]) {
     const headers = { [HEADER]: value };
-    const answer = await a.call(CONFIG_MAPS, { headers });
-    expect([answer.status, servedBy(answer)], String(value)).toEqual([200, undefined]);
-    expect(answer.headers["warning"]).toMatch(/^299 - ".*X-Kubernetes-Compatibility-Version is ignored.*"$/);
+    const response = await a.call(CONFIG_MAPS, { headers });
+    expect([response.status, servedBy(response)], String(value)).toEqual([200, undefined]);
+    expect(response.headers["warning"]).toMatch(/^299 - ".*X-Kubernetes-Compatibility-Version is ignored.*"$/);
     const missing = await a.call(`${CONFIG_MAPS}/missing`, { headers });
     expect([missing.status, missing.body.reason]).toEqual([404, "NotFound"]);
     expect(missing.headers["warning"]).toMatch(/^299 - /);
@@ -180,8 +180,8 @@ test("with the feature gate off, as with --strict-release, the header is ignored
   await using cluster = await startCluster([{ release: "1.35" }, { release: "1.36" }]);
   const [a] = cluster.members as [Member];
   for (const value of ["1.36", "nonsense"]) {
-    const answer = await a.call(CONFIG_MAPS, from(value));
-    expect([answer.status, servedBy(answer), answer.headers["warning"]]).toEqual([200, undefined, undefined]);
+    const response = await a.call(CONFIG_MAPS, from(value));
+    expect([response.status, servedBy(response), response.headers["warning"]]).toEqual([200, undefined, undefined]);
   }
 });
 

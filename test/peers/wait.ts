@@ -8,10 +8,10 @@ export async function until<T>(ask: () => Promise<T> | T, isAccepted: (answer: T
   const seen: T[] = [];
   const limit = Date.now() + LIMIT_MS;
   for (;;) {
-    const answer = await ask();
-    seen.push(answer);
-    if (isAccepted(answer)) return seen;
-    if (Date.now() > limit) throw new Error(`condition not met in time: ${describe(answer)}`);
+    const response = await ask();
+    seen.push(response);
+    if (isAccepted(response)) return seen;
+    if (Date.now() > limit) throw new Error(`condition not met in time: ${describe(response)}`);
     await pause(PAUSE_MS);
   }
 }

@@ -30,16 +30,16 @@ function versionsIn({ group, resource, versions }: LoadTarget, release: (typeof 
 describe("the objects that clients create are accepted", () => {
   test.each(RELEASES)("by a server of release %s", async (release) => {
     await using server = await startServer({ release });
-    const refused: string[] = [];
+    const rejected: string[] = [];
     for (const target of WRITTEN)
       for (const version of versionsIn(target, release)) {
         const { group, kind, namespaced, bodies } = target;
         const apiVersion = group === "" ? version : `${group}/${version}`;
         const path = resourcePath(resourceTypeOf(target, version), namespaced ? { namespace: "default" } : {});
         const body = { apiVersion, kind, metadata: { name: `of-${version}` }, ...bodies.get(version) };
-        const answer = await server.create(`${path}?fieldValidation=Strict`, body);
-        if (answer.status !== 201) refused.push(`${apiVersion} ${kind}: ${answer.body.message}`);
+        const response = await server.create(`${path}?fieldValidation=Strict`, body);
+        if (response.status !== 201) rejected.push(`${apiVersion} ${kind}: ${response.body.message}`);
       }
-    expect(refused).toEqual([]);
+    expect(rejected).toEqual([]);
   });
 });

@@ -41,7 +41,7 @@ describe("a short rehearsal from 1.33 to 1.34", () => {
     for (const { answers, byStatus, routing, unavailable, wrong, wrongByKind } of Object.values(report.runs)) {
       const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
       expect(sum(Object.values(byStatus))).toBe(answers);
-      expect(sum(routing.map(({ local, proxied, unavailable: refused }) => local + proxied + refused))).toBe(answers);
+      expect(sum(routing.map(({ local, proxied, unavailable: rejected }) => local + proxied + rejected))).toBe(answers);
       expect(sum(routing.map((counts) => counts.unavailable))).toBe(unavailable);
       expect(sum(Object.values(wrongByKind))).toBe(wrong);
     }

@@ -102,13 +102,13 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     ["serve", "serve"],
     ["up", "up"],
   ];
-  test.each(pairs)("by %s is denied to %s in one sentence, and does not change", async (holder, refused) => {
+  test.each(pairs)("by %s is denied to %s in one sentence, and does not change", async (holder, rejected) => {
     await using holding = await hold(holder);
     const { dataDir, command } = holding;
     // A paused process keeps its locks and writes nothing, so any change now is made by the other process.
     command.child.kill("SIGSTOP");
     const before = stateOf(dataDir);
-    const second = await ended(...COMMANDS[refused], "--data-dir", dataDir);
+    const second = await ended(...COMMANDS[rejected], "--data-dir", dataDir);
     const after = stateOf(dataDir);
     command.child.kill("SIGCONT");
     expect(second).toEqual({ code: 1, signal: null, stdout: "", stderr: inUseMessage(dataDir, holder, command.pid) });
@@ -143,10 +143,10 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
       await using b = run(...COMMANDS[both[1]], "--data-dir", dataDir);
       const loser = await Promise.race([a, b].map((command) => command.exited.then(() => command)));
       const winner = loser === a ? b : a;
-      const refused = await endOf(loser);
-      expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
+      const rejected = await endOf(loser);
+      expect(rejected).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
       // A process that has just acquired the lock may not have written its name yet.
-      expect(refused.stderr).toMatch(/ is in use by (evenkeel (serve|up), process \d+|another server): /);
+      expect(rejected.stderr).toMatch(/ is in use by (evenkeel (serve|up), process \d+|another server): /);
       await winner.printed(/^(Ready\.$|Load balancer: )/m);
       await using command = run("status", "--data-dir", dataDir);
       expect((await command.exited).code).toBe(0);
@@ -208,11 +208,11 @@ describe(
 
     async function expectFailures(path: string, commandLines: readonly (readonly string[])[], code = 1): Promise<void> {
       for (const commandLine of commandLines) {
-        const refused = await ended(...commandLine, "--data-dir", path);
-        expect(refused, commandLine.join(" ")).toMatchObject({ code, signal: null, stdout: "" });
-        expect(refused.stderr, commandLine.join(" ")).toMatch(ONE_SENTENCE);
-        expect(refused.stderr, commandLine.join(" ")).toContain(path);
-        expect(refused.stderr, commandLine.join(" ")).not.toContain("unexpected");
+        const rejected = await ended(...commandLine, "--data-dir", path);
+        expect(rejected, commandLine.join(" ")).toMatchObject({ code, signal: null, stdout: "" });
+        expect(rejected.stderr, commandLine.join(" ")).toMatch(ONE_SENTENCE);
+        expect(rejected.stderr, commandLine.join(" ")).toContain(path);
+        expect(rejected.stderr, commandLine.join(" ")).not.toContain("unexpected");
       }
     }
 

@@ -47,12 +47,12 @@ export async function writeForLong(target: Target, history: History, writer: num
     for (const step of ["1", "2", "3"]) {
       const object = configMap(name, { step });
       if (version !== undefined) object.metadata.resourceVersion = version;
-      const answer = await responseOf(history, () =>
+      const response = await responseOf(history, () =>
         version === undefined
           ? ask(target, { method: "POST", path: LOAD_PATH, body: object })
           : ask(target, { method: "PUT", path: `${LOAD_PATH}/${name}`, body: object }),
       );
-      version = await noteWrite(history, { name, step }, answer);
+      version = await noteWrite(history, { name, step }, response);
       if (version === undefined) break;
       await delay(BETWEEN_WRITES_MS);
     }
@@ -84,10 +84,10 @@ export async function readForLong(target: Target, history: History): Promise<voi
     const [name, version] = [...history.newest].at(-1) ?? [];
     const path = [`${LOAD_PATH}/${name}`, `${LOAD_PATH}?limit=50`, `${LOAD_PATH}/${name}?resourceVersion=0`][turn % 3]!;
     if (name !== undefined) {
-      const answer = await responseOf(history, () => ask(target, { method: "GET", path }));
-      history.reads.add(answer?.status ?? "no response");
-      if (answer?.status !== 200) await waitRetryAfter(history, answer);
-      else if (turn % 3 === 0 && Number(answer.body.metadata.resourceVersion) < version!) history.staleReads++;
+      const response = await responseOf(history, () => ask(target, { method: "GET", path }));
+      history.reads.add(response?.status ?? "no response");
+      if (response?.status !== 200) await waitRetryAfter(history, response);
+      else if (turn % 3 === 0 && Number(response.body.metadata.resourceVersion) < version!) history.staleReads++;
     }
     await delay(BETWEEN_READS_MS);
   }
@@ -133,8 +133,8 @@ export class ResumingWatcher {
       );
       this.#watch = watch;
       const end = await watch.ended;
-      const told = watch.events.filter((event) => event.type !== "BOOKMARK");
-      this.events.push(...told);
+      const reported = watch.events.filter((event) => event.type !== "BOOKMARK");
+      this.events.push(...reported);
       this.#version = String(watch.events.at(-1)?.rv ?? this.#version);
       if (this.#isStopped) return;
       this.ends.push(end);

@@ -121,10 +121,10 @@ function expectWholeStory({
   expect(watcher.ends).toEqual([]);
   const { events } = watcher;
   expect(events.filter((event, index) => index > 0 && event.rv <= events[index - 1]!.rv)).toEqual([]);
-  const told = new Map(events.map((event) => [`${event.name} ${event.object.data.step}`, event]));
-  expect(told.size).toBe(events.length);
-  expect([...history.acknowledged].filter(([key, version]) => told.get(key)?.rv !== version)).toEqual([]);
-  expect([...told.keys()].filter((key) => !history.acknowledged.has(key) && !history.unknown.has(key))).toEqual([]);
+  const reported = new Map(events.map((event) => [`${event.name} ${event.object.data.step}`, event]));
+  expect(reported.size).toBe(events.length);
+  expect([...history.acknowledged].filter(([key, version]) => reported.get(key)?.rv !== version)).toEqual([]);
+  expect([...reported.keys()].filter((key) => !history.acknowledged.has(key) && !history.unknown.has(key))).toEqual([]);
   expect(events.filter((event) => event.type !== (event.object.data.step === "1" ? "ADDED" : "MODIFIED"))).toEqual([]);
   const final = Object.fromEntries(events.map(({ name, rv }) => [name, String(rv)]));
   const listed = list.items.filter((item: Json) => item.metadata.name.startsWith("w"));

@@ -55,12 +55,12 @@ describe("hostile clients", { timeout: 60_000 }, () => {
       for (const text of texts) {
         const socket = connectTls({ host: "127.0.0.1", port: server.port, ca: server.ca, ALPNProtocols });
         socket.on("error", () => {});
-        let answer = "";
-        socket.on("data", (chunk: Buffer) => (answer += chunk.toString("latin1")));
+        let response = "";
+        socket.on("data", (chunk: Buffer) => (response += chunk.toString("latin1")));
         await once(socket, "secureConnect");
         socket.write(Buffer.from(text, "latin1"));
         await closed(socket);
-        if (ALPNProtocols[0] === "http/1.1") expect(answer).toMatch(/^(HTTP\/1\.1 400 |$)/);
+        if (ALPNProtocols[0] === "http/1.1") expect(response).toMatch(/^(HTTP\/1\.1 400 |$)/);
       }
     }
   });
@@ -104,9 +104,9 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     const body = Buffer.from(JSON.stringify(configMap("big", { filler: "x".repeat(4 * MIB) })));
     const announced = await server.request("POST", CONFIG_MAPS, body);
     const chunked = await server.request("POST", CONFIG_MAPS, body, { "transfer-encoding": "chunked" });
-    for (const { status, body: answer } of [announced, chunked]) {
+    for (const { status, body: response } of [announced, chunked]) {
       expect(status).toBe(413);
-      expect(answer).toMatchObject({ kind: "Status", status: "Failure", reason: "RequestEntityTooLarge", code: 413 });
+      expect(response).toMatchObject({ kind: "Status", status: "Failure", reason: "RequestEntityTooLarge", code: 413 });
     }
     const session = connectHttp2(server.url, { ca: server.ca });
     const stream = session.request({

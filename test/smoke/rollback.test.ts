@@ -66,12 +66,12 @@ describe("an upgrade to an older release", { timeout: 60_000 }, () => {
     expect((await cluster.balancer.request("POST", DEVICE_CLASSES, GPU)).status).toBe(201);
 
     const at = ["--data-dir", cluster.dataDir];
-    const refused = await ended("upgrade", "apiserver-1", "1.33", ...at);
-    expect(refused).toMatchObject({ code: 1, stdout: "" });
-    expect(refused.stderr).toMatch(
+    const rejected = await ended("upgrade", "apiserver-1", "1.33", ...at);
+    expect(rejected).toMatchObject({ code: 1, stdout: "" });
+    expect(rejected.stderr).toMatch(
       /^evenkeel: apiserver-1 would be rolled back from 1\.35 to 1\.33, which could not read or would not serve 1 stored object/,
     );
-    expect(refused.stderr).toContain("\n  deviceclasses.resource.k8s.io gpu (resource.k8s.io/");
+    expect(rejected.stderr).toContain("\n  deviceclasses.resource.k8s.io gpu (resource.k8s.io/");
     expect((await cluster.servers[0]!.request("GET", "/version")).body.minor).toBe("35");
 
     await cluster.control("fault", "kill", "apiserver-1");

@@ -40,8 +40,8 @@ describe.each(MODES)("a server that $name", (mode) => {
       server.command.child.kill("SIGTERM");
       await untilLogged(server, "NotAcceptingNewRequest");
       const turnedAway = await Promise.all(idle.map((client) => client.ask(CONFIG_MAPS)));
-      for (const answer of turnedAway)
-        expect([answer.status, answer.headers["retry-after"], answer.headers.connection]).toEqual([
+      for (const response of turnedAway)
+        expect([response.status, response.headers["retry-after"], response.headers.connection]).toEqual([
           status,
           retryAfter,
           "close",

@@ -84,13 +84,13 @@ async function readinessOf(
     ...(hasIfReadyHeader ? IF_READY : {}),
   };
   const send = protocol === "h2" ? askHttp2 : askHttp1;
-  const answer = await send(target, question.path, headers);
+  const response = await send(target, question.path, headers);
   return {
-    status: answer.status,
-    ready: first(answer.headers["x-kubernetes-ready"]),
-    retryAfter: first(answer.headers["retry-after"]),
-    isPeers: answer.headers[SERVED_BY] !== undefined,
-    text: answer.text,
+    status: response.status,
+    ready: first(response.headers["x-kubernetes-ready"]),
+    retryAfter: first(response.headers["retry-after"]),
+    isPeers: response.headers[SERVED_BY] !== undefined,
+    text: response.text,
   };
 }
 
@@ -163,16 +163,16 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
   afterAll(() => cluster[Symbol.asyncDispose]());
 
   test.each(MODES)("in mode %s is not ready, with and without the header", async (mode) => {
-    for (const [{ question, protocol, hasIfReadyHeader: hasIfReadyHeader }, answer] of await all(mode)) {
+    for (const [{ question, protocol, hasIfReadyHeader: hasIfReadyHeader }, response] of await all(mode)) {
       const what = `${protocol} ${question.path} ${hasIfReadyHeader ? "if ready" : ""}`;
-      const isRefused = mode === "retry" && hasIfReadyHeader && question.isExempt !== true;
-      expect([answer.status, answer.ready], what).toEqual([
-        isRefused ? 503 : question.early,
+      const isRejected = mode === "retry" && hasIfReadyHeader && question.isExempt !== true;
+      expect([response.status, response.ready], what).toEqual([
+        isRejected ? 503 : question.early,
         mode !== "off" && hasIfReadyHeader ? "false" : undefined,
       ]);
-      if (answer.status === 503) expect(answer.retryAfter, what).toMatch(/^([1-9]|[12][0-9]|30)$/);
-      if (isRefused) expect(answer.text, what).toContain(REFUSAL);
-      else expect(answer.text, what).not.toContain(REFUSAL);
+      if (response.status === 503) expect(response.retryAfter, what).toMatch(/^([1-9]|[12][0-9]|30)$/);
+      if (isRejected) expect(response.text, what).toContain(REFUSAL);
+      else expect(response.text, what).not.toContain(REFUSAL);
     }
   });
 
@@ -181,8 +181,8 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
     await Promise.all([...starting.values()].map(({ ready }) => ready));
     const others = (mode: IfReadyMode): IfReadyMode[] => MODES.filter((other) => other !== mode);
     await Promise.all(MODES.map((mode) => untilReachable(member(mode), others(mode))));
-    const answers = await Promise.all(MODES.map(async (mode) => ({ mode, all: await all(mode) })));
-    for (const { mode, all: ofMode } of answers)
+    const responses = await Promise.all(MODES.map(async (mode) => ({ mode, all: await all(mode) })));
+    for (const { mode, all: ofMode } of responses)
       for (const [{ question, protocol, hasIfReadyHeader: hasIfReadyHeader }, { status, ready }] of ofMode)
         expect([status, ready], `${mode} ${protocol} ${question.path}`).toEqual([
           question.later,
@@ -193,10 +193,10 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
   test("reports ready also for a proxied request and a proxied watch", async () => {
     await cluster.start({ id: "newer", release: "1.36", flags: ["--controllers="] });
     await Promise.all(MODES.map((mode) => untilReachable(member(mode), ["newer"])));
-    const answers = await Promise.all(MODES.map(async (mode) => ({ mode, all: await proxied(member(mode)) })));
-    for (const { mode, all: ofMode } of answers)
-      for (const [hasIfReadyHeader, answer] of ofMode)
-        expect(answer).toMatchObject({
+    const responses = await Promise.all(MODES.map(async (mode) => ({ mode, all: await proxied(member(mode)) })));
+    for (const { mode, all: ofMode } of responses)
+      for (const [hasIfReadyHeader, response] of ofMode)
+        expect(response).toMatchObject({
           status: 200,
           ready: mode !== "off" && hasIfReadyHeader ? "true" : undefined,
           isPeers: true,
@@ -267,18 +267,18 @@ test.concurrent.each(MODES)(
   async (mode) => {
     await using cluster = await startCluster([{ release: "1.36", peers: { timing: TIMING } }]);
     const { listening, target, release } = await startHeld(cluster, mode);
-    for (const [hasIfReadyHeader, answer] of await proxied(target)) {
-      const isRefused = mode === "retry" && hasIfReadyHeader;
-      expect(answer).toMatchObject({
-        status: isRefused ? 503 : 200,
+    for (const [hasIfReadyHeader, response] of await proxied(target)) {
+      const isRejected = mode === "retry" && hasIfReadyHeader;
+      expect(response).toMatchObject({
+        status: isRejected ? 503 : 200,
         ready: mode !== "off" && hasIfReadyHeader ? "false" : undefined,
-        isPeers: !isRefused,
+        isPeers: !isRejected,
       });
     }
     release();
     await listening.server.ready;
-    for (const [hasIfReadyHeader, answer] of await proxied(target))
-      expect(answer).toMatchObject({
+    for (const [hasIfReadyHeader, response] of await proxied(target))
+      expect(response).toMatchObject({
         status: 200,
         ready: mode !== "off" && hasIfReadyHeader ? "true" : undefined,
         isPeers: true,

@@ -33,8 +33,8 @@ describe("status and explain-route", () => {
     const route = await ended("explain-route", "get", "/version", ...given);
     expect(JSON.parse(route.stdout)).toMatchObject({ route: { kind: "local", rule: "not-a-resource-request" } });
 
-    const refused = await ended("explain-route", "dance", "/api/v1/pods", ...at);
-    expect(refused).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("dance") });
+    const rejected = await ended("explain-route", "dance", "/api/v1/pods", ...at);
+    expect(rejected).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("dance") });
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
 

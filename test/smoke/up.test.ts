@@ -168,17 +168,17 @@ describe("faults", { timeout: 60_000 }, () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.33,1.36"] });
     const [older, newer] = cluster.servers as [ClusterServer, ClusterServer];
     await cluster.control("fault", "partition", "apiserver-1");
-    const refused = await older.request("GET", DEVICE_CLASSES);
-    expect(refused.status).toBe(503);
-    expect(refused.headers["retry-after"]).toBeDefined();
+    const rejected = await older.request("GET", DEVICE_CLASSES);
+    expect(rejected.status).toBe(503);
+    expect(rejected.headers["retry-after"]).toBeDefined();
     for (const server of [older, newer]) expect((await server.request("GET", CONFIG_MAPS)).status).toBe(200);
     await cluster.control("fault", "heal", "apiserver-1");
-    let answer = await older.request("GET", DEVICE_CLASSES);
-    while (answer.status === 503) {
+    let response = await older.request("GET", DEVICE_CLASSES);
+    while (response.status === 503) {
       await new Promise((resolve) => setTimeout(resolve, 100));
-      answer = await older.request("GET", DEVICE_CLASSES);
+      response = await older.request("GET", DEVICE_CLASSES);
     }
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   });
 });
 

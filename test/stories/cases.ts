@@ -114,17 +114,17 @@ export async function play(
   }
   await story.pass(10);
   await by.begin(story, position);
-  const refused: RetriedRequest[] = [];
+  const rejected: RetriedRequest[] = [];
   const deleted: DeletedNamespace[] = [];
   for (const [index, { namespace: name }] of doomed.entries()) {
-    refused.push(...(await leave(story, index, kept[index]!)));
+    rejected.push(...(await leave(story, index, kept[index]!)));
     await story.deleteNamespace(index, name);
     deleted.push({ name, atMs: story.nowMs });
   }
   await story.pass(OUTAGE_SECONDS);
   const complaints = doomed.map(({ namespace }) => story.complaints(namespace));
   await by.end(story, position, run);
-  await retryUntilDone(story, refused);
+  await retryUntilDone(story, rejected);
   await story.pass(AFTERWARDS_SECONDS);
   const unread = await unreadableOwners(story, kept);
   return { outcome: () => outcomeOf(story, { kept, deleted }), complaints, unread };

@@ -175,16 +175,16 @@ export class DiscoveryClient {
     await this.#sleep(PACE_MS);
     const server = await this.#next();
     const headers = touch.contentType === undefined ? {} : { "content-type": touch.contentType };
-    const told = await this.#ask(server, touch, headers);
-    const { status } = told;
-    const isAbout = status === 404 ? (readNotFound(told.text).unknown ?? "nothing") : undefined;
+    const reported = await this.#ask(server, touch, headers);
+    const { status } = reported;
+    const isAbout = status === 404 ? (readNotFound(reported.text).unknown ?? "nothing") : undefined;
     this.touched.add(nameOf(listed));
     this.#count(touch.method, isAbout === undefined ? String(status) : `${status} (${isAbout})`);
-    if (status === 404) this.#judge(server, touch, told, listed);
+    if (status === 404) this.#judge(server, touch, reported, listed);
     if (isAbout === "object" || !UNREACHABLE.includes(status)) return;
     const what = `${touch.method} ${touch.path}`;
     const isServing = ({ served }: Run): boolean => served.has(listed);
-    this.#noteUnreachable(server, { what, listedAtMs: listed.listedAtMs, isServing }, told);
+    this.#noteUnreachable(server, { what, listedAtMs: listed.listedAtMs, isServing }, reported);
   }
 
   #judge(
@@ -257,9 +257,9 @@ export class DiscoveryClient {
     const answered = server
       .request({ method, target, headers, ...(body && { body }) })
       .then(async (response) => ({ status: response.status, text: await response.text() }));
-    const told = await Promise.race([answered, late]);
+    const reported = await Promise.race([answered, late]);
     cancel();
-    return { startedAtMs, atMs: this.#nowMs, ...told };
+    return { startedAtMs, atMs: this.#nowMs, ...reported };
   }
 
   async #sleep(ms: number): Promise<void> {

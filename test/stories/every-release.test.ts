@@ -71,8 +71,8 @@ function report({ client, cluster }: Rolled, name: string): void {
   console.log(lines.join("\n"));
 }
 
-function countOf({ counts }: DiscoveryClient, told: RegExp): number {
-  return [...counts].reduce((sum, [what, count]) => (told.test(what) ? sum + count : sum), 0);
+function countOf({ counts }: DiscoveryClient, reported: RegExp): number {
+  return [...counts].reduce((sum, [what, count]) => (reported.test(what) ? sum + count : sum), 0);
 }
 
 test.each(["discovery", "storageversion"] as const)(
@@ -108,14 +108,14 @@ test("the first step with servers that do not proxy returns wrong responses", as
 
 /** Plants a bug: each server returns its first response to a discovery request again and again. */
 function remembersDiscovery(): Plant {
-  const told = new Map<string, ApiResponse>();
+  const reported = new Map<string, ApiResponse>();
   return {
     wrapHandle: (handle, serverId) => async (request) => {
       const { path, headers } = request;
       if (!["/api", "/apis"].includes(path) || headers["authorization"] === undefined) return handle(request);
       const key = `${serverId} ${path} ${String(headers["accept"])}`;
-      const response = told.get(key) ?? (await handle(request));
-      told.set(key, response);
+      const response = reported.get(key) ?? (await handle(request));
+      reported.set(key, response);
       return response;
     },
   };

@@ -171,12 +171,12 @@ interface Switch {
   count: number;
 }
 
-function answering(answer: () => ReturnType<typeof pageNotFound>): Trouble["plant"] {
+function answering(response: () => ReturnType<typeof pageNotFound>): Trouble["plant"] {
   return (trouble) => ({
     wrapHandle: (handle) => (request) => {
       if (!trouble.isOn || !request.path.includes(`/${CLAIM.resource}`)) return handle(request);
       trouble.count++;
-      return Promise.resolve(answer());
+      return Promise.resolve(response());
     },
   });
 }

@@ -75,12 +75,12 @@ export async function leave(story: Story, index: number, { namespace, thing }: S
     { index, thing, target: pathOf(thing, namespace, "leaving-last"), body: { propagationPolicy: "Foreground" } },
     { index, thing: CONFIG_MAP, target: pathOf(CONFIG_MAP, namespace, "plain-leaving") },
   ];
-  const refused: RetriedRequest[] = [];
+  const rejected: RetriedRequest[] = [];
   for (const { target, ...wish } of wishes) {
     const { status } = await story.ask(story.running(index), { ...wish, method: "DELETE", target });
-    if (status !== 200) refused.push({ target, ...wish });
+    if (status !== 200) rejected.push({ target, ...wish });
   }
-  return refused;
+  return rejected;
 }
 
 /** Sends the requests to any server until they succeed. */

@@ -100,8 +100,8 @@ export class Story {
   /** Retries as clients that respect Retry-After. */
   async retryUntilDone(index: number, asked: StoryRequest): Promise<StoryResponse> {
     for (let seconds = 0; ; seconds++) {
-      const told = await this.ask(this.running(index), asked);
-      if (told.status !== 503 || seconds >= PATIENCE_SECONDS) return told;
+      const reported = await this.ask(this.running(index), asked);
+      if (reported.status !== 503 || seconds >= PATIENCE_SECONDS) return reported;
       await this.pass(1);
     }
   }
@@ -112,26 +112,26 @@ export class Story {
     const asked: StoryRequest = {
       ...{ method: "POST", target: pathOf(thing, namespace), thing, body: { metadata, ...thing.body } },
     };
-    let told = await this.retryUntilDone(index, asked);
+    let reported = await this.retryUntilDone(index, asked);
     // After a false 404, the client continues with a server that serves the resource.
-    for (let other = 0; told.status === 404 && other < this.servers.length; other++)
-      told = await this.retryUntilDone(other, asked);
-    if (told.status !== 201) throw new Error(`${asked.target} ${name}: ${told.status} ${told.text}`);
-    return { name, uid: stringAt(objectAt(told.body, "metadata"), "uid") };
+    for (let other = 0; reported.status === 404 && other < this.servers.length; other++)
+      reported = await this.retryUntilDone(other, asked);
+    if (reported.status !== 201) throw new Error(`${asked.target} ${name}: ${reported.status} ${reported.text}`);
+    return { name, uid: stringAt(objectAt(reported.body, "metadata"), "uid") };
   }
 
   async makeNamespace(index: number, name: string): Promise<void> {
-    const told = await this.retryUntilDone(index, {
+    const reported = await this.retryUntilDone(index, {
       method: "POST",
       target: "/api/v1/namespaces",
       body: { metadata: { name } },
     });
-    if (told.status !== 201) throw new Error(`namespace ${name}: ${told.status} ${told.text}`);
+    if (reported.status !== 201) throw new Error(`namespace ${name}: ${reported.status} ${reported.text}`);
   }
 
   async deleteNamespace(index: number, name: string): Promise<void> {
-    const told = await this.retryUntilDone(index, { method: "DELETE", target: `/api/v1/namespaces/${name}` });
-    if (told.status !== 200) throw new Error(`namespace ${name}: ${told.status} ${told.text}`);
+    const reported = await this.retryUntilDone(index, { method: "DELETE", target: `/api/v1/namespaces/${name}` });
+    if (reported.status !== 200) throw new Error(`namespace ${name}: ${reported.status} ${reported.text}`);
   }
 
   async restart(index: number, run: RunOptions): Promise<void> {

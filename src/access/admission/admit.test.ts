@@ -60,16 +60,16 @@ describe("createAdmission", () => {
   });
 
   test("passes a StatusError on, and hides other errors behind an internal error", async () => {
-    const refusing = (thrown: unknown): AdmissionPlugin => ({
+    const rejecting = (thrown: unknown): AdmissionPlugin => ({
       name: "a",
       handles: () => true,
       validate: () => {
         throw thrown;
       },
     });
-    const refusal = new StatusError("Forbidden", "no");
-    await expect(createAdmission([refusing(refusal)])(request)?.validate(write)).rejects.toBe(refusal);
-    const failure = createAdmission([refusing(new Error("a secret"))])(request)?.validate(write);
+    const rejection = new StatusError("Forbidden", "no");
+    await expect(createAdmission([rejecting(rejection)])(request)?.validate(write)).rejects.toBe(rejection);
+    const failure = createAdmission([rejecting(new Error("a secret"))])(request)?.validate(write);
     await expect(failure).rejects.toSatisfy(
       (thrown) => isReason(thrown, "InternalError") && !thrown.message.includes("secret"),
     );

@@ -76,8 +76,8 @@ function admission(candidates: Candidates, request: AdmissionRequest): Admission
       let attributes: Attributes | undefined;
       for (const plugin of candidates[write.operation]) {
         if (plugin.validate === undefined || !isApplicable(plugin, write.operation, request)) continue;
-        const told = (attributes ??= attributesOf(request, write));
-        await attempt(() => plugin.validate?.(told));
+        const reported = (attributes ??= attributesOf(request, write));
+        await attempt(() => plugin.validate?.(reported));
       }
     },
   };

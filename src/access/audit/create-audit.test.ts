@@ -165,15 +165,15 @@ describe("a request is recorded", () => {
 
   test("with the Status of an error, whether thrown or returned", async () => {
     const scene = new Scene();
-    const refusal = notFound({ group: "", resource: "configmaps" }, "c");
-    await expect(scene.send({ url: `${CONFIG_MAPS}/c` }, () => Promise.reject(refusal))).rejects.toBe(refusal);
-    await scene.send({ url: `${CONFIG_MAPS}/c` }, () => Promise.resolve(jsonResponse(404, refusal.toStatus())));
+    const rejection = notFound({ group: "", resource: "configmaps" }, "c");
+    await expect(scene.send({ url: `${CONFIG_MAPS}/c` }, () => Promise.reject(rejection))).rejects.toBe(rejection);
+    await scene.send({ url: `${CONFIG_MAPS}/c` }, () => Promise.resolve(jsonResponse(404, rejection.toStatus())));
     const [, thrown, , answered] = scene.events;
     expect(thrown?.["responseStatus"]).toEqual({
       ...{ metadata: {}, status: "Failure", message: 'configmaps "c" not found', reason: "NotFound" },
       ...{ details: { name: "c", kind: "configmaps" }, code: 404 },
     });
-    expect(thrown?.["responseObject"]).toEqual(refusal.toStatus());
+    expect(thrown?.["responseObject"]).toEqual(rejection.toStatus());
     for (const field of ["stage", "responseStatus", "responseObject"])
       expect(answered?.[field]).toEqual(thrown?.[field]);
   });
@@ -277,8 +277,8 @@ describe("a response that is a Status", () => {
   test("becomes responseStatus at every level, as for an eviction", async () => {
     const scene = new Scene({ rule: { level: "Metadata" } });
     const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
-    const answer = jsonResponse(201, status);
-    await scene.send({ method: "POST", url: "/api/v1/namespaces/ns/pods/p/eviction" }, () => Promise.resolve(answer));
+    const response = jsonResponse(201, status);
+    await scene.send({ method: "POST", url: "/api/v1/namespaces/ns/pods/p/eviction" }, () => Promise.resolve(response));
     expect(scene.events[1]!["responseStatus"]).toEqual({ metadata: {}, status: "Success", code: 201 });
   });
 });
@@ -323,10 +323,10 @@ describe("a long-running response", () => {
 
   test("that fails has all three events", async () => {
     const scene = new Scene();
-    const refused = scene.send({ url: `${CONFIG_MAPS}?watch=1` }, () =>
+    const rejected = scene.send({ url: `${CONFIG_MAPS}?watch=1` }, () =>
       Promise.reject(new StatusError("Expired", "old")),
     );
-    await expect(refused).rejects.toThrow("old");
+    await expect(rejected).rejects.toThrow("old");
     expect(scene.stages).toEqual(["RequestReceived", "ResponseStarted", "ResponseComplete"]);
   });
 });

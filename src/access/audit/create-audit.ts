@@ -19,7 +19,14 @@ import {
 } from "../../serving/http/message.ts";
 import { textResponse } from "../../serving/http/respond.ts";
 import { StatusError } from "../../meta/status-error.ts";
-import { auditedResponse, CLOSED_EARLY, mediaTypeOf, panicOf, auditedErrorResponse, type AuditedResponse } from "./answers.ts";
+import {
+  auditedResponse,
+  CLOSED_EARLY,
+  mediaTypeOf,
+  panicOf,
+  auditedErrorResponse,
+  type AuditedResponse,
+} from "./answers.ts";
 import type { AuditBackend } from "./backend.ts";
 import { CapturedBody } from "./captured-body.ts";
 import { IdOnlyTrail } from "./id-only-trail.ts";
@@ -149,9 +156,9 @@ class Recorder {
     }
   }
 
-  async #unauthorized(trail: RequestTrail, request: WithInfo, refusal: StatusError): Promise<void> {
+  async #unauthorized(trail: RequestTrail, request: WithInfo, rejection: StatusError): Promise<void> {
     this.#receive(trail, undefined, request);
-    const { status, object } = auditedErrorResponse(refusal);
+    const { status, object } = auditedErrorResponse(rejection);
     trail.answered(status, object);
     await this.#emit(trail, "ResponseStarted");
   }

@@ -60,8 +60,8 @@ class Scene {
   /** The results of process() for the events; "wait" for a promise. */
   take(...ids: string[]): (boolean | "wait")[] {
     return ids.map((auditID) => {
-      const answer = this.backend.process(auditEvent({ auditID }));
-      return typeof answer === "boolean" ? answer : "wait";
+      const response = this.backend.process(auditEvent({ auditID }));
+      return typeof response === "boolean" ? response : "wait";
     });
   }
 

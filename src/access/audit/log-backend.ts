@@ -65,9 +65,9 @@ class LogBackend implements AuditBackend {
     const { mode } = this.#parts;
     const line = this.#fittingLineOf(event);
     if (line === undefined) return true;
-    const refusal = this.#refusal(line.length);
-    if (refusal !== undefined) {
-      this.#lose("buffered", refusal);
+    const rejection = this.#refusal(line.length);
+    if (rejection !== undefined) {
+      this.#lose("buffered", rejection);
       return mode !== "blocking-strict";
     }
     this.#waitingBytes += line.length;

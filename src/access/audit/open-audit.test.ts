@@ -72,8 +72,8 @@ test.each([
 });
 
 test("warnings are logged at startup", async () => {
-  const told: string[] = [];
-  const log = { ...SILENT_LOG, warn: (message: string) => void told.push(message) };
+  const reported: string[] = [];
+  const log = { ...SILENT_LOG, warn: (message: string) => void reported.push(message) };
   await openAudit(parts({ log, config: { ...NO_AUDIT, warnings: ["a warning"] } }));
-  expect(told).toEqual(["a warning"]);
+  expect(reported).toEqual(["a warning"]);
 });

@@ -94,8 +94,8 @@ describe("the token file authenticator", () => {
     const { connection } = infoRequest({});
     const users = ["Bearer secret", "Bearer secret", "Bearer __proto__", "Bearer wrong", "", "Bearer secret"].map(
       (authorization) => {
-        const answer = authenticator({ ...infoRequest({ headers: { authorization } }), connection });
-        return typeof answer === "string" || answer instanceof Promise ? answer : answer.user.name;
+        const response = authenticator({ ...infoRequest({ headers: { authorization } }), connection });
+        return typeof response === "string" || response instanceof Promise ? response : response.user.name;
       },
     );
     expect(users).toEqual(["jane", "jane", "john", "rejected", "none", "jane"]);

@@ -54,8 +54,8 @@ describe("authenticate", () => {
   });
 
   test("rejects wrong credentials instead of treating the request as anonymous", async () => {
-    const refusal = { reason: "Unauthorized", code: 401, message: "Unauthorized" };
-    await expect(ask([rejecting, none])).rejects.toMatchObject(refusal);
+    const rejection = { reason: "Unauthorized", code: 401, message: "Unauthorized" };
+    await expect(ask([rejecting, none])).rejects.toMatchObject(rejection);
     await expect(ask([none], { headers: { authorization: "Basic xyz" } })).rejects.toMatchObject({ code: 401 });
   });
 

@@ -29,9 +29,9 @@ export function authenticate(
     let isRejected = false;
     for (const authenticator of authenticators) {
       const given = authenticator(request);
-      const answer = given instanceof Promise ? await given : given;
-      if (answer === "rejected") isRejected = true;
-      else if (answer !== "none") return next(withCaller(request, answer));
+      const response = given instanceof Promise ? await given : given;
+      if (response === "rejected") isRejected = true;
+      else if (response !== "none") return next(withCaller(request, response));
     }
     if (isRejected || rejectsAnonymous || request.headers.authorization !== undefined)
       throw new StatusError("Unauthorized", "Unauthorized");

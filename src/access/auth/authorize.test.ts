@@ -60,13 +60,13 @@ describe("a denied request", () => {
 });
 
 test("onDecision is called for allowed and denied requests", async () => {
-  const told: boolean[] = [];
+  const reported: boolean[] = [];
   const authorizer: Authorizer = (user) => ({ allowed: user === JANE, reason: "" });
-  const filter = authorize(authorizer, { onDecision: (_, { allowed }) => void told.push(allowed) });
+  const filter = authorize(authorizer, { onDecision: (_, { allowed }) => void reported.push(allowed) });
   const handle = filter(() => Promise.resolve(OK));
   await handle(by(JANE, PODS));
   await expect(handle(by(ANONYMOUS, PODS))).rejects.toThrow();
-  expect(told).toEqual([true, false]);
+  expect(reported).toEqual([true, false]);
 });
 
 describe("authorizeCreateOnUpdate", () => {

@@ -23,8 +23,8 @@ describe("bearerAuthenticator", () => {
   const request = (token: string): ReturnType<typeof infoRequest> =>
     infoRequest({ headers: { authorization: `Bearer ${token}` } });
   const nameOf = async (given: AuthenticatorResult | Promise<AuthenticatorResult>): Promise<string> => {
-    const answer = await given;
-    return typeof answer === "string" ? answer : answer.user.name;
+    const response = await given;
+    return typeof response === "string" ? response : response.user.name;
   };
 
   test.each<readonly [what: string, options: Partial<BearerOptions>, token: string, name: string]>([
@@ -62,16 +62,16 @@ describe("bearerAuthenticator", () => {
   });
 
   test("does not cache tokens that can be revoked", async () => {
-    let answer: TokenResult = { user: BOT, audiences: API };
+    let response: TokenResult = { user: BOT, audiences: API };
     const authenticator = bearerAuthenticator({
       staticAuthenticators: [file],
-      dynamicAuthenticators: [() => answer],
+      dynamicAuthenticators: [() => response],
       apiAudiences: API,
     });
     const { connection } = infoRequest({});
     const ask = (): Promise<string> => nameOf(authenticator({ ...request("bot"), connection }));
     expect(await ask()).toBe("bot");
-    answer = { error: "the service account is gone" };
+    response = { error: "the service account is gone" };
     expect(await ask()).toBe("rejected");
   });
 
@@ -114,9 +114,9 @@ describe("staticTokens", () => {
     [["other", "api"], ["api"]],
     [["other"], undefined],
     [[], []],
-  ])("requested audiences %j yield %j", (audiences, answer) => {
+  ])("requested audiences %j yield %j", (audiences, response) => {
     const given = file("secret", audiences);
-    if (answer === undefined) expect(given).toBe("unknown");
-    else expect(given).toMatchObject({ audiences: answer });
+    if (response === undefined) expect(given).toBe("unknown");
+    else expect(given).toMatchObject({ audiences: response });
   });
 });

@@ -26,8 +26,8 @@ export function bearerAuthenticator({
   const askLasting = tokenUnion(lasting);
   const askPassing = tokenUnion(passing);
   const askedBoth = async (token: string, first: Promise<TokenResult>): Promise<TokenResult> => {
-    const answer = await first;
-    return isOwner(answer) ? answer : askPassing(token, apiAudiences);
+    const response = await first;
+    return isOwner(response) ? response : askPassing(token, apiAudiences);
   };
   return (request) => {
     const { headers, connection } = request;
@@ -84,7 +84,7 @@ function tryFrom(question: UnionAttempt, start: number): TokenResult | Promise<T
   for (let index = start; index < authenticators.length; index++) {
     const given = authenticators[index]!(token, audiences);
     if (given instanceof Promise)
-      return given.then((answer) => decided(question, answer) ?? tryFrom(question, index + 1));
+      return given.then((response) => decided(question, response) ?? tryFrom(question, index + 1));
     const answer = decided(question, given);
     if (answer !== undefined) return answer;
   }

@@ -86,7 +86,7 @@ async function labelUsed(call: Accounts["call"], use: LegacyTokenUse, log: Log):
   const headers = { "content-type": "application/merge-patch+json" };
   const body = JSON.stringify({ metadata: { uid, labels: { [label]: date } } });
   const status = await call({ method: "PATCH", target, headers, body }).then(
-    (answer) => answer.status,
+    (response) => response.status,
     (thrown: unknown) => messageOf(thrown),
   );
   if (status !== 200) log.warn("failed to label a Secret with the last use of its token", { namespace, name, status });

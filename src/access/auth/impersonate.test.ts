@@ -176,19 +176,19 @@ describe("denied impersonation", () => {
         return Promise.resolve();
       },
     };
-    const stranger = { ...ROOT, groups: ["system:unauthenticated"] };
-    await expect(passed(options, { headers, user: stranger })).rejects.toMatchObject({ code: 403 });
+    const other = { ...ROOT, groups: ["system:unauthenticated"] };
+    await expect(passed(options, { headers, user: other })).rejects.toMatchObject({ code: 403 });
     expect(waits).toBe(0);
     expect((await passed(options, { headers })).user.name).toBe("jane");
     expect(waits).toBe(1);
   });
 
   test("onImpersonated receives the requester, the user and the constraint", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const onImpersonated: ImpersonateOptions["onImpersonated"] = ({ user }, as) =>
-      void told.push(`${user.name} ${as.user.name} ${as.constraint}`);
+      void reported.push(`${user.name} ${as.user.name} ${as.constraint}`);
     await passed({ onImpersonated }, { headers });
     await passed({ onImpersonated, isConstrained: false }, { headers });
-    expect(told).toEqual(["root jane impersonate:user-info", "root jane "]);
+    expect(reported).toEqual(["root jane impersonate:user-info", "root jane "]);
   });
 });

@@ -32,13 +32,13 @@ export function impersonate(options: ImpersonateOptions): PassingFilter<WithUser
   const tryModes = createModeSelector(options.isConstrained ? MODES : MODES_BEFORE_1_36);
   const decide = async (request: WithUser, wanted: User): Promise<Impersonated> => {
     const attempt: Attempt = { authorizer, requester: request.user, access: accessOf(request), wanted };
-    let answer = tryModes(attempt);
-    if (answer instanceof StatusError && catchUp !== undefined && request.user.groups.includes(AUTHENTICATED)) {
+    let response = tryModes(attempt);
+    if (response instanceof StatusError && catchUp !== undefined && request.user.groups.includes(AUTHENTICATED)) {
       await tryCatchUp(catchUp, request.signal);
-      answer = tryModes(attempt);
+      response = tryModes(attempt);
     }
-    if (answer instanceof StatusError) throw answer;
-    return answer;
+    if (response instanceof StatusError) throw response;
+    return response;
   };
   const asWanted = async <Req extends WithUser>(request: Req): Promise<Req> => {
     const wanted = wantedUser(request, nameless);
@@ -66,15 +66,15 @@ function createModeSelector(modes: readonly Mode[]): (attempt: Attempt) => Imper
   return (attempt) => {
     const before = remembered.get(attempt.requester.name);
     const order = modes.keys().filter((index) => index !== before);
-    let refused: StatusError | undefined;
+    let rejected: StatusError | undefined;
     for (const index of before === undefined ? order : [before, ...order]) {
-      const answer = modes[index]!(attempt);
-      if (answer instanceof StatusError) refused ??= answer;
-      else if (answer !== undefined) {
+      const response = modes[index]!(attempt);
+      if (response instanceof StatusError) rejected ??= response;
+      else if (response !== undefined) {
         if (index !== before) remembered.set(attempt.requester.name, index);
-        return answer;
+        return response;
       }
     }
-    return refused ?? new StatusError("Forbidden", "all impersonation modes failed", { details: {} });
+    return rejected ?? new StatusError("Forbidden", "all impersonation modes failed", { details: {} });
   };
 }

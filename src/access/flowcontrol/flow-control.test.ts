@@ -78,9 +78,9 @@ describe("before any objects are loaded", () => {
   test("all users share the catch-all level, and system:masters is exempt", async () => {
     const world = new World(2);
     const held = [world.ask(JANE), world.ask(JOE)];
-    const refused = await world.ask(JANE);
-    expect([refused.status, text(refused)]).toEqual([429, "Too many requests, please try again later.\n"]);
-    expect(refused.headers).toEqual({
+    const rejected = await world.ask(JANE);
+    expect([rejected.status, text(rejected)]).toEqual([429, "Too many requests, please try again later.\n"]);
+    expect(rejected.headers).toEqual({
       "content-type": "text/plain; charset=utf-8",
       "cache-control": "no-cache, private",
       "x-content-type-options": "nosniff",
@@ -110,9 +110,9 @@ describe("before any objects are loaded", () => {
 describe("with objects", () => {
   test("the response names the FlowSchema and the priority level", async () => {
     const world = new World().oneLevel();
-    const answer = world.ask(JANE);
+    const response = world.ask(JANE);
     world.served[0]!.answer();
-    expect((await answer).headers).toEqual({
+    expect((await response).headers).toEqual({
       a: "b",
       "x-kubernetes-pf-flowschema-uid": "schema-all",
       "x-kubernetes-pf-prioritylevel-uid": "level-all",
@@ -316,19 +316,19 @@ test("the lists of one client do not block the event loop for other clients", as
     served.push(user.name);
     return OK;
   });
-  const answers: Promise<ApiResponse>[] = [];
+  const responses: Promise<ApiResponse>[] = [];
   for (let index = 0; index < 50; index++) {
-    answers.push(handler(userRequest(JANE, { url: "/api/v1/pods" })));
+    responses.push(handler(userRequest(JANE, { url: "/api/v1/pods" })));
     // As between two requests of one connection: pending microtasks complete.
     for (let tick = 0; tick < 5; tick++) await Promise.resolve();
   }
-  answers.push(handler(userRequest(JOE)));
+  responses.push(handler(userRequest(JOE)));
   expect(served).toEqual(["jane", "joe"]);
   while (turns.length > 0) {
     turns.shift()!();
     await new Promise(setImmediate);
   }
-  expect((await Promise.all(answers)).every(({ status }) => status === 200)).toBe(true);
+  expect((await Promise.all(responses)).every(({ status }) => status === 200)).toBe(true);
   expect(served).toHaveLength(51);
 });
 
@@ -394,7 +394,7 @@ describe("processing of request bodies", () => {
 
   test("takes several turns of the event loop, alternating between users", async () => {
     const { done, send, turn, pass } = workshop(200);
-    const answers = [send(JANE), send(JANE), send(JANE), send(JOE), send(ROOT)];
+    const responses = [send(JANE), send(JANE), send(JANE), send(JOE), send(ROOT)];
     await new Promise(setImmediate);
     expect(done.toSorted()).toEqual(["jane", "root"]);
     for (let rests = 0; rests < 4; rests++) {
@@ -402,7 +402,7 @@ describe("processing of request bodies", () => {
       await pass(200);
     }
     expect(done.slice(2)).toEqual(["jane", "joe", "jane"]);
-    await Promise.all(answers);
+    await Promise.all(responses);
     void send(JOE);
     await new Promise(setImmediate);
     expect(done).toHaveLength(6);
@@ -410,14 +410,14 @@ describe("processing of request bodies", () => {
 
   test("that takes long is followed by a pause for new clients", async () => {
     const { done, send, turn, pass } = workshop(100);
-    const answers = [send(JANE), send(JOE)];
+    const responses = [send(JANE), send(JOE)];
     await new Promise(setImmediate);
     while ((await turn()) > 0);
     await pass(19);
     expect(done).toEqual(["jane"]);
     await pass(1);
     expect(done).toEqual(["jane", "joe"]);
-    await Promise.all(answers);
+    await Promise.all(responses);
   });
 
   test("that is quick shares a turn", async () => {
@@ -432,7 +432,7 @@ describe("processing of request bodies", () => {
   test("is skipped if the client has disconnected", async () => {
     const { done, send, turn, pass } = workshop(200);
     const leaving = new AbortController();
-    const answers = Promise.allSettled([send(JANE), send(JOE, { signal: leaving.signal })]);
+    const responses = Promise.allSettled([send(JANE), send(JOE, { signal: leaving.signal })]);
     await new Promise(setImmediate);
     leaving.abort(new Error("gone"));
     while ((await turn()) > 0);
@@ -440,7 +440,7 @@ describe("processing of request bodies", () => {
     expect(done).toEqual(["jane"]);
     // The reason must be a Status; another error would be logged as a failure of this server.
     const reason = { message: "the client disconnected before its request was complete", code: 400 };
-    expect(await answers).toMatchObject([{ status: "fulfilled" }, { status: "rejected", reason }]);
+    expect(await responses).toMatchObject([{ status: "fulfilled" }, { status: "rejected", reason }]);
   });
 
   test("of large requests leaves at least half of the time to small ones", async () => {
@@ -460,15 +460,15 @@ describe("processing of request bodies", () => {
 
   test("of a user whose last request took long waits with the large ones", async () => {
     const { done, send, turn, pass } = workshop(100);
-    const answers = [send(JANE), send(JANE)];
+    const responses = [send(JANE), send(JANE)];
     await new Promise(setImmediate);
     for (let rests = 0; rests < 20; rests++) {
       while ((await turn()) > 0);
       await pass(10);
     }
     expect(done).toEqual(["jane", "jane"]);
-    await Promise.all(answers);
-    answers.push(send(JANE), send(JANE), send(JOE), send(JOE));
+    await Promise.all(responses);
+    responses.push(send(JANE), send(JANE), send(JOE), send(JOE));
     await new Promise(setImmediate);
     for (let rests = 0; rests < 60; rests++) {
       while ((await turn()) > 0);
@@ -483,11 +483,11 @@ describe("processing of request bodies", () => {
     ["application/json", 3],
   ])("also applies to reads as %s: %i of three are processed at once", async (accept, count) => {
     const { done, send, turn } = workshop(1);
-    const answers = [1, 2, 3].map(() => send(JANE, { method: "GET", bytes: 0, headers: { accept } }));
+    const responses = [1, 2, 3].map(() => send(JANE, { method: "GET", bytes: 0, headers: { accept } }));
     await new Promise(setImmediate);
     expect(done).toHaveLength(count);
     while ((await turn()) > 0);
-    await Promise.all(answers);
+    await Promise.all(responses);
   });
 
   test("is rejected if too many large bodies wait, and canceled requests free their place", async () => {

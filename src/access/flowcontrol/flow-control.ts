@@ -132,8 +132,8 @@ class Seat {
   async reacquire(): Promise<void> {
     const { entrant, request } = this.#seated;
     const place = this.flow.level.queues.start(entrant, this.#control.clock.monotonic());
-    const isRefused = typeof place === "string";
-    if (isRefused || (place.state === "waiting" && !(await hasTurn(this.#control, request, this.flow, place))))
+    const isRejected = typeof place === "string";
+    if (isRejected || (place.state === "waiting" && !(await hasTurn(this.#control, request, this.flow, place))))
       throw tooManyRequests("Too many requests, please try again later.", 1);
     this.#place = place;
   }

@@ -32,7 +32,7 @@ export class SlowBodies {
   }
 
   async read(body: RequestBody, limitBytes: number, reader: WaitingReader): Promise<Buffer> {
-    const { promise: refused, reject } = Promise.withResolvers<never>();
+    const { promise: rejected, reject } = Promise.withResolvers<never>();
     let state: "arriving" | "slow" | "over" = "arriving";
     const judge = (): void => {
       if (state !== "arriving") return;
@@ -42,7 +42,7 @@ export class SlowBodies {
     };
     const cancel = this.#clock.after(SLOW_MS, () => this.#whenRead(judge));
     try {
-      const bytes = await Promise.race([body.read(limitBytes), refused]);
+      const bytes = await Promise.race([body.read(limitBytes), rejected]);
       if (this.#isSlow(state)) await reader.reacquire();
       return bytes;
     } finally {

@@ -15,11 +15,11 @@ export interface WebhookResponse {
 const TEXT_BYTES_MAX = 2_048;
 
 /** The object in the response, or the error message. */
-export function parseWebhookResponse(answer: WebhookResponse): JsonObject | string {
-  const { status, body } = answer;
-  if (status < 200 || status > 206) return errorText(answer);
+export function parseWebhookResponse(response: WebhookResponse): JsonObject | string {
+  const { status, body } = response;
+  if (status < 200 || status > 206) return errorText(response);
   if (body.length === 0)
-    return `0-length response with status code: ${status} and content type: ${answer.contentType || "application/json"}`;
+    return `0-length response with status code: ${status} and content type: ${response.contentType || "application/json"}`;
   const value = parse(body);
   if (typeof value === "string") return `couldn't get version/kind; json parse error: ${value}`;
   return value;

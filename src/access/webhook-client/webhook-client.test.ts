@@ -70,11 +70,11 @@ test("the CA bundle is used; an empty one falls back to the system roots", async
 
 test("the endpoints of a Service are tried in turn until none is left", async () => {
   const asked = new Asked();
-  const refused = (): UpstreamError => new UpstreamError("connect", "no", { ...UNSENT, isRefused: true });
-  asked.failures.push(refused());
+  const rejected = (): UpstreamError => new UpstreamError("connect", "no", { ...UNSENT, isRefused: true });
+  asked.failures.push(rejected());
   await asked.call({ service: { namespace: "n", name: "hook" } });
   expect(asked.requests.map(({ to }) => to.address.host)).toEqual(["10.0.0.1", "10.0.0.2"]);
-  asked.failures.push(refused(), refused(), refused());
+  asked.failures.push(rejected(), rejected(), rejected());
   await expect(asked.call({ service: { namespace: "n", name: "hook" } })).rejects.toThrow(
     'Post "https://hook.n.svc:443/?timeout=30s": dial tcp 10.0.0.1:8443: connect: connection refused',
   );

@@ -98,8 +98,8 @@ async function call(parts: WebhookClientParts, place: WebhookTarget, question: Q
       ...(signal === undefined ? {} : { signal }),
     };
     try {
-      const answer = await requestOutbound({ outbound, clock }, asked);
-      return { status: answer.status, contentType: answer.header("content-type") ?? "", body: answer.body };
+      const response = await requestOutbound({ outbound, clock }, asked);
+      return { status: response.status, contentType: response.header("content-type") ?? "", body: response.body };
     } catch (thrown) {
       failed = asGo(thrown, address);
       if (signal?.aborted === true || !isRetriable(thrown)) break;

@@ -261,10 +261,10 @@ class ServiceAllocation implements AllocationSession {
       );
   }
 
-  async #takePort(port: number, refusal: (why: string) => StatusError): Promise<void> {
+  async #takePort(port: number, rejection: (why: string) => StatusError): Promise<void> {
     const { nodePorts } = this.#allocators;
-    if (nodePorts.range.indexOf(String(port)) === undefined) throw refusal(outOfRange(nodePorts));
-    if (!(await this.#take(nodePorts, String(port)))) throw refusal(ALREADY_ALLOCATED);
+    if (nodePorts.range.indexOf(String(port)) === undefined) throw rejection(outOfRange(nodePorts));
+    if (!(await this.#take(nodePorts, String(port)))) throw rejection(ALREADY_ALLOCATED);
   }
 
   async #takeAnyPort(refusal: string): Promise<number> {

@@ -78,12 +78,12 @@ describe("on the embedded store", () => {
 test("on the first start every write but the first is issued before any response, and on a restart no object is written", async () => {
   const world = new World({ seed: 1 });
   const issuedAfterAnswers: number[] = [];
-  let answers = 0;
+  let responses = 0;
   const commit = async (kv: Kv, change: Parameters<Kv["commit"]>[0]): ReturnType<Kv["commit"]> => {
     if (isOwnRecord(change.key)) return kv.commit(change);
-    issuedAfterAnswers.push(answers);
+    issuedAfterAnswers.push(responses);
     await sleep(world.clock, 10);
-    answers++;
+    responses++;
     return kv.commit(change);
   };
   const first = await startIn(world, commit);

@@ -135,9 +135,9 @@ function withoutFinalizer(
   return { type: "merge", body: { metadata: { uid, resourceVersion, finalizers: left } } };
 }
 
-async function present<T>(answer: Promise<T>): Promise<T | undefined> {
+async function present<T>(response: Promise<T>): Promise<T | undefined> {
   try {
-    return await answer;
+    return await response;
   } catch (thrown) {
     if (isAbsent(thrown)) return undefined;
     throw thrown;

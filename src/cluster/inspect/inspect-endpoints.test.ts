@@ -146,10 +146,10 @@ describe("a rollback check", () => {
     expect(plain).toMatchObject({
       report: { to: "1.33", findings: [{ problem: "unserved", names: [{ name: "gpu" }] }] },
     });
-    const told = await get(
+    const reported = await get(
       `${ROLLBACK}?to=1.33&runtimeConfig=resource.k8s.io/v1beta1%3Dtrue&featureGates=Other%3Dtrue`,
     );
-    expect((await lines(told)).at(-1)).toMatchObject({ report: { to: "1.33", findings: [] } });
+    expect((await lines(reported)).at(-1)).toMatchObject({ report: { to: "1.33", findings: [] } });
   });
 
   test("knows the API that every server here serves, whatever its release", async () => {

@@ -197,8 +197,8 @@ describe("the removal", () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const { token } = await purging.ask("get", "namespace=team", ["system:authenticated"]);
-    const answer = await purging.ask("post", `namespace=team&token=${token}`, ["system:authenticated"]);
-    expect(answer).toMatchObject({ code: 403 });
+    const response = await purging.ask("post", `namespace=team&token=${token}`, ["system:authenticated"]);
+    expect(response).toMatchObject({ code: 403 });
     expect(await purging.has("resourceclaimparameters/team/a")).toBe(true);
   });
 });

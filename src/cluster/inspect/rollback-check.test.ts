@@ -61,8 +61,8 @@ describe("an object", () => {
   });
 
   test("is served by a server whose flags enable a version of it", () => {
-    const told = reading("1.33", "resourceclaims", "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2=true");
-    expect(told).toEqual({ kind: "ok" });
+    const reported = reading("1.33", "resourceclaims", "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2=true");
+    expect(reported).toEqual({ kind: "ok" });
     expect(reading("1.36", "jobs", "batch/v1", "batch/v1=false").kind).toBe("unserved");
   });
 });

@@ -9,8 +9,8 @@ import { FakeUpstream, type Respond } from "../../../test/testing/cluster/peers/
 
 const ADDRESS = { host: "127.0.0.1", port: 1 };
 
-function ask(world: World, answer: Respond, signal = new AbortController().signal): Promise<WholeResponse> {
-  const asking = createRequestPeer({ upstream: new FakeUpstream(answer), clock: world.clock });
+function ask(world: World, response: Respond, signal = new AbortController().signal): Promise<WholeResponse> {
+  const asking = createRequestPeer({ upstream: new FakeUpstream(response), clock: world.clock });
   const headers = ["Accept", "x"];
   return asking({ address: ADDRESS, target: "/livez", headers, timeoutMs: 1_000, bytesMax: 10, signal });
 }
@@ -34,11 +34,11 @@ const piece = (text: string): { bytes: Buffer } => ({ bytes: Buffer.from(text) }
 test("a server sends the request as system:apiserver and reads the whole response", async () => {
   const world = new World({ seed: 1 });
   let sent: UpstreamRequest | undefined;
-  const answer = await ask(world, (request) => {
+  const response = await ask(world, (request) => {
     sent = request;
     return upstreamResponse(200, ["ETag", "e"], "ok");
   });
-  expect([answer.status, answer.body.toString(), answer.header("etag")]).toEqual([200, "ok", "e"]);
+  expect([response.status, response.body.toString(), response.header("etag")]).toEqual([200, "ok", "e"]);
   expect(sent).toMatchObject({ address: ADDRESS, method: "GET", target: "/livez", body: undefined });
   expect(sent?.headers.slice(0, 6)).toEqual([
     "X-Remote-User",
@@ -54,7 +54,7 @@ test("a server sends the request as system:apiserver and reads the whole respons
 
 test("the chunks of a streamed response are joined, and an empty response is empty", async () => {
   const world = new World({ seed: 1 });
-  const answer = await ask(
+  const response = await ask(
     world,
     streaming((sink) => {
       sink.write(piece("ab"));
@@ -62,7 +62,7 @@ test("the chunks of a streamed response are joined, and an empty response is emp
       sink.end();
     }),
   );
-  expect(answer.body.toString()).toBe("abcd");
+  expect(response.body.toString()).toBe("abcd");
   expect((await ask(world, () => ({ status: 204, headers: [], body: { kind: "none" } }))).body).toHaveLength(0);
 });
 
@@ -82,21 +82,21 @@ test("a response that ends early, or switches protocols although no upgrade was 
 
 test("a response longer than the limit is aborted, and the peer's onClose is called even if it is registered later", async () => {
   const world = new World({ seed: 1 });
-  const told: string[] = [];
+  const reported: string[] = [];
   await expect(ask(world, () => upstreamResponse(200, [], "x".repeat(11)))).rejects.toMatchObject({
     failure: "malformed",
   });
   const listensFirst = streaming((sink) => {
-    sink.onClose(() => void told.push("first"));
+    sink.onClose(() => void reported.push("first"));
     sink.write(piece("x".repeat(11)));
   });
   await expect(ask(world, listensFirst)).rejects.toThrow("longer than 10 bytes");
   const listensLast = streaming((sink) => {
     sink.write(piece("x".repeat(11)));
-    sink.onClose(() => void told.push("last"));
+    sink.onClose(() => void reported.push("last"));
   });
   await expect(ask(world, listensLast)).rejects.toThrow("longer than 10 bytes");
-  expect(told).toEqual(["first", "last"]);
+  expect(reported).toEqual(["first", "last"]);
 });
 
 test("a request to a peer that hangs ends at its timeout, or when the caller aborts", async () => {

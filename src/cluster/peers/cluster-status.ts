@@ -159,21 +159,21 @@ function onlyServed({ view, localGroups, sources }: ClusterStatusInput): OnlySer
 
 /** Grouped by the server that served the resource last: the same server that a 503 for it names. */
 function departedStatus({ view, departed }: ClusterStatusInput): DepartedStatus[] {
-  const answers = new Map<string, Omit<DepartedStatus, "resourceCount" | "resources">>();
+  const responses = new Map<string, Omit<DepartedStatus, "resourceCount" | "resources">>();
   const bySource = new Map<string, Map<string, Set<string>>>();
   for (const [groupVersion, names] of departed.flatMap(({ resources }) => [...resources])) {
     for (const name of names) {
       const question = questionOf(groupVersion, name);
-      const answer = isServed(view, question) ? undefined : view.departed(question);
-      if (answer === undefined) continue;
-      const { serverId: server, release, departedAt } = answer;
+      const response = isServed(view, question) ? undefined : view.departed(question);
+      if (response === undefined) continue;
+      const { serverId: server, release, departedAt } = response;
       const key = `${departedAt} ${server}`;
-      answers.set(key, { server, ...present({ release }), departedAt });
+      responses.set(key, { server, ...present({ release }), departedAt });
       const found = entry(bySource, key, () => new Map<string, Set<string>>());
       entry(found, groupVersion, () => new Set<string>()).add(name);
     }
   }
-  return [...answers].map(([key, answer]) => {
+  return [...responses].map(([key, answer]) => {
     const resources = selected(bySource.get(key) ?? new Map<string, Set<string>>(), () => true);
     return {
       ...answer,

@@ -93,12 +93,12 @@ describe("the endpoint table", () => {
     table.onChange(() => {
       throw new Error("no");
     });
-    let told = 0;
-    const leave = table.onChange(() => told++);
+    let reported = 0;
+    const leave = table.onChange(() => reported++);
     table.upsert(...stored("a"));
     leave();
     table.upsert(...stored("b"));
-    expect(told).toBe(1);
+    expect(reported).toBe(1);
   });
 });
 

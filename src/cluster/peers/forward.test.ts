@@ -252,8 +252,8 @@ describe("a response", () => {
 describe("when no peer has responded", () => {
   test("the 503 names the peer, the reason, the rule and Retry-After", async () => {
     const scene = new Scene(failing("connect", false));
-    const refusal = await scene.refusal(routeTo([1], [2]), { url: `${WIDGETS}/w` });
-    expect(refusal.toStatus()).toMatchObject({
+    const rejection = await scene.refusal(routeTo([1], [2]), { url: `${WIDGETS}/w` });
+    expect(rejection.toStatus()).toMatchObject({
       code: 503,
       reason: "ServiceUnavailable",
       message: "Error while proxying request to destination apiserver peer-2: it failed: connect",
@@ -275,12 +275,12 @@ describe("when no peer has responded", () => {
   });
 
   test("the 503 has no Retry-After if the request may have been executed", async () => {
-    const told = async (reply: ConstructorParameters<typeof Scene>[0], method: string): Promise<unknown> =>
+    const reported = async (reply: ConstructorParameters<typeof Scene>[0], method: string): Promise<unknown> =>
       (await new Scene(reply).refusal(routeTo([1]), { method })).toStatus().details?.retryAfterSeconds;
-    expect(await told(failing("reset", true), "DELETE")).toBeUndefined();
-    expect(await told(failing("reset", false), "DELETE")).toBe(1);
-    expect(await told(failing("reset", true), "GET")).toBe(1);
-    expect(await told(() => upstreamResponse(303), "DELETE")).toBeUndefined();
+    expect(await reported(failing("reset", true), "DELETE")).toBeUndefined();
+    expect(await reported(failing("reset", false), "DELETE")).toBe(1);
+    expect(await reported(failing("reset", true), "GET")).toBe(1);
+    expect(await reported(() => upstreamResponse(303), "DELETE")).toBeUndefined();
   });
 
   test("a peer address that leads back to the local server is reported", async () => {
@@ -313,8 +313,8 @@ describe("proxied requests in flight", () => {
     }, 2);
     const first = scene.send(routeTo([1]));
     const second = scene.refusal(routeTo([1]));
-    const refused = await scene.refusal(routeTo([1]));
-    expect([refused.code, refused.details?.retryAfterSeconds]).toEqual([429, 1]);
+    const rejected = await scene.refusal(routeTo([1]));
+    expect([rejected.code, rejected.details?.retryAfterSeconds]).toEqual([429, 1]);
     expect(scene.counted(`apiserver_peer_proxy_errors_total{type="overloaded",${LABELS}}`)).toBe(1);
     const watch = scene.send(routeTo([1]), { url: `${WIDGETS}?watch=true` });
     held[0]!.resolve(upstreamResponse(200));

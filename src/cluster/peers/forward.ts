@@ -104,7 +104,7 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
   const headers = hopHeaders(request, auditId, view.self.id);
   const body = await openHopBody(request.body, headerValue(request.headers, "content-length"));
   const peers = inRandomOrder(route.candidates, random).slice(0, ATTEMPTS_MAX);
-  let refusal: ProxyUnavailability | undefined;
+  let rejection: ProxyUnavailability | undefined;
   for (const peer of peers) {
     const attempt = await tryPeer(options, hop, { peer, headers, body });
     if (attempt.kind === "answer") {
@@ -119,11 +119,11 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
     metrics.failed(attempt.type, request.info);
     options.log.debug("proxying failed", { peer: peer.id, path: request.path, why: attempt.why });
     const retryAfterSeconds = attempt.isUndecided === true ? undefined : RETRY_AFTER_SECONDS;
-    refusal = { rule: route.rule, peerId: peer.id, retryAfterSeconds, reason: attempt.why };
-    if (!attempt.mayRetry || request.signal.aborted) throw hopFailed(refusal, hop, metrics);
+    rejection = { rule: route.rule, peerId: peer.id, retryAfterSeconds, reason: attempt.why };
+    if (!attempt.mayRetry || request.signal.aborted) throw hopFailed(rejection, hop, metrics);
   }
   if (hasFallback && body.isRepeatable) return body.unsent();
-  throw hopFailed(must(refusal, "a route has candidates, and each was tried"), hop, metrics);
+  throw hopFailed(must(rejection, "a route has candidates, and each was tried"), hop, metrics);
 }
 
 function hopFailed(refusal: ProxyUnavailability, { request, view }: Hop, metrics: ProxyMetrics): StatusError {

@@ -180,16 +180,15 @@ describe("a server", () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
-    const stranger = { name: "test-w", labels: { "apiserver.kubernetes.io/identity": "wardle-apiserver" } };
-    const strangers = (): string[] =>
-      scene.collector.otherComponents().map(({ id, component }) => `${component} ${id}`);
-    await scene.put(stranger);
-    const stop = scene.keepAlive(stranger);
+    const other = { name: "test-w", labels: { "apiserver.kubernetes.io/identity": "wardle-apiserver" } };
+    const others = (): string[] => scene.collector.otherComponents().map(({ id, component }) => `${component} ${id}`);
+    await scene.put(other);
+    const stop = scene.keepAlive(other);
     await server.world.advance(60_000);
-    expect([strangers(), scene.known]).toEqual([["wardle-apiserver test-w"], []]);
+    expect([others(), scene.known]).toEqual([["wardle-apiserver test-w"], []]);
     stop();
     await server.world.advance(20_000);
-    expect([strangers(), await scene.stored()]).toEqual([[], []]);
+    expect([others(), await scene.stored()]).toEqual([[], []]);
   });
 
   test("that crashed is removed within 20 s, not before 15 s, and its lease is deleted", async () => {
@@ -383,18 +382,18 @@ describe("listeners", () => {
   test("are called although another one throws, and not after they are removed", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
-    const told: string[] = [];
+    const reported: string[] = [];
     scene.collector.onChange(() => {
       throw new Error("no");
     });
-    const leave = scene.collector.onChange(() => void told.push("told"));
+    const leave = scene.collector.onChange(() => void reported.push("told"));
     await scene.start();
     await scene.put({ name: "test-a" });
     await server.world.advance(0);
     leave();
     await scene.put({ name: "test-b" });
     await server.world.advance(0);
-    expect(told).toEqual(["told"]);
+    expect(reported).toEqual(["told"]);
     expect(scene.known).toEqual(["test-a", "test-b"]);
   });
 });

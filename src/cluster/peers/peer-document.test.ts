@@ -31,10 +31,10 @@ class Peer {
   readonly world = new World({ seed: 1 });
   readonly upstream: FakeUpstream;
 
-  constructor(answers: Record<string, UpstreamResponse | ((request: UpstreamRequest) => UpstreamResponse)>) {
+  constructor(responses: Record<string, UpstreamResponse | ((request: UpstreamRequest) => UpstreamResponse)>) {
     this.upstream = new FakeUpstream((request) => {
-      const answer = answers[request.target] ?? upstreamResponse(404);
-      return typeof answer === "function" ? answer(request) : answer;
+      const response = responses[request.target] ?? upstreamResponse(404);
+      return typeof response === "function" ? response(request) : response;
     });
   }
 

@@ -45,12 +45,12 @@ const ACCEPT = [
 /** Returns the known document itself if the peer confirms it. */
 export async function fetchPeerDocument(options: FetchOptions): Promise<PeerDocument> {
   const { known } = options;
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     PATHS.map(async (path) => ({ path, answer: await askPath(options, path, known?.etags[path]) })),
   );
-  if (known !== undefined && answers.every(({ answer }) => answer.status === 304)) return known;
+  if (known !== undefined && responses.every(({ answer }) => answer.status === 304)) return known;
   const parts = await Promise.all(
-    answers.map(async ({ path, answer }) => {
+    responses.map(async ({ path, answer }) => {
       const whole = answer.status === 304 ? await askPath(options, path, undefined) : answer;
       return { path, ...(await describedBy(options, path, whole)) };
     }),
@@ -66,13 +66,13 @@ async function askPath(options: FetchOptions, target: string, etag: string | und
   const { ask, address, peerId, timeoutMs, signal } = options;
   const condition = etag === undefined ? [] : ["If-None-Match", etag];
   const headers = ["Accept", ACCEPT, ...condition];
-  const answer = await ask({ address, target, headers, timeoutMs, bytesMax: DOCUMENT_BYTES_MAX, signal });
+  const response = await ask({ address, target, headers, timeoutMs, bytesMax: DOCUMENT_BYTES_MAX, signal });
   // As kube-apiserver: a server without the core group has no /api.
-  const isFine = answer.status === 200 || answer.status === 304 || (answer.status === 404 && target === "/api");
-  if (!isFine) throw new Error(`discovery request failed with status: ${answer.status}`);
-  const answeredBy = answer.header(SERVER_ID_HEADER) ?? peerId;
+  const isFine = response.status === 200 || response.status === 304 || (response.status === 404 && target === "/api");
+  if (!isFine) throw new Error(`discovery request failed with status: ${response.status}`);
+  const answeredBy = response.header(SERVER_ID_HEADER) ?? peerId;
   if (answeredBy !== peerId) throw new Error(`its address leads to ${answeredBy}`);
-  return answer;
+  return response;
 }
 
 interface Described {
@@ -99,10 +99,10 @@ async function legacyGroups(options: FetchOptions, path: string, document: objec
     const lists: DiscoveryVersion[] = [];
     for (const version of versions) {
       const target = name === "" ? `/api/${version}` : `/apis/${name}/${version}`;
-      const answer = await askPath(options, target, undefined);
-      bytesLeft -= answer.body.length;
+      const response = await askPath(options, target, undefined);
+      bytesLeft -= response.body.length;
       if (bytesLeft < 0) throw new Error(`the peer's discovery documents exceed ${DOCUMENT_BYTES_MAX} bytes`);
-      lists.push(decodeResourceList(JSON.parse(answer.body.toString("utf8")), { group: name, version }));
+      lists.push(decodeResourceList(JSON.parse(response.body.toString("utf8")), { group: name, version }));
     }
     described.push({ name, versions: lists });
   }

@@ -42,8 +42,8 @@ function ask(
   return route(userRequest({ url: URL, ...options }, more), { here, unknown });
 }
 
-async function text(answer: Promise<ApiResponse>): Promise<string> {
-  const { body } = await answer;
+async function text(response: Promise<ApiResponse>): Promise<string> {
+  const { body } = await response;
   return body.kind === "bytes" ? Buffer.concat(body.chunks).toString() : "";
 }
 
@@ -55,11 +55,11 @@ test("a request for a local resource, or for no resource, is served locally", as
 test("a request for a resource of a peer is proxied to it, and is not proxied again there", async () => {
   const view = viewOf({ peers: [peerOf("b", { serves: WIDGETS })] });
   expect(await text(ask({ view }))).toBe("peer");
-  const refused = await ask({ view, more: { isProxied: true } });
-  expect(refused.status).toBe(503);
-  expect(headerValue(refused.headers, "x-evenkeel-not-served")).toBe("self");
-  expect(headerValue(refused.headers, "retry-after")).toBe("1");
-  expect(bodyJson(refused)).toMatchObject({ kind: "Status", reason: "ServiceUnavailable" });
+  const rejected = await ask({ view, more: { isProxied: true } });
+  expect(rejected.status).toBe(503);
+  expect(headerValue(rejected.headers, "x-evenkeel-not-served")).toBe("self");
+  expect(headerValue(rejected.headers, "retry-after")).toBe("1");
+  expect(bodyJson(rejected)).toMatchObject({ kind: "Status", reason: "ServiceUnavailable" });
 });
 
 test("an unavailable resource returns 503, and one that no server serves returns 404", async () => {

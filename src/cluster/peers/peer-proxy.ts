@@ -128,9 +128,9 @@ function notUpToDate({ info }: WithUser, selfId: string): StatusError {
 /**
  * The peer that proxied the request may try another server, and must be able to distinguish this response from a final one.
  */
-function rejectUnavailable(refusal: StatusError, request: WithUser, selfId: string): Promise<ApiResponse> {
-  if (!request.isProxied) return Promise.reject(refusal);
-  const response = errorResponse(refusal);
+function rejectUnavailable(rejection: StatusError, request: WithUser, selfId: string): Promise<ApiResponse> {
+  if (!request.isProxied) return Promise.reject(rejection);
+  const response = errorResponse(rejection);
   return Promise.resolve({ ...response, headers: { ...response.headers, [NOT_SERVED_HEADER]: selfId } });
 }
 

@@ -11,11 +11,11 @@ export interface ProxyUnavailability {
 }
 
 export function serviceUnavailableBecause(
-  refusal: ProxyUnavailability,
+  rejection: ProxyUnavailability,
   info: RequestInfo,
   selfId: string,
 ): StatusError {
-  const { rule, reason, peerId, retryAfterSeconds } = refusal;
+  const { rule, reason, peerId, retryAfterSeconds } = rejection;
   const causes: StatusCause[] = [
     { field: "server", message: selfId },
     ...(peerId === undefined ? [] : [{ field: "peer", message: peerId }]),

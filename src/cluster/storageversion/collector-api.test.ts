@@ -30,14 +30,14 @@ async function publish(api: TestServer, status: StorageVersionStatus): Promise<v
     known.status === 200
       ? known
       : await api.create(OBJECTS, { apiVersion: API, kind: "StorageVersion", metadata: { name: FOOS }, spec: {} });
-  const answer = await api.put(`${OBJECTS}/${FOOS}/status`, { ...created.body, status });
-  expect(answer.body).toMatchObject({ status });
+  const response = await api.put(`${OBJECTS}/${FOOS}/status`, { ...created.body, status });
+  expect(response.body).toMatchObject({ status });
 }
 
 /** Undefined if there is no object. */
 async function statusIn(api: TestServer, name: string): Promise<StorageVersionStatus | undefined> {
-  const answer = await api.get(`${OBJECTS}/${name}`);
-  return answer.status === 404 ? undefined : answer.body.status;
+  const response = await api.get(`${OBJECTS}/${name}`);
+  return response.status === 404 ? undefined : response.body.status;
 }
 
 describe("a collector that calls the API:", () => {

@@ -76,10 +76,10 @@ describe("a resource", () => {
     const { world, encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
-    const answer = ask(7);
+    const response = ask(7);
     await world.advance(100);
     encodings.observe(WIDGETS.name, 8, OPEN);
-    expect(await world.run(answer)).toBe("example.com/v2 at 8");
+    expect(await world.run(response)).toBe("example.com/v2 at 8");
   });
 
   test("waits for servers to agree, within a limit", async () => {
@@ -119,9 +119,9 @@ describe("a resource", () => {
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
     change(encodings);
-    const answer = ask();
+    const response = ask();
     await world.advance(3_000);
-    expect(await answer).toBe(`widgets.example.com cannot be written now: ${because}`);
+    expect(await response).toBe(`widgets.example.com cannot be written now: ${because}`);
   });
 
   test("is closed at once while stored objects of it are unreadable", async () => {
@@ -138,12 +138,12 @@ describe("a resource", () => {
     const { world, encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
-    const answer = ask(7);
+    const response = ask(7);
     await world.advance(100);
     encodings.unpublishAll();
     encodings.observe(WIDGETS.name, 8, OPEN);
     await world.advance(3_000);
-    expect(await answer).toContain("wait for storage version registration to complete");
+    expect(await response).toContain("wait for storage version registration to complete");
   });
 });
 
@@ -192,18 +192,18 @@ describe("a custom resource", () => {
   test("is waited for until it is published, and passes the gate meanwhile", async () => {
     const { world, encodings, write } = defined();
     expect(encodings.unpublishedName("example.com", "gadgets")).toBeUndefined();
-    const answer = write();
+    const response = write();
     encodings.observe(GADGETS.name, 7, V1);
     await world.advance(100);
     encodings.published(GADGETS.name);
-    expect(await answer).toBe("v1 at 7");
+    expect(await response).toBe("v1 at 7");
   });
 
   test("is rejected if that takes too long", async () => {
     const { world, write } = defined();
-    const answer = write();
+    const response = write();
     await world.advance(3_000);
-    expect(await answer).toBe("wait for storage version registration to complete for resource: gadgets.example.com");
+    expect(await response).toBe("wait for storage version registration to complete for resource: gadgets.example.com");
   });
 
   test("uses the object that existed before its CRD", async () => {
@@ -231,16 +231,16 @@ describe("a custom resource", () => {
     encodings.observe(GADGETS.name, 7, V1);
     encodings.published(GADGETS.name);
     encodings.put({ ...GADGETS, preferred: "example.com/v2", decodable: ["example.com/v2"] });
-    const answer = write();
+    const response = write();
     await world.advance(3_000);
-    expect(await answer).toContain("wait for storage version registration");
+    expect(await response).toContain("wait for storage version registration");
   });
 
   test("that is removed is not written, and waiting writes are rejected", async () => {
     const { encodings, write } = defined();
-    const answer = write();
+    const response = write();
     encodings.remove(GADGETS.name);
-    expect(await answer).toContain("no longer stores");
+    expect(await response).toContain("no longer stores");
     expect(await write()).toContain("no longer stores");
     expect(encodings.isOpen).toBe(false);
   });

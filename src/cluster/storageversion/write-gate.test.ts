@@ -269,8 +269,8 @@ describe("a request that must wait", () => {
     const state = closed();
     const gate = writeGate({ state, isLoopback: () => false, serverId: SERVER_ID, metrics });
     const handler = gate(() => Promise.resolve({ status: 200, headers: {}, body: NO_BODY }));
-    const refused = [PODS, `${PODS}/a/eviction`, `${CORE}/bindings`, STORAGE_VERSIONS];
-    for (const url of refused) await expect(handler(infoRequest({ method: "POST", url }))).rejects.toThrow("wait for");
+    const rejected = [PODS, `${PODS}/a/eviction`, `${CORE}/bindings`, STORAGE_VERSIONS];
+    for (const url of rejected) await expect(handler(infoRequest({ method: "POST", url }))).rejects.toThrow("wait for");
     for (const url of ["/apis/made.up/v1/things", `${PODS}/a/exec`])
       await handler(infoRequest({ method: "POST", url }));
     const name = "evenkeel_storage_version_blocked_requests_total";

@@ -89,8 +89,8 @@ describe("OpenAPI v2", () => {
       "returns a document that cannot be encoded",
       () => jsonUpstreamResponse({ ...V2, paths: { [`/${PATH}/x`]: { get: [7] } } }),
     ],
-  ])("omits a server that %s", async (_rule, answer) => {
-    const { documents } = documented(answer);
+  ])("omits a server that %s", async (_rule, response) => {
+    const { documents } = documented(response);
     const { paths } = JSON.parse((await documents.v2()).bytes.toString()) as typeof V2;
     expect(paths).toHaveProperty("/api/");
     await documents.v2Protobuf();

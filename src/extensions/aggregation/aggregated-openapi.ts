@@ -79,8 +79,8 @@ function createV3(options: AggregatedOpenApiOptions): V3 {
 
   const fetchDocument = async (apiService: RemoteApiService): Promise<EncodedOpenApi | undefined> => {
     const path = pathOf(apiService);
-    return ask(apiService, `${INDEX_TARGET}/${path}`, (answer) => {
-      const document = { bytes: answer.body, hash: checkV3Document(answer.body, answer.header("etag")) };
+    return ask(apiService, `${INDEX_TARGET}/${path}`, (response) => {
+      const document = { bytes: response.body, hash: checkV3Document(response.body, response.header("etag")) };
       cache.set(`${path} ${document.hash}`, document);
       return document;
     });
@@ -172,9 +172,9 @@ function createAsk({ ask, log }: AggregatedOpenApiOptions): Ask {
   const bounds = { timeoutMs: RESPONSE_TIMEOUT_MS, bytesMax: DOCUMENT_BYTES_MAX };
   return async (apiService, target, read) => {
     try {
-      const answer = await ask(apiService, { target, headers, ...bounds });
-      if (answer.status !== 200) throw new Error(`unexpected status ${answer.status}`);
-      return read(answer);
+      const response = await ask(apiService, { target, headers, ...bounds });
+      if (response.status !== 200) throw new Error(`unexpected status ${response.status}`);
+      return read(response);
     } catch (thrown) {
       const why = messageOf(thrown);
       log.debug("failed to fetch the OpenAPI document of an aggregated server", {

@@ -64,11 +64,11 @@ test("an unreachable server makes only its own group stale and its requests 503,
   running.register(first.port);
   await expect.poll(() => running.shown, POLL).toContain("metrics.example.com Current pods");
   await first[Symbol.asyncDispose]();
-  const refused = { code: 503, details: { retryAfterSeconds: 1 } };
-  await expect(running.ask({ url: `${GROUP_VERSION}/pods` })).rejects.toMatchObject(refused);
+  const rejected = { code: 503, details: { retryAfterSeconds: 1 } };
+  await expect(running.ask({ url: `${GROUP_VERSION}/pods` })).rejects.toMatchObject(rejected);
   await expect.poll(() => running.shown, POLL).toEqual(["apps Current", "metrics.example.com Stale pods"]);
   await expect(running.ask({ url: `${GROUP_VERSION}/pods` })).rejects.toMatchObject({
-    ...refused,
+    ...rejected,
     message: "service unavailable",
   });
   expect((await running.ask({ url: "/apis/apps/v1/deployments" })).status).toBe(299);
@@ -80,8 +80,8 @@ test("an unreachable server makes only its own group stale and its requests 503,
 });
 
 test("a server with a certificate of another CA is not trusted", async () => {
-  const stranger = createServingCertificate({ hosts: ["other.svc"], commonName: "other", nowMs: NOW_MS });
-  await using remote = await aggregatedServer(stranger);
+  const other = createServingCertificate({ hosts: ["other.svc"], commonName: "other", nowMs: NOW_MS });
+  await using remote = await aggregatedServer(other);
   await using running = new Running();
   running.register(remote.port);
   const condition = { reason: "FailedDiscoveryCheck", message: expect.stringContaining("self-signed") };

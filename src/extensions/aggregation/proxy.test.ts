@@ -102,8 +102,8 @@ describe("the aggregated server", () => {
       expect.arrayContaining(["Connection: Upgrade", "Upgrade: SPDY/3.1"]),
     );
     expect(answer).toMatchObject({ status: 101 });
-    const refused = proxied(() => upstreamResponse(200), { headers, protocol: "http/1.1" });
-    await expect(refused).rejects.toMatchObject({ code: 503, message: "invalid upgrade response: status code 200" });
+    const rejected = proxied(() => upstreamResponse(200), { headers, protocol: "http/1.1" });
+    await expect(rejected).rejects.toMatchObject({ code: 503, message: "invalid upgrade response: status code 200" });
   });
 
   test("sends its response to the client, without the headers of this cluster", async () => {
@@ -133,10 +133,10 @@ describe("the aggregated server", () => {
 
 describe("a request that cannot be proxied", () => {
   test("returns 503 with Retry-After, and triggers an availability check", async () => {
-    const told: string[] = [];
-    const failed = proxied(failing("connect"), {}, {}, { onUnreachable: (name) => void told.push(name) });
+    const reported: string[] = [];
+    const failed = proxied(failing("connect"), {}, {}, { onUnreachable: (name) => void reported.push(name) });
     await expect(failed).rejects.toMatchObject({ code: 503, details: { retryAfterSeconds: 1 } });
-    expect(told).toEqual(["v1.metrics.example.com"]);
+    expect(reported).toEqual(["v1.metrics.example.com"]);
     const gone = { kind: "unresolved", message: "x" } as const;
     await expect(proxied(() => jsonUpstreamResponse({}), {}, {}, { resolution: gone })).rejects.toMatchObject({
       code: 503,
@@ -173,30 +173,30 @@ describe("a request that cannot be proxied", () => {
   });
 
   test("triggers no availability check if its client has disconnected", async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     const gone = { signal: AbortSignal.abort() };
-    const failed = proxied(failing("aborted", true), {}, gone, { onUnreachable: (name) => void told.push(name) });
+    const failed = proxied(failing("aborted", true), {}, gone, { onUnreachable: (name) => void reported.push(name) });
     await expect(failed).rejects.toMatchObject({ code: 503 });
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 });
 
 test("discovery of a group version times out after five seconds and triggers an availability check", async () => {
   const world = new World({ seed: 1 });
-  const told: string[] = [];
+  const reported: string[] = [];
   const hanging: Respond = (request) =>
     new Promise((_resolve, reject) => {
       const giveUp = (): void => void Promise.resolve(failing("aborted", true)(request)).catch(reject);
       request.signal.addEventListener("abort", giveUp);
     });
-  const more = { clock: world.clock, onUnreachable: (name: string): void => void told.push(name) };
+  const more = { clock: world.clock, onUnreachable: (name: string): void => void reported.push(name) };
   const failed = proxied(hanging, { url: "/apis/metrics.example.com/v1" }, {}, more);
-  const refused = expect(failed).rejects.toMatchObject({ code: 503, details: { retryAfterSeconds: 1 } });
+  const rejected = expect(failed).rejects.toMatchObject({ code: 503, details: { retryAfterSeconds: 1 } });
   await world.advance(4_999);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
   await world.advance(1);
-  await refused;
-  expect(told).toEqual(["v1.metrics.example.com"]);
+  await rejected;
+  expect(reported).toEqual(["v1.metrics.example.com"]);
 });
 
 interface More {

@@ -77,11 +77,11 @@ describe("the discovery of an aggregated server", () => {
     ["returns another kind", () => jsonUpstreamResponse({ kind: "Other" }, ["Content-Type", AGGREGATED_TYPE])],
     ["returns malformed JSON", () => upstreamResponse(200, ["Content-Type", AGGREGATED_TYPE], "{")],
     ["returns a malformed list", () => jsonUpstreamResponse({ kind: "APIResourceList", resources: 7 })],
-  ])("is stale with its last content if the server %s", async (_rule, answer) => {
+  ])("is stale with its last content if the server %s", async (_rule, response) => {
     await using asking = new Asking(aggregated([PODS]));
     asking.changed();
     await asking.advance(100);
-    asking.outbound.answer = answer;
+    asking.outbound.answer = response;
     await asking.advance(61_000);
     expect(asking.shown).toEqual(["v1 Stale [pods]"]);
     asking.outbound.answer = aggregated([PODS]);

@@ -176,20 +176,20 @@ async function fetchAggregated(
 ): Promise<Described | undefined> {
   const headers = ["Accept", ACCEPT, ...(known?.etag === undefined ? [] : ["If-None-Match", known.etag])];
   const bounds = { timeoutMs: RESPONSE_TIMEOUT_MS, bytesMax: RESPONSE_BYTES_MAX };
-  const answer = await ask(apiService, { target: "/apis", headers, ...bounds, signal });
-  if (answer.status === 304 && known !== undefined) return known;
-  if (answer.status === 503) throw new Error("the server returned 503");
-  const isAggregated = answer.header("content-type")?.includes(AGGREGATED_KIND) === true;
-  if (answer.status !== 200 || !isAggregated) return undefined;
-  return { etag: answer.header("etag"), groups: decodeGroups(answer.json()) };
+  const response = await ask(apiService, { target: "/apis", headers, ...bounds, signal });
+  if (response.status === 304 && known !== undefined) return known;
+  if (response.status === 503) throw new Error("the server returned 503");
+  const isAggregated = response.header("content-type")?.includes(AGGREGATED_KIND) === true;
+  if (response.status !== 200 || !isAggregated) return undefined;
+  return { etag: response.header("etag"), groups: decodeGroups(response.json()) };
 }
 
 async function fetchLegacy(apiService: RemoteApiService, { ask, signal }: Asking): Promise<DiscoveryVersion> {
   const bounds = { timeoutMs: RESPONSE_TIMEOUT_MS, bytesMax: RESPONSE_BYTES_MAX };
   const target = `/apis/${formatGroupVersion(apiService)}`;
-  const answer = await ask(apiService, { target, headers: ["Accept", "application/json"], ...bounds, signal });
-  if (answer.status !== 200) throw new Error(`the response to ${target} has status ${answer.status}`);
-  return decodeResourceList(answer.json(), apiService);
+  const response = await ask(apiService, { target, headers: ["Accept", "application/json"], ...bounds, signal });
+  if (response.status !== 200) throw new Error(`the response to ${target} has status ${response.status}`);
+  return decodeResourceList(response.json(), apiService);
 }
 
 /** A group version that the server's document does not contain has no resources. */

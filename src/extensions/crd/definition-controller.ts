@@ -208,8 +208,8 @@ export class DefinitionController {
     condition: DefinitionCondition,
     signal: AbortSignal,
   ): Promise<UnstructuredObject> {
-    const told = this.#with(object, condition);
-    return jsonEquals(told, object) ? object : this.#write(told, signal);
+    const reported = this.#with(object, condition);
+    return jsonEquals(reported, object) ? object : this.#write(reported, signal);
   }
 
   #with(object: UnstructuredObject, condition: DefinitionCondition): UnstructuredObject {

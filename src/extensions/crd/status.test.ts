@@ -103,8 +103,8 @@ describe("the approval of a protected group", () => {
     const object = definitionObject({ group: "a.k8s.io", names: NAMES });
     const metadata = object["metadata"] as JsonObject;
     if (annotation !== "") metadata["annotations"] = { "api-approved.kubernetes.io": annotation };
-    const { KubernetesAPIApprovalPolicyConformant: told } = conditionsOf(decided(object));
-    expect(told).toMatchObject({ status, reason });
+    const { KubernetesAPIApprovalPolicyConformant: reported } = conditionsOf(decided(object));
+    expect(reported).toMatchObject({ status, reason });
   });
 
   test.each(["example.com", "notk8s.io", "k8s.io.example.com"])("is not required for %s", (group) => {

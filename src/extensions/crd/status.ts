@@ -70,13 +70,14 @@ function acceptNames(
   };
   const plural = accept("plural", "PluralConflict");
   const singular = accept("singular", "SingularConflict");
-  const refused = names.shortNames.filter(
+  const rejected = names.shortNames.filter(
     (name) => !acceptedNames.shortNames.includes(name) && taken.resources.has(name),
   );
-  if (refused.length > 0) conflicts.push({ reason: "ShortNamesConflict", message: aggregateText(refused.map(inUse)) });
+  if (rejected.length > 0)
+    conflicts.push({ reason: "ShortNamesConflict", message: aggregateText(rejected.map(inUse)) });
   const kind = accept("kind", "KindConflict");
   const listKind = accept("listKind", "ListKindConflict");
-  const shortNames = refused.length > 0 ? acceptedNames.shortNames : names.shortNames;
+  const shortNames = rejected.length > 0 ? acceptedNames.shortNames : names.shortNames;
   const last = conflicts.at(-1);
   return {
     acceptedNames: { plural, singular, kind, listKind, shortNames, categories: names.categories },

@@ -77,9 +77,9 @@ function finishing(custom: CustomShape, hooksOf: ResourceBehavior["hooksOf"]): C
 async function convertAll(objects: readonly JsonObject[], to: string, convert: Convert): Promise<JsonObject[]> {
   const converted: JsonObject[] = [];
   for (const object of objects) {
-    const answer: unknown = await convert(structuredClone(object), to);
-    if (!isJsonObject(answer)) throw failed(object, to);
-    converted.push(withIdentity(answer, object, to));
+    const response: unknown = await convert(structuredClone(object), to);
+    if (!isJsonObject(response)) throw failed(object, to);
+    converted.push(withIdentity(response, object, to));
   }
   return converted;
 }

@@ -146,8 +146,8 @@ export function orderElements(merged: readonly unknown[], how: ElementOrder): un
 /** A patch must not contradict the order that it requests: the order contains its items in the same sequence. */
 export function checkElementOrder(patch: List, order: List, mergeKey: string): void {
   if (patch.length === 0 || order.length === 0) return;
-  const stranger = patch.find((item) => !isJsonObject(item));
-  if (mergeKey !== "" && stranger !== undefined) throw badArgType("map[string]interface {}", stranger);
+  const other = patch.find((item) => !isJsonObject(item));
+  if (mergeKey !== "" && other !== undefined) throw badArgType("map[string]interface {}", other);
   const keyOf = mergeKey === "" ? itself : mergeKeyOf(mergeKey);
   const items = patch.filter((item) => mergeKey === "" || (item as JsonObject)[PATCH_DIRECTIVE] !== "delete");
   let at = 0;

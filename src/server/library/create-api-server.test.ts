@@ -20,8 +20,8 @@ test("createApiServer generates a certificate that its CA verifies, and every ca
   expect(response.statusCode).toBe(200);
   response.resume();
   await Promise.all([server.stop(), server.stop(), server[Symbol.asyncDispose]()]);
-  const [refused] = (await once(request(server.url, { agent: false }).end(), "error")) as [NodeJS.ErrnoException];
-  expect(refused.code).toBe("ECONNREFUSED");
+  const [rejected] = (await once(request(server.url, { agent: false }).end(), "error")) as [NodeJS.ErrnoException];
+  expect(rejected.code).toBe("ECONNREFUSED");
 });
 
 test.each<[string, Partial<ApiServerOptions>, string]>([

@@ -37,9 +37,9 @@ function world(options: Partial<DiscoveryOptions> = {}): World {
     generation: 0,
     metrics,
     ask(path, headers = {}, more = {}) {
-      const answer = handle({ ...infoRequest({ url: path, headers }), isVerifiedPeer: false, ...more });
-      if (answer === undefined) throw new Error("not a path of discovery");
-      return answer;
+      const response = handle({ ...infoRequest({ url: path, headers }), isVerifiedPeer: false, ...more });
+      if (response === undefined) throw new Error("not a path of discovery");
+      return response;
     },
   };
   const handle = discoveryHandler({
@@ -155,8 +155,8 @@ describe("the discovery documents of a cluster", () => {
   });
 
   test("every server of a cluster returns the same responses", () => {
-    const stranger = world({ self: { id: "peer", release: "1.37" }, local: () => PEER });
-    stranger.peers = [source("self", LOCAL)];
+    const other = world({ self: { id: "peer", release: "1.37" }, local: () => PEER });
+    other.peers = [source("self", LOCAL)];
     const own = world();
     own.peers = [source("peer", PEER, { release: "1.37" })];
     for (const [path, accept] of [
@@ -167,8 +167,8 @@ describe("the discovery documents of a cluster", () => {
       ["/apis/apps/v1", ""],
       ["/api", ""],
     ] as const)
-      expect(body(own.ask(path, { accept }))).toEqual(body(stranger.ask(path, { accept })));
-    expect(etagOf(own.ask("/apis", { accept: V2 }))).toBe(etagOf(stranger.ask("/apis", { accept: V2 })));
+      expect(body(own.ask(path, { accept }))).toEqual(body(other.ask(path, { accept })));
+    expect(etagOf(own.ask("/apis", { accept: V2 }))).toBe(etagOf(other.ask("/apis", { accept: V2 })));
   });
 
   test("without peers the merged document equals the local one, including its ETag", () => {
@@ -182,7 +182,7 @@ describe("the discovery documents of a cluster", () => {
 
   test("storage versions are sent to other servers, but not to clients of aggregated discovery", () => {
     const state = world({ local: () => PEER });
-    const first = (answer: ApiResponse): Json => body(answer).items[0].versions[0].resources[0];
+    const first = (response: ApiResponse): Json => body(response).items[0].versions[0].resources[0];
     expect(first(state.ask("/apis", { accept: NO_PEER }, { isVerifiedPeer: true })).storageVersionHash).toBe("hash");
     expect(first(state.ask("/apis", { accept: NO_PEER }))).not.toHaveProperty("storageVersionHash");
     expect(first(state.ask("/apis", { accept: V2 }))).not.toHaveProperty("storageVersionHash");
@@ -205,9 +205,9 @@ describe("negotiation", () => {
     ["1.33", `${V2BETA1},${V2}`, "v2"],
     ["1.36", `${V2BETA1};profile=nopeer,${V2}`, "v2"],
   ])("release %s responds to %s with %s", (release, accept, expected) => {
-    const answer = world({ self: { id: "self", release }, gates: gatesOf(release) }).ask("/apis", { accept });
-    expect(answer.headers["content-type"]).toBe(expected === "v2" ? V2 : V2BETA1);
-    expect(body(answer)).toMatchObject({
+    const response = world({ self: { id: "self", release }, gates: gatesOf(release) }).ask("/apis", { accept });
+    expect(response.headers["content-type"]).toBe(expected === "v2" ? V2 : V2BETA1);
+    expect(body(response)).toMatchObject({
       kind: "APIGroupDiscoveryList",
       apiVersion: `apidiscovery.k8s.io/${expected}`,
     });
@@ -240,12 +240,12 @@ describe("negotiation", () => {
   ])("If-None-Match %s returns %d", (header, status) => {
     const state = world();
     const etag = etagOf(state.ask("/apis", { accept: V2 }));
-    const answer = state.ask("/apis", { accept: V2, "if-none-match": header(etag) });
-    expect(answer.status).toBe(status);
-    expect(etagOf(answer)).toBe(etag);
+    const response = state.ask("/apis", { accept: V2, "if-none-match": header(etag) });
+    expect(response.status).toBe(status);
+    expect(etagOf(response)).toBe(etag);
     if (status === 304) {
-      expect(answer.body.kind).toBe("none");
-      expect(answer.headers).toMatchObject({ vary: "Accept", "cache-control": "public" });
+      expect(response.body.kind).toBe("none");
+      expect(response.headers).toMatchObject({ vary: "Accept", "cache-control": "public" });
     }
   });
 
@@ -254,9 +254,9 @@ describe("negotiation", () => {
     const etag = etagOf(state.ask("/apis", { accept: V2 }));
     state.peers = [];
     state.generation++;
-    const answer = state.ask("/apis", { accept: V2, "if-none-match": etag });
-    expect(answer.status).toBe(200);
-    expect(etagOf(answer)).not.toBe(etag);
+    const response = state.ask("/apis", { accept: V2, "if-none-match": etag });
+    expect(response.status).toBe(200);
+    expect(etagOf(response)).not.toBe(etag);
   });
 
   test("any number of different Accept headers is handled", () => {

@@ -66,8 +66,8 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
   const aggregatedDocument = (request: DiscoveryRequest, prefix: ApiPrefix, choice: AggregatedChoice): ApiResponse => {
     if (choice.isNoPeer) noPeerRequests.inc();
     const isInScope = !choice.isNoPeer && (mergeScope === "all" || prefix === "apis");
-    const answer = aggregated(request, prefix, choice, documentsFor(request, isInScope));
-    return request.isVerifiedPeer ? signed(answer, self.id) : answer;
+    const response = aggregated(request, prefix, choice, documentsFor(request, isInScope));
+    return request.isVerifiedPeer ? signed(response, self.id) : response;
   };
   const noDocument = (request: DiscoveryRequest, missing: MissingDocument): ApiResponse => {
     const { apiPrefix, segments } = request.info;

@@ -90,9 +90,9 @@ describe("merging", () => {
   });
 
   test("keeps a storage version if the deciding server does not publish one", () => {
-    const told = [group("g", version("v1", resource("things", { storageVersionHash: "hash" })))];
+    const reported = [group("g", version("v1", resource("things", { storageVersionHash: "hash" })))];
     const untold = [group("g", version("v1", resource("things", { singularResource: "thing" })))];
-    const sources = [source("a", told, { release: "1.35" }), source("b", untold, { release: "1.36" })];
+    const sources = [source("a", reported, { release: "1.35" }), source("b", untold, { release: "1.36" })];
     expect(only(mergeSources(sources))).toMatchObject({ singularResource: "thing", storageVersionHash: "hash" });
   });
 
@@ -103,11 +103,11 @@ describe("merging", () => {
 
   test.each(RELEASES)("yields for several servers of %s the document of each", (release) => {
     const groups = localGroups(openCatalogue({ release, extensions: true }));
-    const told = ["api", "apis"] as const;
-    const heard = told.flatMap((prefix) => decodeGroups(aggregatedGroups(groups, prefix, "peer")));
+    const reported = ["api", "apis"] as const;
+    const heard = reported.flatMap((prefix) => decodeGroups(aggregatedGroups(groups, prefix, "peer")));
     const merged = mergeSources([source("a", heard), source("b", groups)]);
     expect(merged).toEqual(groups);
-    for (const prefix of told)
+    for (const prefix of reported)
       expect(JSON.stringify(aggregatedGroups(merged, prefix, "v2"))).toBe(
         JSON.stringify(aggregatedGroups(groups, prefix, "v2")),
       );

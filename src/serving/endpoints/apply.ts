@@ -38,7 +38,7 @@ export async function readApply(call: EndpointCall, kind: ServedResource): Promi
   const zeros = goZeros(call.protobuf);
   let applied: AppliedObject | ForwardedRequest | undefined;
   let warnings: readonly string[] = [];
-  const warn = (told: readonly string[]): void => void (warnings = told);
+  const warn = (reported: readonly string[]): void => void (warnings = reported);
   return {
     manager,
     dryRun,

@@ -36,9 +36,9 @@ export async function readPatch(call: EndpointCall, kind: ServedResource): Promi
   // Called only for an existing object, so a patch of an absent object reports no problems of its body.
   const next = (existing: JsonObject): JsonObject | ForwardedRequest => {
     body ??= readPatchBody({ bytes, validation, kind });
-    const { apply, problems, omission, invalidError: refusal } = body;
+    const { apply, problems, omission, invalidError: rejection } = body;
     const checks = { validation, syntaxProblems: problems, judge, zeros, existing, omission };
-    const decoded = decodePatched(kind, apply(existing), { ...checks, invalidError: refusal });
+    const decoded = decodePatched(kind, apply(existing), { ...checks, invalidError: rejection });
     if (decoded instanceof Forwarded) return decoded;
     warnings = decoded.warnings;
     return decoded.object;

@@ -54,8 +54,8 @@ export async function requestOutbound(
   { outbound, clock }: OutboundCaller,
   { to, ...question }: OutboundQuestion,
 ): Promise<OutboundResponse> {
-  const answer = await sendOwnRequest(question, clock, (message) => outbound.send({ ...message, to }));
-  return { ...answer, json: () => parsed(answer.body) };
+  const response = await sendOwnRequest(question, clock, (message) => outbound.send({ ...message, to }));
+  return { ...response, json: () => parsed(response.body) };
 }
 
 function parsed(body: Buffer): unknown {

@@ -15,19 +15,19 @@ import { ClientFrameReader, frameHead, handshake, OPCODES } from "./web-socket.t
 type CloseClock = Pick<Clock, "after">;
 
 /** Responses other than streams are returned unchanged. */
-export function overWebSocket(request: ApiRequest, answer: ApiResponse, clock: CloseClock): ApiResponse {
-  const { body } = answer;
-  if (body.kind !== "stream") return answer;
+export function overWebSocket(request: ApiRequest, response: ApiResponse, clock: CloseClock): ApiResponse {
+  const { body } = response;
+  if (body.kind !== "stream") return response;
   const agreed = handshake(request);
   if ("status" in agreed) {
-    discardResponse(answer);
+    discardResponse(response);
     return { status: agreed.status, headers: {}, body: NO_BODY };
   }
-  const isText = headerValue(answer.headers, "content-type")?.startsWith("application/json") === true;
+  const isText = headerValue(response.headers, "content-type")?.startsWith("application/json") === true;
   const opcode = isText ? OPCODES.text : OPCODES.binary;
   const open = (socket: Duplex | undefined): void =>
     body.open(socket === undefined ? closedSink() : new WebSocketSink(socket, opcode, clock));
-  return { status: 101, headers: { ...answer.headers, ...agreed.headers }, body: { kind: "upgrade", open } };
+  return { status: 101, headers: { ...response.headers, ...agreed.headers }, body: { kind: "upgrade", open } };
 }
 
 const NORMAL_CLOSURE = Buffer.from([0x03, 0xe8]);

@@ -62,12 +62,12 @@ describe("etcd endpoints", () => {
   test("are tried with growing delays if no member has a leader", async () => {
     const trailers = { "grpc-status": "14", "grpc-message": "etcdserver: no leader" };
     const { promise: enough, resolve: onEnough } = Promise.withResolvers<void>();
-    const answer: FakeReply = (stream) => {
+    const response: FakeReply = (stream) => {
       if (left.calls.length + right.calls.length === 6) onEnough();
       respondWithStatus(stream, { trailers });
     };
-    await using left = await startFakeServer(answer);
-    await using right = await startFakeServer(answer);
+    await using left = await startFakeServer(response);
+    await using right = await startFakeServer(response);
     const pauses: number[] = [];
     const clock = realClock();
     const after: Clock["after"] = (delayMs, callback) => {
@@ -159,8 +159,8 @@ describe("an etcd server", () => {
     ["an unknown status", "unavailable", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "99" } })],
     ["status DATA_LOSS", "corrupt", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "15" } })],
     ["a message beyond the size limit", "too-large", (stream) => respond(stream, oversizeHeader())],
-  ])("that responds with %s causes the error %s", async (_, code, answer) => {
-    await using server = await startFakeServer(answer);
+  ])("that responds with %s causes the error %s", async (_, code, response) => {
+    await using server = await startFakeServer(response);
     await using kv = await open([server.endpoint]);
     await expect(kv.range({ start: "/a" })).rejects.toMatchObject({ name: "StorageError", code });
   });

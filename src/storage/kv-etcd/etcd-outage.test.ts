@@ -98,7 +98,7 @@ describe.skipIf(isMissing)("an etcd store whose etcd is killed and restarted", {
       for (let index = 0; index < 200; index++) {
         const key = `/k/${writer}-${index}`;
         const result = await kv.commit({ kind: "put", key, value: Buffer.from("x"), expectedRevision: 0 }).then(
-          (answer) => (answer.committed ? "committed" : "lost"),
+          (response) => (response.committed ? "committed" : "lost"),
           (error: unknown) => (error as { code: string }).code,
         );
         outcomes.set(key, result);

@@ -164,9 +164,9 @@ describe.skipIf(etcd === undefined)("TLS", () => {
         { cert: files.clientCert, key: files.clientKey },
         { ...mutual, serverName: "other.test" },
       ]) {
-        const refused = await openEtcdKv({ ...base, tls, requestTimeoutMs: 500 });
-        cleanup.defer(() => refused.close());
-        await expect(refused.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
+        const rejected = await openEtcdKv({ ...base, tls, requestTimeoutMs: 500 });
+        cleanup.defer(() => rejected.close());
+        await expect(rejected.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
       }
     },
   );

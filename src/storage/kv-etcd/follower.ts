@@ -54,10 +54,10 @@ export class EtcdWatch {
     this.#sink.interrupted(true);
   }
 
-  accept(answer: WatchResponse): void {
+  accept(response: WatchResponse): void {
     if (this.isClosed) return;
-    if (answer.events.length > 0) this.#acceptEvents(answer);
-    else if (!answer.isCreated && !answer.isFragment) this.#acceptProgress(answer.revision);
+    if (response.events.length > 0) this.#acceptEvents(response);
+    else if (!response.isCreated && !response.isFragment) this.#acceptProgress(response.revision);
   }
 
   end(error: StorageError): void {

@@ -94,7 +94,7 @@ export class Channel {
     return new Promise((resolve, reject) => {
       const stream = this.#open(call.method, { "grpc-timeout": `${Math.max(1, Math.ceil(timeoutMs))}m` }, reject);
       if (stream === undefined) return;
-      let answer: Buffer | undefined;
+      let response: Buffer | undefined;
       const cancelTimer = this.#clock.after(timeoutMs, () => {
         finish(new RpcFailure("deadline", `no response from ${this.endpoint.host} within ${Math.ceil(timeoutMs)} ms`));
       });
@@ -103,12 +103,12 @@ export class Channel {
         if (failure !== undefined) {
           reject(failure);
           stream.close(constants.NGHTTP2_CANCEL);
-        } else if (answer === undefined) reject(new RpcFailure("garbled", "etcd's response has no message"));
-        else resolve(answer);
+        } else if (response === undefined) reject(new RpcFailure("garbled", "etcd's response has no message"));
+        else resolve(response);
       };
       this.#receive(stream, {
         message: (message) => {
-          answer = message;
+          response = message;
         },
         ended: finish,
       });

@@ -66,9 +66,9 @@ async function commit(connection: EtcdConnection, change: Change): Promise<Commi
     "a guard's key is not empty",
   );
   if (change.kind === "put" && change.lease !== undefined) requireLeaseId(change.lease);
-  const answer = await connection.request({ method: METHOD.txn, frame: encodeCommit(change), isIdempotent: false });
+  const response = await connection.request({ method: METHOD.txn, frame: encodeCommit(change), isIdempotent: false });
   try {
-    const { revision, succeeded, current, guardRevisions, deleted } = decodeTxn(answer);
+    const { revision, succeeded, current, guardRevisions, deleted } = decodeTxn(response);
     // In etcd, deleting a key that is expected to be absent succeeds, but creates no revision.
     const hasChanged = succeeded && (change.kind === "put" || deleted > 0);
     if (hasChanged) return { committed: true, revision };

@@ -40,9 +40,9 @@ async function requestLease(
   method: string,
   frame: Buffer,
 ): Promise<ReturnType<typeof decodeLease>> {
-  const answer = await connection.request({ method, frame, isIdempotent: true });
+  const response = await connection.request({ method, frame, isIdempotent: true });
   try {
-    return decodeLease(answer);
+    return decodeLease(response);
   } catch (thrown) {
     throw toStorageError(thrown);
   }

@@ -71,9 +71,9 @@ describe("requests to etcd", () => {
 
   test("keep all digits of a lease ID", () => {
     const frame = encodeLeaseReference("7587848390923456789");
-    const answer = message((writer) => writer.bigInt64(2, 7587848390923456789n));
+    const response = message((writer) => writer.bigInt64(2, 7587848390923456789n));
     expect(frame.length).toBe(FRAME_HEADER_BYTES + 10);
-    expect(decodeLease(answer)).toEqual({ lease: "7587848390923456789", ttlSeconds: 0 });
+    expect(decodeLease(response)).toEqual({ lease: "7587848390923456789", ttlSeconds: 0 });
   });
 
   test("request progress and fragments for a watch", () => {
@@ -86,7 +86,7 @@ describe("requests to etcd", () => {
 
 describe("responses from etcd", () => {
   test("are decoded for a range", () => {
-    const answer = decodeRange(
+    const response = decodeRange(
       message((writer) => {
         writeHeader(writer, 12);
         writer.message(2, (item) => writeKeyValue(item, { key: "/a", modRevision: 6 }));
@@ -95,11 +95,11 @@ describe("responses from etcd", () => {
       }),
     );
     const item = { key: "/a", value: Buffer.from("value"), createRevision: 5, modRevision: 6 };
-    expect(answer).toEqual({ revision: 12, items: [item], hasMore: true, count: 77 });
+    expect(response).toEqual({ revision: 12, items: [item], hasMore: true, count: 77 });
   });
 
   test("contain the current value after a lost race", () => {
-    const answer = decodeTxn(
+    const response = decodeTxn(
       message((writer) => {
         writeHeader(writer, 12);
         writer.message(3, (operation) =>
@@ -109,7 +109,7 @@ describe("responses from etcd", () => {
         );
       }),
     );
-    expect(answer).toMatchObject({ revision: 12, succeeded: false, current: { key: "/a", modRevision: 6 } });
+    expect(response).toMatchObject({ revision: 12, succeeded: false, current: { key: "/a", modRevision: 6 } });
   });
 
   test("distinguish the written key from those of the guards if a guarded put failed", () => {

@@ -125,8 +125,8 @@ export function encodeLeaseReference(lease: LeaseId): Buffer {
 }
 
 export function decodeRange(message: Buffer): RangeResponse {
-  const answer = readRange(new EtcdReader(message));
-  return { ...answer, revision: requireRevision(answer.revision) };
+  const response = readRange(new EtcdReader(message));
+  return { ...response, revision: requireRevision(response.revision) };
 }
 
 function readRange(reader: EtcdReader): RangeResponse {

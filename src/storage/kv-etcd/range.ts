@@ -62,9 +62,9 @@ async function readPageOfAtMost(
 }
 
 async function readPage(connection: EtcdConnection, message: RangeMessage): Promise<RangeResponse> {
-  const answer = await connection.request({ method: METHOD.range, frame: encodeRange(message), isIdempotent: true });
+  const response = await connection.request({ method: METHOD.range, frame: encodeRange(message), isIdempotent: true });
   try {
-    return decodeRange(answer);
+    return decodeRange(response);
   } catch (thrown) {
     throw toStorageError(thrown);
   }

@@ -49,20 +49,20 @@ export function encodeWatchCancel(watchId: number): Buffer {
 export function decodeWatchResponse(message: Buffer): WatchResponse {
   const reader = new EtcdReader(message);
   const events: KvEvent[] = [];
-  const answer = { revision: 0, watchId: 0, compactRevision: 0, cancelReason: "" };
+  const response = { revision: 0, watchId: 0, compactRevision: 0, cancelReason: "" };
   const flags = { isCreated: false, isCanceled: false, isFragment: false };
   while (reader.next()) {
     if (reader.field === 11) events.push(readEvent(reader.message()));
-    else if (reader.field === 1) answer.revision = readHeader(reader.message());
-    else if (reader.field === 2) answer.watchId = reader.int64();
+    else if (reader.field === 1) response.revision = readHeader(reader.message());
+    else if (reader.field === 2) response.watchId = reader.int64();
     else if (reader.field === 3) flags.isCreated = reader.bool();
     else if (reader.field === 4) flags.isCanceled = reader.bool();
-    else if (reader.field === 5) answer.compactRevision = reader.int64();
-    else if (reader.field === 6) answer.cancelReason = reader.string();
+    else if (reader.field === 5) response.compactRevision = reader.int64();
+    else if (reader.field === 6) response.cancelReason = reader.string();
     else if (reader.field === 7) flags.isFragment = reader.bool();
     else reader.skip();
   }
-  return { ...answer, ...flags, events };
+  return { ...response, ...flags, events };
 }
 
 function readEvent(reader: EtcdReader): KvEvent {

@@ -106,15 +106,15 @@ export class WatchHub {
       this.#streamEnded(this.#channel, new Error("etcd did not confirm a watch in time"));
   }
 
-  #accept(answer: WatchResponse): void {
-    const follower = this.#byWatchId.get(answer.watchId);
+  #accept(response: WatchResponse): void {
+    const follower = this.#byWatchId.get(response.watchId);
     if (follower === undefined) return;
-    if (answer.isCanceled) {
-      this.#canceled(follower, answer);
+    if (response.isCanceled) {
+      this.#canceled(follower, response);
       return;
     }
-    if (answer.isCreated) this.#created(follower);
-    follower.accept(answer);
+    if (response.isCreated) this.#created(follower);
+    follower.accept(response);
   }
 
   #created(follower: EtcdWatch): void {

@@ -25,14 +25,14 @@ function refusalOf(attempt: () => unknown): string {
   throw new Error("the lock was taken");
 }
 
-const refused = (holder: string): string =>
+const rejected = (holder: string): string =>
   `The directory ${directory} is in use by ${holder}: stop that server or choose another directory.`;
 
 describe("a locked directory", () => {
   test("is rejected with a message that names the holder, until the holder releases it", () => {
     const lock = lockDirectory(directory, "evenkeel up");
-    const refusal = refusalOf(() => lockDirectory(directory, "evenkeel serve"));
-    expect(refusal).toBe(refused(`evenkeel up, process ${process.pid}`));
+    const rejection = refusalOf(() => lockDirectory(directory, "evenkeel serve"));
+    expect(rejection).toBe(rejected(`evenkeel up, process ${process.pid}`));
     lock.release();
     lockDirectory(directory, "evenkeel serve").release();
   });
@@ -55,10 +55,10 @@ describe("a locked directory", () => {
     const { pid: ended } = spawnSync("true");
     for (const text of ["", "[]", "null", "{}", '{"name":"x","pid":"y"}', JSON.stringify({ name: "x", pid: ended })]) {
       writeFileSync(holderFile(), text);
-      expect(refusalOf(() => lockDirectory(directory))).toBe(refused("another server"));
+      expect(refusalOf(() => lockDirectory(directory))).toBe(rejected("another server"));
     }
     rmSync(holderFile());
-    expect(refusalOf(() => lockDirectory(directory))).toBe(refused("another server"));
+    expect(refusalOf(() => lockDirectory(directory))).toBe(rejected("another server"));
     lock.release();
   });
 });

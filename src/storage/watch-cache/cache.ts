@@ -175,12 +175,12 @@ export class WatchCache {
   }
 
   /** Undefined if the cache is stopped first: an unreachable store may take a long time to respond. */
-  #unlessStopped<T>(answer: Promise<T>): Promise<T | undefined> {
+  #unlessStopped<T>(response: Promise<T>): Promise<T | undefined> {
     const { signal } = this.#stopped;
     return new Promise((resolve, reject) => {
       const stop = (): void => resolve(undefined);
       signal.addEventListener("abort", stop, { once: true });
-      answer.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+      response.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
     });
   }
 

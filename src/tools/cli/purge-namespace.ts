@@ -45,8 +45,8 @@ async function purgeNamespace(namespace: string, flags: PurgeFlags): Promise<voi
   }
 }
 
-function print(answer: JsonObject, toText: (answer: JsonObject) => string): void {
-  process.stdout.write(toText(answer));
+function print(response: JsonObject, toText: (answer: JsonObject) => string): void {
+  process.stdout.write(toText(response));
 }
 
 function json(answer: JsonObject): string {
@@ -90,10 +90,10 @@ async function isConfirmed(leftovers: JsonObject): Promise<boolean> {
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {
     const count = objectsAt(leftovers, "keys").length;
-    const answer = await terminal.question(
+    const response = await terminal.question(
       `Remove ${count === 1 ? "this" : "these"} ${objects(count)} permanently, ignoring finalizers? [y/N] `,
     );
-    return /^y(es)?$/i.test(answer.trim());
+    return /^y(es)?$/i.test(response.trim());
   } finally {
     terminal.close();
   }

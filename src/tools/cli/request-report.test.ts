@@ -31,9 +31,9 @@ describe("a report", () => {
         response.end('ress","done":2,"total":4}\n{"kind":"later"}\n{"kind":"result","report":{"a":1}}\n'),
       );
     });
-    const told: ReportProgress[] = [];
-    expect(await requestReport(server, "/x", (progress) => void told.push(progress))).toEqual({ a: 1 });
-    expect(told).toEqual([
+    const reported: ReportProgress[] = [];
+    expect(await requestReport(server, "/x", (progress) => void reported.push(progress))).toEqual({ a: 1 });
+    expect(reported).toEqual([
       { done: 1, total: 4 },
       { done: 2, total: 4 },
     ]);

@@ -95,12 +95,12 @@ function bars({ series }: RunReport, plan: UpgradePlan, scaleMax: number): strin
   const width = Math.max(1, ROOM / series.buckets.length - 1);
   return series.buckets.flatMap((bucket, index) => {
     const atMs = index * series.bucketMs;
-    const told = STACKED.map((key) => `${SERIES_NAMES[key]} ${bucket[key]}`).join(", ");
+    const reported = STACKED.map((key) => `${SERIES_NAMES[key]} ${bucket[key]}`).join(", ");
     let y = TOP + PLOT_HEIGHT;
     return STACKED.filter((key) => bucket[key] > 0).map((key) => {
       const height = (bucket[key] / scaleMax) * PLOT_HEIGHT;
       y -= height;
-      return rect({ x: xOf(atMs, plan), y, width, height, kind: `bar ${key}` }, `${minuteText(atMs)}: ${told}`);
+      return rect({ x: xOf(atMs, plan), y, width, height, kind: `bar ${key}` }, `${minuteText(atMs)}: ${reported}`);
     });
   });
 }

@@ -132,9 +132,11 @@ function stepTable({ runs, settings }: RehearsalReport): string {
       cell(readyAtMs === null ? "not ready before the end" : `ready at ${minuteText(readyAtMs)}`),
     ]),
   );
-  const told = faults.map(({ atMs, what }) => `<li>${minuteText(atMs)} ${escapeHtml(what)}</li>`);
+  const reported = faults.map(({ atMs, what }) => `<li>${minuteText(atMs)} ${escapeHtml(what)}</li>`);
   const list =
-    told.length === 0 ? "" : `<details><summary>Faults: ${told.length}</summary><ul>${told.join("")}</ul></details>`;
+    reported.length === 0
+      ? ""
+      : `<details><summary>Faults: ${reported.length}</summary><ul>${reported.join("")}</ul></details>`;
   return table(["Stopped", "Server", "Release", ""], rows) + list;
 }
 

@@ -45,7 +45,8 @@ function ledgerWith(atMs = 500): Ledger {
   return ledger;
 }
 
-const kinds = (answer: ObservedResponse, from: Truth): string[] => judgeResponse(answer, from).map(({ kind }) => kind);
+const kinds = (response: ObservedResponse, from: Truth): string[] =>
+  judgeResponse(response, from).map(({ kind }) => kind);
 
 describe("a 404", () => {
   const OBJECT = "/api/v1/namespaces/default/configmaps/a";

@@ -55,8 +55,8 @@ export class KubectlClient {
     if (own.length >= OBJECTS_MAX) return this.#remove(target, version);
     const name = `${client}-${++this.#made}`;
     const entry = await this.#session.create({ target, version, namespace: NAMESPACE, name });
-    const wasRefused = this.#context.ledger.find({ ...target, namespace: namespaceOf(target), name }) === undefined;
-    if (entry === undefined && wasRefused && this.#context.isServed(target, version)) this.readOnly.add(target);
+    const wasRejected = this.#context.ledger.find({ ...target, namespace: namespaceOf(target), name }) === undefined;
+    if (entry === undefined && wasRejected && this.#context.isServed(target, version)) this.readOnly.add(target);
   }
 
   async #remove(target: LoadTarget, version: string): Promise<void> {

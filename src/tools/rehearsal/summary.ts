@@ -93,33 +93,33 @@ function plots({ gate, series, steps }: RunReport, { plan }: RehearsalReport, wi
 
 function storageText(lanes: readonly StorageLane[], width: number): string {
   if (lanes.length === 0) return "";
-  const told = lanes.map(({ resource, points }) => {
+  const reported = lanes.map(({ resource, points }) => {
     const path = points.map((point) => `${minuteText(point.atMs)} ${laneText(point)}`).join(", ");
     return wrap(`  ${resource}: ${path}`, width);
   });
-  return `Storage versions written by the servers\n${told.join("")}`;
+  return `Storage versions written by the servers\n${reported.join("")}`;
 }
 
 function manifestText({ objects, findings }: ManifestReport, width: number): string {
-  const told = findings
+  const reported = findings
     .slice(0, SHOWN_MANIFESTS)
     .map(({ kind, file, apiVersion, objectKind, name, sentence }) =>
       wrap(`  ${inWords(kind)}: ${file} ${apiVersion} ${objectKind} ${name}: ${sentence}`, width),
     );
-  const hidden = findings.length - told.length;
-  return `Manifests: ${objects} objects, ${findings.length} findings\n${told.join("")}${more(hidden)}`;
+  const hidden = findings.length - reported.length;
+  return `Manifests: ${objects} objects, ${findings.length} findings\n${reported.join("")}${more(hidden)}`;
 }
 
 function wrongText({ gate, wrong, firstWrong }: RunReport, width: number): string {
   if (wrong === 0) return "";
-  const told = firstWrong
+  const reported = firstWrong
     .slice(0, SHOWN_WRONG)
     .flatMap(({ atMs, client, server, request, said, right }) => [
       wrap(`  ${minuteText(atMs)} ${client} at ${server === "" ? "an informer" : server}: ${request}`, width),
       wrap(`        ${said}, but ${right}`, width),
     ]);
   const title = gate === "on" ? "Wrong responses with the proxy" : "Wrong responses without the proxy";
-  return `${title}\n${told.join("")}${more(wrong - Math.min(SHOWN_WRONG, firstWrong.length))}`;
+  return `${title}\n${reported.join("")}${more(wrong - Math.min(SHOWN_WRONG, firstWrong.length))}`;
 }
 
 function more(hidden: number): string {

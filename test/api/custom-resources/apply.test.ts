@@ -74,9 +74,9 @@ describe("server-side apply", () => {
   ])("treats %s as one unit with one owner", async (_what, first, second, field) => {
     await using api = await started();
     await apply(api, "one", first);
-    const refused = await apply(api, "two", second);
-    expect(refused.body).toMatchObject({ code: 409, reason: "Conflict" });
-    expect(refused.body.message).toBe(`Apply failed with 1 conflict: conflict with "one": ${field}`);
+    const rejected = await apply(api, "two", second);
+    expect(rejected.body).toMatchObject({ code: 409, reason: "Conflict" });
+    expect(rejected.body.message).toBe(`Apply failed with 1 conflict: conflict with "one": ${field}`);
     const forced = await apply(api, "two", second, "&force=true");
     expect(forced.body.spec).toEqual(second);
   });
@@ -90,9 +90,9 @@ describe("server-side apply", () => {
   test("accepts null for a nullable field and rejects it for others", async () => {
     await using api = await started();
     expect((await apply(api, "one", { nullable: null })).body.spec).toEqual({ nullable: null });
-    const refused = await apply(api, "two", { size: null });
-    expect(refused.body).toMatchObject({ code: 422 });
-    expect(refused.body.message).toContain("spec.size in body must be of type integer");
+    const rejected = await apply(api, "two", { size: null });
+    expect(rejected.body).toMatchObject({ code: 422 });
+    expect(rejected.body.message).toContain("spec.size in body must be of type integer");
   });
 
   test("treats a null label as an empty string and drops null annotations", async () => {

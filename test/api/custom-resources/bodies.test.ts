@@ -141,9 +141,11 @@ test("an update needs a resource version and does not create an object", async (
   await using api = await startServer();
   await define(api);
   await api.create(WIDGETS, widget("a"));
-  const refused = await api.put(`${WIDGETS}/a`, widget("a", { spec: { size: 1 } }));
-  expect(refused.body).toMatchObject({ code: 422 });
-  expect(refused.body.message).toContain("metadata.resourceVersion: Invalid value: 0: must be specified for an update");
+  const rejected = await api.put(`${WIDGETS}/a`, widget("a", { spec: { size: 1 } }));
+  expect(rejected.body).toMatchObject({ code: 422 });
+  expect(rejected.body.message).toContain(
+    "metadata.resourceVersion: Invalid value: 0: must be specified for an update",
+  );
   expect((await api.put(`${WIDGETS}/b`, widget("b"))).status).toBe(404);
 });
 

@@ -40,9 +40,9 @@ export async function define(api: TestServer, object: Json = definition()): Prom
 /** Replaces the spec of the CRD, whatever its current resource version is. */
 export async function redefine(api: TestServer, name: string, change: (spec: Json) => Json): Promise<ApiTestResponse> {
   const { body } = await api.get(`${DEFINITIONS}/${name}`);
-  const answer = await api.put(`${DEFINITIONS}/${name}`, { ...body, spec: change(body.spec) });
+  const response = await api.put(`${DEFINITIONS}/${name}`, { ...body, spec: change(body.spec) });
   await api.world.advance(100);
-  return answer;
+  return response;
 }
 
 export function condition(object: Json, type: string): Json {

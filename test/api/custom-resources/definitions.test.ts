@@ -70,9 +70,11 @@ test("an update of a CRD needs a resource version", async () => {
   await using api = await startServer();
   const defined = await define(api);
   const { resourceVersion: _, ...metadata } = defined.metadata;
-  const answer = await api.put(`${DEFINITIONS}/widgets.${GROUP}`, { ...defined, metadata });
-  expect(answer.body).toMatchObject({ code: 422, reason: "Invalid" });
-  expect(answer.body.message).toContain("metadata.resourceVersion: Invalid value: 0: must be specified for an update");
+  const response = await api.put(`${DEFINITIONS}/widgets.${GROUP}`, { ...defined, metadata });
+  expect(response.body).toMatchObject({ code: 422, reason: "Invalid" });
+  expect(response.body.message).toContain(
+    "metadata.resourceVersion: Invalid value: 0: must be specified for an update",
+  );
 });
 
 test("a new storage version is added to the stored versions, and an old version can be removed only after a status update has removed it from them", async () => {
@@ -85,9 +87,9 @@ test("a new storage version is added to the stored versions, and an old version 
   const { body } = await api.get(`${DEFINITIONS}/widgets.${GROUP}`);
   expect(body.status.storedVersions).toEqual(["v1", "v2"]);
   const onlyV2 = (spec: Json): Json => ({ ...spec, versions: [version("v2", undefined, { storage: true })] });
-  const refused = await redefine(api, `widgets.${GROUP}`, onlyV2);
-  expect(refused.body).toMatchObject({ code: 422 });
-  expect(refused.body.message).toContain("status.storedVersions[0]");
+  const rejected = await redefine(api, `widgets.${GROUP}`, onlyV2);
+  expect(rejected.body).toMatchObject({ code: 422 });
+  expect(rejected.body.message).toContain("status.storedVersions[0]");
   await api.jsonPatch(`${DEFINITIONS}/widgets.${GROUP}/status`, [
     { op: "replace", path: "/status/storedVersions", value: ["v2"] },
   ]);

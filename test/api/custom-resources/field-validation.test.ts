@@ -103,9 +103,9 @@ describe("field validation of", () => {
   test("a creation reports nothing with fieldValidation=Ignore", async () => {
     await using api = await started();
     const headers = { "content-type": "application/json" };
-    const answer = await api.call("POST", `${WIDGETS}?fieldValidation=Ignore`, TEXT, { headers });
-    expect(answer.status).toBe(201);
-    expect(answer.headers["warning"]).toBeUndefined();
+    const response = await api.call("POST", `${WIDGETS}?fieldValidation=Ignore`, TEXT, { headers });
+    expect(response.status).toBe(201);
+    expect(response.headers["warning"]).toBeUndefined();
   });
 
   test("a patch reports unknown fields", async () => {

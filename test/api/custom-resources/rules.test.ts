@@ -48,12 +48,12 @@ test("a transition rule applies only to updates", async () => {
 });
 
 test("a CRD with rules that do not compile or cost too much is rejected", async () => {
-  const refused = async (rule: string): Promise<string> =>
+  const rejected = async (rule: string): Promise<string> =>
     (await api.create(DEFINITIONS, ruled([{ rule }]))).body.message;
-  expect(await refused("self.nothing > 1")).toContain(
+  expect(await rejected("self.nothing > 1")).toContain(
     "compilation failed: ERROR: <input>:1:5: undefined field 'nothing'",
   );
-  expect(await refused("self.size + 1")).toContain("cel expression must evaluate to a bool");
+  expect(await rejected("self.size + 1")).toContain("cel expression must evaluate to a bool");
   const costly = "self.owner.split('').all(a, self.owner.split('').all(b, self.owner.split('').all(c, a + b == c)))";
-  expect(await refused(costly)).toContain("estimated rule cost exceeds budget");
+  expect(await rejected(costly)).toContain("estimated rule cost exceeds budget");
 });

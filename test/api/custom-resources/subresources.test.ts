@@ -46,8 +46,8 @@ describe("the status", () => {
   test("does not increment the generation, and neither does metadata", async () => {
     await using api = await started({ status: {} });
     await api.create(WIDGETS, widget("a", { spec: { size: 1 } }));
-    const generation = async (answer: Promise<{ body: Json }>): Promise<number> =>
-      (await answer).body.metadata.generation;
+    const generation = async (response: Promise<{ body: Json }>): Promise<number> =>
+      (await response).body.metadata.generation;
     expect(await generation(api.mergePatch(`${TARGET}/status`, { status: { phase: "x" } }))).toBe(1);
     expect(await generation(api.mergePatch(TARGET, { metadata: { labels: { a: "b" } } }))).toBe(1);
     expect(await generation(api.mergePatch(TARGET, { spec: { size: 2 } }))).toBe(2);

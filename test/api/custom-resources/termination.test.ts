@@ -52,8 +52,8 @@ describe("a CRD that is being deleted", () => {
     await define(api);
     await api.create(WIDGETS, HELD);
     await api.delete(TARGET);
-    const refused = await api.create(WIDGETS, widget("new"));
-    expect(refused.body).toMatchObject({
+    const rejected = await api.create(WIDGETS, widget("new"));
+    expect(rejected.body).toMatchObject({
       code: 403,
       message: `widgets.${GROUP} "new" is forbidden: create not allowed while custom resource definition is terminating`,
     });

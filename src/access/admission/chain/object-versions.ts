@@ -97,8 +97,8 @@ async function converted(
       apiVersion: formatGroupVersion(to.groupVersion),
     });
   if (to.custom.convert === undefined) return { ...own, apiVersion: to.apiVersion };
-  const [answer] = await to.custom.convert([own], to.groupVersion);
-  return answer ?? own;
+  const [response] = await to.custom.convert([own], to.groupVersion);
+  return response ?? own;
 }
 
 function decoded(context: RegistryContext, served: ServedResource, object: JsonObject, zeros: GoZeros): JsonObject {

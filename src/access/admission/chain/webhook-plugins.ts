@@ -42,7 +42,7 @@ async function postReview(
   { callWebhook }: AdmissionParts,
   { clientConfig, body, ...options }: WebhookCallOptions & { readonly clientConfig: JsonObject; readonly body: string },
 ): Promise<JsonObject> {
-  const answer = parseWebhookResponse(await callWebhook(clientConfig, body, options));
-  if (typeof answer === "string") throw new Error(answer);
-  return answer;
+  const response = parseWebhookResponse(await callWebhook(clientConfig, body, options));
+  if (typeof response === "string") throw new Error(response);
+  return response;
 }

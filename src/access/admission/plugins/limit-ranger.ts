@@ -37,8 +37,8 @@ export function limitRanger(reader: ObjectReader): AdmissionPlugin {
       if (object === undefined) return;
       for (const range of rangesFor(reader, attributes)) {
         const errors = resource === "pods" ? podErrors(object, range) : claimErrors(object, range);
-        const told = [...errors.take(REPORTED_ERRORS_MAX)];
-        if (told.length > 0) throw admissionForbidden(attributes, aggregateText(told));
+        const reported = [...errors.take(REPORTED_ERRORS_MAX)];
+        if (reported.length > 0) throw admissionForbidden(attributes, aggregateText(reported));
       }
     },
   };

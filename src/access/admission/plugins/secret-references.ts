@@ -57,10 +57,10 @@ export function unmountableReference(spec: JsonObject, account: JsonObject): str
     if (!isJsonObject(secret) || mountable.has(stringAt(secret, "secretName"))) continue;
     return `volume with secret.secretName="${stringAt(secret, "secretName")}"${end} secret`;
   }
-  const refusal =
+  const rejection =
     unmountableInContainers(objectsAt(spec, "initContainers"), "init container", mountable) ??
     unmountableInContainers(objectsAt(spec, "containers"), "container", mountable);
-  if (refusal !== undefined) return `${refusal}${end} secret`;
+  if (rejection !== undefined) return `${rejection}${end} secret`;
   const pullable = new Set(objectsAt(account, "imagePullSecrets").map((secret) => stringAt(secret, "name")));
   for (const [index, reference] of objectsAt(spec, "imagePullSecrets").entries()) {
     const name = stringAt(reference, "name");
@@ -72,11 +72,11 @@ export function unmountableReference(spec: JsonObject, account: JsonObject): str
 /** The same for ephemeral containers. */
 export function unmountableEphemeralReference(spec: JsonObject, account: JsonObject): string | undefined {
   const mountable = new Set(objectsAt(account, "secrets").map((secret) => stringAt(secret, "name")));
-  const refusal = unmountableInContainers(objectsAt(spec, "ephemeralContainers"), "ephemeral container", mountable);
+  const rejection = unmountableInContainers(objectsAt(spec, "ephemeralContainers"), "ephemeral container", mountable);
   const accountName = stringAt(objectAt(account, "metadata"), "name");
-  return refusal === undefined
+  return rejection === undefined
     ? undefined
-    : `${refusal} is not allowed because service account ${accountName} does not reference that secret`;
+    : `${rejection} is not allowed because service account ${accountName} does not reference that secret`;
 }
 
 function unmountableInContainers(

@@ -30,7 +30,7 @@ test.each([
   [["1.2.3.4"], ["1.2.3.4", "1.2.3.5"], false],
   [["1.2.3.6"], ["1.2.3.4"], true],
   [[], undefined, false],
-])("DenyServiceExternalIPs rejects external IPs %j after %j: %s", async (externalIPs, before, isRefused) => {
+])("DenyServiceExternalIPs rejects external IPs %j after %j: %s", async (externalIPs, before, isRejected) => {
   const service = (addresses: readonly string[]) => ({ metadata: { name: "s" }, spec: { externalIPs: addresses } });
   const given = attributes({
     resource: "services",
@@ -38,7 +38,7 @@ test.each([
     existing: before === undefined ? undefined : service(before),
   });
   const message = '403 services "s" is forbidden: Use of external IPs is denied by admission control';
-  expect(await rejectionOf(() => denyServiceExternalIps().validate?.(given))).toBe(isRefused ? message : undefined);
+  expect(await rejectionOf(() => denyServiceExternalIps().validate?.(given))).toBe(isRejected ? message : undefined);
 });
 
 test("LimitPodHardAntiAffinityTopology allows only the hostname topology", async () => {

@@ -239,10 +239,10 @@ describe("reinvocation", () => {
    */
   async function rounds(
     given: readonly JsonObject[],
-    answer: WebhookReply,
+    response: WebhookReply,
     between: (object: JsonObject) => JsonObject = (object) => object,
   ): Promise<string[]> {
-    const webhooks = new FakeWebhooks(answer);
+    const webhooks = new FakeWebhooks(response);
     webhooks.tables.mutating.reset([configuration("c", ...given)]);
     const plugin = mutatingAdmissionWebhook(webhooks.parts("mutating"));
     const reinvocation = new Reinvocation();

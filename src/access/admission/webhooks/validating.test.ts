@@ -129,11 +129,11 @@ describe("a webhook that denies the request", () => {
 });
 
 test("warnings and audit annotations of webhooks are passed on if they are valid", async () => {
-  const told = await validate([{ name: "a.example.com" }], (review) =>
+  const reported = await validate([{ name: "a.example.com" }], (review) =>
     allowed(review, { allowed: false, warnings: ["w", "in\njected"], auditAnnotations: { key: "v", "x/y": "z" } }),
   );
-  expect(told.warnings).toEqual(["w"]);
-  expect(told.annotations).toEqual({ "a.example.com/key": "v" });
+  expect(reported.warnings).toEqual(["w"]);
+  expect(reported.annotations).toEqual({ "a.example.com/key": "v" });
 });
 
 describe("a failing webhook", () => {
@@ -177,9 +177,9 @@ describe("a failing webhook", () => {
       (review) => allowed(review, { patchType: "JSONPatch" }),
       "received invalid webhook response: validating webhook may not return response.patchType",
     ],
-  ])("%s", async (_, answer, why) => {
-    expect((await validate([{}], answer)).refused).toBe(`500 ${failing} ${why}`);
-    const open = await validate([{ failurePolicy: "Ignore" }], answer);
+  ])("%s", async (_, response, why) => {
+    expect((await validate([{}], response)).refused).toBe(`500 ${failing} ${why}`);
+    const open = await validate([{ failurePolicy: "Ignore" }], response);
     expect(open.refused).toBeUndefined();
     expect(open.annotations).toEqual({ "failed-open.validating.webhook.admission.k8s.io/round_0_index_0": "a" });
   });

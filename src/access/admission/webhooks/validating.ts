@@ -40,8 +40,8 @@ async function validate(parts: WebhookParts, webhooks: readonly Webhook[], attri
   if (attributes.signal.aborted) throw requestEnded();
   const outcomes = await Promise.all(calls.map((call, index) => outcomeOf(parts, call, attributes, index)));
   // DIFFERS: kube-apiserver returns the denial that arrives first.
-  const refusal = outcomes.find((outcome) => outcome !== undefined);
-  if (refusal !== undefined) throw refusal;
+  const rejection = outcomes.find((outcome) => outcome !== undefined);
+  if (rejection !== undefined) throw rejection;
 }
 
 /** The error of a denial; undefined if the webhook allows the write. */

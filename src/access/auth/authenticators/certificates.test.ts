@@ -75,8 +75,8 @@ describe("x509Authenticator", () => {
 
 describe("requestHeaderAuthenticator", () => {
   const userOf = (claims: Claims, flags: Partial<RequestHeaderFlags> = {}): unknown => {
-    const answer = requestHeader(flags)(asked([proxy], claims));
-    return typeof answer === "string" || answer instanceof Promise ? answer : answer.user;
+    const response = requestHeader(flags)(asked([proxy], claims));
+    return typeof response === "string" || response instanceof Promise ? response : response.user;
   };
   const who = (user: Partial<User>): User => ({ name: "jane", uid: "", groups: [], extra: {}, ...user });
   const wire = (text: string): string => Buffer.from(text, "utf8").toString("latin1");
@@ -158,8 +158,8 @@ describe("requestHeaderAuthenticator", () => {
     });
     const nameless = issueClient(proxyCa, { subject: [["O", "front-proxy-client"]] });
     const allowedNames = ["x", "front-proxy-client"];
-    const answers = [proxy, other, nameless].map((one) => requestHeader({ allowedNames })(asked([one], claims)));
-    expect(answers).toEqual([{ user: who({ name: "root" }), isVerifiedPeer: true }, "rejected", "rejected"]);
+    const responses = [proxy, other, nameless].map((one) => requestHeader({ allowedNames })(asked([one], claims)));
+    expect(responses).toEqual([{ user: who({ name: "root" }), isVerifiedPeer: true }, "rejected", "rejected"]);
     expect(requestHeader()(asked([nameless], claims))).toMatchObject({ isVerifiedPeer: true });
   });
 });

@@ -20,9 +20,9 @@ export function webSocketAuthenticator(ask: TokenAuthenticator, apiAudiences: re
     // As kubernetes: exactly one token and at least one other protocol, because the server must not select the token as
     // the protocol.
     if (tokens.length > 1 || others.length === 0 || !BASE64URL.test(encoded)) return "rejected";
-    const answer = ask(Buffer.from(encoded, "base64url").toString("utf8"), apiAudiences);
-    return answer instanceof Promise
-      ? answer.then((given) => authenticated(given, request))
-      : authenticated(answer, request);
+    const response = ask(Buffer.from(encoded, "base64url").toString("utf8"), apiAudiences);
+    return response instanceof Promise
+      ? response.then((given) => authenticated(given, request))
+      : authenticated(response, request);
   };
 }

@@ -27,8 +27,8 @@ type PermissionCheck = (asked: AccessAttributes, problem?: string) => StatusErro
 
 export function fieldsDenial(wanted: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
   for (const field of rules.order) {
-    const refused = FIELD_CHECKS[field](wanted, rules, check);
-    if (refused !== undefined) return refused;
+    const rejected = FIELD_CHECKS[field](wanted, rules, check);
+    if (rejected !== undefined) return rejected;
   }
   return undefined;
 }
@@ -81,8 +81,8 @@ function groupsDenial({ groups }: User, rules: FieldRules, check: PermissionChec
     if (groups.length >= MANY && check(group("*")) === undefined) return undefined;
   }
   for (const name of groups) {
-    const refused = check(group(name));
-    if (refused !== undefined) return refused;
+    const rejected = check(group(name));
+    if (rejected !== undefined) return rejected;
   }
   return undefined;
 }
@@ -104,8 +104,8 @@ function extraDenial(
   }
   for (const [subresource, values] of entries) {
     for (const name of values) {
-      const refused = check({ ...none, subresource, name });
-      if (refused !== undefined) return refused;
+      const rejected = check({ ...none, subresource, name });
+      if (rejected !== undefined) return rejected;
     }
   }
   return undefined;

@@ -33,13 +33,13 @@ function tried(modes: readonly Mode[], wanted: Partial<User>, isAllowed: (line: 
     return { allowed: isAllowed(line), reason: "" };
   };
   const attempt = { authorizer, requester: who({ name: "root" }), access: LIST_PODS, wanted: who(wanted) };
-  let refused: StatusError | undefined;
+  let rejected: StatusError | undefined;
   for (const mode of modes) {
     const answer = mode(attempt);
-    if (answer instanceof StatusError) refused ??= answer;
+    if (answer instanceof StatusError) rejected ??= answer;
     else if (answer !== undefined) return { lines, answer };
   }
-  return { lines, answer: refused };
+  return { lines, answer: rejected };
 }
 
 const isPlain = (line: string): boolean => line.startsWith("impersonate ");

@@ -61,10 +61,10 @@ function constrained(
 
 function withFields(attempt: Attempt, rules: FieldRules, constraint: string): Impersonated | StatusError {
   const { requester, wanted } = attempt;
-  const refused = fieldsDenial(wanted, rules, (asked, problem) =>
+  const rejected = fieldsDenial(wanted, rules, (asked, problem) =>
     problem === undefined ? denialOf(attempt, asked) : forbiddenError(requester, asked, problem),
   );
-  return refused ?? { user: withImpliedGroups(wanted, rules.isConstrained), constraint };
+  return rejected ?? { user: withImpliedGroups(wanted, rules.isConstrained), constraint };
 }
 
 function denialOf({ authorizer, requester }: Attempt, asked: AccessAttributes): StatusError | undefined {

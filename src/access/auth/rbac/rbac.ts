@@ -117,9 +117,9 @@ function resolveRules(bound: readonly BoundRole[]): ResolvedRules {
   const roles = bound.map(({ role }) => role);
   const count = roles.reduce((sum, { rules }) => sum + (rules?.length ?? 0), 0);
   // Above the limit, list each role once.
-  const told = count > REPEATED_RULES_MAX ? [...new Set(roles)] : roles;
+  const reported = count > REPEATED_RULES_MAX ? [...new Set(roles)] : roles;
   return {
-    rules: told.flatMap(({ rules }) => rules ?? []),
+    rules: reported.flatMap(({ rules }) => rules ?? []),
     unresolved: unresolved.slice(0, UNRESOLVED_LISTED_MAX),
   };
 }

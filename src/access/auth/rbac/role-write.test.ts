@@ -24,12 +24,12 @@ rbac.clusterRoleBindings.reset([
 rbac.roleBindings.put(binding("team/dangling", "Role/gone", "User/dan"));
 
 async function refusal(who: User, write: Pick<RoleWrite, "resource" | "object"> & Partial<RoleWrite>) {
-  const refused = await checkRoleWrite({
+  const rejected = await checkRoleWrite({
     ...{ user: who, authorize: rbac.authorization.authorize, resolver: rbac.resolver, newest: async () => undefined },
     ...{ namespace: "", name: "", existing: undefined, ...write },
   }).catch((thrown: unknown) => thrown);
-  if (refused === undefined) return undefined;
-  return refused instanceof StatusError ? [refused.code, refused.message] : refused;
+  if (rejected === undefined) return undefined;
+  return rejected instanceof StatusError ? [rejected.code, rejected.message] : rejected;
 }
 
 const HELD = "is attempting to grant RBAC permissions not currently held:\n";
@@ -57,8 +57,8 @@ describe("a write of a role", () => {
         `resolution errors: [${roles} "gone" not found]`,
     ],
   ])("by %j with the rules %j has the error %j", async (who, rules, why) => {
-    const refused = await refusal(who, { resource: "clusterroles", object: clusterRole("new", ...rules) });
-    expect(refused).toEqual(why === undefined ? undefined : [403, `${roles} "new" is forbidden: ${why}`]);
+    const rejected = await refusal(who, { resource: "clusterroles", object: clusterRole("new", ...rules) });
+    expect(rejected).toEqual(why === undefined ? undefined : [403, `${roles} "new" is forbidden: ${why}`]);
   });
 
   test("is not checked if the user may escalate the name in the path", async () => {
@@ -79,8 +79,8 @@ describe("a write of a role", () => {
   test("is rejected if it grants too many permissions to compare", async () => {
     const words = Array.from({ length: 2000 }, (_, index) => `w${index}`);
     const vast = { verbs: words, apiGroups: words, resources: ["pods"], resourceNames: words };
-    const refused = await refusal(jane, { resource: "clusterroles", object: clusterRole("new", vast) });
-    expect(refused).toMatchObject([403, expect.stringMatching(/\n\.\.\.$/)]);
+    const rejected = await refusal(jane, { resource: "clusterroles", object: clusterRole("new", vast) });
+    expect(rejected).toMatchObject([403, expect.stringMatching(/\n\.\.\.$/)]);
   });
 });
 
@@ -95,8 +95,8 @@ describe("an update", () => {
     [{ annotations: { a: "b" } }, true],
     [{ resourceVersion: "8" }, true],
   ])("of %j is checked: %j", async (metadata, isChecked) => {
-    const refused = await refusal(jane, { resource: "clusterroles", object: changed(metadata), existing });
-    expect(refused !== undefined).toBe(isChecked);
+    const rejected = await refusal(jane, { resource: "clusterroles", object: changed(metadata), existing });
+    expect(rejected !== undefined).toBe(isChecked);
   });
 });
 

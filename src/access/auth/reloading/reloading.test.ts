@@ -44,17 +44,17 @@ const UNUSABLE = "failed to reload number; the previous value stays in use";
 
 describe("reloadingFiles", () => {
   test("a changed file yields a new value and calls the listeners once", () => {
-    const [said, told]: [string[], number[]] = [[], []];
+    const [said, reported]: [string[], number[]] = [[], []];
     const file = newFile("1");
     const value = numbers(file, said);
-    value.onChange((number) => told.push(number));
+    value.onChange((number) => reported.push(number));
     value.poll();
-    expect([value.current, told, said]).toEqual([1, [], []]);
+    expect([value.current, reported, said]).toEqual([1, [], []]);
     replace(file, "2");
     expect(value.current).toBe(1);
     value.poll();
     value.poll();
-    expect([value.current, told, said]).toEqual([2, [2], [AGAIN]]);
+    expect([value.current, reported, said]).toEqual([2, [2], [AGAIN]]);
   });
 
   test("an invalid or unreadable file keeps the value, with one warning per change", () => {
@@ -93,7 +93,7 @@ describe("reloadingFiles", () => {
     };
     let looks = 0;
     const ending = new AbortController();
-    const following = pollFiles(clock, [{ look: () => looks++ }], ending.signal);
+    const following = pollFiles(clock, [{ poll: () => looks++ }], ending.signal);
     for (let round = 0; round < 3; round++) {
       expect([waits.length, looks]).toEqual([round + 1, round]);
       waits[round]!.go();

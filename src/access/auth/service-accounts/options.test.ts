@@ -114,8 +114,8 @@ describe("openIdHandler", () => {
     ["/openid/v1/jwks", "application/jwk-set+json", "[]"],
     ["/openid/v1/jwks/", "application/jwk-set+json", "[]"],
   ])("serves %s as %s, cacheable for an hour", (url, type, text) => {
-    const answer = handle(infoRequest({ url, headers: { accept: `text/html, ${type};q=0.5` } }));
-    expect(answer).toMatchObject({
+    const response = handle(infoRequest({ url, headers: { accept: `text/html, ${type};q=0.5` } }));
+    expect(response).toMatchObject({
       status: 200,
       headers: { "content-type": type, "cache-control": "public, max-age=3600" },
       body: { chunks: [Buffer.from(text)] },

@@ -50,9 +50,9 @@ describe("a valid token", () => {
     put(here, "pods/ns/web", object("web", "pod-uid"));
     put(here, "nodes//node", object("node", "node-uid"));
     put(here, "secrets/ns/key", object("key", "secret-uid"));
-    const told = Object.entries(extra).map(([key, value]) => [`authentication.kubernetes.io/${key}`, value]);
+    const reported = Object.entries(extra).map(([key, value]) => [`authentication.kubernetes.io/${key}`, value]);
     expect(authenticator(here)(issued({ ...wish, hasId: false }), ["api"])).toMatchObject({
-      user: { extra: Object.fromEntries(told) },
+      user: { extra: Object.fromEntries(reported) },
     });
   });
 
@@ -124,9 +124,9 @@ describe("the validity period", () => {
     const token = issued();
     await ask(token, []);
     here.nowMs = NOW + minutes * 60_000;
-    const answer = ask(token, []);
-    if (error === undefined) expect(answer).toHaveProperty("user");
-    else expect(answer).toEqual({ error });
+    const response = ask(token, []);
+    if (error === undefined) expect(response).toHaveProperty("user");
+    else expect(response).toEqual({ error });
   });
 
   test("a token that is issued in the future is rejected", () => {

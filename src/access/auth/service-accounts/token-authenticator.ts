@@ -122,10 +122,10 @@ function audiencesOf({ audiences }: PublicClaims, { apiAudiences }: ServiceAccou
  */
 function oncePerDay(tell: ((use: LegacyTokenUse) => void) | undefined): ((use: LegacyTokenUse) => void) | undefined {
   if (tell === undefined) return undefined;
-  const told = new LruMap<string>(TOKENS_REMEMBERED_MAX);
+  const reported = new LruMap<string>(TOKENS_REMEMBERED_MAX);
   return (use) => {
-    if (told.get(use.uid) === use.date) return;
-    told.set(use.uid, use.date);
+    if (reported.get(use.uid) === use.date) return;
+    reported.set(use.uid, use.date);
     tell(use);
   };
 }
@@ -143,9 +143,9 @@ function evaluateToken(
   }
   const [only, ...others] = token.credentials;
   if (only === undefined) return "unknown";
-  const answer = (credential: Credential): TokenResult | Promise<TokenResult> =>
+  const response = (credential: Credential): TokenResult | Promise<TokenResult> =>
     useCredential(credential, { token, audiences, options });
-  return others.length === 0 ? answer(only) : firstOwner(token.credentials, answer);
+  return others.length === 0 ? response(only) : firstOwner(token.credentials, response);
 }
 
 interface Usage {
@@ -160,9 +160,9 @@ function useCredential(credential: Credential, usage: Usage): TokenResult | Prom
   if (problem !== undefined) return { error: problem };
   const { places } = credential;
   const known = places.map(({ resource, namespace, name }) => objects.get(resource, namespace, name));
-  const answer = resultFor(credential, known, usage);
+  const response = resultFor(credential, known, usage);
   // Another server may have created the object a moment ago, so check the store before rejecting.
-  return "error" in answer && places.length > 0 ? resultFromStore(credential, usage) : answer;
+  return "error" in response && places.length > 0 ? resultFromStore(credential, usage) : response;
 }
 
 /** Rejects if the store is unavailable. DIFFERS: kubernetes returns 401 then, as if the token were invalid. */
@@ -199,10 +199,10 @@ async function firstOwner(
 ): Promise<TokenResult> {
   const errors: string[] = [];
   for (const credential of credentials) {
-    const answer = await answerOf(credential);
-    if (answer === "unknown") continue;
-    if (!("error" in answer)) return answer;
-    errors.push(answer.error);
+    const response = await answerOf(credential);
+    if (response === "unknown") continue;
+    if (!("error" in response)) return response;
+    errors.push(response.error);
   }
   return { error: aggregateText(errors) };
 }

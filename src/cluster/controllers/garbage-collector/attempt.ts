@@ -30,13 +30,13 @@ export async function attempt(context: AttemptContext, uid: string, signal: Abor
   const held = node.deletion === "none" ? heldOwner(context, node) : undefined;
   if (held !== undefined) return held;
   const place = placeOf(node);
-  const answer = await context.objects.get(place, signal);
-  if (answer.kind === "wait") return answer;
-  if (answer.kind === "absent" || answer.object.uid !== uid) {
+  const response = await context.objects.get(place, signal);
+  if (response.kind === "wait") return response;
+  if (response.kind === "absent" || response.object.uid !== uid) {
     context.graph.remove(uid);
     return undefined;
   }
-  return attemptLive(context, { node, place, live: answer.object, signal });
+  return attemptLive(context, { node, place, live: response.object, signal });
 }
 
 function heldOwner({ owners }: AttemptContext, node: GraphNode): Wait | undefined {
@@ -101,9 +101,9 @@ async function carryOut(context: AttemptContext, of: Attempt, decision: Collecto
         ({ resourceVersion } = unblocked.object);
       }
       const preconditions = { uid: live.uid, resourceVersion };
-      const answer = await objects.delete(place, { propagationPolicy: decision.policy, preconditions, signal });
-      if (answer.kind === "wait") return answer;
-      if (answer.kind === "absent") graph.remove(live.uid);
+      const response = await objects.delete(place, { propagationPolicy: decision.policy, preconditions, signal });
+      if (response.kind === "wait") return response;
+      if (response.kind === "absent") graph.remove(live.uid);
       else deleted.inc();
       return undefined;
     }

@@ -48,8 +48,8 @@ const SIGNAL = new AbortController().signal;
 
 async function told(reply: Reply, place = PLACE): Promise<string> {
   const { world, objects } = setup(reply);
-  const answer = await world.run(objects.get(place, SIGNAL));
-  return answer.kind === "wait" ? `wait: ${answer.reason}` : answer.kind;
+  const response = await world.run(objects.get(place, SIGNAL));
+  return response.kind === "wait" ? `wait: ${response.reason}` : response.kind;
 }
 
 describe("an object is absent", () => {

@@ -120,9 +120,9 @@ export class LiveObjects {
     if (type === undefined)
       return holds.hold(subject, wait("doubt", UNAVAILABLE_MS_MAX, "no server serves it at present"));
     try {
-      const answer = await request(type);
+      const response = await request(type);
       holds.release(subject);
-      return answer;
+      return response;
     } catch (thrown) {
       if (isAbsence(thrown, place)) {
         holds.release(subject);

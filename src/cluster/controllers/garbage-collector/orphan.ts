@@ -42,8 +42,8 @@ async function findUnknown(
       graph.observe(resource, seen);
       found = "some";
     };
-    const answer = await objects.each({ resource, namespace }, onObject, signal);
-    if (answer.kind === "wait") return answer;
+    const response = await objects.each({ resource, namespace }, onObject, signal);
+    if (response.kind === "wait") return response;
   }
   return found;
 }
@@ -55,8 +55,8 @@ async function orphanKnown(context: AttemptContext, owner: GraphNode, signal: Ab
   let awaited: Wait | undefined;
   for (let at = 0; at < dependents.length; at += ORPHANS_AT_ONCE) {
     const batch = dependents.slice(at, at + ORPHANS_AT_ONCE);
-    const answers = await Promise.all(batch.map((dependent) => orphan(context, dependent, { owner, signal })));
-    awaited ??= answers.find((answer) => answer !== undefined);
+    const responses = await Promise.all(batch.map((dependent) => orphan(context, dependent, { owner, signal })));
+    awaited ??= responses.find((response) => response !== undefined);
   }
   return awaited;
 }
@@ -67,13 +67,13 @@ async function orphan(
   { owner, signal }: { readonly owner: GraphNode; readonly signal: AbortSignal },
 ): Promise<Wait | undefined> {
   const place = placeOf(dependent);
-  const answer = await objects.get(place, signal);
-  if (answer.kind === "wait") return answer;
-  if (answer.kind === "absent" || answer.object.uid !== dependent.uid) {
+  const response = await objects.get(place, signal);
+  if (response.kind === "wait") return response;
+  if (response.kind === "absent" || response.object.uid !== dependent.uid) {
     graph.remove(dependent.uid);
     return undefined;
   }
-  const live = answer.object;
+  const live = response.object;
   const kept = live.ownerReferences.filter((_, index) => uidOfOwner(live, index) !== owner.uid);
   if (kept.length === live.ownerReferences.length) return undefined;
   const patched = await objects.patch(place, { of: live, name: "ownerReferences", list: kept }, signal);

@@ -68,15 +68,15 @@ export class OwnerLookup {
     const namespace = resource.namespaced ? place.dependentNamespace : "";
     const key = [uid, resource.group, resource.resource, namespace, name].join("\n");
     if (this.#absent.has(key)) return ABSENT;
-    const answer = await this.#options.objects.get({ resource, namespace, name }, signal);
-    if (answer.kind === "wait") return answer;
+    const response = await this.#options.objects.get({ resource, namespace, name }, signal);
+    if (response.kind === "wait") return response;
     // Another object of the same name is not the owner.
-    if (answer.kind === "absent" || answer.object.uid !== uid) {
+    if (response.kind === "absent" || response.object.uid !== uid) {
       this.#absent.add(key);
       return ABSENT;
     }
     this.#options.graph.settleAbsence(uid, "present");
-    return { kind: "present", deletion: answer.object.deletion };
+    return { kind: "present", deletion: response.object.deletion };
   }
 
   /** A kind that is not served does not prove that its objects are gone, whether or not all servers are known. */

@@ -96,10 +96,10 @@ function sayAll(items: readonly string[], say: (text: string, count: number) => 
 /** Names the groups, their resources, the server and the reason. */
 function discoveryFailure({ isViewCurrent, doubts }: NamespaceFindings): Said | undefined {
   const unseen = isViewCurrent ? [] : ["any group: the live servers are currently unknown"];
-  const told = [...unseen, ...Map.groupBy(doubts, blame).entries().map(describeDoubts)];
+  const reported = [...unseen, ...Map.groupBy(doubts, blame).entries().map(describeDoubts)];
   const groups = new Set(doubts.map(({ group }) => group));
   const count = groups.size + (isViewCurrent || groups.has(undefined) ? 0 : 1);
-  return sayAll(told, (text) => ({
+  return sayAll(reported, (text) => ({
     reason: "DiscoveryFailed",
     message: `Discovery failed for some groups, ${count} failing: unable to retrieve the complete list of server APIs: ${text}`,
   }));

@@ -160,13 +160,13 @@ describe("limits", () => {
 
   test("the progress reports how many are left and how long they take", async () => {
     const cluster = clusterWith(1_000);
-    const told: MigrationProgress[] = [];
-    const onPage = (progress: MigrationProgress): Promise<void> => Promise.resolve(void told.push(progress));
+    const reported: MigrationProgress[] = [];
+    const onPage = (progress: MigrationProgress): Promise<void> => Promise.resolve(void reported.push(progress));
     await pass(cluster, { objectsPerSecond: 100, onPage });
-    expect(told[0]).toMatchObject({ migrated: 500, failed: 0, total: 1_000 });
-    expect(Math.round(told[0]!.objectsPerSecond)).toBeGreaterThanOrEqual(99);
-    expect(told[0]!.secondsLeft).toBeCloseTo(500 / told[0]!.objectsPerSecond);
-    expect(told[1]).toMatchObject({ migrated: 1_000, total: 1_000, secondsLeft: 0 });
+    expect(reported[0]).toMatchObject({ migrated: 500, failed: 0, total: 1_000 });
+    expect(Math.round(reported[0]!.objectsPerSecond)).toBeGreaterThanOrEqual(99);
+    expect(reported[0]!.secondsLeft).toBeCloseTo(500 / reported[0]!.objectsPerSecond);
+    expect(reported[1]).toMatchObject({ migrated: 1_000, total: 1_000, secondsLeft: 0 });
   });
 });
 

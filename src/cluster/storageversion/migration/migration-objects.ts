@@ -130,9 +130,9 @@ export function progressMessage(progress: MigrationProgress, transientError?: st
 }
 
 export function failureMessage({ failed: count, migrated, failures }: MigrationProgress): string {
-  const told = failures.slice(0, FAILURES_TOLD_MAX).map(({ object, message }) => `${object}: ${message}`);
-  const more = count > told.length ? [`and ${count - told.length} more`] : [];
-  const text = [...told, ...more].join("; ");
+  const reported = failures.slice(0, FAILURES_TOLD_MAX).map(({ object, message }) => `${object}: ${message}`);
+  const more = count > reported.length ? [`and ${count - reported.length} more`] : [];
+  const text = [...reported, ...more].join("; ");
   return `${count}/${count + migrated} not yet migrated. migration encountered unhandled error: ${text}`;
 }
 

@@ -29,8 +29,8 @@ export function acceptConverted(converted: unknown, { original, to, index }: Con
   if (problem !== undefined || !isJsonObject(converted)) return { kind: "refused", why: problem ?? "", isBare: true };
   const mismatch = typeMismatch(converted, original, to);
   if (mismatch !== undefined) return refused(`returned invalid object at index ${index}: ${mismatch}`);
-  const stranger = identityMismatch(converted, original);
-  if (stranger !== undefined) return refused(`returned invalid object: ${stranger}`);
+  const other = identityMismatch(converted, original);
+  if (other !== undefined) return refused(`returned invalid object: ${other}`);
   const restored = restoreMetadata(converted, original);
   if (typeof restored === "string") return refused(`returned invalid metadata: ${restored}`);
   return { kind: "accepted", object: { ...converted, metadata: restored } };

@@ -70,10 +70,10 @@ class WebhookConverter {
   async convert(objects: readonly JsonObject[], to: GroupVersion): Promise<JsonObject[]> {
     const apiVersion = formatGroupVersion(to);
     const asked: Pending[] = [];
-    const answers = objects.map((original) =>
+    const responses = objects.map((original) =>
       stringAt(original, "apiVersion") === apiVersion ? Promise.resolve(original) : this.#await(original, to, asked),
     );
-    const converted = Promise.all(answers);
+    const converted = Promise.all(responses);
     // `converted` may reject while calls are still in flight. The caller receives that rejection from the return below;
     // until then it must not count as unhandled.
     converted.catch(() => undefined);
@@ -132,11 +132,11 @@ class WebhookConverter {
     const about = subject(must(batch[0], "a batch has objects").original);
     const text = conversionReviewText({ version, uid, desiredApiVersion: formatGroupVersion(to), objects });
     const review = await this.#call(conversion.clientConfig, text, about);
-    const answer = readReview(review, { version, uid });
-    if (answer.kind === "failed") throw failure(`${about} failed: ${answer.why}`);
-    if (answer.objects.length !== batch.length)
-      throw failure(`${about} returned ${answer.objects.length} objects, expected ${batch.length}`);
-    return answer.objects;
+    const response = readReview(review, { version, uid });
+    if (response.kind === "failed") throw failure(`${about} failed: ${response.why}`);
+    if (response.objects.length !== batch.length)
+      throw failure(`${about} returned ${response.objects.length} objects, expected ${batch.length}`);
+    return response.objects;
   }
 
   async #call(clientConfig: JsonObject, text: string, about: string): Promise<JsonObject> {
@@ -144,9 +144,9 @@ class WebhookConverter {
     if (!(await this.#slots.take(timeoutMs)))
       throw failure(`${about} failed: timed out waiting for one of ${CALLS_MAX} concurrent calls to end`);
     try {
-      const answer = parseWebhookResponse(await this.#parts.callWebhook(clientConfig, text, { timeoutMs }));
-      if (typeof answer === "string") throw failure(`${about} failed: ${answer}`);
-      return answer;
+      const response = parseWebhookResponse(await this.#parts.callWebhook(clientConfig, text, { timeoutMs }));
+      if (typeof response === "string") throw failure(`${about} failed: ${response}`);
+      return response;
     } catch (thrown) {
       throw thrown instanceof StatusError ? thrown : failure(`${about} failed: ${messageOf(thrown)}`, thrown);
     } finally {

@@ -44,14 +44,14 @@ export function* validationErrors(
   }
   const reason = demands.structural ? unreadableReason(schema) : undefined;
   const isStructured = demands.structural && reason === undefined;
-  const told = [
+  const reported = [
     ...rootErrors(schema, field, place.hasStatus),
     ...(isStructured ? structureErrors(schema, field, demands) : []),
   ];
   const found = schemaErrors(schema, field, demands);
-  yield* told;
+  yield* reported;
   yield* found;
-  if (told.length > 0 || !demands.structural) return;
+  if (reported.length > 0 || !demands.structural) return;
   if (reason !== undefined) {
     if (found.length === 0) yield invalidValue(field, "", reason);
     return;

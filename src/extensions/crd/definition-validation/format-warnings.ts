@@ -17,11 +17,11 @@ export function* formatWarnings(
 ): Generator<string> {
   if (!gates.isOn("CRDFormatWarnings")) return;
   const before = new Set(existing === undefined ? [] : unknownFormats(existing, gates));
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const format of unknownFormats(definition, gates)) {
-    if (before.has(format) || told.has(format)) continue;
-    if (told.size === WARNINGS_MAX) return;
-    told.add(format);
+    if (before.has(format) || reported.has(format)) continue;
+    if (reported.size === WARNINGS_MAX) return;
+    reported.add(format);
     yield `unrecognized format ${goQuote(format)}`;
   }
 }

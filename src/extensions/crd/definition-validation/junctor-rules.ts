@@ -16,16 +16,16 @@ interface Place {
 }
 
 /** Validates the junctors of a schema, which itself may be below a junctor. */
-export function addConditionErrors(schema: JsonObject, place: Place, told: ErrorList): void {
+export function addConditionErrors(schema: JsonObject, place: Place, reported: ErrorList): void {
   const { field, skipsAnyOf, allowsInAllOf } = place;
   const below = (part: JsonObject, at: string, skips = false): void =>
-    addNestedErrors(part, { field: `${field}.${at}`, skipsAnyOf: skips, allowsInAllOf: false }, told);
+    addNestedErrors(part, { field: `${field}.${at}`, skipsAnyOf: skips, allowsInAllOf: false }, reported);
   if (!skipsAnyOf) for (const [index, part] of objectsAt(schema, "anyOf").entries()) below(part, `anyOf[${index}]`);
   for (const [index, part] of objectsAt(schema, "allOf").entries())
     below(part, `allOf[${index}]`, allowsInAllOf && index === 0 && isIntOrString(part));
   for (const [index, part] of objectsAt(schema, "oneOf").entries()) below(part, `oneOf[${index}]`);
   if (isJsonObject(schema["not"])) below(schema["not"], "not");
-  addErrors(told, patternErrors(schema, field));
+  addErrors(reported, patternErrors(schema, field));
 }
 
 /** The only pattern of types that is allowed below a junctor. */

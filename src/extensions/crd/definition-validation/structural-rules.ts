@@ -29,11 +29,11 @@ interface Place {
 
 /** The schema must be readable as a structural one (see unsupported-members.ts). */
 export function structuralErrors(schema: JsonObject, field: string, gates: ReleaseGates): FieldError[] {
-  const told = errorList();
-  addInvariantErrors(schema, { field, level: "root", gates }, told);
-  addCompletenessErrors(schema, field, told);
+  const reported = errorList();
+  addInvariantErrors(schema, { field, level: "root", gates }, reported);
+  addCompletenessErrors(schema, field, reported);
   // Sorted by text, as in kubernetes.
-  return told.errors
+  return reported.errors
     .map((error) => ({ error, text: `${error.field}: ${error.message}` }))
     .sort((left, right) => (left.text < right.text ? -1 : left.text > right.text ? 1 : 0))
     .map(({ error }) => error);

@@ -62,12 +62,12 @@ test("finish prunes a stored object and sets its defaults, and changes nothing t
 });
 
 describe("the errors of a custom resource", () => {
-  const told = (errors: Iterable<{ readonly field: string }>): string[] => [...errors].map(({ field }) => field);
+  const reported = (errors: Iterable<{ readonly field: string }>): string[] => [...errors].map(({ field }) => field);
   const others = () => [invalidValue("others", 1, "")];
 
   test("are in kubernetes' order: values, others, embedded resources, list types", () => {
     const object = { ...THING, spec: { size: 9, template: { kind: "A" }, names: ["a", "a"] } };
-    expect(told(schemaOf({ spec: SPEC }).errors(object, { others }))).toEqual([
+    expect(reported(schemaOf({ spec: SPEC }).errors(object, { others }))).toEqual([
       "spec.size",
       "others",
       "spec.template.apiVersion",
@@ -78,19 +78,19 @@ describe("the errors of a custom resource", () => {
   test("on a status update are those of the status and of all lists", () => {
     const schema = schemaOf({ spec: SPEC, status: STATUS });
     const object = { ...THING, spec: { size: 9 }, status: { phase: "long", names: ["a", "a"] } };
-    expect(told(schema.statusErrors(object, { existing: THING, others }))).toEqual([
+    expect(reported(schema.statusErrors(object, { existing: THING, others }))).toEqual([
       "status.phase",
       "others",
       "status.names[1]",
     ]);
-    expect(told(schema.statusErrors(object, { existing: object }))).toEqual([]);
+    expect(reported(schema.statusErrors(object, { existing: object }))).toEqual([]);
   });
 
   test("omit list types if the existing object has duplicates", () => {
     const schema = schemaOf({ spec: SPEC });
     const existing = { ...THING, spec: { names: ["b", "b"] } };
-    expect(told(schema.errors({ ...THING, spec: { names: ["a", "a"] } }, { existing }))).toEqual([]);
-    expect(told(schema.errors({ ...THING, spec: { names: ["a", "a"] } }, { existing: THING }))).toEqual([
+    expect(reported(schema.errors({ ...THING, spec: { names: ["a", "a"] } }, { existing }))).toEqual([]);
+    expect(reported(schema.errors({ ...THING, spec: { names: ["a", "a"] } }, { existing: THING }))).toEqual([
       "spec.names[1]",
     ]);
   });

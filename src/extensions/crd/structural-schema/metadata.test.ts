@@ -100,8 +100,8 @@ describe("the validation of an embedded resource", () => {
       ['one.metadata: Invalid value: "x": json: cannot unmarshal string into Go value of type v1.ObjectMeta'],
     ],
   ])("returns the errors of %j", (one, expected) => {
-    const told = embeddedErrors({ one }, EMBEDDED, rules).map(({ field, message }) => `${field}: ${message}`);
-    expect(told).toEqual(expected);
+    const reported = embeddedErrors({ one }, EMBEDDED, rules).map(({ field, message }) => `${field}: ${message}`);
+    expect(reported).toEqual(expected);
   });
 });
 

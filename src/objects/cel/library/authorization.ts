@@ -105,9 +105,9 @@ class DecisionValue extends Receiver {
   readonly typeName = "kubernetes.authorization.Decision";
   readonly decision: AuthorizerDecision;
 
-  constructor(answer: AuthorizerDecision) {
+  constructor(response: AuthorizerDecision) {
     super();
-    this.decision = answer;
+    this.decision = response;
   }
 }
 

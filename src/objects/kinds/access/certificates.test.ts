@@ -121,9 +121,9 @@ test("an unknown usage is rejected with the list of supported usages", () => {
 
 describe("an approval condition", () => {
   test("cannot be added through the status subresource", () => {
-    expect(statusUpdateErrorsOf(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { conditions: [APPROVED] }))).toEqual([
-      'status.conditions: Forbidden: updates may not add a condition of type "Approved"',
-    ]);
+    expect(
+      statusUpdateErrorsOf(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { conditions: [APPROVED] })),
+    ).toEqual(['status.conditions: Forbidden: updates may not add a condition of type "Approved"']);
   });
 
   test("keeps its stored value in a status update", () => {
@@ -184,7 +184,11 @@ describe("an issued certificate", () => {
     expect(statusUpdateErrorsOf(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { certificate }))).toEqual([]);
     const other = pem("AAED", "CERTIFICATE");
     expect(
-      statusUpdateErrorsOf(CERTIFICATE_SIGNING_REQUEST, request({}, { certificate }), request({}, { certificate: other })),
+      statusUpdateErrorsOf(
+        CERTIFICATE_SIGNING_REQUEST,
+        request({}, { certificate }),
+        request({}, { certificate: other }),
+      ),
     ).toEqual(["status.certificate: Forbidden: updates may not modify existing certificate content"]);
   });
 

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { defaulted, prepared, createErrorsOf, statusUpdateErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
+import {
+  defaulted,
+  prepared,
+  createErrorsOf,
+  statusUpdateErrorsOf,
+} from "../../../../test/testing/objects/kinds/core/told.ts";
 import {
   ASSURED_PRIORITY_LEVEL_CONFIGURATION,
   BETA_PRIORITY_LEVEL_CONFIGURATION,

@@ -101,7 +101,7 @@ function* topologyErrors(storageClass: JsonObject): Generator<FieldError> {
     yield* termErrors(term, at);
     const identity = termIdentity(term);
     const times = seen.get(identity) ?? 0;
-    for (let told = 0; told < times; told++) yield duplicateValue(at, "");
+    for (let reported = 0; reported < times; reported++) yield duplicateValue(at, "");
     seen.set(identity, times + 1);
   }
 }

@@ -37,13 +37,13 @@ export function createFetchFromPeer({ peers, clock, log }: PeerFetchOptions): Fe
   };
 
   async function fetchInTime(serverId: string, target: string): Promise<OpenApiPeerResponse> {
-    const answer = await within(clock, PEER_REQUEST_TIMEOUT_MS, (signal) =>
+    const response = await within(clock, PEER_REQUEST_TIMEOUT_MS, (signal) =>
       peers.fetch(serverId, target, ["accept", "application/json"], signal),
     );
-    if (answer.status !== 200) throw new Error(`the response has status ${answer.status}`);
+    if (response.status !== 200) throw new Error(`the response has status ${response.status}`);
     const bytesMax = target === INDEX_TARGET ? PEER_INDEX_BYTES_MAX : PEER_DOCUMENT_BYTES_MAX;
-    if (answer.body.length > bytesMax) throw new Error(`the response is longer than ${bytesMax} bytes`);
-    return answer;
+    if (response.body.length > bytesMax) throw new Error(`the response is longer than ${bytesMax} bytes`);
+    return response;
   }
 }
 

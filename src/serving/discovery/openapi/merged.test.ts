@@ -44,8 +44,8 @@ async function v2(cluster: Cluster, id: string): Promise<Document> {
 }
 
 /** The error that the handler threw. */
-async function refusal(answer: Promise<OpenApiReply>): Promise<unknown> {
-  return answer.then(
+async function refusal(response: Promise<OpenApiReply>): Promise<unknown> {
+  return response.then(
     ({ status }) => status,
     (error: unknown) => error,
   );
@@ -119,18 +119,18 @@ describe("a group version's document", () => {
     const cluster = mixed();
     for (const path of [OLD, NEW, SHARED]) {
       const url = (await paths(cluster, "a"))[path]!;
-      const answers = await Promise.all(["a", "a", "b", "c"].map((id) => cluster.get(id, url)));
-      for (const answer of answers) {
-        expect(answer.status).toBe(200);
-        expect(answer.bytes.equals(answers[0]!.bytes)).toBe(true);
-        expect(answer.headers).toEqual(answers[0]!.headers);
-        expect(answer.headers["cache-control"]).toBe("public, immutable");
+      const responses = await Promise.all(["a", "a", "b", "c"].map((id) => cluster.get(id, url)));
+      for (const response of responses) {
+        expect(response.status).toBe(200);
+        expect(response.bytes.equals(responses[0]!.bytes)).toBe(true);
+        expect(response.headers).toEqual(responses[0]!.headers);
+        expect(response.headers["cache-control"]).toBe("public, immutable");
       }
-      expect((await cluster.get("a", url, { "if-none-match": answers[0]!.headers["etag"] as string })).status).toBe(
+      expect((await cluster.get("a", url, { "if-none-match": responses[0]!.headers["etag"] as string })).status).toBe(
         304,
       );
       const plain = await cluster.get("a", `/openapi/v3/${path}`);
-      expect(plain.bytes.equals(answers[0]!.bytes)).toBe(true);
+      expect(plain.bytes.equals(responses[0]!.bytes)).toBe(true);
       expect(plain.headers["expires"]).toBeUndefined();
     }
     expect(cluster.peerRequests.filter((asked) => asked === `c /openapi/v3/${NEW}`)).toHaveLength(2);
@@ -150,10 +150,10 @@ describe("a group version's document", () => {
     const cluster = mixed();
     const all = await paths(cluster, "a");
     cluster.cut.add("c");
-    const answer = await cluster.get("a", all[SHARED]!);
-    expect(answer.status).toBe(200);
-    expect(answer.headers["cache-control"]).toBe("no-cache, private");
-    expect(answer.text).toBe((await cluster.getAsPeer("b", `/openapi/v3/${SHARED}`)).text);
+    const response = await cluster.get("a", all[SHARED]!);
+    expect(response.status).toBe(200);
+    expect(response.headers["cache-control"]).toBe("no-cache, private");
+    expect(response.text).toBe((await cluster.getAsPeer("b", `/openapi/v3/${SHARED}`)).text);
     cluster.cut.add("b");
     const own = await cluster.get("a", `/openapi/v3/${OLD}`);
     expect(own.text).toBe((await cluster.getAsPeer("a", `/openapi/v3/${OLD}`)).text);
@@ -196,8 +196,8 @@ describe("a group version's document", () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const url = (await paths(cluster, "a"))[NEW]!;
     cluster.lies.set(`b /openapi/v3/${NEW}`, respondingWith(`{"openapi":"3.0.0","paths":{}}`, `"ABC"`));
-    const answer = await cluster.get("a", url);
-    expect(answer.headers).toMatchObject({ etag: `"ABC"`, "cache-control": "no-cache, private" });
+    const response = await cluster.get("a", url);
+    expect(response.headers).toMatchObject({ etag: `"ABC"`, "cache-control": "no-cache, private" });
     cluster.clock.advance(PEER_RETRY_MS);
     await cluster.get("a", "/openapi/v3");
     expect(cluster.peerRequests.filter((asked) => asked === "b /openapi/v3")).toHaveLength(2);
@@ -323,8 +323,8 @@ describe("a server with invalid responses", () => {
     cluster.lies.set("b /openapi/v2", respondingWith(body));
     cluster.lies.set(`b /openapi/v3/${NEW}`, respondingWith(body));
     for (const headers of [{}, PROTOBUF]) {
-      const answer = await cluster.get("a", "/openapi/v2", headers);
-      expect(answer.bytes.equals((await cluster.getAsPeer("a", "/openapi/v2", headers)).bytes)).toBe(true);
+      const response = await cluster.get("a", "/openapi/v2", headers);
+      expect(response.bytes.equals((await cluster.getAsPeer("a", "/openapi/v2", headers)).bytes)).toBe(true);
     }
     expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
   });

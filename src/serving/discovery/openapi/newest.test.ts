@@ -23,8 +23,8 @@ async function urlOf(cluster: Cluster, id: string, path: string): Promise<string
   return index.paths[path]!.serverRelativeURL;
 }
 
-const refusal = (answer: Promise<OpenApiReply>): Promise<unknown> =>
-  answer.then(
+const rejection = (response: Promise<OpenApiReply>): Promise<unknown> =>
+  response.then(
     ({ status }) => status,
     (thrown: unknown) => thrown,
   );
@@ -77,13 +77,13 @@ describe("if the newest server does not respond", () => {
     const both = `/openapi/v3/apis/apps/v1`;
     for (const url of [both, `/openapi/v3/${NEW}`]) cluster.lies.set(`c ${url}`, respondingWith("{}"));
     expect(seen(await cluster.get("a", both))).toEqual(seen(await cluster.getAsPeer("b", both)));
-    expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
+    expect(isReason(await rejection(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
   });
 
   test("a document that the others do not have is unavailable while a server has not published its discovery document", async () => {
     const cluster = mixed();
     cluster.undescribed.add("c");
-    expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
+    expect(isReason(await rejection(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
   });
 });
 
@@ -96,7 +96,7 @@ describe("a hash", () => {
 
   test("of no server redirects to the document of the newest one", async () => {
     const cluster = mixed();
-    const answer = await cluster.get("a", "/openapi/v3/apis/apps/v1?hash=ABC");
-    expect([answer.status, answer.headers["location"]]).toEqual([301, await urlOf(cluster, "c", "apis/apps/v1")]);
+    const response = await cluster.get("a", "/openapi/v3/apis/apps/v1?hash=ABC");
+    expect([response.status, response.headers["location"]]).toEqual([301, await urlOf(cluster, "c", "apis/apps/v1")]);
   });
 });

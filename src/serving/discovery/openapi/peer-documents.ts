@@ -31,9 +31,9 @@ export function createPeerV3Documents({ indexes, ask }: PeerDocumentOptions): Pe
 
   const fetchFrom = async (peer: OpenApiPeer, path: string): Promise<EncodedOpenApi | undefined> => {
     // A request without a hash is never redirected; the ETag identifies the document.
-    const document = await ask(peer, `${INDEX_TARGET}/${path}`, (answer) => ({
-      bytes: answer.body,
-      hash: checkV3Document(answer.body, answer.header("etag")),
+    const document = await ask(peer, `${INDEX_TARGET}/${path}`, (response) => ({
+      bytes: response.body,
+      hash: checkV3Document(response.body, response.header("etag")),
     }));
     const shown = indexes.known(peer)?.hashes.get(path);
     if (shown !== undefined && shown !== document?.hash) indexes.markOutdated(peer);

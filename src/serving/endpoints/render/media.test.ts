@@ -11,7 +11,7 @@ const PROTOBUF = "application/vnd.kubernetes.protobuf";
 const tables = protobufTables();
 const protobuf: Representation = { media: "protobuf", form: "object", metaVersion: "", tables };
 const partial: Representation = { media: "protobuf", form: "partial", metaVersion: "meta.k8s.io/v1", tables };
-const refusal = errorResponse(notFound({ group: "", resource: "pods" }, "a"));
+const rejection = errorResponse(notFound({ group: "", resource: "pods" }, "a"));
 const success = jsonResponse(200, successStatus({ name: "a", kind: "pods" }));
 
 function bytes({ body }: ApiResponse): Buffer {
@@ -20,17 +20,17 @@ function bytes({ body }: ApiResponse): Buffer {
 
 describe("a response without a renderer", () => {
   test("is left unchanged for a client that accepts JSON", () => {
-    expect(inMedia(refusal, { media: "json", form: "object", metaVersion: "" })).toBe(refusal);
+    expect(inMedia(rejection, { media: "json", form: "object", metaVersion: "" })).toBe(rejection);
   });
 
   test("is YAML for a client that accepts YAML", () => {
-    const answer = inMedia(success, { media: "yaml", form: "object", metaVersion: "" });
-    expect(answer.headers["content-type"]).toBe("application/yaml");
-    expect(bytes(answer).toString()).toContain("status: Success\n");
+    const response = inMedia(success, { media: "yaml", form: "object", metaVersion: "" });
+    expect(response.headers["content-type"]).toBe("application/yaml");
+    expect(bytes(response).toString()).toContain("status: Success\n");
   });
 
   test.each([
-    ["an error", refusal, protobuf],
+    ["an error", rejection, protobuf],
     ["a success", success, protobuf],
     ["a success for a request for metadata", success, partial],
   ])("is protobuf for a client that accepts protobuf: %s", (_what, response, representation) => {
@@ -41,7 +41,7 @@ describe("a response without a renderer", () => {
   });
 
   test("stays JSON if it is an error and the client asked for metadata", () => {
-    expect(inMedia(refusal, partial)).toBe(refusal);
+    expect(inMedia(rejection, partial)).toBe(rejection);
   });
 
   test.each<[what: string, response: ApiResponse]>([

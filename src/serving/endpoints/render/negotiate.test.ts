@@ -76,8 +76,8 @@ describe("the first Accept clause that can be satisfied decides", () => {
     ["a list's form of one object falls through", `${PARTIAL_LIST},application/json`, "object", "json object"],
     ["an object's form of a list falls through", `${PARTIAL},application/json`, "list", "json object"],
     ["a type with q=0 is not used", "application/json;q=0,application/yaml", "object", "yaml object"],
-  ])("%s", (_what, accept, kind, answer) => {
-    expect(summary(accept, kind)).toBe(answer);
+  ])("%s", (_what, accept, kind, response) => {
+    expect(summary(accept, kind)).toBe(response);
   });
 });
 
@@ -104,10 +104,10 @@ describe("protobuf is available for kinds that have a message", () => {
       "json partial meta.k8s.io/v1",
     ],
     ["a Table", `${TABLE.replace("application/json", PROTOBUF)},${TABLE}`, "list", "json table meta.k8s.io/v1"],
-  ])("%s", (_what, accept, asked, answer) => {
+  ])("%s", (_what, accept, asked, response) => {
     const endpoint = asked === "custom" ? CUSTOM : POD;
     const kind = asked === "custom" ? "object" : asked;
-    expect(summary(accept, kind, { endpoint, tables: protobufTables })).toBe(answer);
+    expect(summary(accept, kind, { endpoint, tables: protobufTables })).toBe(response);
   });
 
   test.each([

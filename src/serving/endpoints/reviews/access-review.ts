@@ -21,9 +21,9 @@ export function readable(object: JsonObject, gates: ReleaseGates): JsonObject {
 export function rejectInvalidAccessReview(object: JsonObject, kind: AccessReviewKind): void {
   const errors = firstErrors(accessReviewErrors(object, kind));
   if (errors.length === 0) return;
-  const refusal = invalid({ group: "authorization.k8s.io", kind: "" }, "", errors);
-  const { kind: _nameless, ...details } = refusal.details ?? {};
-  throw new StatusError("Invalid", refusal.message, { details });
+  const rejection = invalid({ group: "authorization.k8s.io", kind: "" }, "", errors);
+  const { kind: _nameless, ...details } = rejection.details ?? {};
+  throw new StatusError("Invalid", rejection.message, { details });
 }
 
 function* accessReviewErrors(object: JsonObject, kind: AccessReviewKind): Generator<FieldError> {

@@ -86,15 +86,15 @@ describe("access reviews", () => {
   test("return the request with its status and managedFields", async () => {
     const spec = { user: "u", resourceAttributes: PODS };
     const authorize = (): { allowed: boolean; reason: string } => ({ allowed: true, reason: "because" });
-    const answer = await review("subjectaccessreviews", { spec, status: { denied: true } }, { authorize });
-    expect(answer.status).toBe(201);
-    expect(answer.body).toMatchObject({
+    const response = await review("subjectaccessreviews", { spec, status: { denied: true } }, { authorize });
+    expect(response.status).toBe(201);
+    expect(response.body).toMatchObject({
       kind: "SubjectAccessReview",
       apiVersion: "authorization.k8s.io/v1",
       metadata: { managedFields: [{ manager: "test", operation: "Update", time: "2026-01-02T03:04:05Z" }] },
       spec,
     });
-    expect(answer.body["status"]).toEqual({ allowed: true, reason: "because" });
+    expect(response.body["status"]).toEqual({ allowed: true, reason: "because" });
   });
 
   const bare = { group: "", subresource: "", name: "", path: "", version: "*" };
@@ -165,18 +165,18 @@ describe("access reviews", () => {
       'metadata: Invalid value: {"name":"x","labels":{"a":"b"},"managedFields":[{"manager":"test","operation":"Update","apiVersion":"authorization.k8s.io/v1","time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:a":{}}},"f:spec":{"f:nonResourceAttributes":{},"f:user":{}}}}]}: must be empty',
     ],
   ])("%s of %j is invalid", async (resource, body, text) => {
-    const answer = await review(resource, body);
-    expect(answer.status).toBe(422);
-    expect(messageOf(answer)).toBe(`.authorization.k8s.io "" is invalid: ${text}`);
-    expect(answer.body["details"]).toMatchObject({ group: "authorization.k8s.io" });
-    expect(answer.body["details"]).not.toHaveProperty("kind");
+    const response = await review(resource, body);
+    expect(response.status).toBe(422);
+    expect(messageOf(response)).toBe(`.authorization.k8s.io "" is invalid: ${text}`);
+    expect(response.body["details"]).toMatchObject({ group: "authorization.k8s.io" });
+    expect(response.body["details"]).not.toHaveProperty("kind");
   });
 
   test("empty metadata is accepted", async () => {
     const metadata = { labels: {}, finalizers: [], creationTimestamp: null, namespace: "x", uid: "y" };
-    const answer = await review("subjectaccessreviews", { metadata, spec: { user: "u", nonResourceAttributes: {} } });
-    expect(answer.status).toBe(201);
-    expect(Object.keys(objectAt(answer.body, "metadata"))).toEqual(["managedFields"]);
+    const response = await review("subjectaccessreviews", { metadata, spec: { user: "u", nonResourceAttributes: {} } });
+    expect(response.status).toBe(201);
+    expect(Object.keys(objectAt(response.body, "metadata"))).toEqual(["managedFields"]);
   });
 
   test("a local review is about the namespace of its path", async () => {
@@ -237,8 +237,8 @@ describe("the selectors of an access review", () => {
       `[${at}.fieldSelector.requirements[0].key: Required value: must be specified, ${at}.fieldSelector.requirements[0].values: Forbidden: may not be specified when \`operator\` is 'Exists' or 'DoesNotExist']`,
     ],
   ])("%j is invalid", async (selectors, text) => {
-    const answer = await review("subjectaccessreviews", asked(selectors));
-    expect(messageOf(answer)).toBe(`.authorization.k8s.io "" is invalid: ${text}`);
+    const response = await review("subjectaccessreviews", asked(selectors));
+    expect(messageOf(response)).toBe(`.authorization.k8s.io "" is invalid: ${text}`);
   });
 
   test("the number of reported errors is limited", async () => {
@@ -248,9 +248,9 @@ describe("the selectors of an access review", () => {
   });
 
   test("are ignored before 1.32", async () => {
-    const answer = await review("subjectaccessreviews", asked({ fieldSelector: {} }), { gates: gatesOf("1.31") });
-    expect(answer.status).toBe(201);
-    expect(answer.body["spec"]).toEqual({ user: "u", resourceAttributes: PODS });
+    const response = await review("subjectaccessreviews", asked({ fieldSelector: {} }), { gates: gatesOf("1.31") });
+    expect(response.status).toBe(201);
+    expect(response.body["spec"]).toEqual({ user: "u", resourceAttributes: PODS });
   });
 });
 
@@ -279,19 +279,19 @@ describe("token reviews", () => {
   test.each<readonly [answer: "unknown" | { error: string }, error: string]>([
     ["unknown", "invalid bearer token"],
     [{ error: "service account token has expired" }, "[invalid bearer token, service account token has expired]"],
-  ])("%j yields the error", async (answer, error) => {
+  ])("%j yields the error", async (response, error) => {
     const said = { status: { authenticated: true } };
     const { body } = await review(
       "tokenreviews",
       { spec: { token: "t" }, ...said },
-      { authenticateToken: () => answer },
+      { authenticateToken: () => response },
     );
     expect(body["status"]).toEqual({ user: {}, error });
   });
 
   test("without a token are rejected", async () => {
-    const answer = await review("tokenreviews", { spec: {} });
-    expect(answer).toMatchObject({
+    const response = await review("tokenreviews", { spec: {} });
+    expect(response).toMatchObject({
       status: 400,
       body: { message: "token is required for TokenReview in authentication" },
     });
@@ -299,8 +299,8 @@ describe("token reviews", () => {
 
   test("fail if the authenticator returns another audience", async () => {
     const authenticateToken = (): { user: typeof BOT; audiences: string[] } => ({ user: BOT, audiences: ["else"] });
-    const answer = await review("tokenreviews", { spec: { token: "t" } }, { authenticateToken });
-    expect(answer).toMatchObject({
+    const response = await review("tokenreviews", { spec: { token: "t" } }, { authenticateToken });
+    expect(response).toMatchObject({
       status: 500,
       body: { message: "Internal error occurred: error validating audiences" },
     });

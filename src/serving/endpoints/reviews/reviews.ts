@@ -162,8 +162,8 @@ const TOKEN_REVIEW: Review = {
   check: rejectWithoutToken,
   async answer(object, { ports }) {
     const question = tokenQuestion(object, ports.apiAudiences);
-    const answer = await ports.authenticateToken(question.token, question.audiences);
-    return { ...object, status: tokenStatus(object, question, answer) };
+    const response = await ports.authenticateToken(question.token, question.audiences);
+    return { ...object, status: tokenStatus(object, question, response) };
   },
 };
 

@@ -24,13 +24,13 @@ export function tokenQuestion(object: JsonObject, apiAudiences: readonly string[
 const UNKNOWN = "invalid bearer token";
 
 /** As kubernetes: members of the client's status that the review does not set are kept. */
-export function tokenStatus(object: JsonObject, { audiences }: TokenQuestion, answer: ReviewedToken): JsonObject {
+export function tokenStatus(object: JsonObject, { audiences }: TokenQuestion, response: ReviewedToken): JsonObject {
   const { authenticated: _said, user = {}, ...given } = objectAt(object, "status");
-  if (answer === "unknown") return { ...given, user, error: UNKNOWN };
-  if ("error" in answer) return { ...given, user, error: `[${UNKNOWN}, ${answer.error}]` };
-  if (audiences.length > 0 && !answer.audiences.some((one) => audiences.includes(one))) throw wrongAudiences();
-  const meant = answer.audiences.length === 0 ? {} : { audiences: answer.audiences };
-  return { ...given, authenticated: true, user: userInfo(answer.user), ...meant };
+  if (response === "unknown") return { ...given, user, error: UNKNOWN };
+  if ("error" in response) return { ...given, user, error: `[${UNKNOWN}, ${response.error}]` };
+  if (audiences.length > 0 && !response.audiences.some((one) => audiences.includes(one))) throw wrongAudiences();
+  const meant = response.audiences.length === 0 ? {} : { audiences: response.audiences };
+  return { ...given, authenticated: true, user: userInfo(response.user), ...meant };
 }
 
 function wrongAudiences(): StatusError {

@@ -25,7 +25,7 @@ interface Asked {
   readonly isReady?: () => boolean;
 }
 
-function ask(answer: ApiResponse | Error, asked: Asked = {}): Promise<ApiResponse> {
+function ask(response: ApiResponse | Error, asked: Asked = {}): Promise<ApiResponse> {
   const { url = POD, isProxied = false, isReady = (): boolean => false } = asked;
   const request: EarlyRequest = { ...infoRequest({ url }), isProxied };
   return notReadyResponses({
@@ -33,7 +33,7 @@ function ask(answer: ApiResponse | Error, asked: Asked = {}): Promise<ApiRespons
     retryAfterSeconds: () => 7,
     isLoopback: ({ connection }) => connection === OWN,
     isFromAnotherServer: (_request, { headers }) => headers["x-not-ours"] !== undefined,
-  })(() => (answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer)))({
+  })(() => (response instanceof Error ? Promise.reject(response) : Promise.resolve(response)))({
     ...request,
     ...(asked.connection === undefined ? {} : { connection: asked.connection }),
   });
@@ -61,8 +61,8 @@ describe("before the server has been ready", () => {
     ["an unknown resource, thrown", unknownResource()],
     ["an unknown resource, returned", errorResponse(unknownResource())],
     ["the 404 of the peer proxy for an unserved resource", nameless],
-  ])("%s becomes 503 with kube-apiserver's message", async (_what, answer) => {
-    expect(await changed(answer)).toMatchObject({
+  ])("%s becomes 503 with kube-apiserver's message", async (_what, response) => {
+    expect(await changed(response)).toMatchObject({
       reason: "ServiceUnavailable",
       message: NO_PATH,
       details: { retryAfterSeconds: 7 },

@@ -7,12 +7,12 @@ const ONE_LINE = '{"kind":"Status","details":{},"n":9007199254740993}\n';
 const LINES = '{\n  "kind": "Status",\n  "details": {},\n  "n": 9007199254740993\n}';
 
 async function answered(url: string, agent: string, contentType = "application/json"): Promise<string> {
-  const answer: ApiResponse = {
+  const response: ApiResponse = {
     status: 200,
     headers: { "content-type": contentType },
     body: bytesBody(Buffer.from(ONE_LINE.slice(0, 9)), Buffer.from(ONE_LINE.slice(9))),
   };
-  const { body } = await pretty()(() => Promise.resolve(answer))(
+  const { body } = await pretty()(() => Promise.resolve(response))(
     infoRequest({ url, headers: { "user-agent": agent } }),
   );
   return body.kind === "bytes" ? Buffer.concat(body.chunks).toString() : body.kind;

@@ -11,7 +11,7 @@ import { goaway } from "./goaway.ts";
 import { shuttingDown } from "./shutting-down.ts";
 
 const OK: ApiResponse = { status: 200, headers: { a: "b" }, body: NO_BODY };
-const answer = (): Promise<ApiResponse> => Promise.resolve(OK);
+const response = (): Promise<ApiResponse> => Promise.resolve(OK);
 
 describe("shuttingDown", () => {
   function filter(options: { isRefusing: boolean; sendsRetryAfter?: boolean; isExempt?: boolean }): {
@@ -25,7 +25,7 @@ describe("shuttingDown", () => {
       sendsRetryAfter,
       isExempt: () => isExempt,
       open,
-    })(answer);
+    })(response);
     return { ask: ({ claims, ...asked }) => handler({ ...infoRequest(asked), ...(claims && { claims }) }), open };
   }
 
@@ -40,15 +40,15 @@ describe("shuttingDown", () => {
     ["POST", "/api/v1/namespaces/default/pods"],
     ["GET", "/apis"],
   ])("rejects %s %s with a Status and Retry-After", async (method, url) => {
-    const refusal = await filter({ isRefusing: true }).ask({ method, url });
-    expect(refusal.status).toBe(503);
-    expect(refusal.headers).toEqual({
+    const rejection = await filter({ isRefusing: true }).ask({ method, url });
+    expect(rejection.status).toBe(503);
+    expect(rejection.headers).toEqual({
       "content-type": "application/json",
       "cache-control": "no-cache, private",
       "retry-after": "1",
       "x-content-type-options": "nosniff",
     });
-    expect(bodyJson(refusal)).toEqual({
+    expect(bodyJson(rejection)).toEqual({
       kind: "Status",
       apiVersion: "v1",
       metadata: {},
@@ -77,8 +77,8 @@ describe("shuttingDown", () => {
   test("returns 503 to a peer that proxied the request, so that the peer can try another server", async () => {
     const { ask } = filter({ isRefusing: true, sendsRetryAfter: true });
     const claims = new Map([["x-kubernetes-peer-proxied", ["true"]]]);
-    const refusal = await ask({ url: "/api/v1/pods", claims });
-    expect(refusal).toMatchObject({ status: 503, headers: { "retry-after": "1", connection: "close" } });
+    const rejection = await ask({ url: "/api/v1/pods", claims });
+    expect(rejection).toMatchObject({ status: 503, headers: { "retry-after": "1", connection: "close" } });
   });
 
   test("does not exempt a client with the user agent of kube-apiserver", async () => {
@@ -93,7 +93,7 @@ describe("goaway", () => {
     return { ...request, connection: { ...request.connection, protocol } };
   };
   const handler = (chance: number, drawn: number): ReturnType<ReturnType<typeof goaway>> =>
-    goaway({ chance, random: { float: () => drawn, bytes: () => new Uint8Array() } })(answer);
+    goaway({ chance, random: { float: () => drawn, bytes: () => new Uint8Array() } })(response);
 
   test("closes the connection of an HTTP/2 response with the given probability", async () => {
     expect((await handler(0.02, 0.0199)(asked("h2"))).headers).toEqual({ a: "b", connection: "close" });

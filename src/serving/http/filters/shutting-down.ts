@@ -27,8 +27,8 @@ export function shuttingDown(options: ShuttingDownOptions): PassingFilter<WithIn
     if (isExempt(request)) return next(request);
     if (!isRefusing()) return open.through(kindOf(request), () => next(request));
     // A peer that receives 503 may try another server; it would pass a 429 on to its client.
-    const refusal = sendsRetryAfter && !isFromPeer(request) ? tooManyRequestsResponse() : unavailable();
-    return Promise.resolve(sendsRetryAfter ? asLastResponse(refusal) : refusal);
+    const rejection = sendsRetryAfter && !isFromPeer(request) ? tooManyRequestsResponse() : unavailable();
+    return Promise.resolve(sendsRetryAfter ? asLastResponse(rejection) : rejection);
   };
 }
 

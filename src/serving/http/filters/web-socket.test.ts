@@ -34,13 +34,13 @@ async function watched(
 ): Promise<{ client: Client; sink: StreamSink; open: OpenRequests }> {
   const [open, client] = [new OpenRequests(), new Client()];
   const { promise, resolve } = Promise.withResolvers<StreamSink>();
-  const answer: ApiResponse = {
+  const response: ApiResponse = {
     status: 200,
     headers: { "content-type": contentType },
     body: { kind: "stream", open: resolve },
   };
   const request = { ...infoRequest({ url: "/api/v1/pods?watch=1", headers: HEADERS }), connection: CONNECTION };
-  const handler = webSocket(new World({ seed: 1 }).clock)(() => open.through("watch", () => Promise.resolve(answer)));
+  const handler = webSocket(new World({ seed: 1 }).clock)(() => open.through("watch", () => Promise.resolve(response)));
   const { status, body } = await handler(request);
   expect(status).toBe(101);
   if (body.kind === "upgrade") body.open(client);
@@ -77,6 +77,6 @@ test("a client that sends pings and reads nothing does not grow the buffer witho
 
 test("a response other than a watch passes unchanged", async () => {
   const request = { ...infoRequest({ url: "/api/v1/pods", headers: HEADERS }), connection: CONNECTION };
-  const answer: ApiResponse = { status: 200, headers: {}, body: { kind: "none" } };
-  expect(await webSocket(new World({ seed: 1 }).clock)(() => Promise.resolve(answer))(request)).toBe(answer);
+  const response: ApiResponse = { status: 200, headers: {}, body: { kind: "none" } };
+  expect(await webSocket(new World({ seed: 1 }).clock)(() => Promise.resolve(response))(request)).toBe(response);
 });

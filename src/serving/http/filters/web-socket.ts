@@ -11,6 +11,6 @@ import type { WithInfo } from "./request-info.ts";
 export function webSocket(clock: Pick<Clock, "after">): PassingFilter<WithInfo> {
   return (next) => (request) =>
     request.info.verb === "watch" && isWebSocketRequest(request)
-      ? next(request).then((answer) => overWebSocket(request, answer, clock))
+      ? next(request).then((response) => overWebSocket(request, response, clock))
       : next(request);
 }

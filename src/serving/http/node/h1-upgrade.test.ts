@@ -88,13 +88,13 @@ describe("a request for an upgrade", () => {
     ["a small body", ok(Buffer.from("hello")), 5],
     ["a large body", ok(...items), 6_000_000],
     ["a stream", streaming((sink) => (sink.write({ bytes: Buffer.from("abcdefgh") }), sink.end())), 18],
-  ])("gets %s if the handler does not upgrade, and the connection ends", async (_, answer, bytes) => {
-    await using server = await startServer(async () => answer);
+  ])("gets %s if the handler does not upgrade, and the connection ends", async (_, response, bytes) => {
+    await using server = await startServer(async () => response);
     const socket = await rawConnection(server, "http/1.1");
     // The client must receive the response even if the server has not read all its bytes.
     socket.write(REQUEST + "x".repeat(1_000_000));
     const [head = "", body = ""] = (await untilClosed(socket)).split(/(?<=\r\n\r\n)/s, 2);
-    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${answer.status} .*Connection: close`, "s"));
+    expect(head).toMatch(new RegExp(`^HTTP/1.1 ${response.status} .*Connection: close`, "s"));
     expect(body.length).toBe(bytes === 18 ? "8\r\nabcdefgh\r\n0\r\n\r\n".length : bytes);
     expect(server.listener.openRequests()).toBe(0);
     expect(server.logged).toEqual([]);

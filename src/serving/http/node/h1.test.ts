@@ -172,8 +172,8 @@ describe("streams", () => {
     );
     await using one = http1Client(server);
     await using two = http1Client(server);
-    const bodies = (await Promise.all([one.ask({ path: "/" }), two.ask({ path: "/" })])).map((answer) =>
-      answer.body.toString(),
+    const bodies = (await Promise.all([one.ask({ path: "/" }), two.ask({ path: "/" })])).map((response) =>
+      response.body.toString(),
     );
     expect(bodies).toEqual(["event", "event"]);
     expect([...framings].map(String)).toEqual(["5\r\nevent\r\n"]);

@@ -168,12 +168,12 @@ class Http1Exchange {
 
   async run(): Promise<void> {
     const rejection = this.#refusal();
-    const answer = rejection ?? (await this.#exchange.respond(this.#apiRequest()));
+    const response = rejection ?? (await this.#exchange.respond(this.#apiRequest()));
     if (rejection !== undefined) this.#response.shouldKeepAlive = false;
     try {
-      await this.#send(answer);
+      await this.#send(response);
     } catch (error) {
-      this.#edge.log("sending a response failed", { error, status: answer.status });
+      this.#edge.log("sending a response failed", { error, status: response.status });
       if (this.#response.headersSent) this.#request.socket.destroy();
       else await this.#send(plainText(500, "Internal Server Error"));
     }

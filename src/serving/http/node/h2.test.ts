@@ -122,7 +122,7 @@ describe("streams", () => {
     }
     for (const sink of sinks) sink.end();
     for (const watch of await Promise.all(watches)) expect(watch.body).toHaveLength(30_000);
-    for (const answer of await Promise.all(lists)) expect(answer.body).toHaveLength(25_600_000);
+    for (const response of await Promise.all(lists)) expect(response.body).toHaveLength(25_600_000);
   });
 
   test("a client that goes away closes the stream once and aborts the signal", async () => {

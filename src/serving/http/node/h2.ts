@@ -148,17 +148,17 @@ class Http2Exchange {
 
   async run(): Promise<void> {
     const target = this.#headers[":path"];
-    const answer = isOriginForm(target)
+    const response = isOriginForm(target)
       ? await this.#exchange.respond(this.#apiRequest(target))
       : plainText(400, "Bad Request: the request target must be a path");
     try {
-      await this.#send(answer);
+      await this.#send(response);
     } catch (error) {
-      this.#edge.log("sending a response failed", { error, status: answer.status });
+      this.#edge.log("sending a response failed", { error, status: response.status });
       if (this.#stream.headersSent) this.#cut();
       else await this.#send(plainText(500, "Internal Server Error"));
     }
-    if (answer.body.kind !== "stream") this.#handedOver();
+    if (response.body.kind !== "stream") this.#handedOver();
   }
 
   readonly #handedOver = (): void => {

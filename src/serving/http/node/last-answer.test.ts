@@ -22,8 +22,8 @@ import {
 const LONG_MS = 60_000;
 
 async function lastOnLast(request: ApiRequest): Promise<ApiResponse> {
-  const answer = ok(Buffer.from(request.path));
-  return request.path === "/last" ? asLastResponse(answer) : answer;
+  const response = ok(Buffer.from(request.path));
+  return request.path === "/last" ? asLastResponse(response) : response;
 }
 
 describe("a response with Connection: close", () => {
@@ -45,21 +45,25 @@ describe("a response with Connection: close", () => {
     const socket = await rawConnection(server, "http/1.1");
     const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
     socket.write(ask("/last") + ask("/second") + ask("/third"));
-    const answers = (await untilClosed(socket)).split("HTTP/1.1 200 OK").slice(1);
-    expect(answers.map((text) => text.split("\r\n\r\n")[1])).toEqual(["/last", "/second", "/third"]);
-    expect(answers.map((text) => /connection: (\S+)/i.exec(text)?.[1])).toEqual(["keep-alive", "keep-alive", "close"]);
+    const responses = (await untilClosed(socket)).split("HTTP/1.1 200 OK").slice(1);
+    expect(responses.map((text) => text.split("\r\n\r\n")[1])).toEqual(["/last", "/second", "/third"]);
+    expect(responses.map((text) => /connection: (\S+)/i.exec(text)?.[1])).toEqual([
+      "keep-alive",
+      "keep-alive",
+      "close",
+    ]);
   });
 
   test("reaches an HTTP/1.1 client that is still sending and reads later", async () => {
-    const refused = deferred();
+    const rejected = deferred();
     await using server = await startServer(async () => {
-      refused.resolve();
+      rejected.resolve();
       return asLastResponse({ ...ok(Buffer.from("no")), status: 503 });
     });
     const socket = await rawConnection(server, "http/1.1");
     socket.pause();
     await written(socket, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n");
-    await refused.promise;
+    await rejected.promise;
     for (let piece = 0; piece < 10; piece++) await written(socket, "x".repeat(100));
     expect(await untilClosed(socket.resume())).toMatch(/^HTTP\/1.1 503 .*\r\n\r\nno$/s);
   });
@@ -74,8 +78,12 @@ describe("a response with Connection: close", () => {
     await http2Response(stream);
     const body = collect(stream);
     const goaway = once(client.session, "goaway");
-    const answer = await client.ask({ path: "/last" });
-    expect([answer.status, answer.headers["connection"], answer.body.toString()]).toEqual([200, undefined, "/last"]);
+    const response = await client.ask({ path: "/last" });
+    expect([response.status, response.headers["connection"], response.body.toString()]).toEqual([
+      200,
+      undefined,
+      "/last",
+    ]);
     expect((await goaway)[0]).toBe(0);
     await using next = http2Client(server);
     expect((await next.ask({ path: "/" })).status).toBe(200);

@@ -61,9 +61,9 @@ describe("listening", () => {
   test("a connection above the limit is closed without a response", async () => {
     await using server = await startServer(HELLO, { limits: { connectionsMax: 1 } });
     await rawConnection(server, "http/1.1");
-    const refused = connectTcp(server.listener.port, "127.0.0.1").on("error", () => undefined);
-    refused.resume();
-    await new Promise((resolve) => refused.on("close", resolve));
+    const rejected = connectTcp(server.listener.port, "127.0.0.1").on("error", () => undefined);
+    rejected.resume();
+    await new Promise((resolve) => rejected.on("close", resolve));
     expect(server.listener.openConnections()).toBe(1);
   });
 

@@ -57,8 +57,8 @@ describe.each(clients)("%s", (name, connect) => {
       return ok(Buffer.from("{}"));
     });
     await using client = connect(server);
-    const answer = await client.ask({ path: "/api/v1/x%2Fy?watch=1&a=?", headers: { "X-Test": "Yes" } });
-    expect(answer).toMatchObject({ status: 200, headers: { "content-length": "2" } });
+    const response = await client.ask({ path: "/api/v1/x%2Fy?watch=1&a=?", headers: { "X-Test": "Yes" } });
+    expect(response).toMatchObject({ status: 200, headers: { "content-length": "2" } });
     expect(seen).toMatchObject({ method: "GET", path: "/api/v1/x%2Fy", rawQuery: "watch=1&a=?" });
     expect(seen?.headers["x-test"]).toBe("Yes");
     expect(seen?.headers["host"]).toBe(`127.0.0.1:${server.listener.port}`);
@@ -156,9 +156,9 @@ describe.each(clients)("%s", (name, connect) => {
     await using client = connect(server);
     const ports = new Set<number | undefined>();
     for (let round = 0; round < 2; round++) {
-      const answer = await client.ask({ method: "POST", path: "/", body: Buffer.alloc(2_000_000) });
-      expect([answer.status, answer.body.toString()]).toEqual([200, "left"]);
-      ports.add(answer.localPort);
+      const response = await client.ask({ method: "POST", path: "/", body: Buffer.alloc(2_000_000) });
+      expect([response.status, response.body.toString()]).toEqual([200, "left"]);
+      ports.add(response.localPort);
     }
     expect(ports.size).toBe(1);
   });
@@ -206,10 +206,10 @@ describe.each(clients)("%s", (name, connect) => {
     await using server = await startServer(async (request) => ok(...bodies[Number(request.path.slice(1))]!));
     await using client = connect(server);
     for (const [index, chunks] of bodies.entries()) {
-      const answer = await client.ask({ path: `/${index}` });
+      const response = await client.ask({ path: `/${index}` });
       const whole = Buffer.concat(chunks);
-      expect(answer.headers["content-length"]).toBe(String(whole.length));
-      expect(answer.body.equals(whole)).toBe(true);
+      expect(response.headers["content-length"]).toBe(String(whole.length));
+      expect(response.body.equals(whole)).toBe(true);
     }
   });
 
@@ -217,9 +217,9 @@ describe.each(clients)("%s", (name, connect) => {
     await using server = await startServer(async () => ok(...LARGE));
     await using client = connect(server);
     for (const _ of [1, 2]) {
-      const answer = await client.ask({ method: "HEAD", path: "/", headers: { "accept-encoding": "gzip" } });
-      expect(answer).toMatchObject({ status: 200, headers: { "content-length": "200000" } });
-      expect(answer.body).toHaveLength(0);
+      const response = await client.ask({ method: "HEAD", path: "/", headers: { "accept-encoding": "gzip" } });
+      expect(response).toMatchObject({ status: 200, headers: { "content-length": "200000" } });
+      expect(response.body).toHaveLength(0);
     }
   });
 
@@ -245,9 +245,9 @@ describe.each(clients)("%s", (name, connect) => {
     await using server = await startServer(async () => ({ status: 200, headers, body: bytesBody(Buffer.from("abc")) }));
     await using client = connect(server);
     for (const _ of [1, 2]) {
-      const answer = await client.ask({ path: "/" });
-      expect(answer.headers).toMatchObject({ "content-length": "3", "x-kept": "1" });
-      expect(answer.body.toString()).toBe("abc");
+      const response = await client.ask({ path: "/" });
+      expect(response.headers).toMatchObject({ "content-length": "3", "x-kept": "1" });
+      expect(response.body.toString()).toBe("abc");
     }
   });
 
@@ -280,15 +280,15 @@ describe.each(clients)("%s", (name, connect) => {
     await using server = await startServer(async () => ({ status: 403, headers: {}, body: NO_BODY }));
     await using client = connect(server);
     for (const _ of [1, 2]) {
-      const answer = await client.ask({ method: "POST", path: "/", body: Buffer.alloc(2_000_000) });
-      expect(answer.status).toBe(403);
+      const response = await client.ask({ method: "POST", path: "/", body: Buffer.alloc(2_000_000) });
+      expect(response.status).toBe(403);
     }
   });
 
   test("a large body is compressed if the client accepts gzip", async () => {
     await using server = await startServer(async (request) => {
-      const answer = ok(...(request.path === "/small" ? [Buffer.alloc(1_000)] : LARGE));
-      return { ...answer, headers: { ...answer.headers, vary: "Origin" } };
+      const response = ok(...(request.path === "/small" ? [Buffer.alloc(1_000)] : LARGE));
+      return { ...response, headers: { ...response.headers, vary: "Origin" } };
     });
     await using client = connect(server);
     const accepted = await client.ask({ path: "/", headers: { "accept-encoding": "deflate, gzip;q=0.5" } });
@@ -318,9 +318,9 @@ describe.each(clients)("%s", (name, connect) => {
     await using client = connect(server);
     const ports = new Set<number | undefined>();
     for (const _ of [1, 2, 3]) {
-      const answer = await client.ask({ path: "/" });
-      expect(answer.body.toString()).toBe("one,two,three");
-      ports.add(answer.localPort);
+      const response = await client.ask({ path: "/" });
+      expect(response.body.toString()).toBe("one,two,three");
+      ports.add(response.localPort);
     }
     expect(ports.size).toBe(1);
     expect(server.listener.openRequests()).toBe(0);
@@ -374,9 +374,9 @@ describe.each(clients)("%s", (name, connect) => {
   test("a failing handler causes a 500 and a log line", async () => {
     await using server = await startServer(() => Promise.reject(new Error("secret")));
     await using client = connect(server);
-    const answer = await client.ask({ path: "/" });
-    expect(answer.status).toBe(500);
-    expect(answer.body.toString()).toBe("Internal Server Error\n");
+    const response = await client.ask({ path: "/" });
+    expect(response.status).toBe(500);
+    expect(response.body.toString()).toBe("Internal Server Error\n");
     expect(server.logged).toEqual(["request handler failed"]);
   });
 });

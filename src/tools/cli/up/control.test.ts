@@ -52,8 +52,8 @@ test.each([
   const control = await openControl(directory.path, echo);
   const socket = connect(join(directory.path, "control.sock"));
   socket.write(line);
-  const [answer] = (await once(socket.setEncoding("utf8"), "data")) as [string];
-  expect(JSON.parse(answer)).toMatchObject({ ok: false });
+  const [response] = (await once(socket.setEncoding("utf8"), "data")) as [string];
+  expect(JSON.parse(response)).toMatchObject({ ok: false });
   socket.destroy();
   control.close();
 });

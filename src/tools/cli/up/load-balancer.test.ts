@@ -45,9 +45,9 @@ class Bench implements AsyncDisposable {
   async send(text: string | Buffer): Promise<string> {
     const socket = connect({ host: "127.0.0.1", port: this.balancer.port, allowHalfOpen: true });
     socket.end(text);
-    let answer = "";
-    for await (const chunk of socket.setEncoding("latin1")) answer += chunk;
-    return answer;
+    let response = "";
+    for await (const chunk of socket.setEncoding("latin1")) response += chunk;
+    return response;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -60,8 +60,8 @@ test("connections go to the ready servers in turn, and both directions end indep
   const [a, b, c] = [await bench.backend("a"), await bench.backend("b"), await bench.backend("c")];
   bench.ready.delete("b");
   await bench.balancer.setBackends([a, b, c]);
-  const answers = [await bench.send("1"), await bench.send("2"), await bench.send("3")];
-  expect(answers).toEqual(["a:1", "c:2", "a:3"]);
+  const responses = [await bench.send("1"), await bench.send("2"), await bench.send("3")];
+  expect(responses).toEqual(["a:1", "c:2", "a:3"]);
   expect(bench.balancer.counts).toMatchObject({ accepted: 3, refused: 0 });
 });
 
@@ -84,9 +84,9 @@ test("a connection remains open when its server is no longer ready", async () =>
   bench.ready.delete("a");
   await bench.balancer.checkAll();
   socket.end("still here");
-  let answer = String(greeting);
-  for await (const chunk of socket) answer += String(chunk);
-  expect(answer).toBe("a:still here");
+  let response = String(greeting);
+  for await (const chunk of socket) response += String(chunk);
+  expect(response).toBe("a:still here");
 });
 
 test("without a ready server a connection is closed at once", async () => {

@@ -71,17 +71,17 @@ describe("a server that changes", () => {
 
   test("to an older release is rejected with the names of some objects that it could not use", async () => {
     await using server = await serverWith([FINDING]);
-    const refused = server.guard(rollback("1.36", "1.33", server.backend));
-    await expect(refused).rejects.toMatchObject({
+    const rejected = server.guard(rollback("1.36", "1.33", server.backend));
+    await expect(rejected).rejects.toMatchObject({
       exitCode: 1,
       message: expect.stringMatching(
         /^apiserver-1 would be rolled back from 1\.36 to 1\.33, which could not read or would not serve 30 stored objects\..*--force/,
       ),
     });
-    await expect(refused).rejects.toThrow(
+    await expect(rejected).rejects.toThrow(
       "\n  deviceclasses.resource.k8s.io gpu-19 (resource.k8s.io/v1)\n  and 10 more",
     );
-    await expect(refused).rejects.not.toThrow("gpu-20");
+    await expect(rejected).rejects.not.toThrow("gpu-20");
   });
 
   test("to an older release is rejected if no server can check the stored objects", async () => {

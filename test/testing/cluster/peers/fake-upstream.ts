@@ -16,8 +16,8 @@ export class FakeUpstream implements Upstream {
   readonly disconnected: UpstreamAddress[] = [];
   answer: Respond;
 
-  constructor(answer: Respond) {
-    this.answer = answer;
+  constructor(response: Respond) {
+    this.answer = response;
   }
 
   /** Ports of the requests, in order. */

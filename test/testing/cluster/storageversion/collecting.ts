@@ -86,9 +86,10 @@ export class Collecting {
 }
 
 function summaryOf({ storageVersions = [], commonEncodingVersion, conditions = [] }: StorageVersionStatus): string {
-  const told = ({ apiServerID, encodingVersion }: ServerStorageVersion): string => `${apiServerID}:${encodingVersion}`;
+  const reported = ({ apiServerID, encodingVersion }: ServerStorageVersion): string =>
+    `${apiServerID}:${encodingVersion}`;
   return [
-    storageVersions.map(told).join(" "),
+    storageVersions.map(reported).join(" "),
     commonEncodingVersion ?? "none",
     conditions.map(({ status }) => status).join(" "),
   ].join(" | ");

@@ -11,8 +11,8 @@ export class FakeOutbound implements Outbound {
   readonly requests: OutboundRequest[] = [];
   answer: Respond;
 
-  constructor(answer: Respond) {
-    this.answer = answer;
+  constructor(response: Respond) {
+    this.answer = response;
   }
 
   get asked(): string[] {

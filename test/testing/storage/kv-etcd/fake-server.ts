@@ -16,7 +16,7 @@ export interface FakeServer extends AsyncDisposable {
 
 export type FakeReply = (stream: ServerHttp2Stream, path: string) => void;
 
-export async function startFakeServer(answer: FakeReply): Promise<FakeServer> {
+export async function startFakeServer(response: FakeReply): Promise<FakeServer> {
   const calls: string[] = [];
   const sessions = new Set<ServerHttp2Session>();
   const server: Http2Server = createServer();
@@ -35,7 +35,7 @@ export async function startFakeServer(answer: FakeReply): Promise<FakeServer> {
       );
     calls.push(path);
     stream.resume();
-    stream.once("data", () => answer(stream, path));
+    stream.once("data", () => response(stream, path));
     return undefined;
   });
   server.listen(0, "127.0.0.1");

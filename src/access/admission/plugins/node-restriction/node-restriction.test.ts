@@ -32,8 +32,8 @@ type Given = Partial<Attributes> & { readonly object?: JsonObject };
 
 function ask(given: Given, authorizer = NOBODY): Promise<string | undefined> {
   const plugin = nodeRestriction({ reader, authorizer });
-  const told = attributes({ user: KUBELET, object: {}, ...given });
-  return rejectionOf(() => (told.operation === "DELETE" ? plugin.validate?.(told) : plugin.mutate?.(told)));
+  const reported = attributes({ user: KUBELET, object: {}, ...given });
+  return rejectionOf(() => (reported.operation === "DELETE" ? plugin.validate?.(reported) : plugin.mutate?.(reported)));
 }
 
 const OWNER = { apiVersion: "v1", kind: "Node", name: "n", uid: "u1", controller: true };
@@ -91,8 +91,8 @@ describe("pods", () => {
     [{ subresource: "eviction", name: "mine" }, undefined],
     [{ subresource: "eviction", name: "theirs" }, "node n can only evict pods with spec.nodeName set to itself"],
   ] as const)("a write with %j has the error %j", async (given, why) => {
-    const told = await ask(given);
-    expect(told).toBe(why === undefined ? undefined : `403 pods "${given.name}" is forbidden: ${why}`);
+    const reported = await ask(given);
+    expect(reported).toBe(why === undefined ? undefined : `403 pods "${given.name}" is forbidden: ${why}`);
   });
 
   test("a missing pod is not found", async () => {
@@ -138,8 +138,8 @@ describe("nodes", () => {
     ],
     [{ ...about, operation: "UPDATE", object: node({ mine: "z" }), existing: node({ mine: "x" }) }, undefined],
   ] as const)("a write with %j has the error %j", async (given, why) => {
-    const told = await ask(given);
-    expect(told).toBe(why === undefined ? undefined : `403 nodes "${given.name}" is forbidden: ${why}`);
+    const reported = await ask(given);
+    expect(reported).toBe(why === undefined ? undefined : `403 nodes "${given.name}" is forbidden: ${why}`);
   });
 });
 
@@ -164,8 +164,8 @@ describe("tokens", () => {
       "the UID in the bound object reference (p9) does not match the UID in record. The object might have been deleted and then recreated",
     ],
   ])("the request %j has the error %j", async (object, why) => {
-    const told = await ask({ ...about, object });
-    expect(told).toBe(why === undefined ? undefined : `403 serviceaccounts "sa" is forbidden: ${why}`);
+    const reported = await ask({ ...about, object });
+    expect(reported).toBe(why === undefined ? undefined : `403 serviceaccounts "sa" is forbidden: ${why}`);
   });
 
   test("may be requested for an authorized audience", async () => {
@@ -203,9 +203,9 @@ describe("other objects of a node", () => {
     ],
     [{ resource: "persistentvolumeclaims", object: named("c") }, "may only update PVC status"],
   ] as const)("a write with %j has the error %j", async (given, why) => {
-    const told = await ask(given);
-    if (why === undefined) expect(told).toBeUndefined();
-    else expect(told).toContain(` is forbidden: ${why}`);
+    const reported = await ask(given);
+    if (why === undefined) expect(reported).toBeUndefined();
+    else expect(reported).toContain(` is forbidden: ${why}`);
   });
 
   test("the status of a claim may change only its volume state", async () => {

@@ -30,12 +30,12 @@ async function ask(
   const warnings: string[] = [];
   const annotations: Record<string, string> = {};
   const plugin = podSecurity({ reader: readerOf({ namespaces: [labelled(labels)], pods }), minor: 36 });
-  const told = attributes({
+  const reported = attributes({
     ...given,
     warn: (text) => void warnings.push(text),
     annotate: (key, value) => void (annotations[key] = value),
   });
-  return { refusal: await rejectionOf(() => plugin.validate?.(told)), warnings, annotations };
+  return { refusal: await rejectionOf(() => plugin.validate?.(reported)), warnings, annotations };
 }
 
 const SAFE = {
@@ -69,8 +69,8 @@ describe("in a baseline namespace, a pod", () => {
       "hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)",
     ],
   ])("must not have %j", async (spec, why) => {
-    const { refusal: answer } = await ask({ enforce: "baseline" }, { object: pod(spec) });
-    expect(answer).toBe(`403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${why}`);
+    const { refusal: response } = await ask({ enforce: "baseline" }, { object: pod(spec) });
+    expect(response).toBe(`403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${why}`);
   });
 
   test.each([
@@ -96,17 +96,17 @@ describe("in a baseline namespace, a pod", () => {
       'forbidden AppArmor profile (container "c" must not set AppArmor profile type to "Unconfined")',
     ],
   ])("must not have the container %j", async (one, why) => {
-    const { refusal: answer } = await ask({ enforce: "baseline" }, { object: pod({ initContainers: [one] }) });
-    expect(answer).toBe(`403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${why}`);
+    const { refusal: response } = await ask({ enforce: "baseline" }, { object: pod({ initContainers: [one] }) });
+    expect(response).toBe(`403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${why}`);
   });
 });
 
 describe("in a restricted namespace, a pod", () => {
   test("without a securityContext is rejected with every violation", async () => {
     const object = pod({ containers: [{ name: "a" }, { name: "b" }], volumes: [{ name: "v", nfs: {} }] });
-    const { refusal: answer } = await ask({ enforce: "restricted", "enforce-version": "v1.24" }, { object });
+    const { refusal: response } = await ask({ enforce: "restricted", "enforce-version": "v1.24" }, { object });
     const both = 'containers "a", "b"';
-    expect(answer).toBe(
+    expect(response).toBe(
       `403 pods "p" is forbidden: violates PodSecurity "restricted:v1.24": ${[
         `allowPrivilegeEscalation != false (${both} must set securityContext.allowPrivilegeEscalation=false)`,
         `unrestricted capabilities (${both} must set securityContext.capabilities.drop=["ALL"])`,
@@ -150,8 +150,8 @@ describe("the modes", () => {
   test("enforce does not reject a workload, but returns a warning", async () => {
     const about = { groupVersion: { group: "apps", version: "v1" }, resource: "deployments" };
     const deployment = { metadata: { name: "d" }, spec: { template: { spec: { hostPID: true } } } };
-    const answer = await ask({ enforce: "baseline" }, { ...about, object: deployment });
-    expect([answer.refusal, answer.warnings]).toEqual([undefined, [text]]);
+    const response = await ask({ enforce: "baseline" }, { ...about, object: deployment });
+    expect([response.refusal, response.warnings]).toEqual([undefined, [text]]);
   });
 
   test("apply to an update only if it adds an image or a container", async () => {
@@ -162,9 +162,9 @@ describe("the modes", () => {
   });
 
   test("enforce restricted if the label is invalid", async () => {
-    const answer = await ask({ enforce: "strict" }, { object: pod({ containers: [container({})] }) });
-    expect(answer.refusal).toContain('violates PodSecurity "restricted:latest"');
-    expect(answer.annotations[`${LABEL}error`]).toContain("must be one of privileged, baseline, restricted");
+    const response = await ask({ enforce: "strict" }, { object: pod({ containers: [container({})] }) });
+    expect(response.refusal).toContain('violates PodSecurity "restricted:latest"');
+    expect(response.annotations[`${LABEL}error`]).toContain("must be one of privileged, baseline, restricted");
   });
 });
 
@@ -172,8 +172,8 @@ describe("a namespace", () => {
   const about = { resource: "namespaces", namespace: "ns" };
 
   test("must have valid labels", async () => {
-    const answer = await ask({}, { ...about, object: labelled({ enforce: "x", "warn-version": "1.2" }) });
-    expect(answer.refusal).toBe(
+    const response = await ask({}, { ...about, object: labelled({ enforce: "x", "warn-version": "1.2" }) });
+    expect(response.refusal).toBe(
       '422 Namespace "ns" is invalid: [metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "x": must be one of privileged, baseline, restricted, metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: "1.2": must be "latest" or "v1.x"]',
     );
   });

@@ -104,9 +104,9 @@ async function checkPod(ports: PodSecurityPorts, attributes: Attributes, pod: Js
   annotateErrors(attributes, errors);
   annotate(attributes, "enforce-policy", formatLevelVersion(policy.enforce));
   const like = { metadata: objectAt(pod, "metadata"), spec: objectAt(pod, "spec") };
-  const refusal = violationText(like, policy.enforce, ports);
+  const rejection = violationText(like, policy.enforce, ports);
   annotateViolations(attributes, violationText(like, policy.audit, ports));
-  if (refusal !== undefined) throw forbidden(PODS, attributes.name, `violates ${refusal}`);
+  if (rejection !== undefined) throw forbidden(PODS, attributes.name, `violates ${rejection}`);
   warnOfViolations(attributes, violationText(like, policy.warn, ports));
 }
 

@@ -53,10 +53,10 @@ function appArmor(pod: PodLike): ReturnType<CheckPod> {
     ...(annotations.length > 0 ? [plural(annotations.length, "annotation", "annotations")] : []),
   ];
   if (all.length === 0) return undefined;
-  const told = [...values, ...annotations];
+  const reported = [...values, ...annotations];
   return {
-    reason: plural(told.length, "forbidden AppArmor profile", "forbidden AppArmor profiles"),
-    detail: `${all.join(" and ")} must not set AppArmor profile type to ${quoted(told)}`,
+    reason: plural(reported.length, "forbidden AppArmor profile", "forbidden AppArmor profiles"),
+    detail: `${all.join(" and ")} must not set AppArmor profile type to ${quoted(reported)}`,
   };
 }
 

@@ -54,8 +54,8 @@ describe("ResourceQuota", () => {
 
   test("charges concurrent writes together and admits as many as fit", async () => {
     const { ask, charges } = world(quota("0", "4"));
-    const answers = await Promise.all([ask(), ask(), ask(), ask(), ask(), ask()]);
-    expect(answers.filter((answer) => answer === undefined)).toHaveLength(4);
+    const responses = await Promise.all([ask(), ask(), ask(), ask(), ask(), ask()]);
+    expect(responses.filter((response) => response === undefined)).toHaveLength(4);
     expect(charges).toEqual(["1", "4"]);
   });
 

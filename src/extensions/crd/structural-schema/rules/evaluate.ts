@@ -171,11 +171,11 @@ class Evaluation {
 
   #failed(compiled: CompiledRule, place: Place, values: readonly Value[]): FieldError | undefined {
     const path = compiled.fieldPath === "" ? place.path : child(place.path, compiled.fieldPath);
-    const told = evaluatedMessage(compiled, values, this.#budget);
+    const reported = evaluatedMessage(compiled, values, this.#budget);
     const error =
-      "failure" in told
-        ? ruleFailure(path, place.rules.schema.type, told.failure)
-        : failedRule(compiled.rule, { path, value: place.value, type: place.rules.schema.type }, told.message);
+      "failure" in reported
+        ? ruleFailure(path, place.rules.schema.type, reported.failure)
+        : failedRule(compiled.rule, { path, value: place.value, type: place.rules.schema.type }, reported.message);
     if (compiled.usesOldSelf || !isTolerated(place.ratcheting)) return error;
     this.#warn?.(`${error.field}: ${error.message}`);
     return undefined;

@@ -65,6 +65,6 @@ test.each<[string, JsonObject, unknown, string[]]>([
   ["a value that is not a list is ignored", set({}), "x", []],
 ])("in lists of type set or map: %s", (_, source, value, expected) => {
   const schema = parseStructural({ type: "object", properties: { v: source } });
-  const told = [...listTypeErrors({ v: value }, schema)].map(({ field, message }) => `${field}: ${message}`);
-  expect(told).toEqual(expected);
+  const reported = [...listTypeErrors({ v: value }, schema)].map(({ field, message }) => `${field}: ${message}`);
+  expect(reported).toEqual(expected);
 });

@@ -7,11 +7,11 @@ import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
 function errors(source: JsonObject, value: unknown, options: ValueErrorOptions = {}): string[] {
   const schema = parseStructural({ type: "object", properties: { v: source } });
   const { existing, ...rest } = options;
-  const told = valueErrors({ v: value }, schema, {
+  const reported = valueErrors({ v: value }, schema, {
     ...rest,
     ...(existing === undefined ? {} : { existing: { v: existing } }),
   });
-  return [...told].map(({ field, reason, message }) => `${field}: ${reason.replace("FieldValue", "")}: ${message}`);
+  return [...reported].map(({ field, reason, message }) => `${field}: ${reason.replace("FieldValue", "")}: ${message}`);
 }
 
 const type = (expected: string, found: string): string =>
@@ -255,8 +255,8 @@ describe("validation in earlier releases", () => {
 
 test("errors of a part are reported with its path", () => {
   const schema = parseStructural({ type: "object", required: ["a"], maxProperties: 0 });
-  const told = [...valueErrors({ b: 1 }, schema, { field: "status" })];
-  expect(told.map(({ field }) => field)).toEqual(["status", "status.a"]);
+  const reported = [...valueErrors({ b: 1 }, schema, { field: "status" })];
+  expect(reported.map(({ field }) => field)).toEqual(["status", "status.a"]);
 });
 
 test("at most a hundred errors are reported", () => {

@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { CONTEXT, defaulted, statusUpdateErrorsOf, warningsOf } from "../../../../../test/testing/objects/kinds/core/told.ts";
+import {
+  CONTEXT,
+  defaulted,
+  statusUpdateErrorsOf,
+  warningsOf,
+} from "../../../../../test/testing/objects/kinds/core/told.ts";
 import { SERVICE } from "./service.ts";
 import { gatesOf } from "../../../catalogue/release-gates.ts";
 

@@ -216,20 +216,20 @@ describe("a bound token", () => {
     [{ kind: "Node", name: "node" }, { node }],
     [{ kind: "Secret", name: "strategy" }, { secret: { name: "strategy", uid: "secret-uid" } }],
   ])("can be bound to %j", async (reference, wish) => {
-    const answer = await ask({ body: bound(reference) });
-    const { pod: toPod, node: toNode, secret } = answer.wish!;
+    const response = await ask({ body: bound(reference) });
+    const { pod: toPod, node: toNode, secret } = response.wish!;
     expect({ pod: toPod, node: toNode, secret }).toEqual({
       pod: undefined,
       node: undefined,
       secret: undefined,
       ...wish,
     });
-    expect(answer.body).toHaveProperty("spec.boundObjectRef", reference);
+    expect(response.body).toHaveProperty("spec.boundObjectRef", reference);
     const members = Object.keys(reference).map((member) => [`f:${member}`, {}]);
-    expect(answer.body).toMatchObject({
+    expect(response.body).toMatchObject({
       metadata: { managedFields: [{ fieldsV1: { "f:spec": { "f:boundObjectRef": Object.fromEntries(members) } } }] },
     });
-    expect(JSON.stringify(answer.body)).not.toContain('".":');
+    expect(JSON.stringify(response.body)).not.toContain('".":');
   });
 
   test.each<
@@ -261,11 +261,11 @@ describe("a bound token", () => {
       undefined,
     ],
   ])("%s", async (_, body, tokens, warnAfterSeconds) => {
-    const { wish, body: answer } = await ask({ body, tokens });
+    const { wish, body: response } = await ask({ body, tokens });
     const asked = (body["spec"] as JsonObject)["expirationSeconds"];
     expect(wish?.warnAfterSeconds).toBe(warnAfterSeconds);
     expect(wish?.expirationSeconds).toBe(warnAfterSeconds === undefined ? asked : 365 * 86_400);
-    expect(answer).toHaveProperty("spec.expirationSeconds", asked);
+    expect(response).toHaveProperty("spec.expirationSeconds", asked);
   });
 });
 

@@ -67,9 +67,9 @@ export async function tokenRequestEndpoint(
   try {
     const admission = call.admit?.({ kind, dryRun, options: optionsObject(request, "CreateOptions") });
     const wanted = await admitted(call, kind, { object, manager, admission });
-    const answer = await issuedFor(call, context, { wanted, admission, warn: (text) => warnings.push(text) });
+    const response = await issuedFor(call, context, { wanted, admission, warn: (text) => warnings.push(text) });
     const renderer = rendererFor(context.representation, kind, { request, clock: call.context.clock });
-    return chunksResponse(201, renderer.object(answer), warningHeaders(warnings));
+    return chunksResponse(201, renderer.object(response), warningHeaders(warnings));
   } catch (thrown) {
     return errorResponseWithWarnings(thrown, warnings);
   }

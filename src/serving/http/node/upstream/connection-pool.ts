@@ -84,8 +84,8 @@ export class ConnectionPool {
       const authority = authorityOf(address);
       const head = requestHead(request, authority);
       const place = this.#placeOf(targetOf(authority), address, authority);
-      const release = (connection: UpstreamConnection, answer: ResponseHead): void =>
-        this.#release(place, connection, answer);
+      const release = (connection: UpstreamConnection, response: ResponseHead): void =>
+        this.#release(place, connection, response);
       const exchange = new SentExchange({ request, authority, head, resolve, reject, release });
       if (exchange.isOver) return;
       const idle = request.isUpgrade ? undefined : takeIdle(place);

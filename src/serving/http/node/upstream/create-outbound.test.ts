@@ -28,15 +28,15 @@ describe("a target", () => {
     await using outbound = testOutbound();
     expect(await outcomeOf(await outbound.send(get(server.address)))).toMatchObject({ status: 200, body: "{}" });
     const other = createServingCertificate({ hosts: ["x"], commonName: "other", nowMs: Date.now() });
-    const strangers: Partial<OutboundTarget>[] = [
+    const others: Partial<OutboundTarget>[] = [
       { serverName: "other.default.svc" },
       { caBundle: other.caPem },
       { caBundle: undefined },
       { caBundle: "nothing" },
       { caBundle: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----" },
     ];
-    for (const stranger of strangers)
-      await expect(outbound.send(get(server.address, stranger))).rejects.toMatchObject({
+    for (const other of others)
+      await expect(outbound.send(get(server.address, other))).rejects.toMatchObject({
         failure: "tls",
         isSent: false,
       });
@@ -155,14 +155,14 @@ describe("askOutbound", () => {
       OPEN,
     );
     await using outbound = testOutbound();
-    const answer = await requestOutbound(
+    const response = await requestOutbound(
       { outbound, clock: CLOCK },
       {
         ...{ to: target(server.address), method: "POST", target: "/hook?x=1", ...BOUNDS },
         ...{ headers: ["Content-Type", "application/json"], body: Buffer.from(JSON.stringify({ b: 2 })) },
       },
     );
-    expect([answer.status, answer.json(), answer.header("x-a"), answer.header("x-c")]).toEqual([
+    expect([response.status, response.json(), response.header("x-a"), response.header("x-c")]).toEqual([
       201,
       { a: 1 },
       "b",

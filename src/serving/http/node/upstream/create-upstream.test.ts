@@ -189,14 +189,14 @@ describe("connections", () => {
   });
 
   test("are not reused if the server requests it or sent more than its response", async () => {
-    const answers = [
+    const responses = [
       ok("x", "Connection: close"),
       `${ok("x")}HTTP/1.1 200 OK\r\n`,
       ok("x", "Keep-Alive: timeout=1"),
       "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
     ];
-    for (const answer of answers) {
-      await using server = await rawServer(CERTIFICATES, respondingWith(answer));
+    for (const response of responses) {
+      await using server = await rawServer(CERTIFICATES, respondingWith(response));
       await using upstream = testUpstream(TLS);
       await upstream.send(getRequest(server.address));
       const [socket] = server.connections;
@@ -287,8 +287,8 @@ describe("connections", () => {
     await using server = await rawServer(CERTIFICATES, () => undefined);
     const { address } = server;
     await server[Symbol.asyncDispose]();
-    await using refused = testUpstream(TLS);
-    await expect(refused.send(getRequest(address))).rejects.toMatchObject({ failure: "connect", isSent: false });
+    await using rejected = testUpstream(TLS);
+    await expect(rejected.send(getRequest(address))).rejects.toMatchObject({ failure: "connect", isSent: false });
     await using late = testUpstream(TLS, {
       dial: () => new Promise(() => undefined),
       limits: { connectTimeoutMs: 20 },
@@ -315,14 +315,14 @@ describe("responses", () => {
 
   test("are buffered if they are small or have arrived completely", async () => {
     const body = "x".repeat(60_000);
-    const answers: [string, ResponseBody["kind"]][] = [
+    const responses: [string, ResponseBody["kind"]][] = [
       [ok(body), "bytes"],
       [`${CHUNKED}3\r\nabc\r\n0\r\n\r\n`, "bytes"],
       [ok(""), "none"],
       ["HTTP/1.1 204 No Content\r\n\r\n", "none"],
       [ok("y".repeat(100_000)), "stream"],
     ];
-    for (const [answer, kind] of answers) {
+    for (const [answer, kind] of responses) {
       await using server = await rawServer(CERTIFICATES, respondingWith(answer));
       await using upstream = testUpstream(TLS);
       const response = await upstream.send(getRequest(server.address));

@@ -74,7 +74,7 @@ describe("through an egress proxy", () => {
   });
 
   test("a proxy that rejects, misbehaves, closes or stalls is reported as such", async () => {
-    const answers: [string, string, RegExp][] = [
+    const responses: [string, string, RegExp][] = [
       ["HTTP/1.1 403 Forbidden\r\n\r\n", "connect", /did not connect to 127.0.0.1:1: it returned 403/],
       [`${GRANTED}\x15`, "connect", /sent unexpected bytes/],
       ["SSH-2.0\r\n\r\n", "connect", /does not speak HTTP/],
@@ -82,8 +82,8 @@ describe("through an egress proxy", () => {
       ["end", "connect", /closed the connection instead of connecting/],
       ["HTTP/1.1 200", "timeout", /did not connect within 30 ms/],
     ];
-    for (const [answer, failure, message] of answers) {
-      await using proxy = await startProxy({ how: answer });
+    for (const [response, failure, message] of responses) {
+      await using proxy = await startProxy({ how: response });
       const dial = connectProxyOverTcp({ ...proxy.address, timeoutMs: 30 });
       await using upstream = testUpstream(CERTIFICATES.tls, { dial });
       const sent = upstream.send(getRequest({ host: "127.0.0.1", port: 1 }));

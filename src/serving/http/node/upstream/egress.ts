@@ -91,7 +91,7 @@ interface Tunnel {
 function openTunnel(socket: Duplex, { proxy, address, signal }: Tunnel): Promise<void> {
   const authority = authorityOf(address);
   return new Promise((resolve, reject) => {
-    let answer: Buffer = Buffer.alloc(0);
+    let response: Buffer = Buffer.alloc(0);
     const stop = (): void => {
       socket.off("data", onData).off("error", onError).off("end", onEnd).off("close", onEnd);
       signal.removeEventListener("abort", onAbort);
@@ -103,8 +103,8 @@ function openTunnel(socket: Duplex, { proxy, address, signal }: Tunnel): Promise
       reject(error);
     };
     const onData = (bytes: Buffer): void => {
-      answer = Buffer.concat([answer, bytes]);
-      const verdict = readVerdict(answer, { proxy, authority });
+      response = Buffer.concat([response, bytes]);
+      const verdict = readVerdict(response, { proxy, authority });
       if (verdict === "incomplete") return;
       if (verdict !== "open") return fail(verdict);
       stop();

@@ -212,7 +212,7 @@ describe("reads", () => {
     })),
     body.map((text) => ({ header: "Transfer-Encoding: chunked", bytes: text })),
   );
-  const answer = fc
+  const response = fc
     .record({
       early: fc.constantFrom("", "", "HTTP/1.1 100 Continue\r\n\r\n"),
       status: fc.constantFrom("200 OK", "204", "404 Not Found"),
@@ -231,7 +231,7 @@ describe("reads", () => {
 
   test("yield the same response however the bytes are split", () => {
     fc.assert(
-      fc.property(answer, fc.array(fc.nat(400), { maxLength: 12 }), (bytes, cuts) => {
+      fc.property(response, fc.array(fc.nat(400), { maxLength: 12 }), (bytes, cuts) => {
         expect(read(cutAt(bytes, cuts))).toEqual(read([bytes]));
         expect(read(Array.from(bytes, (byte) => Buffer.of(byte)))).toEqual(read([bytes]));
       }),
@@ -250,7 +250,7 @@ describe("reads", () => {
 
   test("of a prefix never yield a complete response", () => {
     fc.assert(
-      fc.property(answer, fc.nat(400), (bytes, length) => {
+      fc.property(response, fc.nat(400), (bytes, length) => {
         const whole = read([bytes]);
         if (whole === "malformed" || !whole.isComplete) return;
         const wholeLength = bytes.length - whole.rest.length;

@@ -46,8 +46,8 @@ export class FakeWebhooks {
   readonly waiting: (() => void)[] = [];
   readonly #answer: WebhookReply;
 
-  constructor(answer: WebhookReply, compile: CompileConditions = () => ({ evaluate: () => ({ kind: "match" }) })) {
-    this.#answer = answer;
+  constructor(response: WebhookReply, compile: CompileConditions = () => ({ evaluate: () => ({ kind: "match" }) })) {
+    this.#answer = response;
     this.tables = createWebhookTables(compile);
   }
 

@@ -78,7 +78,7 @@ export function respondingWith(...pieces: readonly string[]): (socket: TLSSocket
 }
 
 /** Calls `answer` with the text of each complete request head. */
-export function onRequest(answer: (socket: TLSSocket, head: string) => void): (socket: TLSSocket) => void {
+export function onRequest(response: (socket: TLSSocket, head: string) => void): (socket: TLSSocket) => void {
   return (socket) => {
     let text = "";
     socket.on("data", (bytes: Buffer) => {
@@ -86,7 +86,7 @@ export function onRequest(answer: (socket: TLSSocket, head: string) => void): (s
       for (let end = text.indexOf("\r\n\r\n"); end >= 0; end = text.indexOf("\r\n\r\n")) {
         const head = text.slice(0, end);
         text = text.slice(end + 4);
-        answer(socket, head);
+        response(socket, head);
       }
     });
   };
