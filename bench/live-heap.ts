@@ -1,6 +1,6 @@
 /** Measures the live heap of a Node process through its inspector, which it opens on SIGUSR1. */
 import { once } from "node:events";
-import { waitUntil } from "./until-so.ts";
+import { waitUntil } from "./wait-until.ts";
 
 /** Processes started meanwhile open their inspector at this port of 127.0.0.1 when they receive the signal. */
 export async function withInspectorPort<Value>(port: number, start: () => Promise<Value>): Promise<Value> {

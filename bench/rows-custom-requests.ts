@@ -4,7 +4,7 @@
  */
 import type { BenchContext } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
-import { customText, DEFINITION_VERSION, RULED_WEB, WEB, type CustomKind } from "./definitions.ts";
+import { customText, DEFINITION_VERSION, RULED_WEB, WEB, type CustomKind } from "./crds.ts";
 import { deploymentName, deploymentText, namespaceText, NUMBER_MARK } from "./objects.ts";
 import { measureRounds, type RoundsOptions } from "./rounds.ts";
 import { atMost, type Row } from "./row.ts";

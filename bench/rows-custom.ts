@@ -14,7 +14,7 @@ import {
   RULE,
   RULED_WEB,
   WEB,
-} from "./definitions.ts";
+} from "./crds.ts";
 import { liveHeapBytes, withInspectorPort } from "./live-heap.ts";
 import { cpuMs, residentMb } from "./process-usage.ts";
 import { atMost, compared, type Pair, type Row } from "./row.ts";
@@ -22,7 +22,7 @@ import { customRequestRows } from "./rows-custom-requests.ts";
 import { freePort, startServer, temporaryDirectory, TOKEN, type RunningServer } from "./servers.ts";
 import { figure } from "./statistics.ts";
 import { untilCollecting } from "./until-collecting.ts";
-import { waitUntil } from "./until-so.ts";
+import { waitUntil } from "./wait-until.ts";
 
 const GROUPS = 50;
 const PER_GROUP = 20;

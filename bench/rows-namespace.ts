@@ -6,7 +6,7 @@ import { cpuMs } from "./process-usage.ts";
 import type { Row } from "./row.ts";
 import { startServer, temporaryDirectory, TOKEN, type RunningServer } from "./servers.ts";
 import { figure } from "./statistics.ts";
-import { waitUntil } from "./until-so.ts";
+import { waitUntil } from "./wait-until.ts";
 
 const OBJECTS = 10_000;
 const CONNECTIONS = 16;

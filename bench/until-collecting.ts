@@ -1,7 +1,7 @@
 /** Waits until the garbage collector runs. All other work of the leader has started by then. */
 import { openHttp1 } from "./client/http1.ts";
 import { TOKEN, type RunningServer } from "./servers.ts";
-import { waitUntil } from "./until-so.ts";
+import { waitUntil } from "./wait-until.ts";
 
 const NOT_FOUND = 404;
 

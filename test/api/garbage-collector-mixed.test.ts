@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { assert } from "../../src/base/assert.ts";
-import { ManualResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
+import { ManualResources } from "../testing/cluster/controllers/garbage-collector/manual-resources.ts";
 import { RunningCollector } from "../testing/cluster/controllers/garbage-collector/running-collector.ts";
 import { mergeSources } from "../../src/serving/discovery/merge.ts";
 import { resourcesOf } from "../../src/cluster/controllers/merge-cluster-resources.ts";

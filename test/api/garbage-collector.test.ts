@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { assert } from "../../src/base/assert.ts";
 import { BadLink } from "../testing/cluster/controllers/garbage-collector/bad-link.ts";
-import { ManualResources } from "../testing/cluster/controllers/garbage-collector/hand-resources.ts";
+import { ManualResources } from "../testing/cluster/controllers/garbage-collector/manual-resources.ts";
 import { RunningCollector } from "../testing/cluster/controllers/garbage-collector/running-collector.ts";
 import { localGroups } from "../../src/serving/discovery/local.ts";
 import { resourcesOf } from "../../src/cluster/controllers/merge-cluster-resources.ts";

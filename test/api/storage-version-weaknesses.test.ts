@@ -65,7 +65,7 @@ const HELD: readonly Held[] = [
   ],
   [
     "16 aggregated servers cannot join",
-    "test/api/own-api-server.test.ts",
+    "test/api/component-api-server.test.ts",
     "has an identity lease and entries there while it is live",
   ],
   ["17 unordered lists and writes without changes", SERVERS, "a restart without changes writes no StorageVersion"],

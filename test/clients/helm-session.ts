@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import type { SmokeResponse } from "../smoke/client.ts";
 import { runProgram, type Evenkeel } from "../smoke/start-evenkeel.ts";
-import { withControllers } from "./played-controllers.ts";
+import { withControllers } from "./simulated-controllers.ts";
 import type { Tool } from "./tools.ts";
 
 export class HelmSession {

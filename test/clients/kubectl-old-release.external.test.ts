@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { startEvenkeel, type Evenkeel } from "../smoke/start-evenkeel.ts";
 import { testThreeWayMerge } from "./kubectl-apply-suite.ts";
-import { testWatching } from "./kubectl-lasting-suite.ts";
+import { testWatching } from "./kubectl-waiting-suite.ts";
 import { testConflicts, testServerSideApply } from "./kubectl-server-side-suite.ts";
 import { forEachKubectl, testApplying, testReading } from "./kubectl-suite.ts";
 import { findTools } from "./tools.ts";

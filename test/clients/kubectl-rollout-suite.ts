@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
 import { deployment } from "./manifests.ts";
-import { playDeploymentController } from "./played-controllers.ts";
+import { playDeploymentController } from "./simulated-controllers.ts";
 
 export function testRollouts(session: () => KubectlSession): void {
   test("rollout shows status and history, undoes, restarts, pauses and resumes", IN_ORDER, async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "vitest";
 import { startEvenkeel, type Evenkeel } from "../smoke/start-evenkeel.ts";
-import { testDeleting, testEvents, testWaiting, testWatching } from "./kubectl-lasting-suite.ts";
+import { testDeleting, testEvents, testWaiting, testWatching } from "./kubectl-waiting-suite.ts";
 import { forEachKubectl, testApplying, testChanging, testCreating, testReading } from "./kubectl-suite.ts";
 import { findTools, type Tool } from "./tools.ts";
 

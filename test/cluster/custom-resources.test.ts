@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
 import { ask, type SmokeResponse, type Json } from "../smoke/client.ts";
-import { openFollowedStore, type FollowedStore } from "./followed-store.ts";
+import { openFollowedStore, type FollowedStore } from "./watched-store.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 import { unagreedWrites } from "./unagreed-writes.ts";
 

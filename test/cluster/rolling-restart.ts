@@ -7,8 +7,8 @@ import { createReadinessProbe } from "../../src/tools/cli/up/readiness.ts";
 import { openLoadBalancer, type LoadBalancer } from "../../src/tools/cli/up/load-balancer.ts";
 import { NODE, ROOT } from "../smoke/built.ts";
 import { runProgram, TOKEN } from "../smoke/start-evenkeel.ts";
-import { openFollowedStore, type FollowedStore } from "./followed-store.ts";
-import { compareStretch } from "./followers.ts";
+import { openFollowedStore, type FollowedStore } from "./watched-store.ts";
+import { compareStretch } from "./watch-clients.ts";
 import { counted, type WireCounts } from "./restarting-clients-wire.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 

@@ -1,7 +1,7 @@
 /** Compares the responses that clients got while servers were replaced with the content of the store. */
 import type { ControllerLoad } from "./controller-load.ts";
-import type { FollowedStore } from "./followed-store.ts";
-import type { Follower } from "./followers.ts";
+import type { FollowedStore } from "./watched-store.ts";
+import type { Follower } from "./watch-clients.ts";
 import {
   isRetryable,
   isSuccess,

@@ -5,8 +5,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { objectAt, stringAt } from "../../src/meta/json.ts";
 import { ControllerLoad } from "./controller-load.ts";
-import { openFollowedStore, type FollowedStore } from "./followed-store.ts";
-import { Follower, type Followed } from "./followers.ts";
+import { openFollowedStore, type FollowedStore } from "./watched-store.ts";
+import { Follower, type Followed } from "./watch-clients.ts";
 import { isSuccess, Load, SHARED, type LoadResource } from "./load.ts";
 import { reportOf, type Course, type Replacement, type RollReport } from "./rolling-upgrade-report.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";

@@ -1,5 +1,5 @@
 /** Runs the cases of a batch one after another on one server. The result of a batch is reproducible. */
-import { broken, checkResponse, shown } from "./answer-checks.ts";
+import { broken, checkResponse, shown } from "./response-checks.ts";
 import { makeCase, type FuzzCase } from "./cases.ts";
 import { runCase, type CaseReport, type Exchange } from "./run-case.ts";
 import { openSubject, type Stopwatch, type Subject } from "./subject.ts";

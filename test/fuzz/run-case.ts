@@ -1,7 +1,7 @@
 /** Runs one case and checks the invariants of the server's behavior. */
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { PROTOBUF_MEDIA_TYPE } from "../../src/objects/protobuf/decode.ts";
-import { broken, checkResponse, parsed, shown, type Finding } from "./answer-checks.ts";
+import { broken, checkResponse, parsed, shown, type Finding } from "./response-checks.ts";
 import { jsonBody } from "./bodies.ts";
 import { differences } from "./difference.ts";
 import { withCurrent, type FuzzCase, type FuzzRequest } from "./cases.ts";

@@ -19,7 +19,7 @@ import { neverBack } from "./checkers/never-back.ts";
 import { noCircle } from "./checkers/no-circle.ts";
 import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
 import { noLostWrite } from "./checkers/no-lost-write.ts";
-import { entriesMatchCommonVersion } from "./checkers/nobody-contradicts.ts";
+import { entriesMatchCommonVersion } from "./checkers/entries-match-common-version.ts";
 import { readyAgain } from "./checkers/ready-again.ts";
 import { sentOnce } from "./checkers/sent-once.ts";
 import { servedIsListed } from "./checkers/served-is-listed.ts";
@@ -31,7 +31,7 @@ import type { Commit } from "../../src/tools/simulator/history.ts";
 import { drawRun, drawSwarm, Nemesis, type Swarm } from "./nemesis.ts";
 import { ObjectRecord } from "./object-record.ts";
 import { KnownObjects } from "./objects.ts";
-import { createServedRecently } from "./served-lately.ts";
+import { createServedRecently } from "./served-recently.ts";
 import { Workload } from "./workload.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 

@@ -11,7 +11,7 @@ import { neverBack } from "../simulator/checkers/never-back.ts";
 import { noCircle } from "../simulator/checkers/no-circle.ts";
 import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
 import { noLostWrite } from "../simulator/checkers/no-lost-write.ts";
-import { entriesMatchCommonVersion } from "../simulator/checkers/nobody-contradicts.ts";
+import { entriesMatchCommonVersion } from "../simulator/checkers/entries-match-common-version.ts";
 import { readyAgain } from "../simulator/checkers/ready-again.ts";
 import { sentOnce } from "../simulator/checkers/sent-once.ts";
 import { servedIsListed } from "../simulator/checkers/served-is-listed.ts";

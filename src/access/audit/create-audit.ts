@@ -26,7 +26,7 @@ import {
   panicOf,
   auditedErrorResponse,
   type AuditedResponse,
-} from "./answers.ts";
+} from "./audited-response.ts";
 import type { AuditBackend } from "./backend.ts";
 import { CapturedBody } from "./captured-body.ts";
 import { IdOnlyTrail } from "./id-only-trail.ts";

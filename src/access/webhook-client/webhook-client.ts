@@ -2,7 +2,7 @@
 import type { Resolution, ServiceReference } from "./service-resolver.ts";
 import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/within.ts";
-import type { WebhookResponse } from "./webhook-answer.ts";
+import type { WebhookResponse } from "./webhook-response.ts";
 import {
   requestOutbound,
   serviceServerName,

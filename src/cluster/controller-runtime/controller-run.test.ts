@@ -4,7 +4,7 @@ import { SILENT_LOG, type Log, type LogFields } from "../../base/log.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { ControllerRun, type ReconcileOutcome } from "./controller-run.ts";
 import type { Reconcile, ReconcileResult, KeySource } from "./controller.ts";
-import { ManualSource } from "../../../test/testing/cluster/controller-runtime/hand-source.ts";
+import { ManualSource } from "../../../test/testing/cluster/controller-runtime/manual-source.ts";
 
 interface Options {
   readonly reconcile: Reconcile;

@@ -7,7 +7,7 @@ import { createClient } from "../../client/client.ts";
 import { createControllerMetrics } from "./controller-metrics.ts";
 import { informerSource, type ControllerSpec, type Reconcile } from "./controller.ts";
 import { createControllerManager, type ControllerManager } from "./manager.ts";
-import { ManualSource } from "../../../test/testing/cluster/controller-runtime/hand-source.ts";
+import { ManualSource } from "../../../test/testing/cluster/controller-runtime/manual-source.ts";
 import { Host } from "../../../test/testing/cluster/controller-runtime/host.ts";
 
 class Process {

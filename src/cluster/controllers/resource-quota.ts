@@ -8,7 +8,7 @@ import { formatGroupResource, type GroupResource } from "../../meta/group-versio
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import type { ClusterResources } from "./cluster-resources.ts";
-import { isAbsent, isMethodNotAllowed, isOutOfReach } from "./namespace/answers.ts";
+import { isAbsent, isMethodNotAllowed, isOutOfReach } from "./namespace/failures.ts";
 import { informerSource, type ReconcileResult, type KeySource } from "../controller-runtime/controller.ts";
 
 /** The calculation of quotas, shared with admission. */

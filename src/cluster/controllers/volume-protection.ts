@@ -8,7 +8,7 @@ import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import type { ObjectKey, ResourceType, UnstructuredObject } from "../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { isAbsent } from "./namespace/answers.ts";
+import { isAbsent } from "./namespace/failures.ts";
 import { informerSource, type ReconcileResult, type KeySource } from "../controller-runtime/controller.ts";
 
 interface VolumeProtectionOptions {

@@ -12,7 +12,7 @@ import { hasCaughtUp } from "./caught-up-leases.ts";
 import { createDeparted, type DepartedPart } from "./departed-records.ts";
 import { EndpointTable } from "./endpoint-registry.ts";
 import { withoutExcluded, type Excludable } from "./exclusions.ts";
-import { followEndpoints } from "./follow-endpoints.ts";
+import { followEndpoints } from "./watch-endpoints.ts";
 import { createIdentity } from "./identity.ts";
 import { knownPeers, recordOwner, registrationOf, unreachable } from "./known-peers.ts";
 import { createOwnRecord } from "./own-record.ts";

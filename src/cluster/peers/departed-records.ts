@@ -17,7 +17,7 @@ import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import { waitUntil, type BackgroundTask } from "../../base/background.ts";
 import type { MemberConfig } from "./peer-config.ts";
 import type { BaseEnv } from "../../base/env.ts";
-import { watchPrefix } from "../../storage/watch-cache/follow-prefix.ts";
+import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
 import type { Identity } from "./identity.ts";
 
 interface DepartedParts {

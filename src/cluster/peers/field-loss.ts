@@ -8,7 +8,7 @@ import { bufferedBody } from "../../serving/http/request-body.ts";
 import { badRequest, invalid, type FieldError } from "../../meta/status-error.ts";
 import type { NamedField, ValuePath } from "../../objects/unknown-fields.ts";
 import type { Forward } from "./forward.ts";
-import { serviceUnavailableBecause } from "./refusals.ts";
+import { serviceUnavailableBecause } from "./unavailable-responses.ts";
 import { clientRelease, routeOf } from "./peer-proxy.ts";
 import type { ClusterView, NamedFieldsNeed, PeerView } from "./view.ts";
 import type { PeerConfig } from "./peer-config.ts";

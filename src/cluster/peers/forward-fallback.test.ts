@@ -1,5 +1,5 @@
 /** The local server as the last candidate: it serves the request if no peer can have acted on it. */
-import { upstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { expect, test } from "vitest";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";

@@ -1,4 +1,4 @@
-import { upstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 import type { WithUser } from "../../access/auth/user.ts";
 import { SILENT_LOG } from "../../base/log.ts";

@@ -23,7 +23,7 @@ import { peerResponseHeaders, hopHeaders, NOT_SERVED_HEADER, SERVED_BY_HEADER } 
 import { openHopBody, type HopBody } from "./hop-body.ts";
 import { isNotServedResponse } from "./not-served-response.ts";
 import type { ProxyErrorType, ProxyMetrics } from "./proxy-metrics.ts";
-import { serviceUnavailableBecause, type ProxyUnavailability } from "./refusals.ts";
+import { serviceUnavailableBecause, type ProxyUnavailability } from "./unavailable-responses.ts";
 import type { PeerRoute } from "./route.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 

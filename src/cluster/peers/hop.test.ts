@@ -1,4 +1,4 @@
-import { upstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 import type { ConnectionInfo } from "../../serving/http/message.ts";
 import { responseHeader, isUpgrade } from "../../serving/http/forwarded.ts";

@@ -1,4 +1,4 @@
-import { upstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { expect, test } from "vitest";
 import { isNotServedResponse } from "./not-served-response.ts";
 

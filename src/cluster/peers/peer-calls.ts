@@ -1,7 +1,7 @@
 /** The calls that a server makes to its peers: probes and discovery documents by the tracker, requests by the proxy. */
 import type { BaseEnv } from "../../base/env.ts";
 import type { Upstream } from "../../serving/http/upstream.ts";
-import { createRequestPeer, type RequestPeer } from "./ask-peer.ts";
+import { createRequestPeer, type RequestPeer } from "./request-peer.ts";
 import { createForward, type Forward } from "./forward.ts";
 import type { MemberConfig } from "./peer-config.ts";
 import { PeerTracker } from "./peer-tracker.ts";

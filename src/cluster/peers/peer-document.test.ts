@@ -1,9 +1,9 @@
-import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 import { lines } from "../../../test/testing/serving/discovery/documents.ts";
 import type { UpstreamRequest, UpstreamResponse } from "../../serving/http/upstream.ts";
 import { World } from "../../tools/simulator/world.ts";
-import { createRequestPeer } from "./ask-peer.ts";
+import { createRequestPeer } from "./request-peer.ts";
 import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
 import { FakeUpstream } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 

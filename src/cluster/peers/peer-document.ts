@@ -5,10 +5,10 @@
 import { decodeGroups, decodeResourceList } from "../../serving/discovery/decode.ts";
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
 import { SERVER_ID_HEADER } from "../../serving/discovery/handlers.ts";
-import type { WholeResponse } from "../../serving/http/ask.ts";
+import type { WholeResponse } from "../../serving/http/own-request.ts";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { isJsonObject } from "../../meta/json.ts";
-import type { RequestPeer } from "./ask-peer.ts";
+import type { RequestPeer } from "./request-peer.ts";
 
 export interface PeerDocument {
   readonly groups: readonly DiscoveryGroup[];

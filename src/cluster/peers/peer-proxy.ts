@@ -5,7 +5,7 @@ import type { ApiResponse, RequestBody } from "../../serving/http/message.ts";
 import { errorResponse } from "../../serving/http/respond.ts";
 import type { Forward } from "./forward.ts";
 import { NOT_SERVED_HEADER } from "./hop.ts";
-import { serviceUnavailableBecause } from "./refusals.ts";
+import { serviceUnavailableBecause } from "./unavailable-responses.ts";
 import { decideRoute, isMinorVersion, type Route, type RouteFacts, type RouteRule } from "./route.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import type { CapabilityNeed, ClusterView } from "./view.ts";

@@ -1,4 +1,4 @@
-import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 import { SILENT_LOG } from "../../base/log.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
@@ -9,7 +9,7 @@ import {
   type UpstreamResponse,
 } from "../../serving/http/upstream.ts";
 import { World } from "../../tools/simulator/world.ts";
-import { createRequestPeer } from "./ask-peer.ts";
+import { createRequestPeer } from "./request-peer.ts";
 import { PeerTracker } from "./peer-tracker.ts";
 import { createProxyMetrics } from "./proxy-metrics.ts";
 import { FakeUpstream } from "../../../test/testing/cluster/peers/fake-upstream.ts";

@@ -10,7 +10,7 @@ import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import type { Upstream, UpstreamAddress } from "../../serving/http/upstream.ts";
 import type { Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
-import type { RequestPeer } from "./ask-peer.ts";
+import type { RequestPeer } from "./request-peer.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { Forward } from "./forward.ts";
 import type { Identity } from "./identity.ts";

@@ -24,7 +24,7 @@ import { decodeStatus } from "../storageversion/decode-status.ts";
 import { STORAGE_VERSION_TYPE } from "../storageversion/objects.ts";
 import type { BackgroundTask } from "../../base/background.ts";
 import type { MemberConfig } from "./peer-config.ts";
-import { watchPrefix } from "../../storage/watch-cache/follow-prefix.ts";
+import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
 
 export interface RoutingSource {
   /** Whether this source has loaded everything it needs before it can conclude that a resource does not exist. */

@@ -10,7 +10,7 @@ import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
 import { UpstreamError, type Upstream, type UpstreamAddress } from "../../serving/http/upstream.ts";
-import type { RequestPeer } from "./ask-peer.ts";
+import type { RequestPeer } from "./request-peer.ts";
 import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
 import { createServedSet } from "./served-set.ts";

@@ -19,7 +19,7 @@ import type { WriteGateState } from "./write-gate.ts";
 import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { BaseEnv } from "../../base/env.ts";
-import { watchPrefix } from "../../storage/watch-cache/follow-prefix.ts";
+import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
 import { storedResourceVersions } from "./stored-resource-versions.ts";
 

@@ -1,11 +1,11 @@
-import { jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 
 import { SILENT_LOG } from "../../base/log.ts";
 import { withHash, type OpenApiDocuments } from "../../serving/discovery/openapi/documents.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { withAggregatedOpenApi } from "./aggregated-openapi.ts";
-import { createCallServer, createCallService } from "./ask-server.ts";
+import { createCallServer, createCallService } from "./call-server.ts";
 import { onlyPathsBelow } from "./openapi-v2-part.ts";
 import {
   failing,

@@ -22,13 +22,13 @@ import {
   decodeIndex,
   decodeV2Document,
   parseGroupVersionPath,
-} from "../../serving/discovery/openapi/peer-answers.ts";
+} from "../../serving/discovery/openapi/decode-peer-response.ts";
 import { mergeV2 } from "../../serving/discovery/openapi/v2-merge.ts";
 import { encodeOpenApiV2 } from "../../serving/discovery/openapi/v2-protobuf.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import type { RemoteApiService } from "./api-service.ts";
-import type { CallService } from "./ask-server.ts";
+import type { CallService } from "./call-server.ts";
 import type { FindApiService, KnownApiService } from "./decide.ts";
 import { createRefreshed, type Refreshed } from "./refreshed-value.ts";
 import { onlyPathsBelow } from "./openapi-v2-part.ts";

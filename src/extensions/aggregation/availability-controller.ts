@@ -22,7 +22,7 @@ import {
   type ApiServiceObject,
   type ApiServiceCondition,
 } from "./api-service.ts";
-import type { CallServer } from "./ask-server.ts";
+import type { CallServer } from "./call-server.ts";
 import { discoveryCheck, unavailableCondition } from "./availability.ts";
 import type { ResolveService } from "./proxy.ts";
 import type { ServiceDirectory } from "../../access/webhook-client/service-directory.ts";

@@ -1,4 +1,4 @@
-import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 
 import { SILENT_LOG } from "../../base/log.ts";
@@ -7,7 +7,7 @@ import { createClient } from "../../client/client.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { API_SERVICES, BY_SERVICE, serviceKeys, statusWith, type ApiServiceObject } from "./api-service.ts";
-import { createCallServer } from "./ask-server.ts";
+import { createCallServer } from "./call-server.ts";
 import { createAvailability, type Availability } from "./availability-controller.ts";
 import { unavailableCondition } from "./availability.ts";
 import { createServiceDirectory } from "../../access/webhook-client/service-directory.ts";

@@ -7,7 +7,7 @@ import { UpstreamError } from "../../serving/http/upstream.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { goQuote } from "../../meta/go-quote.ts";
 import type { ApiServiceCondition, RemoteApiService } from "./api-service.ts";
-import type { CallServer } from "./ask-server.ts";
+import type { CallServer } from "./call-server.ts";
 import {
   hasReadyEndpoint,
   overrideOf,

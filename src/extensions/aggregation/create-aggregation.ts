@@ -22,7 +22,7 @@ import {
   type ApiServiceObject,
   type RemoteApiService,
 } from "./api-service.ts";
-import { createCallServer, createCallService } from "./ask-server.ts";
+import { createCallServer, createCallService } from "./call-server.ts";
 import { createAvailability, type Availability } from "./availability-controller.ts";
 import type { FindApiService, KnownApiService } from "./decide.ts";
 import { mergeRemoteGroups } from "./merge-discovery.ts";

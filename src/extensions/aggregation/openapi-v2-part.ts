@@ -1,5 +1,5 @@
 /** Extracts some paths of an OpenAPI v2 document and the definitions that they reference. Pure. */
-import type { V2Document } from "../../serving/discovery/openapi/peer-answers.ts";
+import type { V2Document } from "../../serving/discovery/openapi/decode-peer-response.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 
 const REFERENCE = "#/definitions/";

@@ -1,4 +1,4 @@
-import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 
 import type { WithUser } from "../../access/auth/user.ts";

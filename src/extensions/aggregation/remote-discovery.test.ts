@@ -1,10 +1,10 @@
-import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-answers.ts";
+import { upstreamResponse, jsonUpstreamResponse } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { describe, expect, test } from "vitest";
 
 import { SILENT_LOG } from "../../base/log.ts";
 import { World } from "../../tools/simulator/world.ts";
 import type { RemoteApiService } from "./api-service.ts";
-import { createCallServer, createCallService } from "./ask-server.ts";
+import { createCallServer, createCallService } from "./call-server.ts";
 import { createRemoteDiscovery, type RemoteDiscovery } from "./remote-discovery.ts";
 import {
   failing,

@@ -12,7 +12,7 @@ import { decodeGroups, decodeResourceList } from "../../serving/discovery/decode
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { RemoteApiService } from "./api-service.ts";
-import type { CallService } from "./ask-server.ts";
+import type { CallService } from "./call-server.ts";
 import type { KnownApiService } from "./decide.ts";
 import type { RemoteGroupVersion } from "./merge-discovery.ts";
 import { runWorkers } from "./workers.ts";

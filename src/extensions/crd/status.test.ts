@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
-import { parseDefinition } from "./definition.ts";
+import { parseDefinition } from "./crd.ts";
 import { decidedStatus, takenNames, terminating, withDefinitionConditions } from "./status.ts";
-import { definitionObject, establishedDefinition } from "../../../test/testing/extensions/crd/definition-object.ts";
+import { definitionObject, establishedDefinition } from "../../../test/testing/extensions/crd/crd-object.ts";
 
 const NOW = "2026-01-01T00:00:00Z";
 const NAMES = { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList" };

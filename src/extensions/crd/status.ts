@@ -1,7 +1,7 @@
 /** Computes the status of a CRD. Pure. */
 import { aggregateText } from "../../meta/aggregate-text.ts";
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import type { Definition, DefinitionNames } from "./definition.ts";
+import type { Definition, DefinitionNames } from "./crd.ts";
 
 export interface DefinitionCondition {
   readonly type: string;

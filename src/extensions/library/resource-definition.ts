@@ -3,8 +3,8 @@
  * from it.
  */
 import { createHash } from "node:crypto";
-import { CUSTOM_RESOURCE_DEFINITION } from "../crd/definition-validation/definition-kind.ts";
-import { parseDefinition, type Definition } from "../crd/definition.ts";
+import { CUSTOM_RESOURCE_DEFINITION } from "../crd/validation/crd-kind.ts";
+import { parseDefinition, type Definition } from "../crd/crd.ts";
 import { firstErrors } from "../../meta/field-errors.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";

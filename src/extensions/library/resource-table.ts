@@ -5,7 +5,7 @@
 import type { Catalogue, CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
 import { toCatalogueResource } from "../crd/serving/catalogue-resource.ts";
 import { withCustomResources } from "../crd/serving/custom-groups.ts";
-import type { Definition } from "../crd/definition.ts";
+import type { Definition } from "../crd/crd.ts";
 import type { ResourceEndpoint } from "../../serving/endpoints/endpoint.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { Encoding } from "../../serving/registry/resource.ts";

@@ -4,7 +4,7 @@ import {
   GOYAML_ERRORS,
   GOYAML_REPEATED_KEYS,
   GOYAML_VALUES,
-} from "../../../test/testing/objects/yaml/goyaml-answers.ts";
+} from "../../../test/testing/objects/yaml/goyaml-results.ts";
 import { parseYaml, toYaml, YamlError } from "./yaml.ts";
 
 describe("parseYaml", () => {

@@ -12,7 +12,7 @@ import { fencedKv, identityLeaseKey } from "../../cluster/peers/private-records.
 import { createAgreement, type StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
 import { standOutsideAgreement } from "../../cluster/storageversion/outside-agreement.ts";
 import { createAggregatedServers, type AggregatedServers } from "../../extensions/aggregation/aggregated-servers.ts";
-import { publishStorageVersions } from "../../extensions/crd/serving/connect-definitions.ts";
+import { publishStorageVersions } from "../../extensions/crd/serving/connect-crds.ts";
 import { localGroupVersions } from "../../extensions/crd/serving/custom-sources.ts";
 import { shownDocument, type LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";

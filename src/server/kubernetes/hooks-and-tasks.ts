@@ -4,8 +4,8 @@ import { HOOK_PREFIX, runBefore, type StartupHook } from "../../base/startup-hoo
 import { serviceRepair, serviceRepairHook } from "../../cluster/allocation/repair-task.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "../../cluster/bootstrap/hooks.ts";
 import { trustOf, trustPublisher } from "../../cluster/bootstrap/extension-apiserver-authentication.ts";
-import { definitionController } from "../../extensions/crd/definition-controller-task.ts";
-import { endOutdatedWatches } from "../../extensions/crd/serving/connect-definitions.ts";
+import { definitionController } from "../../extensions/crd/crd-controller-task.ts";
+import { endOutdatedWatches } from "../../extensions/crd/serving/connect-crds.ts";
 import type { HooksAndTasks, Stages } from "../assembly.ts";
 import type { Foundation } from "../foundation.ts";
 import type { ServerStore } from "../store.ts";

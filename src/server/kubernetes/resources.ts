@@ -3,7 +3,7 @@ import { createServices, type Services } from "../../access/webhook-client/creat
 import { SharedResources } from "../../cluster/peers/shared-resources.ts";
 import { agreedEncodings, type AgreedEncodings } from "../../cluster/storageversion/create-storage-versions.ts";
 import { webhookConversion } from "../../extensions/crd/conversion/webhook-conversion.ts";
-import { DEFINITION_KINDS } from "../../extensions/crd/definition-validation/definition-kind.ts";
+import { DEFINITION_KINDS } from "../../extensions/crd/validation/crd-kind.ts";
 import { createCustomResources, type CustomResources } from "../../extensions/crd/serving/custom-resources.ts";
 import { sharedCustomResources, withCustomResourcesIn } from "../../extensions/crd/serving/custom-sources.ts";
 import { createKinds } from "../../objects/kinds/kinds.ts";

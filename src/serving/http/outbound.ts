@@ -5,7 +5,7 @@
  * certificate must match.
  */
 import type { Clock } from "../../base/clock.ts";
-import { sendOwnRequest, type OwnRequest, type WholeResponse } from "./ask.ts";
+import { sendOwnRequest, type OwnRequest, type WholeResponse } from "./own-request.ts";
 import { UpstreamError, type UpstreamAddress, type UpstreamMessage, type UpstreamResponse } from "./upstream.ts";
 
 export interface Outbound {

@@ -14,7 +14,7 @@ import type { ObjectStore } from "../../storage/object-store.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { BackgroundTask } from "../../base/background.ts";
-import { watchPrefix } from "../../storage/watch-cache/follow-prefix.ts";
+import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
 
 export interface StoredObjectParts {
   readonly clock: Clock;

@@ -8,7 +8,7 @@ import type { Cancel, Clock } from "../../base/clock.ts";
 import { type Watching, type WatchRequest, type WatchSink, StorageError } from "../kv.ts";
 import { closedError } from "../kv-errors.ts";
 import type { EtcdConnection, EtcdLog } from "./connection.ts";
-import { EtcdWatch } from "./follower.ts";
+import { EtcdWatch } from "./etcd-watch.ts";
 import type { Channel, RpcStream } from "./grpc.ts";
 import { ETCD_BACKOFF_MS_MAX, ETCD_BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } from "./etcd-limits.ts";
 import { METHOD } from "./messages.ts";

@@ -3,7 +3,7 @@
  * The writer's end is a sink like that of any transport; the reader's end is the same as for real connections.
  */
 import type { StreamFrame, ResponseBody, StreamSink } from "../../serving/http/message.ts";
-import { ResponseStream } from "../../serving/http/node/upstream/answer-stream.ts";
+import { ResponseStream } from "../../serving/http/node/upstream/response-stream.ts";
 
 interface RelayPath {
   /** Delivers to the reader, in order. */

@@ -5,7 +5,7 @@ import type { EncodingRecord } from "../encoding-record.ts";
 import { objectAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
 import { leavingOf, NAMESPACES, ownersOf, uidOf, type ObjectRecord } from "../object-record.ts";
 import { eventuallyNone } from "../eventually.ts";
-import { ProcessableResources } from "../within-reach.ts";
+import { ProcessableResources } from "../processable-resources.ts";
 
 const CLASS_PROTECTION = "kubernetes.io/vac-protection";
 /** The only version in which servers protect the object. */

@@ -3,7 +3,7 @@ import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 import { eventuallyNone } from "../eventually.ts";
 import { NAMESPACES, type ObjectRecord } from "../object-record.ts";
-import { ProcessableResources } from "../within-reach.ts";
+import { ProcessableResources } from "../processable-resources.ts";
 
 /** Objects that no server serves keep a namespace until a user purges it. */
 export function namespacesGo(record: ObjectRecord, encodings: EncodingRecord): GuaranteeChecker {

@@ -1,6 +1,6 @@
 /** Delays writes until all policies are loaded, because an unknown policy could deny them. */
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
-import { admissionForbidden } from "../plugins/refuse.ts";
+import { admissionForbidden } from "../plugins/plugin-errors.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { within } from "../../../base/within.ts";
 import { whenReset, type ObjectTable } from "../../../meta/object-table.ts";

@@ -1,7 +1,7 @@
 /** Creates the webhook plugins with the ports that they need. */
 import type { JsonObject } from "../../../meta/json.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
-import { parseWebhookResponse } from "../../webhook-client/webhook-answer.ts";
+import { parseWebhookResponse } from "../../webhook-client/webhook-response.ts";
 import type { WebhookCallOptions } from "../../webhook-client/webhook-client.ts";
 import type { AdmissionPlugin, ServedVersion } from "../admission.ts";
 import { compileMatchConditions } from "../expressions/match-conditions.ts";

@@ -5,8 +5,8 @@ import { requestProblem } from "../../../objects/kinds/access/signing-request-te
 import { goQuote } from "../../../meta/go-quote.ts";
 import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin } from "../admission.ts";
-import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
-import { admissionForbidden } from "./refuse.ts";
+import { CREATE_AND_UPDATE, handlesOnly } from "./handled-writes.ts";
+import { admissionForbidden } from "./plugin-errors.ts";
 import { readRequestedSubject } from "../../auth/certificate-reader.ts";
 import { isSameButForOwnership } from "../../auth/rbac/ownership.ts";
 

@@ -3,7 +3,7 @@ import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin } from "../admission.ts";
-import { handlesOnly } from "./about.ts";
+import { handlesOnly } from "./handled-writes.ts";
 
 const STORAGE_CLASSES: GroupResource = { group: "storage.k8s.io", resource: "storageclasses" };
 const INGRESS_CLASSES: GroupResource = { group: "networking.k8s.io", resource: "ingressclasses" };

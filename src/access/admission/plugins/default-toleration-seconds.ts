@@ -1,7 +1,7 @@
 /** Adds default tolerations for not-ready and unreachable nodes, so that a pod survives a short outage of its node. */
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin } from "../admission.ts";
-import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
+import { CREATE_AND_UPDATE, handlesOnly } from "./handled-writes.ts";
 
 export interface DefaultTolerationOptions {
   /** --default-not-ready-toleration-seconds */

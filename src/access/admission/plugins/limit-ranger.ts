@@ -7,11 +7,11 @@ import { objectAt, objectsAt, setMember, stringAt, type JsonObject } from "../..
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import { requestEntityTooLarge } from "../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
-import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
+import { CREATE_AND_UPDATE, handlesOnly } from "./handled-writes.ts";
 import { amountsAt } from "../../../meta/amounts.ts";
 import { limitErrors, type LimitItem, requestLimitErrors } from "./limit-rules.ts";
 import { specifiedAmounts } from "./pod-amounts.ts";
-import { admissionForbidden } from "./refuse.ts";
+import { admissionForbidden } from "./plugin-errors.ts";
 
 const LIMIT_RANGES: GroupResource = { group: "", resource: "limitranges" };
 const ANNOTATION = "kubernetes.io/limit-ranger";

@@ -3,7 +3,7 @@ import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin } from "../admission.ts";
-import { handlesOnly } from "./about.ts";
+import { handlesOnly } from "./handled-writes.ts";
 
 const NODES: GroupResource = { group: "", resource: "nodes" };
 const NOT_READY = "node.kubernetes.io/not-ready";

@@ -7,7 +7,7 @@ import { goQuote } from "../../../meta/go-quote.ts";
 import { parseGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
-import { admissionForbidden } from "./refuse.ts";
+import { admissionForbidden } from "./plugin-errors.ts";
 
 interface OwnerResource extends GroupVersion {
   readonly resource: string;

@@ -3,8 +3,8 @@ import type { GroupResource } from "../../../meta/group-version.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
-import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
-import { admissionForbidden } from "./refuse.ts";
+import { CREATE_AND_UPDATE, handlesOnly } from "./handled-writes.ts";
+import { admissionForbidden } from "./plugin-errors.ts";
 
 const GROUP = "scheduling.k8s.io";
 const PRIORITY_CLASSES: GroupResource = { group: GROUP, resource: "priorityclasses" };

@@ -4,10 +4,10 @@ import type { GroupResource } from "../../../meta/group-version.ts";
 import { isJsonObject, objectAt, objectsAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
-import { handlesOnly } from "./about.ts";
+import { handlesOnly } from "./handled-writes.ts";
 import { amountsAt, isSameAmounts } from "../../../meta/amounts.ts";
 import { mergedTolerations } from "./merged-tolerations.ts";
-import { admissionForbidden } from "./refuse.ts";
+import { admissionForbidden } from "./plugin-errors.ts";
 
 const RUNTIME_CLASSES: GroupResource = { group: "node.k8s.io", resource: "runtimeclasses" };
 const OTHER_OVERHEAD = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";

@@ -5,8 +5,8 @@ import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
-import { handlesOnly } from "./about.ts";
-import { bareFailure, admissionForbidden } from "./refuse.ts";
+import { handlesOnly } from "./handled-writes.ts";
+import { bareFailure, admissionForbidden } from "./plugin-errors.ts";
 import { refersToSecrets, unmountableEphemeralReference, unmountableReference } from "./secret-references.ts";
 import { withTokenVolume } from "./token-volume.ts";
 

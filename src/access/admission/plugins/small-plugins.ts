@@ -5,8 +5,8 @@ import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import { forbidden } from "../../../meta/status-error.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
-import { CREATE_AND_UPDATE, handlesOnly } from "./about.ts";
-import { bareFailure, admissionForbidden } from "./refuse.ts";
+import { CREATE_AND_UPDATE, handlesOnly } from "./handled-writes.ts";
+import { bareFailure, admissionForbidden } from "./plugin-errors.ts";
 
 const HOSTNAME = "kubernetes.io/hostname";
 

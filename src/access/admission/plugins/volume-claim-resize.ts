@@ -4,8 +4,8 @@ import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin } from "../admission.ts";
-import { handlesOnly } from "./about.ts";
-import { admissionForbidden } from "./refuse.ts";
+import { handlesOnly } from "./handled-writes.ts";
+import { admissionForbidden } from "./plugin-errors.ts";
 
 const STORAGE_CLASSES: GroupResource = { group: "storage.k8s.io", resource: "storageclasses" };
 const CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class";

@@ -1,7 +1,7 @@
 /** Collects the results of all validating policies for one write: denial, warnings and audit annotations. */
 import { StatusError } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
-import { admissionForbidden } from "../plugins/refuse.ts";
+import { admissionForbidden } from "../plugins/plugin-errors.ts";
 import type { DenyReason } from "./compiled-policy.ts";
 import type { PolicyDecision, PolicyOutcome } from "./decide.ts";
 import { goJson } from "../../../meta/go-json.ts";

@@ -1,7 +1,7 @@
 /** Combines all errors of mutating policies into one Status. */
 import { StatusError, type Reason } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
-import { admissionForbidden } from "../plugins/refuse.ts";
+import { admissionForbidden } from "../plugins/plugin-errors.ts";
 import type { PolicyBinding, AdmissionPolicy } from "./policy-table.ts";
 
 export interface PolicyFailure {

@@ -2,9 +2,9 @@
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { applicableVersion } from "./applicable.ts";
-import { callWebhook } from "./ask-webhook.ts";
+import { callWebhook } from "./call-webhook.ts";
 import { applyFailurePolicy } from "./failure-policy.ts";
-import { knownWebhooks, mayHaveWebhooks } from "./known-webhooks.ts";
+import { knownWebhooks, mayHaveWebhooks } from "./loaded-webhooks.ts";
 import { versionsOf, type VersionedWrite } from "./versioned-write.ts";
 import { requestEnded } from "./webhook-errors.ts";
 import type { WebhookParts } from "./webhook-parts.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { BindingIndex } from "./binding-book.ts";
+import { BindingIndex } from "./binding-index.ts";
 import { withPrivilegedGroups } from "./privileged-groups.ts";
 import { createRbac, type Rbac } from "./rbac.ts";
-import { RoleIndex } from "./role-book.ts";
+import { RoleIndex } from "./role-index.ts";
 import {
   accessOf,
   binding,

@@ -4,10 +4,10 @@ import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { Authorization, RulesOf } from "../authorization.ts";
 import type { AccessAttributes, AuthorizationDecision } from "../authorize.ts";
 import type { User } from "../user.ts";
-import { BindingIndex, type BoundRole } from "./binding-book.ts";
+import { BindingIndex, type BoundRole } from "./binding-index.ts";
 import { describeBinding, type RoleRef } from "./bindings.ts";
 import type { PolicyRule } from "./policy-rule.ts";
-import { RoleIndex, unresolvedText } from "./role-book.ts";
+import { RoleIndex, unresolvedText } from "./role-index.ts";
 import { combinedResource } from "./rule-matcher.ts";
 
 export interface Rbac {

@@ -19,7 +19,7 @@ import { METADATA_ACCEPT } from "./live-objects.ts";
 import {
   ALL_VERBS,
   ManualResources,
-} from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
+} from "../../../../test/testing/cluster/controllers/garbage-collector/manual-resources.ts";
 import { RunningCollector } from "../../../../test/testing/cluster/controllers/garbage-collector/running-collector.ts";
 
 const CONFIG_MAPS: ClusterResource = {

@@ -7,7 +7,7 @@ import { OwnerGraph, type GraphNode } from "./graph.ts";
 import { InvalidOwnerReports } from "./invalid-owner-reports.ts";
 import { LruSet } from "./lru-set.ts";
 import { ServedResources } from "./served-resources.ts";
-import { ManualResources } from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
+import { ManualResources } from "../../../../test/testing/cluster/controllers/garbage-collector/manual-resources.ts";
 
 const SIGNAL = new AbortController().signal;
 

@@ -14,7 +14,7 @@ import { ServedResources } from "./served-resources.ts";
 import {
   ALL_VERBS,
   ManualResources,
-} from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
+} from "../../../../test/testing/cluster/controllers/garbage-collector/manual-resources.ts";
 
 const RESOURCE = { group: "", resource: "configmaps" };
 const PLACE = { resource: RESOURCE, namespace: "default", name: "a" };

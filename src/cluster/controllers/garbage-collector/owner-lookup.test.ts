@@ -17,7 +17,7 @@ import { ServedResources } from "./served-resources.ts";
 import {
   ALL_VERBS,
   ManualResources,
-} from "../../../../test/testing/cluster/controllers/garbage-collector/hand-resources.ts";
+} from "../../../../test/testing/cluster/controllers/garbage-collector/manual-resources.ts";
 
 const THINGS: ClusterResource = {
   ...{ group: "example.org", resource: "things", kind: "Thing", namespaced: true, versions: ["v2"], verbs: ALL_VERBS },

@@ -1,7 +1,7 @@
 /** Helpers for controllers that keep an object in every namespace. */
 import type { KubernetesObject } from "../../../client/objects.ts";
 import { StatusError } from "../../../meta/status-error.ts";
-import { isAbsent } from "./answers.ts";
+import { isAbsent } from "./failures.ts";
 import { isNamespaceTerminating, type NamespaceObject } from "./objects.ts";
 
 export function isActive(namespace: NamespaceObject | undefined): boolean {

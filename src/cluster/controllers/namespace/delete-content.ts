@@ -5,7 +5,7 @@
  */
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import type { ClusterResource } from "../cluster-resources.ts";
-import { describeFailure } from "./answers.ts";
+import { describeFailure } from "./failures.ts";
 import { emptyResource, type EmptyingTools, type Remains } from "./empty-resource.ts";
 
 export interface Content {

@@ -5,7 +5,7 @@ import type { ObjectMeta } from "../../../client/objects.ts";
 import type { ResourceClient } from "../../../client/resource-client.ts";
 import { isExpired } from "../../../client/status.ts";
 import type { ClusterResource } from "../cluster-resources.ts";
-import { isAbsent, isMethodNotAllowed, isOutOfReach } from "./answers.ts";
+import { isAbsent, isMethodNotAllowed, isOutOfReach } from "./failures.ts";
 
 export interface EmptyingTools {
   /** Requests only metadata where possible. */

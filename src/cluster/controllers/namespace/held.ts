@@ -1,6 +1,6 @@
 /** Parses the response of a server that rejects finalizing a namespace because the store still holds objects of it. */
 import { StatusError } from "../../../meta/status-error.ts";
-import { causeOf } from "./answers.ts";
+import { causeOf } from "./failures.ts";
 import type { RemainingResource } from "./delete-content.ts";
 
 /** The rule of the rejection; its other causes are resources with their number of objects. */

@@ -19,7 +19,7 @@ import { isReason } from "../../../meta/status-error.ts";
 import { timestampAt } from "../../../meta/timestamp.ts";
 import type { ClusterResources } from "../cluster-resources.ts";
 import type { ReconcileResult, KeySource } from "../../controller-runtime/controller.ts";
-import { isAbsent } from "./answers.ts";
+import { isAbsent } from "./failures.ts";
 import { withNamespaceConditions, type NamespaceFindings } from "./conditions.ts";
 import { deleteContent, type Content, type RemainingResource } from "./delete-content.ts";
 import { DeletionMemory, type NamespaceDeletion } from "./deletion-memory.ts";

@@ -27,7 +27,7 @@ import {
   PAUSE_MS_MIN,
 } from "./migration-limits.ts";
 import { listPage, rewriteObject, type ListedObject, type ObjectPage, type ServedType } from "./object-pages.ts";
-import { patiently, type Attempted } from "./patience.ts";
+import { patiently, type Attempted } from "./retry-request.ts";
 import { BEGINNING, Tally, type MigrationProgress, type Position } from "./progress.ts";
 import { RateLimit } from "./rate-limit.ts";
 

@@ -12,7 +12,7 @@ import { PASSES_MAX, PROGRESS_INTERVAL_MS, RESTLESS_PAUSE_MS } from "./migration
 import type { MigrationMetrics } from "./metrics.ts";
 import { migrateResource, pausedBy, type Engine, type PassOutcome } from "./migrate-resource.ts";
 import type { ServedType } from "./object-pages.ts";
-import { patiently } from "./patience.ts";
+import { patiently } from "./retry-request.ts";
 import { BEGINNING, type MigrationProgress, type Position } from "./progress.ts";
 import {
   storedPosition,

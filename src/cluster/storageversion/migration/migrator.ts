@@ -16,14 +16,14 @@ import type { Informer } from "../../../client/informer.ts";
 import { storageVersionResource, type StorageVersionObject } from "../objects.ts";
 import { encodingVersions, isSameAgreement, type AgreedVersion } from "./agreed-version.ts";
 import { AgreementWatch, readAgreement, type Agreement } from "./agreement-watch.ts";
-import { findCrd, shrinkStoredVersions, type FoundCrd } from "./definition-status.ts";
+import { findCrd, shrinkStoredVersions, type FoundCrd } from "./crd-status.ts";
 import { discoverResource, isEvents } from "./discover-resource.ts";
 import { FAILED_RETRY_MS_MAX, FAILED_RETRY_MS_MIN, FORGET_MS, HEARTBEAT_MS } from "./migration-limits.ts";
 import type { MigrationMetrics } from "./metrics.ts";
 import type { Engine } from "./migrate-resource.ts";
 import { runMigration, verifiedState, type MigrationOutcome } from "./migration-run.ts";
 import type { ServedType } from "./object-pages.ts";
-import { SeenCrds } from "./seen-definitions.ts";
+import { SeenCrds } from "./seen-crds.ts";
 import { UNKNOWN_STATE, UNKNOWN_VERSION, withPersisted, type StorageState } from "./state-value.ts";
 import type { StorageStates } from "./storage-state.ts";
 

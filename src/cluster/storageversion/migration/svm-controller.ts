@@ -16,7 +16,7 @@ import { jsonEquals } from "../../../meta/json.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { disagreement, type AgreedVersion } from "./agreed-version.ts";
 import { AgreementWatch, readAgreement } from "./agreement-watch.ts";
-import { beginInCrd, failInCrd, succeedInCrd, type CrdPlace, type BegunCrd } from "./definition-status.ts";
+import { beginInCrd, failInCrd, succeedInCrd, type CrdPlace, type BegunCrd } from "./crd-status.ts";
 import { discoverResource, isEvents, type DiscoveredResource } from "./discover-resource.ts";
 import { DISCOVERY_GRACE_MS, HEARTBEAT_MS, REQUEST_TIMEOUT_MS, STATE_RACES_MAX } from "./migration-limits.ts";
 import {

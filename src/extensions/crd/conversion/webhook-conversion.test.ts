@@ -3,7 +3,7 @@ import { sleep } from "../../../base/clock.ts";
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { World } from "../../../tools/simulator/world.ts";
-import { parseDefinition, type Definition } from "../definition.ts";
+import { parseDefinition, type Definition } from "../crd.ts";
 import type { CallWebhook } from "../../../access/webhook-client/webhook-client.ts";
 import { webhookConversion, type Convert } from "./webhook-conversion.ts";
 

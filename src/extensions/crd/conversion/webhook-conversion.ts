@@ -9,12 +9,12 @@ import { messageOf } from "../../../base/within.ts";
 import { formatGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
 import { cloneJson, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
-import type { Definition } from "../definition.ts";
+import type { Definition } from "../crd.ts";
 import { inBatches } from "./batches.ts";
 import { acceptConverted } from "./converted-object.ts";
 import { readReview, conversionReviewText, reviewVersionOf } from "./review.ts";
 import { Slots } from "./slots.ts";
-import { parseWebhookResponse } from "../../../access/webhook-client/webhook-answer.ts";
+import { parseWebhookResponse } from "../../../access/webhook-client/webhook-response.ts";
 import type { CallWebhook } from "../../../access/webhook-client/webhook-client.ts";
 
 interface WebhookConversionParts {

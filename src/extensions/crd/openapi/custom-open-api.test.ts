@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openCatalogue } from "../../../objects/catalogue/catalogue.ts";
 import { createLocalDocuments, type LocalOpenApi } from "../../../serving/discovery/openapi/local.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
-import { parseDefinition, type Definition } from "../definition.ts";
+import { parseDefinition, type Definition } from "../crd.ts";
 import { createCustomOpenApi } from "./custom-open-api.ts";
 
 const V1 = "apis/stable.example.com/v1";

@@ -6,7 +6,7 @@ import {
   type CustomOpenApi,
   type CustomResource,
 } from "../../../serving/discovery/openapi/custom.ts";
-import type { Definition, DefinitionVersion } from "../definition.ts";
+import type { Definition, DefinitionVersion } from "../crd.ts";
 import { publishedListSchema, publishedSchema } from "./schema.ts";
 
 interface Definitions {

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { fieldSelectorsOf, toCatalogueResource } from "./catalogue-resource.ts";
-import { parseDefinition } from "../definition.ts";
+import { parseDefinition } from "../crd.ts";
 import {
   definitionObject,
   establishedDefinition,
   servedVersion,
   storedVersion,
-} from "../../../../test/testing/extensions/crd/definition-object.ts";
+} from "../../../../test/testing/extensions/crd/crd-object.ts";
 
 const ALL_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 

@@ -6,7 +6,7 @@ import type {
   CatalogueSubresource,
   CatalogueVersion,
 } from "../../../objects/catalogue/catalogue.ts";
-import type { Definition, DefinitionVersion } from "../definition.ts";
+import type { Definition, DefinitionVersion } from "../crd.ts";
 
 // In the order of Kubernetes. No document of another server is merged with these.
 const VERBS: readonly string[] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];

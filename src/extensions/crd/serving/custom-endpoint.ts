@@ -4,7 +4,7 @@ import { ALL_VERBS as CATALOGUE_VERBS, type Catalogue } from "../../../objects/c
 import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
 import { toCatalogueResource } from "./catalogue-resource.ts";
 import { customServed, type CustomServedParts } from "./custom-served.ts";
-import type { Definition, DefinitionVersion } from "../definition.ts";
+import type { Definition, DefinitionVersion } from "../crd.ts";
 import { deprecationWarning } from "./deprecation-warning.ts";
 import type { ResourceEndpoint } from "../../../serving/endpoints/endpoint.ts";
 import { pathSegmentErrors } from "../../../meta/names.ts";

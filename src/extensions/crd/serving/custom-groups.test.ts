@@ -6,7 +6,7 @@ import {
   establishedDefinition,
   servedVersion,
   storedVersion,
-} from "../../../../test/testing/extensions/crd/definition-object.ts";
+} from "../../../../test/testing/extensions/crd/crd-object.ts";
 
 const BUILT_IN = openCatalogue({ release: "1.36" }).groups;
 

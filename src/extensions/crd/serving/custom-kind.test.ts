@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../meta/json.ts";
 import type { CustomSchema } from "../structural-schema/custom-schema.ts";
 import { customKind } from "./custom-kind.ts";
 import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
-import { establishedDefinition, storedVersion } from "../../../../test/testing/extensions/crd/definition-object.ts";
+import { establishedDefinition, storedVersion } from "../../../../test/testing/extensions/crd/crd-object.ts";
 
 /** A schema that reports no errors itself. */
 const SCHEMA = {

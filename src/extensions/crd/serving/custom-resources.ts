@@ -12,13 +12,13 @@ import type { RegistryContext } from "../../../serving/registry/context.ts";
 import { objectIn } from "../../../serving/registry/representation.ts";
 import type { ServedResource } from "../../../serving/registry/resource.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
-import { watchPrefix } from "../../../storage/watch-cache/follow-prefix.ts";
-import { DefinitionTable, type KnownDefinition } from "../definition-table.ts";
-import { parseDefinition, type Definition } from "../definition.ts";
+import { watchPrefix } from "../../../storage/watch-cache/watch-prefix.ts";
+import { DefinitionTable, type KnownDefinition } from "../crd-table.ts";
+import { parseDefinition, type Definition } from "../crd.ts";
 import { toCatalogueResource } from "./catalogue-resource.ts";
 import { createCustomGroups } from "./custom-groups.ts";
 import { deleteInstances } from "./custom-instances.ts";
-import { isUndecided, servedSet } from "./definitions-served.ts";
+import { isUndecided, servedSet } from "./crds-served.ts";
 import { EndpointCache, type CustomResourceParts } from "./endpoint-cache.ts";
 
 export interface CustomResources {

@@ -17,7 +17,7 @@ import type {
 import type { CustomSchema } from "../structural-schema/custom-schema.ts";
 import { fieldSelectorsOf } from "./catalogue-resource.ts";
 import { customKind } from "./custom-kind.ts";
-import { definitionKey, type Definition, type DefinitionVersion } from "../definition.ts";
+import { definitionKey, type Definition, type DefinitionVersion } from "../crd.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export interface CustomServedParts {

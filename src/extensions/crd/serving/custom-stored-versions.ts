@@ -3,7 +3,7 @@ import type { StoredResourceVersions } from "../../../cluster/storageversion/enc
 import { storageVersionName } from "../../../cluster/storageversion/objects.ts";
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import { compareApiVersions } from "../../../serving/discovery/order.ts";
-import type { Definition, DefinitionVersion } from "../definition.ts";
+import type { Definition, DefinitionVersion } from "../crd.ts";
 
 /** Undefined if the server does not store the resource. */
 export function storedVersionsOf(definition: Definition): StoredResourceVersions | undefined {

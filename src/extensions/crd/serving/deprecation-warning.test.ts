@@ -5,7 +5,7 @@ import {
   establishedDefinition,
   servedVersion,
   storedVersion,
-} from "../../../../test/testing/extensions/crd/definition-object.ts";
+} from "../../../../test/testing/extensions/crd/crd-object.ts";
 
 const IS_DEPRECATED = "test.example.com/v1 Widget is deprecated";
 

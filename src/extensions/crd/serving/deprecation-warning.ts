@@ -1,5 +1,5 @@
 /** The warning for clients of a deprecated version. */
-import type { Definition, DefinitionVersion } from "../definition.ts";
+import type { Definition, DefinitionVersion } from "../crd.ts";
 import { compareApiVersions } from "../../../serving/discovery/order.ts";
 
 /** Undefined if the version is not deprecated. */

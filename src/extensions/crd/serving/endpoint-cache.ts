@@ -12,8 +12,8 @@ import type { CustomShape, Encoding, ServedResource } from "../../../serving/reg
 import type { ResourceTable } from "../../../serving/resources/built-in-table.ts";
 import type { Guard } from "../../../storage/kv.ts";
 import type { WatchCache } from "../../../storage/watch-cache/cache.ts";
-import type { DefinitionTable } from "../definition-table.ts";
-import type { Definition } from "../definition.ts";
+import type { DefinitionTable } from "../crd-table.ts";
+import type { Definition } from "../crd.ts";
 import type { CustomSchema } from "../structural-schema/custom-schema.ts";
 import { customEndpoint, servedVersion, type CustomEndpointParts } from "./custom-endpoint.ts";
 

@@ -6,7 +6,7 @@ import {
   prepared,
   createErrorsOf,
   statusUpdateErrorsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import {
   MUTATING_ADMISSION_POLICY,
   MUTATING_ADMISSION_POLICY_BINDING,

@@ -7,7 +7,7 @@ import {
   createErrorsOf,
   statusUpdateErrorsOf,
   updateErrorsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { CERTIFICATE_SIGNING_REQUEST, CLUSTER_TRUST_BUNDLE } from "./certificates.ts";
 import { requestUpdateErrors } from "./signing-request-rules.ts";
 import { requestProblem } from "./signing-request-text.ts";

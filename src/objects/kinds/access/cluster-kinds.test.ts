@@ -8,9 +8,9 @@ import {
   statusUpdateErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { API_SERVICE } from "./api-service.ts";
-import { CUSTOM_RESOURCE_DEFINITION } from "../../../extensions/crd/definition-validation/definition-kind.ts";
+import { CUSTOM_RESOURCE_DEFINITION } from "../../../extensions/crd/validation/crd-kind.ts";
 import { RUNTIME_CLASS } from "./runtime-class.ts";
 
 describe("an APIService", () => {

@@ -5,7 +5,7 @@ import {
   prepared,
   createErrorsOf,
   statusUpdateErrorsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import {
   ASSURED_PRIORITY_LEVEL_CONFIGURATION,
   BETA_PRIORITY_LEVEL_CONFIGURATION,

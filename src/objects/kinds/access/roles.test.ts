@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { defaulted, createErrorsOf, updateErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { defaulted, createErrorsOf, updateErrorsOf } from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING } from "./roles.ts";
 
 const GROUP = "rbac.authorization.k8s.io";

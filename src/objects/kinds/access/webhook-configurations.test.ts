@@ -5,7 +5,7 @@ import {
   createErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { MUTATING_WEBHOOK_CONFIGURATION, VALIDATING_WEBHOOK_CONFIGURATION } from "./webhook-configurations.ts";
 
 const RULE = { operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] };

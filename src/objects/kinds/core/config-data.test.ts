@@ -7,7 +7,7 @@ import {
   createErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { LIMIT_RANGE } from "./limit-range.ts";
-import { defaulted, createErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { defaulted, createErrorsOf } from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 
 const ranging = (...limits: JsonObject[]): JsonObject => ({ spec: { limits } });
 

@@ -7,7 +7,7 @@ import {
   statusUpdateErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 
 const quota = (spec: JsonObject): JsonObject => ({ spec });
 

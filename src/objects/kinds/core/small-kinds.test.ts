@@ -11,7 +11,7 @@ import {
   statusUpdateErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 
 describe("a Namespace", () => {
   test("is created Active, with a label of its name and the finalizer kubernetes", () => {

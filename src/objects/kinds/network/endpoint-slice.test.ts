@@ -7,7 +7,7 @@ import {
   createErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { ENDPOINT_SLICE } from "./endpoint-slice.ts";
 
 const slice = (members: JsonObject): JsonObject => ({ addressType: "IPv4", ...members });

@@ -8,7 +8,7 @@ import {
   statusUpdateErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { INGRESS_CLASS } from "./ingress-class.ts";
 import { INGRESS } from "./ingress.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { CONTEXT } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { CONTEXT } from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import {
   canonicalCidrErrors,
   canonicalIpSentences,

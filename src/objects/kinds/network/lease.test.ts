@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CONTEXT, prepared, createErrorsOf, updateErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
+import {
+  CONTEXT,
+  prepared,
+  createErrorsOf,
+  updateErrorsOf,
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { LEASE, LEASE_CANDIDATE } from "./lease.ts";
 
 describe("a Lease", () => {

@@ -5,7 +5,7 @@ import {
   createErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { NETWORK_POLICY } from "./network-policy.ts";
 
 const policy = (spec: JsonObject): JsonObject => ({ spec: { podSelector: {}, ...spec } });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
-import { prepared, createErrorsOf, updateErrorsOf } from "../../../../test/testing/objects/kinds/core/told.ts";
+import { prepared, createErrorsOf, updateErrorsOf } from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { IP_ADDRESS, SERVICE_CIDR } from "./service-ranges.ts";
 
 describe("an IPAddress", () => {

@@ -7,7 +7,7 @@ import {
   createErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { CSI_DRIVER, CSI_NODE, CSI_STORAGE_CAPACITY } from "./csi.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";
 import type { ReleaseName } from "../../catalogue/release.ts";

@@ -8,7 +8,7 @@ import {
   statusUpdateErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import type { KindContext } from "../kind.ts";
 import { PERSISTENT_VOLUME_CLAIM } from "./persistent-volume-claim.ts";
 import { gatesOf } from "../../catalogue/release-gates.ts";

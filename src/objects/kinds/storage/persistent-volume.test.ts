@@ -7,7 +7,7 @@ import {
   createErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { PERSISTENT_VOLUME } from "./persistent-volume.ts";
 
 const SUBDOMAIN =

@@ -5,7 +5,7 @@ import {
   createErrorsOf,
   statusUpdateErrorsOf,
   updateErrorsOf,
-} from "../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { VOLUME_ATTACHMENT } from "./volume-attachment.ts";
 
 const SPEC = { attacher: "d.example.com", nodeName: "n", source: { persistentVolumeName: "v" } };

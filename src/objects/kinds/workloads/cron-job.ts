@@ -9,7 +9,7 @@ import { setJobTemplateDefaults } from "./job-defaults.ts";
 import { jobSpecErrors } from "./job-rules.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
 import { selectorOf } from "./label-selection.ts";
-import { hasNewGeneration, nameWarnings } from "./lasting-pods.ts";
+import { hasNewGeneration, nameWarnings } from "./long-running-pods.ts";
 import { timeZoneError } from "./time-zone.ts";
 import { structAt, setEmpty } from "../defaults.ts";
 import { internalValue } from "../internal-version/internal-value.ts";

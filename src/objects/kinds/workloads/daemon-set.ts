@@ -15,7 +15,7 @@ import {
   selects,
   templateLabels,
 } from "./label-selection.ts";
-import { forbiddenDeadlineErrors, restartErrors } from "./lasting-pods.ts";
+import { forbiddenDeadlineErrors, restartErrors } from "./long-running-pods.ts";
 import { collisionCountErrors, negativeCountErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { setTemplateGeneration, templateGeneration, templateGenerationAfter } from "./template-generation.ts";
 import { structAt, setEmpty } from "../defaults.ts";

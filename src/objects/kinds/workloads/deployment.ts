@@ -7,7 +7,7 @@ import type { Kind, KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { countOf, intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
-import { workloadWarnings } from "./lasting-pods.ts";
+import { workloadWarnings } from "./long-running-pods.ts";
 import { replicaTemplateErrors, selectorErrors } from "./replica-template.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";

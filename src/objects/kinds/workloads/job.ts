@@ -17,7 +17,7 @@ import { isIndexed, jobSpecErrors } from "./job-rules.ts";
 import { jobStatusErrors } from "./job-status-rules.ts";
 import { jobChangeErrors } from "./job-update-rules.ts";
 import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "./label-selection.ts";
-import { hasNewGeneration, nameWarnings } from "./lasting-pods.ts";
+import { hasNewGeneration, nameWarnings } from "./long-running-pods.ts";
 import { jobSpecWarnings } from "./job-warnings.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 

@@ -5,7 +5,7 @@ import { nonNegativeErrors } from "../checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { immutableSelectorErrors } from "./label-selection.ts";
-import { workloadWarnings } from "./lasting-pods.ts";
+import { workloadWarnings } from "./long-running-pods.ts";
 import { replicaTemplateErrors, selectorErrors } from "./replica-template.ts";
 import { replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { dropTerminatingReplicas } from "./terminating-replicas.ts";

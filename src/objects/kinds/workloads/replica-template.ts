@@ -6,7 +6,7 @@ import { isEmptySelector, labelSelectorErrors } from "../checks.ts";
 import type { KindContext } from "../kind.ts";
 import { podTemplateErrors } from "../pods/pod-template.ts";
 import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "./label-selection.ts";
-import { forbiddenDeadlineErrors, restartErrors } from "./lasting-pods.ts";
+import { forbiddenDeadlineErrors, restartErrors } from "./long-running-pods.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 
 export function* selectorErrors(spec: JsonObject, kind: string): Generator<FieldError> {

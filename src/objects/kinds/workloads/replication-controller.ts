@@ -12,7 +12,7 @@ import {
   nameWarnings,
   restartErrors,
   templateWarnings,
-} from "./lasting-pods.ts";
+} from "./long-running-pods.ts";
 import { replicaSetStatusErrors } from "./replica-set.ts";
 import { setConditionTimes, setStatusCounts } from "./status-counts.ts";
 import { structAt } from "../defaults.ts";

@@ -11,7 +11,7 @@ import { claimSpecErrors } from "../storage/claim-spec.ts";
 import { templateWithClaims } from "./claim-templates.ts";
 import { countOf, intOrPercentErrors, over100PercentErrors } from "./int-or-percent.ts";
 import { isReadable, mismatchError, selectorOf, selects, templateLabels } from "./label-selection.ts";
-import { forbiddenDeadlineErrors, restartErrors } from "./lasting-pods.ts";
+import { forbiddenDeadlineErrors, restartErrors } from "./long-running-pods.ts";
 import { selectorErrors } from "./replica-template.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 

@@ -15,7 +15,7 @@ import type { Kind, KindContext } from "../kind.ts";
 import { setPodTemplateDefaults } from "../pods/pod-template.ts";
 import { fractionalWarnings } from "../pods/warnings/container-warnings.ts";
 import { setClaimDefaults } from "./claim-templates.ts";
-import { templateWarnings } from "./lasting-pods.ts";
+import { templateWarnings } from "./long-running-pods.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { isStatefulSetSpecValid, statefulSetSpecErrors } from "./stateful-set-rules.ts";
 import { collisionCountErrors, replicaStatusErrors, setConditionTimes, setStatusCounts } from "./status-counts.ts";

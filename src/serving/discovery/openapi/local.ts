@@ -4,7 +4,7 @@ import { apiResourceList } from "../document.ts";
 import { compareNames } from "../order.ts";
 import type { CustomGroupVersion, CustomOpenApi } from "./custom.ts";
 import { digest, encodeIndex, withHash, type EncodedOpenApi, type OpenApiDocuments } from "./documents.ts";
-import { createIndex, type OpenApiIndex } from "./peer-answers.ts";
+import { createIndex, type OpenApiIndex } from "./decode-peer-response.ts";
 import { openApiV2Document } from "./v2.ts";
 import { encodeOpenApiV2 } from "./v2-protobuf.ts";
 import { openApiV3Document } from "./v3.ts";

@@ -1,7 +1,7 @@
 /** The OpenAPI 2 document of the whole cluster: built once for each set of source documents. */
 import { withHash, type EncodedOpenApi } from "./documents.ts";
 import type { LocalOpenApi } from "./local.ts";
-import { decodeV2Document } from "./peer-answers.ts";
+import { decodeV2Document } from "./decode-peer-response.ts";
 import type { PeerV2Documents } from "./peer-documents.ts";
 import type { PeerSource } from "./peer-indexes.ts";
 import { keyOf, type RankedSources, type SharedDocuments } from "./sources.ts";

@@ -3,11 +3,11 @@
  * one server.
  */
 import { formatGroupVersion } from "../../../meta/group-version.ts";
-import { createFetchFromPeer, type PeerFetchOptions } from "./ask-peer.ts";
+import { createFetchFromPeer, type PeerFetchOptions } from "./fetch-from-peer.ts";
 import { encodeIndex, type EncodedOpenApi, type FoundOpenApi, type OpenApiDocuments } from "./documents.ts";
 import type { LocalOpenApi } from "./local.ts";
 import { createMergedV2 } from "./merged-v2.ts";
-import { parseGroupVersionPath } from "./peer-answers.ts";
+import { parseGroupVersionPath } from "./decode-peer-response.ts";
 import { createPeerV2Documents, createPeerV3Documents, type PeerV3Documents } from "./peer-documents.ts";
 import { createPeerIndexes } from "./peer-indexes.ts";
 import type { OpenApiPeers } from "./peers.ts";

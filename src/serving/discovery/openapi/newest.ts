@@ -3,11 +3,11 @@
  * not have is not found, even if another server has it.
  */
 import { newestFirst, type Candidate } from "../newest.ts";
-import { createFetchFromPeer } from "./ask-peer.ts";
+import { createFetchFromPeer } from "./fetch-from-peer.ts";
 import { encodeIndex, withHash, type EncodedOpenApi, type FoundOpenApi, type OpenApiDocuments } from "./documents.ts";
 import type { LocalOpenApi } from "./local.ts";
 import type { MergedOptions } from "./merged.ts";
-import { decodeV2Document, parseGroupVersionPath, type OpenApiIndex } from "./peer-answers.ts";
+import { decodeV2Document, parseGroupVersionPath, type OpenApiIndex } from "./decode-peer-response.ts";
 import {
   createPeerV2Documents,
   createPeerV3Documents,

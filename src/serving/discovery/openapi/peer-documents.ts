@@ -3,11 +3,11 @@
  * requests share one fetch. Nothing here rejects: an unavailable document is undefined.
  */
 import type { Clock } from "../../../base/clock.ts";
-import { createRecentRequests, type FetchFromPeer } from "./ask-peer.ts";
+import { createRecentRequests, type FetchFromPeer } from "./fetch-from-peer.ts";
 import { createByteCache } from "./byte-cache.ts";
 import { INDEX_TARGET, V2_TARGET, type EncodedOpenApi } from "./documents.ts";
 import { PEERS_TRIED_MAX, V2_CACHE_BYTES_MAX, V3_CACHE_BYTES_MAX } from "./openapi-limits.ts";
-import { checkV3Document, decodeIndex, decodeV2Document } from "./peer-answers.ts";
+import { checkV3Document, decodeIndex, decodeV2Document } from "./decode-peer-response.ts";
 import type { PeerIndexes, PeerSource } from "./peer-indexes.ts";
 import type { OpenApiPeer } from "./peers.ts";
 import { createSingleFlight } from "./single-flight.ts";

@@ -2,9 +2,9 @@
  * The index of each peer's documents. The last good index is kept while the peer is live, even if it is unreachable.
  */
 import type { Clock } from "../../../base/clock.ts";
-import { createRecentRequests, type FetchFromPeer } from "./ask-peer.ts";
+import { createRecentRequests, type FetchFromPeer } from "./fetch-from-peer.ts";
 import { INDEX_TARGET } from "./documents.ts";
-import { decodeIndex, type OpenApiIndex } from "./peer-answers.ts";
+import { decodeIndex, type OpenApiIndex } from "./decode-peer-response.ts";
 import type { OpenApiPeer, OpenApiPeers } from "./peers.ts";
 import { createSingleFlight } from "./single-flight.ts";
 

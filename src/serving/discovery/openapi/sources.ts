@@ -5,7 +5,7 @@
 import { compareGroups } from "../../../objects/catalogue/group-order.ts";
 import { compareNames, compareApiVersions } from "../order.ts";
 import { compareRanks, rankOf, type Rank, type Ranked } from "../rank.ts";
-import { parseGroupVersionPath, type OpenApiIndex } from "./peer-answers.ts";
+import { parseGroupVersionPath, type OpenApiIndex } from "./decode-peer-response.ts";
 import type { PeerSource } from "./peer-indexes.ts";
 import type { OpenApiPeer } from "./peers.ts";
 

@@ -1,5 +1,5 @@
 import { compareNames } from "../order.ts";
-import type { V2Document } from "./peer-answers.ts";
+import type { V2Document } from "./decode-peer-response.ts";
 
 /**
  * Merges several documents: every path and definition of any of them, from the first that has it. Sorted by name, as in

@@ -1,6 +1,6 @@
 import type { Random } from "../../../base/random.ts";
 import type { PassingFilter } from "../chain.ts";
-import { asLastResponse } from "../last-answer.ts";
+import { asLastResponse } from "../last-response.ts";
 import type { ApiRequest } from "../message.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { StatusError } from "../../../meta/status-error.ts";
 import type { PassingFilter } from "../chain.ts";
-import { asLastResponse } from "../last-answer.ts";
+import { asLastResponse } from "../last-response.ts";
 import type { ApiRequest, ApiResponse } from "../message.ts";
 import type { OpenRequests, RequestKind } from "../open-requests.ts";
 import { LOOP_GUARDS } from "../proxy-headers.ts";

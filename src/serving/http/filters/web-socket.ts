@@ -5,7 +5,7 @@
 import type { Clock } from "../../../base/clock.ts";
 import type { PassingFilter } from "../chain.ts";
 import { isWebSocketRequest } from "../web-socket.ts";
-import { overWebSocket } from "../web-socket-answer.ts";
+import { overWebSocket } from "../web-socket-response.ts";
 import type { WithInfo } from "./request-info.ts";
 
 export function webSocket(clock: Pick<Clock, "after">): PassingFilter<WithInfo> {

@@ -9,7 +9,7 @@ import type { Duplex } from "node:stream";
 import type { ApiRequest, ApiResponse, ConnectionInfo, RequestBody, ResponseBody, StreamSink } from "../message.ts";
 import { EMPTY_BODY } from "../request-body.ts";
 import { closedSink, discardResponse } from "../closed-sink.ts";
-import { isLastResponse } from "../last-answer.ts";
+import { isLastResponse } from "../last-response.ts";
 import { BodyReader } from "./body-reader.ts";
 import { joined, SMALL_BODY_BYTES, totalBytes, writeGroups } from "./chunks.ts";
 import {

@@ -14,7 +14,7 @@ import {
 import type { ApiRequest, ApiResponse, ConnectionInfo, StreamFrame, RequestBody, StreamSink } from "../message.ts";
 import { EMPTY_BODY } from "../request-body.ts";
 import { closedSink, discardResponse } from "../closed-sink.ts";
-import { isLastResponse } from "../last-answer.ts";
+import { isLastResponse } from "../last-response.ts";
 import { HOP_BY_HOP_HEADERS } from "../proxy-headers.ts";
 import { BodyReader } from "./body-reader.ts";
 import { joined, joinedGroups, SMALL_BODY_BYTES, totalBytes } from "./chunks.ts";

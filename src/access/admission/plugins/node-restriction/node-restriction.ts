@@ -5,7 +5,7 @@ import { goQuote } from "../../../../meta/go-quote.ts";
 import { formatGroupResource } from "../../../../meta/group-version.ts";
 import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes } from "../../admission.ts";
-import { admissionForbidden } from "../refuse.ts";
+import { admissionForbidden } from "../plugin-errors.ts";
 import { readRequestedSubject } from "../../../auth/certificate-reader.ts";
 import { nodeDenial } from "./node-rules.ts";
 import { podDenial } from "./pod-rules.ts";

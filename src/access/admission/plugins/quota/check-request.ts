@@ -3,7 +3,7 @@ import type { GroupResource } from "../../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
 import { added, amountsAt, masked, subtracted, withoutZeros, type Amounts } from "../../../../meta/amounts.ts";
-import { admissionForbidden, listedNames } from "../refuse.ts";
+import { admissionForbidden, listedNames } from "../plugin-errors.ts";
 import type { UsageEvaluator } from "./evaluator.ts";
 import { scopesOf } from "./scopes.ts";
 

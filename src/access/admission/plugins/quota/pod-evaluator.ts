@@ -12,7 +12,7 @@ import {
 import { qualifiedNameErrors } from "../../../../meta/names.ts";
 import { amountsAt, type Amount, type Amounts, ONE_AMOUNT } from "../../../../meta/amounts.ts";
 import { effectiveAmounts, isPodLevelResource } from "../pod-amounts.ts";
-import { listedNames } from "../refuse.ts";
+import { listedNames } from "../plugin-errors.ts";
 import type { UsageEvaluator } from "./evaluator.ts";
 import { matchesValue, type ScopeRequirement } from "./scopes.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";

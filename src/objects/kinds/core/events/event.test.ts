@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { defaulted, createErrorsOf, updateErrorsOf } from "../../../../../test/testing/objects/kinds/core/told.ts";
+import {
+  defaulted,
+  createErrorsOf,
+  updateErrorsOf,
+} from "../../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { EVENT, EVENTS_GROUP_EVENT } from "./event.ts";
 
 const metadata = { name: "e", namespace: "default" };

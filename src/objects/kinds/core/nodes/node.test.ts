@@ -6,7 +6,7 @@ import {
   statusUpdateErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { NODE } from "./node.ts";
 
 describe("a new Node", () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { CONTEXT, createErrorsOf, updateErrorsOf } from "../../../../../test/testing/objects/kinds/core/told.ts";
+import { CONTEXT, createErrorsOf, updateErrorsOf } from "../../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { SERVICE } from "./service.ts";
 import { gatesOf } from "../../../catalogue/release-gates.ts";
 

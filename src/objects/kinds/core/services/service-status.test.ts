@@ -5,7 +5,7 @@ import {
   defaulted,
   statusUpdateErrorsOf,
   warningsOf,
-} from "../../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { SERVICE } from "./service.ts";
 import { gatesOf } from "../../../catalogue/release-gates.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
-import { CONTEXT, statusUpdateErrorsOf } from "../../../../../test/testing/objects/kinds/core/told.ts";
+import { CONTEXT, statusUpdateErrorsOf } from "../../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { dropDeallocated } from "./claim-status.ts";
 import { resourceClaimOf } from "./resource-claim.ts";
 

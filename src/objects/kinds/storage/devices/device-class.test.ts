@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createErrorsOf } from "../../../../../test/testing/objects/kinds/core/told.ts";
+import { createErrorsOf } from "../../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { DEVICE_CLASS } from "./device-class.ts";
 
 test("a DeviceClass is validated for its selectors, configuration and extended resource name", () => {

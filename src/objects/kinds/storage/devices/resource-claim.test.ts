@@ -7,7 +7,7 @@ import {
   createErrorsOf,
   statusUpdateErrorsOf,
   updateErrorsOf,
-} from "../../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { resourceClaimOf, resourceClaimTemplateOf } from "./resource-claim.ts";
 
 const CLAIM = resourceClaimOf("general");

@@ -6,7 +6,7 @@ import {
   createErrorsOf,
   updateErrorsOf,
   warningsOf,
-} from "../../../../../test/testing/objects/kinds/core/told.ts";
+} from "../../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { RESOURCE_SLICE } from "./resource-slice.ts";
 
 const POOL = { name: "p", generation: 1, resourceSliceCount: 1 };

@@ -5,7 +5,7 @@
  */
 import type { ResponseBody } from "../../message.ts";
 import { UpstreamError, type UpstreamFailure, type UpstreamMessage, type UpstreamResponse } from "../../upstream.ts";
-import { ResponseStream } from "./answer-stream.ts";
+import { ResponseStream } from "./response-stream.ts";
 import { BodySender } from "./body-sender.ts";
 import type { UpstreamConnection, ConnectionUser } from "./connection.ts";
 import { isCertificateAlert } from "./dial.ts";

@@ -1,0 +1,30 @@
+/** Waits until all webhook configurations are loaded, because an unknown webhook could deny the write. */
+import type { Attributes } from "../admission.ts";
+import { within } from "../../../base/within.ts";
+import { isExemptFromWebhooks } from "../matching/exemptions.ts";
+import { admissionForbidden } from "../plugins/plugin-errors.ts";
+import type { WebhookParts } from "./webhook-parts.ts";
+import type { Webhook } from "./webhook.ts";
+
+/** The timeout of kubernetes. */
+const TIMEOUT_MS = 10_000;
+
+export function mayHaveWebhooks({ table }: Pick<WebhookParts, "table">): boolean {
+  return !table.isLoaded || table.webhooks().length > 0;
+}
+
+/** The webhooks that may apply to such a write. Throws a StatusError. */
+export async function knownWebhooks(
+  { clock, table }: Pick<WebhookParts, "clock" | "table">,
+  attributes: Attributes,
+): Promise<readonly Webhook[]> {
+  if (isExemptFromWebhooks(attributes)) return [];
+  if (!table.isLoaded) {
+    try {
+      await within(clock, TIMEOUT_MS, () => table.loaded, attributes.signal);
+    } catch {
+      throw admissionForbidden(attributes, "not yet ready to handle request");
+    }
+  }
+  return table.webhooks();
+}

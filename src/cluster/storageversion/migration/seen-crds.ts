@@ -1,0 +1,32 @@
+/** Remembers since when each CRD has been known in its current state. */
+import type { Clock } from "../../../base/clock.ts";
+import { jsonEquals } from "../../../meta/json.ts";
+import type { SeenCrd } from "./crd-status.ts";
+import { DEFINITION_SETTLED_MS } from "./migration-limits.ts";
+
+export class SeenCrds {
+  readonly #clock: Clock;
+  readonly #seen = new Map<string, { readonly is: SeenCrd; readonly sinceMs: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** By the name of the StorageVersion object. */
+  see(name: string, is: SeenCrd): void {
+    if (!jsonEquals(this.#seen.get(name)?.is, is)) this.#seen.set(name, { is, sinceMs: this.#clock.monotonic() });
+  }
+
+  /** How long until every server must have seen it; 0 or less if they have. */
+  unsettledMs(name: string): number {
+    const known = this.#seen.get(name);
+    return known === undefined
+      ? DEFINITION_SETTLED_MS
+      : known.sinceMs + DEFINITION_SETTLED_MS - this.#clock.monotonic();
+  }
+
+  /** Whether it was known. */
+  forget(name: string): boolean {
+    return this.#seen.delete(name);
+  }
+}

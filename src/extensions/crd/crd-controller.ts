@@ -1,0 +1,238 @@
+/**
+ * The CRD controller: decides which CRDs are established, and removes the finalizer of a deleted CRD once no instance
+ * is left. It runs on every server; the first one writes, and the others find nothing to do.
+ */
+import type { Clock } from "../../base/clock.ts";
+import type { Log } from "../../base/log.ts";
+import type { Random } from "../../base/random.ts";
+import { messageOf } from "../../base/within.ts";
+import { WorkQueue } from "../../base/work-queue.ts";
+import type { Client } from "../../client/client.ts";
+import type { ResourceType, UnstructuredObject } from "../../client/objects.ts";
+import type { ResourceClient } from "../../client/resource-client.ts";
+import { isJsonObject, jsonEquals, objectAt, stringsAt } from "../../meta/json.ts";
+import { isReason } from "../../meta/status-error.ts";
+import { timestampAt } from "../../meta/timestamp.ts";
+import type { DefinitionTable } from "./crd-table.ts";
+import { parseDefinition, type Definition } from "./crd.ts";
+import {
+  decidedStatus,
+  takenNames,
+  terminating,
+  withDefinitionConditions,
+  type DefinitionCondition,
+} from "./status.ts";
+
+export const DEFINITION_TYPE: ResourceType = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  resource: "customresourcedefinitions",
+  namespaced: false,
+};
+
+const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";
+
+interface DefinitionControllerOptions {
+  readonly table: DefinitionTable;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Whether instances are stored under the prefix of a built-in resource; they must not be deleted with the CRD. */
+  readonly isBuiltInStorage: (group: string, resource: string) => boolean;
+  /**
+   * Deletes the stored instances, whether or not they are served; resolves to the number that finalizers still hold.
+   */
+  readonly deleteInstances: (definition: Definition, signal: AbortSignal) => Promise<number>;
+}
+
+const IN_PROGRESS = terminating("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress");
+
+const FAILED = "InstanceDeletionFailed";
+
+const WORKERS = 4;
+const RETRY_MS_MAX = 30_000;
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Interval at which instances with finalizers are checked again. */
+const LOOK_AGAIN_MS = 1_000;
+
+export class DefinitionController {
+  readonly #options: DefinitionControllerOptions;
+  readonly #definitions: ResourceClient<UnstructuredObject>;
+  readonly #queue: WorkQueue;
+  #lastDecision: Promise<unknown> = Promise.resolve();
+  /** Decisions of this controller, by name, that the watch has not delivered yet. */
+  readonly #decided = new Map<string, Definition>();
+
+  constructor(options: DefinitionControllerOptions) {
+    const { client, clock, random, table } = options;
+    this.#options = options;
+    this.#definitions = client.resource<UnstructuredObject>(DEFINITION_TYPE);
+    this.#queue = new WorkQueue({ clock, random, retryMsMax: RETRY_MS_MAX });
+    table.onChange(({ before, after }) => {
+      const decided = this.#decided.get((before ?? after)?.name ?? "");
+      if (decided !== undefined && !isOlder(after, decided)) this.#decided.delete(decided.name);
+      if (after !== undefined && !(before?.isBeingDeleted === true && after.isBeingDeleted))
+        this.#queue.add(after.name);
+      if (before !== undefined && hasFreedNames(before, after)) this.#reconsider(before.group);
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const stop = (): void => this.#queue.close();
+    signal.addEventListener("abort", stop, { once: true });
+    await Promise.all(Array.from({ length: WORKERS }, () => this.#work(signal)));
+  }
+
+  /** Other CRDs of the group may want the names that have become free. */
+  #reconsider(group: string): void {
+    for (const definition of this.#options.table.definitions())
+      if (definition.group === group && definition.areNamesAccepted !== true) this.#queue.add(definition.name);
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (let name = await this.#queue.next(); name !== undefined; name = await this.#queue.next()) {
+      try {
+        await this.#look(name, signal);
+        this.#queue.forget(name);
+      } catch (thrown) {
+        if (isReason(thrown, "NotFound")) this.#queue.forget(name);
+        else if (isReason(thrown, "Conflict")) this.#overtaken(name);
+        else if (!signal.aborted) this.#failed(name, thrown);
+      } finally {
+        this.#queue.done(name);
+      }
+    }
+  }
+
+  /**
+   * Handles a conflict. The other writer's change arrives through the watch and queues the CRD again, except for a CRD
+   * that was already being deleted: it is retried here.
+   */
+  #overtaken(name: string): void {
+    if (this.#options.table.get(name)?.definition.isBeingDeleted === true) this.#queue.addRateLimited(name);
+    else this.#queue.forget(name);
+  }
+
+  #failed(name: string, thrown: unknown): void {
+    this.#options.log.warn("failed to reconcile a custom resource definition", {
+      name,
+      error: messageOf(thrown),
+    });
+    this.#queue.addRateLimited(name);
+  }
+
+  async #look(name: string, signal: AbortSignal): Promise<void> {
+    const known = this.#options.table.get(name)?.definition;
+    if (known === undefined || !this.#isDue(known)) return;
+    if (!known.isBeingDeleted) return this.#inTurn(() => this.#decide(name, signal));
+    const object = await this.#get(name, signal);
+    const definition = parseDefinition(object);
+    if (definition.isBeingDeleted) await this.#finalize(object, definition, signal);
+  }
+
+  /** Runs decisions one after the other: of two CRDs that want one name, the second must see that the first has it. */
+  #inTurn(decide: () => Promise<void>): Promise<void> {
+    const decided = this.#lastDecision.then(decide);
+    this.#lastDecision = decided.catch(() => undefined);
+    return decided;
+  }
+
+  async #decide(name: string, signal: AbortSignal): Promise<void> {
+    const object = await this.#get(name, signal);
+    const definition = parseDefinition(object);
+    // A deletion arrives as a separate change.
+    if (definition.isBeingDeleted) return;
+    const taken = takenNames(definition.group, this.#others(name));
+    const status = decidedStatus(object, { definition, taken, now: this.#now() });
+    if (status === undefined) return;
+    const written = parseDefinition(await this.#write({ ...object, status }, signal));
+    if (isOlder(this.#options.table.get(name)?.definition, written)) this.#decided.set(name, written);
+  }
+
+  #others(name: string): Definition[] {
+    const known = this.#options.table.definitions().filter((other) => other.name !== name);
+    return known.map((other) => this.#decided.get(other.name) ?? other);
+  }
+
+  #get(name: string, signal: AbortSignal): Promise<UnstructuredObject> {
+    return this.#definitions.get({ name }, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
+  }
+
+  /** Runs for every CRD after each of its changes; nearly always there is nothing to do. */
+  #isDue({ isBeingDeleted, names, acceptedNames, areNamesAccepted, isEstablished }: Definition): boolean {
+    if (isBeingDeleted || areNamesAccepted !== true || !isEstablished) return true;
+    return JSON.stringify(names) !== JSON.stringify(acceptedNames);
+  }
+
+  #write(object: UnstructuredObject, signal: AbortSignal): Promise<UnstructuredObject> {
+    return this.#definitions.replaceStatus(object, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
+  }
+
+  async #finalize(object: UnstructuredObject, definition: Definition, signal: AbortSignal): Promise<void> {
+    const finalizers = stringsAt(objectAt(object, "metadata"), "finalizers");
+    if (!finalizers.includes(CLEANUP_FINALIZER)) return;
+    const begun = hasFailed(object) ? object : await this.writeCondition(object, IN_PROGRESS, signal);
+    const outcome = await this.#deleteInstances(definition, signal);
+    if (outcome === "wait") {
+      await this.writeCondition(begun, IN_PROGRESS, signal);
+      return this.#queue.addAfter(definition.name, LOOK_AGAIN_MS);
+    }
+    if (outcome.status === "True") {
+      await this.writeCondition(begun, outcome, signal);
+      throw new Error(outcome.message);
+    }
+    const done = this.#with(begun, outcome);
+    const left = finalizers.filter((finalizer) => finalizer !== CLEANUP_FINALIZER);
+    await this.#write({ ...done, metadata: { ...done.metadata, finalizers: left } }, signal);
+  }
+
+  /** The resulting condition; "wait" while finalizers hold instances. */
+  async #deleteInstances(definition: Definition, signal: AbortSignal): Promise<DefinitionCondition | "wait"> {
+    const { group, acceptedNames, isEstablished } = definition;
+    const { isBuiltInStorage, deleteInstances } = this.#options;
+    if (isBuiltInStorage(group, acceptedNames.plural))
+      return terminating("False", "OverlappingBuiltInResource", "instances overlap with built-in resources in storage");
+    if (!isEstablished) return terminating("False", "NeverEstablished", "resource was never established");
+    try {
+      const left = await deleteInstances(definition, signal);
+      return left > 0 ? "wait" : terminating("False", "InstanceDeletionCompleted", "removed all instances");
+    } catch (thrown) {
+      return terminating("True", FAILED, `could not issue all deletes: ${messageOf(thrown)}`);
+    }
+  }
+
+  /** Writes the condition only if it differs, because every write causes another reconciliation. */
+  async writeCondition(
+    object: UnstructuredObject,
+    condition: DefinitionCondition,
+    signal: AbortSignal,
+  ): Promise<UnstructuredObject> {
+    const reported = this.#with(object, condition);
+    return jsonEquals(reported, object) ? object : this.#write(reported, signal);
+  }
+
+  #with(object: UnstructuredObject, condition: DefinitionCondition): UnstructuredObject {
+    const status = withDefinitionConditions(objectAt(object, "status"), [condition], this.#now());
+    return { ...object, status };
+  }
+
+  #now(): string {
+    return timestampAt(this.#options.clock.now());
+  }
+}
+
+/** True if an earlier attempt failed. The in-progress condition is then not written again at each attempt. */
+function hasFailed(object: UnstructuredObject): boolean {
+  const { conditions } = objectAt(object, "status");
+  return Array.isArray(conditions) && conditions.some((one) => isJsonObject(one) && one["reason"] === FAILED);
+}
+
+function isOlder(known: Definition | undefined, decided: Definition): boolean {
+  return known !== undefined && Number(known.resourceVersion) < Number(decided.resourceVersion);
+}
+
+function hasFreedNames(before: Definition | undefined, after: Definition | undefined): boolean {
+  if (before === undefined) return false;
+  return after === undefined || JSON.stringify(before.acceptedNames) !== JSON.stringify(after.acceptedNames);
+}

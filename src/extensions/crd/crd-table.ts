@@ -1,0 +1,113 @@
+/** All CRDs in the store. Every part of the server looks up CRDs in this table. */
+import type { Definition } from "./crd.ts";
+
+export interface KnownDefinition {
+  readonly definition: Definition;
+  /** Revision of the store. */
+  readonly revision: number;
+}
+
+/** `before` is undefined for an added CRD, `after` for a removed one. */
+type DefinitionListener = (change: {
+  readonly before: Definition | undefined;
+  readonly after: Definition | undefined;
+}) => void;
+
+export class DefinitionTable {
+  readonly #byName = new Map<string, KnownDefinition>();
+  readonly #listeners = new Set<DefinitionListener>();
+  readonly #settledListeners = new Set<() => void>();
+  readonly #waiting: (() => void)[] = [];
+  #generation = 0;
+  #isLoaded = false;
+
+  /** Increases with every change. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  get isLoaded(): boolean {
+    return this.#isLoaded;
+  }
+
+  /** Replaces the whole content. */
+  reset(all: readonly KnownDefinition[]): void {
+    const names = new Set(all.map(({ definition }) => definition.name));
+    const before = this.#generation;
+    for (const name of this.#byName.keys()) if (!names.has(name)) this.#remove(name);
+    for (const known of all) this.#put(known);
+    this.#isLoaded = true;
+    this.#settled(before);
+  }
+
+  /** Ignores a revision that is not newer than the known one. */
+  put(known: KnownDefinition): void {
+    const before = this.#generation;
+    this.#put(known);
+    this.#settled(before);
+  }
+
+  remove(name: string): void {
+    const before = this.#generation;
+    this.#remove(name);
+    this.#settled(before);
+  }
+
+  get(name: string): KnownDefinition | undefined {
+    return this.#byName.get(name);
+  }
+
+  find(group: string, resource: string): KnownDefinition | undefined {
+    return this.#byName.get(`${resource}.${group}`);
+  }
+
+  /** In no particular order. */
+  definitions(): Definition[] {
+    return Array.from(this.#byName.values(), ({ definition }) => definition);
+  }
+
+  /** The listener is called synchronously with each change. The returned function removes it. */
+  onChange(listener: DefinitionListener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /**
+   * The listener is called once per batch of changes, after all `onChange` listeners. The returned function removes it.
+   */
+  onSettled(listener: () => void): () => void {
+    this.#settledListeners.add(listener);
+    return () => void this.#settledListeners.delete(listener);
+  }
+
+  /** Resolves at the next change of any CRD. */
+  nextChange(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  #put(known: KnownDefinition): void {
+    const { definition, revision } = known;
+    const before = this.#byName.get(definition.name);
+    if (before !== undefined && before.revision >= revision) return;
+    this.#byName.set(definition.name, known);
+    this.#changed({ before: before?.definition, after: definition });
+  }
+
+  #remove(name: string): void {
+    const before = this.#byName.get(name);
+    if (before === undefined) return;
+    this.#byName.delete(name);
+    this.#changed({ before: before.definition, after: undefined });
+  }
+
+  #changed(change: Parameters<DefinitionListener>[0]): void {
+    this.#generation++;
+    for (const listener of this.#listeners) listener(change);
+  }
+
+  #settled(generationBefore: number): void {
+    if (this.#generation === generationBefore) return;
+    for (const listener of this.#settledListeners) listener();
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+}

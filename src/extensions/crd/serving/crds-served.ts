@@ -1,0 +1,41 @@
+/** The resources that CRDs serve or are about to serve. The discovery of peers is compared with them. */
+import type { ServedSet } from "../../../cluster/peers/served-set.ts";
+import type { ResourceQuestion } from "../../../cluster/peers/view.ts";
+import { ALL_VERBS as CATALOGUE_VERBS } from "../../../objects/catalogue/catalogue.ts";
+import type { DefinitionTable } from "../crd-table.ts";
+import type { Definition, DefinitionVersion } from "../crd.ts";
+
+const ALL_VERBS: ReadonlySet<string> = new Set(CATALOGUE_VERBS);
+const DOOR_VERBS: ReadonlySet<string> = new Set(["get", "patch", "update"]);
+
+export function servedSet(table: DefinitionTable, hasGroup: (group: string) => boolean): ServedSet {
+  const find = ({ group, version, resource }: ResourceQuestion): DefinitionVersion | undefined => {
+    const definition = table.find(group, resource)?.definition;
+    if (definition === undefined || !(definition.isEstablished || isUndecided(definition, version))) return undefined;
+    return definition.versions.find(({ name, isServed }) => name === version && isServed);
+  };
+  const has = (question: ResourceQuestion): boolean => {
+    const version = find(question);
+    if (version === undefined) return false;
+    const { subresource } = question;
+    if (subresource === "status") return version.hasStatus;
+    return subresource === "scale" ? version.scale !== undefined : subresource === "";
+  };
+  return {
+    has,
+    hasVerb: (question, verb) => has(question) && (question.subresource === "" ? ALL_VERBS : DOOR_VERBS).has(verb),
+    hasGroupVersion: (group, version) =>
+      hasGroup(group) &&
+      table
+        .definitions()
+        .some((one) => one.group === group && one.versions.some(({ name, isServed }) => name === version && isServed)),
+    hasGroup,
+  };
+}
+
+/** True if no controller has decided yet whether it will be served. */
+export function isUndecided(definition: Definition | undefined, version: string): boolean {
+  if (definition === undefined || definition.isEstablished || definition.isBeingDeleted) return false;
+  if (definition.areNamesAccepted === false) return false;
+  return definition.versions.some(({ name, isServed }) => name === version && isServed);
+}
