@@ -4,9 +4,9 @@ import type { UnstructuredObject } from "../../client/objects.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { conflict, notFound } from "../../meta/status-error.ts";
 import { World } from "../../tools/simulator/world.ts";
-import { DefinitionController, DEFINITION_TYPE } from "./crd-controller.ts";
-import { DefinitionTable } from "./crd-table.ts";
-import { parseDefinition } from "./crd.ts";
+import { CrdController, DEFINITION_TYPE } from "./crd-controller.ts";
+import { CrdTable } from "./crd-table.ts";
+import { parseCrd } from "./crd.ts";
 import { definitionObject } from "../../../test/testing/extensions/crd/crd-object.ts";
 
 const CLEANUP = "customresourcecleanup.apiextensions.k8s.io";
@@ -15,7 +15,7 @@ const LAG_MS = 50;
 /** CRDs in a store, and a controller that reconciles them. */
 class Running implements AsyncDisposable {
   readonly world = new World({ seed: 5 });
-  readonly table = new DefinitionTable();
+  readonly table = new CrdTable();
   readonly objects = new Map<string, JsonObject>();
   readonly writes: string[] = [];
   /** Number of remaining instances; undefined: deleting them fails. */
@@ -29,7 +29,7 @@ class Running implements AsyncDisposable {
 
   constructor() {
     const { clock, random, log } = this.world.env;
-    const controller = new DefinitionController({
+    const controller = new CrdController({
       ...{ table: this.table, client: this.#client(), clock, random, log },
       isBuiltInStorage: () => this.isBuiltIn,
       deleteInstances: async () => {
@@ -67,13 +67,13 @@ class Running implements AsyncDisposable {
     else this.objects.set(name, stored);
     this.world.clock.after(LAG_MS / 2, () => {
       if (isGone) this.table.remove(name);
-      else this.table.put({ definition: parseDefinition(stored), revision });
+      else this.table.put({ definition: parseCrd(stored), revision });
     });
     return stored;
   }
 
   #client(): Client {
-    const definitions = {
+    const crds = {
       get: async ({ name }: { name: string }): Promise<JsonObject> => {
         const object = this.objects.get(name);
         if (object === undefined) throw notFound(DEFINITION_TYPE, name);
@@ -87,7 +87,7 @@ class Running implements AsyncDisposable {
         return this.#store(object);
       },
     };
-    return { resource: () => definitions } as unknown as Client;
+    return { resource: () => crds } as unknown as Client;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -13,15 +13,9 @@ import type { ResourceClient } from "../../client/resource-client.ts";
 import { isJsonObject, jsonEquals, objectAt, stringsAt } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
-import type { DefinitionTable } from "./crd-table.ts";
-import { parseDefinition, type Definition } from "./crd.ts";
-import {
-  decidedStatus,
-  takenNames,
-  terminating,
-  withDefinitionConditions,
-  type DefinitionCondition,
-} from "./status.ts";
+import type { CrdTable } from "./crd-table.ts";
+import { parseCrd, type Crd } from "./crd.ts";
+import { decidedStatus, takenNames, terminating, withCrdConditions, type CrdCondition } from "./status.ts";
 
 export const DEFINITION_TYPE: ResourceType = {
   group: "apiextensions.k8s.io",
@@ -32,8 +26,8 @@ export const DEFINITION_TYPE: ResourceType = {
 
 const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";
 
-interface DefinitionControllerOptions {
-  readonly table: DefinitionTable;
+interface CrdControllerOptions {
+  readonly table: CrdTable;
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
@@ -43,7 +37,7 @@ interface DefinitionControllerOptions {
   /**
    * Deletes the stored instances, whether or not they are served; resolves to the number that finalizers still hold.
    */
-  readonly deleteInstances: (definition: Definition, signal: AbortSignal) => Promise<number>;
+  readonly deleteInstances: (definition: Crd, signal: AbortSignal) => Promise<number>;
 }
 
 const IN_PROGRESS = terminating("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress");
@@ -56,15 +50,15 @@ const REQUEST_TIMEOUT_MS = 10_000;
 /** Interval at which instances with finalizers are checked again. */
 const LOOK_AGAIN_MS = 1_000;
 
-export class DefinitionController {
-  readonly #options: DefinitionControllerOptions;
+export class CrdController {
+  readonly #options: CrdControllerOptions;
   readonly #definitions: ResourceClient<UnstructuredObject>;
   readonly #queue: WorkQueue;
   #lastDecision: Promise<unknown> = Promise.resolve();
   /** Decisions of this controller, by name, that the watch has not delivered yet. */
-  readonly #decided = new Map<string, Definition>();
+  readonly #decided = new Map<string, Crd>();
 
-  constructor(options: DefinitionControllerOptions) {
+  constructor(options: CrdControllerOptions) {
     const { client, clock, random, table } = options;
     this.#options = options;
     this.#definitions = client.resource<UnstructuredObject>(DEFINITION_TYPE);
@@ -86,8 +80,8 @@ export class DefinitionController {
 
   /** Other CRDs of the group may want the names that have become free. */
   #reconsider(group: string): void {
-    for (const definition of this.#options.table.definitions())
-      if (definition.group === group && definition.areNamesAccepted !== true) this.#queue.add(definition.name);
+    for (const crd of this.#options.table.definitions())
+      if (crd.group === group && crd.areNamesAccepted !== true) this.#queue.add(crd.name);
   }
 
   async #work(signal: AbortSignal): Promise<void> {
@@ -127,8 +121,8 @@ export class DefinitionController {
     if (known === undefined || !this.#isDue(known)) return;
     if (!known.isBeingDeleted) return this.#inTurn(() => this.#decide(name, signal));
     const object = await this.#get(name, signal);
-    const definition = parseDefinition(object);
-    if (definition.isBeingDeleted) await this.#finalize(object, definition, signal);
+    const crd = parseCrd(object);
+    if (crd.isBeingDeleted) await this.#finalize(object, crd, signal);
   }
 
   /** Runs decisions one after the other: of two CRDs that want one name, the second must see that the first has it. */
@@ -140,17 +134,17 @@ export class DefinitionController {
 
   async #decide(name: string, signal: AbortSignal): Promise<void> {
     const object = await this.#get(name, signal);
-    const definition = parseDefinition(object);
+    const definition = parseCrd(object);
     // A deletion arrives as a separate change.
     if (definition.isBeingDeleted) return;
     const taken = takenNames(definition.group, this.#others(name));
     const status = decidedStatus(object, { definition, taken, now: this.#now() });
     if (status === undefined) return;
-    const written = parseDefinition(await this.#write({ ...object, status }, signal));
+    const written = parseCrd(await this.#write({ ...object, status }, signal));
     if (isOlder(this.#options.table.get(name)?.definition, written)) this.#decided.set(name, written);
   }
 
-  #others(name: string): Definition[] {
+  #others(name: string): Crd[] {
     const known = this.#options.table.definitions().filter((other) => other.name !== name);
     return known.map((other) => this.#decided.get(other.name) ?? other);
   }
@@ -160,7 +154,7 @@ export class DefinitionController {
   }
 
   /** Runs for every CRD after each of its changes; nearly always there is nothing to do. */
-  #isDue({ isBeingDeleted, names, acceptedNames, areNamesAccepted, isEstablished }: Definition): boolean {
+  #isDue({ isBeingDeleted, names, acceptedNames, areNamesAccepted, isEstablished }: Crd): boolean {
     if (isBeingDeleted || areNamesAccepted !== true || !isEstablished) return true;
     return JSON.stringify(names) !== JSON.stringify(acceptedNames);
   }
@@ -169,7 +163,7 @@ export class DefinitionController {
     return this.#definitions.replaceStatus(object, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
   }
 
-  async #finalize(object: UnstructuredObject, definition: Definition, signal: AbortSignal): Promise<void> {
+  async #finalize(object: UnstructuredObject, definition: Crd, signal: AbortSignal): Promise<void> {
     const finalizers = stringsAt(objectAt(object, "metadata"), "finalizers");
     if (!finalizers.includes(CLEANUP_FINALIZER)) return;
     const begun = hasFailed(object) ? object : await this.writeCondition(object, IN_PROGRESS, signal);
@@ -188,7 +182,7 @@ export class DefinitionController {
   }
 
   /** The resulting condition; "wait" while finalizers hold instances. */
-  async #deleteInstances(definition: Definition, signal: AbortSignal): Promise<DefinitionCondition | "wait"> {
+  async #deleteInstances(definition: Crd, signal: AbortSignal): Promise<CrdCondition | "wait"> {
     const { group, acceptedNames, isEstablished } = definition;
     const { isBuiltInStorage, deleteInstances } = this.#options;
     if (isBuiltInStorage(group, acceptedNames.plural))
@@ -205,15 +199,15 @@ export class DefinitionController {
   /** Writes the condition only if it differs, because every write causes another reconciliation. */
   async writeCondition(
     object: UnstructuredObject,
-    condition: DefinitionCondition,
+    condition: CrdCondition,
     signal: AbortSignal,
   ): Promise<UnstructuredObject> {
     const reported = this.#with(object, condition);
     return jsonEquals(reported, object) ? object : this.#write(reported, signal);
   }
 
-  #with(object: UnstructuredObject, condition: DefinitionCondition): UnstructuredObject {
-    const status = withDefinitionConditions(objectAt(object, "status"), [condition], this.#now());
+  #with(object: UnstructuredObject, condition: CrdCondition): UnstructuredObject {
+    const status = withCrdConditions(objectAt(object, "status"), [condition], this.#now());
     return { ...object, status };
   }
 
@@ -228,11 +222,11 @@ function hasFailed(object: UnstructuredObject): boolean {
   return Array.isArray(conditions) && conditions.some((one) => isJsonObject(one) && one["reason"] === FAILED);
 }
 
-function isOlder(known: Definition | undefined, decided: Definition): boolean {
+function isOlder(known: Crd | undefined, decided: Crd): boolean {
   return known !== undefined && Number(known.resourceVersion) < Number(decided.resourceVersion);
 }
 
-function hasFreedNames(before: Definition | undefined, after: Definition | undefined): boolean {
+function hasFreedNames(before: Crd | undefined, after: Crd | undefined): boolean {
   if (before === undefined) return false;
   return after === undefined || JSON.stringify(before.acceptedNames) !== JSON.stringify(after.acceptedNames);
 }

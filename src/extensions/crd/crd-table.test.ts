@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { DefinitionTable, type KnownDefinition } from "./crd-table.ts";
+import { CrdTable, type KnownCrd } from "./crd-table.ts";
 import { establishedDefinition } from "../../../test/testing/extensions/crd/crd-object.ts";
 
-function known(plural: string, revision: number): KnownDefinition {
+function known(plural: string, revision: number): KnownCrd {
   return { definition: establishedDefinition({}, { plural }), revision };
 }
 
-function listening(): { readonly table: DefinitionTable; readonly told: string[] } {
-  const table = new DefinitionTable();
+function listening(): { readonly table: CrdTable; readonly told: string[] } {
+  const table = new CrdTable();
   const told: string[] = [];
   table.onChange(({ before, after }) => told.push(`${before?.names.plural ?? "-"} ${after?.names.plural ?? "-"}`));
   table.onSettled(() => told.push("settled"));

@@ -1,21 +1,18 @@
 /** All CRDs in the store. Every part of the server looks up CRDs in this table. */
-import type { Definition } from "./crd.ts";
+import type { Crd } from "./crd.ts";
 
-export interface KnownDefinition {
-  readonly definition: Definition;
+export interface KnownCrd {
+  readonly definition: Crd;
   /** Revision of the store. */
   readonly revision: number;
 }
 
 /** `before` is undefined for an added CRD, `after` for a removed one. */
-type DefinitionListener = (change: {
-  readonly before: Definition | undefined;
-  readonly after: Definition | undefined;
-}) => void;
+type CrdListener = (change: { readonly before: Crd | undefined; readonly after: Crd | undefined }) => void;
 
-export class DefinitionTable {
-  readonly #byName = new Map<string, KnownDefinition>();
-  readonly #listeners = new Set<DefinitionListener>();
+export class CrdTable {
+  readonly #byName = new Map<string, KnownCrd>();
+  readonly #listeners = new Set<CrdListener>();
   readonly #settledListeners = new Set<() => void>();
   readonly #waiting: (() => void)[] = [];
   #generation = 0;
@@ -31,7 +28,7 @@ export class DefinitionTable {
   }
 
   /** Replaces the whole content. */
-  reset(all: readonly KnownDefinition[]): void {
+  reset(all: readonly KnownCrd[]): void {
     const names = new Set(all.map(({ definition }) => definition.name));
     const before = this.#generation;
     for (const name of this.#byName.keys()) if (!names.has(name)) this.#remove(name);
@@ -41,7 +38,7 @@ export class DefinitionTable {
   }
 
   /** Ignores a revision that is not newer than the known one. */
-  put(known: KnownDefinition): void {
+  put(known: KnownCrd): void {
     const before = this.#generation;
     this.#put(known);
     this.#settled(before);
@@ -53,21 +50,21 @@ export class DefinitionTable {
     this.#settled(before);
   }
 
-  get(name: string): KnownDefinition | undefined {
+  get(name: string): KnownCrd | undefined {
     return this.#byName.get(name);
   }
 
-  find(group: string, resource: string): KnownDefinition | undefined {
+  find(group: string, resource: string): KnownCrd | undefined {
     return this.#byName.get(`${resource}.${group}`);
   }
 
   /** In no particular order. */
-  definitions(): Definition[] {
+  definitions(): Crd[] {
     return Array.from(this.#byName.values(), ({ definition }) => definition);
   }
 
   /** The listener is called synchronously with each change. The returned function removes it. */
-  onChange(listener: DefinitionListener): () => void {
+  onChange(listener: CrdListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
@@ -85,7 +82,7 @@ export class DefinitionTable {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  #put(known: KnownDefinition): void {
+  #put(known: KnownCrd): void {
     const { definition, revision } = known;
     const before = this.#byName.get(definition.name);
     if (before !== undefined && before.revision >= revision) return;
@@ -100,7 +97,7 @@ export class DefinitionTable {
     this.#changed({ before: before.definition, after: undefined });
   }
 
-  #changed(change: Parameters<DefinitionListener>[0]): void {
+  #changed(change: Parameters<CrdListener>[0]): void {
     this.#generation++;
     for (const listener of this.#listeners) listener(change);
   }

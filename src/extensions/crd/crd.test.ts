@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
-import { parseDefinition } from "./crd.ts";
+import { parseCrd } from "./crd.ts";
 import { definitionObject } from "../../../test/testing/extensions/crd/crd-object.ts";
 
 describe("a parsed CRD", () => {
@@ -24,9 +24,9 @@ describe("a parsed CRD", () => {
         { name: "v2", served: false, storage: false },
       ],
     });
-    const definition = parseDefinition(object);
-    expect(definition.versions.map(({ schema }) => schema())).toEqual([{ type: "object" }, undefined]);
-    expect(definition).toMatchObject({
+    const crd = parseCrd(object);
+    expect(crd.versions.map(({ schema }) => schema())).toEqual([{ type: "object" }, undefined]);
+    expect(crd).toMatchObject({
       name: "widgets.test.example.com",
       group: "test.example.com",
       namespaced: true,
@@ -63,20 +63,20 @@ describe("a parsed CRD", () => {
     ["its names are taken", [{ type: "NamesAccepted", status: "False" }], { areNamesAccepted: false }],
     ["it is terminating", [{ type: "Terminating", status: "True" }], { isTerminating: true }],
   ])("has conditions that show that %s", (_what, conditions, expected) => {
-    expect(parseDefinition({ ...definitionObject(), status: { conditions } })).toMatchObject(expected);
+    expect(parseCrd({ ...definitionObject(), status: { conditions } })).toMatchObject(expected);
   });
 
   test("is being deleted once it has a deletionTimestamp", () => {
     const object = definitionObject();
-    expect(parseDefinition(object).isBeingDeleted).toBe(false);
+    expect(parseCrd(object).isBeingDeleted).toBe(false);
     const metadata = { ...(object["metadata"] as JsonObject), deletionTimestamp: "2026-01-01T00:00:00Z" };
-    expect(parseDefinition({ ...object, metadata }).isBeingDeleted).toBe(true);
+    expect(parseCrd({ ...object, metadata }).isBeingDeleted).toBe(true);
   });
 
   test("has the conversion webhook", () => {
     const clientConfig = { url: "https://a" };
     const webhook = { clientConfig, conversionReviewVersions: ["v1"] };
-    expect(parseDefinition(definitionObject({ conversion: { strategy: "Webhook", webhook } })).conversion).toEqual({
+    expect(parseCrd(definitionObject({ conversion: { strategy: "Webhook", webhook } })).conversion).toEqual({
       strategy: "Webhook",
       clientConfig,
       reviewVersions: ["v1"],
@@ -89,6 +89,6 @@ describe("a parsed CRD", () => {
     ["list items of other types", { spec: { versions: [1, null, "v1"], names: [] }, status: { conditions: [7] } }],
     ["malformed versions", { spec: { versions: [{ subresources: 1, schema: [], selectableFields: {} }] } }],
   ])("with %s is valid, but serves nothing", (_what, object) => {
-    expect(parseDefinition(object)).toMatchObject({ group: "", storageVersion: "", isEstablished: false });
+    expect(parseCrd(object)).toMatchObject({ group: "", storageVersion: "", isEstablished: false });
   });
 });

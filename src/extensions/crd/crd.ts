@@ -1,7 +1,7 @@
 /** A CustomResourceDefinition as parsed for the rest of the server: names, versions, state. */
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 
-export interface Definition {
+export interface Crd {
   /** plural.group */
   readonly name: string;
   readonly uid: string;
@@ -9,16 +9,16 @@ export interface Definition {
   /** Changes with every change of the spec. */
   readonly generation: number;
   readonly group: string;
-  readonly names: DefinitionNames;
-  readonly acceptedNames: DefinitionNames;
+  readonly names: CrdNames;
+  readonly acceptedNames: CrdNames;
   readonly namespaced: boolean;
   /** In the order of the CRD. */
-  readonly versions: readonly DefinitionVersion[];
+  readonly versions: readonly CrdVersion[];
   readonly storageVersion: string;
   readonly storedVersions: readonly string[];
   /** True only for CRDs from before v1: fields that the schema does not specify are kept. */
   readonly preserveUnknownFields: boolean;
-  readonly conversion: DefinitionConversion;
+  readonly conversion: CrdConversion;
   /** Undefined if no controller has decided yet. */
   readonly areNamesAccepted: boolean | undefined;
   readonly isEstablished: boolean;
@@ -26,7 +26,7 @@ export interface Definition {
   readonly isBeingDeleted: boolean;
 }
 
-export interface DefinitionNames {
+export interface CrdNames {
   readonly plural: string;
   readonly singular: string;
   readonly kind: string;
@@ -35,7 +35,7 @@ export interface DefinitionNames {
   readonly categories: readonly string[];
 }
 
-export interface DefinitionVersion {
+export interface CrdVersion {
   readonly name: string;
   readonly isServed: boolean;
   readonly isStorage: boolean;
@@ -67,7 +67,7 @@ interface PrinterColumn {
   readonly jsonPath: string;
 }
 
-type DefinitionConversion =
+type CrdConversion =
   | { readonly strategy: "None" }
   | {
       readonly strategy: "Webhook";
@@ -77,7 +77,7 @@ type DefinitionConversion =
     };
 
 /** Changes whenever the schema, names or versions of the CRD change. */
-export function definitionKey({ uid, generation }: Pick<Definition, "uid" | "generation">): string {
+export function crdKey({ uid, generation }: Pick<Crd, "uid" | "generation">): string {
   return `${uid}/${generation}`;
 }
 
@@ -85,7 +85,7 @@ export function definitionKey({ uid, generation }: Pick<Definition, "uid" | "gen
  * Parses an object in v1. A malformed object results in a CRD that serves nothing. Schemas make up most of a CRD and
  * are seldom needed, so they are not kept: `read` returns the object again when a schema is needed.
  */
-export function parseDefinition(object: JsonObject, read: () => JsonObject = () => object): Definition {
+export function parseCrd(object: JsonObject, read: () => JsonObject = () => object): Crd {
   const metadata = objectAt(object, "metadata");
   const spec = objectAt(object, "spec");
   const status = objectAt(object, "status");
@@ -119,7 +119,7 @@ function conditionStatus(conditions: readonly JsonObject[], type: string): strin
   return condition === undefined ? "" : stringAt(condition, "status");
 }
 
-function parseNames(names: JsonObject): DefinitionNames {
+function parseNames(names: JsonObject): CrdNames {
   return {
     plural: stringAt(names, "plural"),
     singular: stringAt(names, "singular"),
@@ -135,14 +135,14 @@ function versionsOf(object: JsonObject): JsonObject[] {
 }
 
 /** A separate function, because a closure in `parseDefinition` would keep the whole object in memory. */
-function schemaReader(read: () => JsonObject, index: number): DefinitionVersion["schema"] {
+function schemaReader(read: () => JsonObject, index: number): CrdVersion["schema"] {
   return () => {
     const { openAPIV3Schema } = objectAt(versionsOf(read())[index] ?? {}, "schema");
     return isJsonObject(openAPIV3Schema) ? openAPIV3Schema : undefined;
   };
 }
 
-function parseVersion(version: JsonObject, schema: DefinitionVersion["schema"]): DefinitionVersion {
+function parseVersion(version: JsonObject, schema: CrdVersion["schema"]): CrdVersion {
   const subresources = objectAt(version, "subresources");
   return {
     name: stringAt(version, "name"),
@@ -177,7 +177,7 @@ function parseColumn(column: JsonObject): PrinterColumn {
   };
 }
 
-function parseConversion(conversion: JsonObject): DefinitionConversion {
+function parseConversion(conversion: JsonObject): CrdConversion {
   if (conversion["strategy"] !== "Webhook") return { strategy: "None" };
   const webhook = objectAt(conversion, "webhook");
   return {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
-import { parseDefinition } from "./crd.ts";
-import { decidedStatus, takenNames, terminating, withDefinitionConditions } from "./status.ts";
+import { parseCrd } from "./crd.ts";
+import { decidedStatus, takenNames, terminating, withCrdConditions } from "./status.ts";
 import { definitionObject, establishedDefinition } from "../../../test/testing/extensions/crd/crd-object.ts";
 
 const NOW = "2026-01-01T00:00:00Z";
@@ -12,7 +12,7 @@ const OTHER = establishedDefinition(
 );
 
 function decided(object: JsonObject, others = [OTHER]): JsonObject | undefined {
-  const definition = parseDefinition(object);
+  const definition = parseCrd(object);
   return decidedStatus(object, { definition, taken: takenNames(definition.group, others), now: NOW });
 }
 
@@ -118,20 +118,20 @@ describe("a condition", () => {
   const held = terminating("True", "InstanceDeletionInProgress", "x");
 
   test("replaces the one of its type, and its lastTransitionTime changes only with its status", () => {
-    const before = withDefinitionConditions({ other: 1 }, [held], NOW);
+    const before = withCrdConditions({ other: 1 }, [held], NOW);
     const later = "2026-01-02T00:00:00Z";
-    const same = withDefinitionConditions(before, [terminating("True", "Other", "y")], later);
+    const same = withCrdConditions(before, [terminating("True", "Other", "y")], later);
     expect(same).toEqual({
       other: 1,
       conditions: [{ type: "Terminating", status: "True", lastTransitionTime: NOW, reason: "Other", message: "y" }],
     });
-    const changed = withDefinitionConditions(before, [terminating("False", "Done", "z")], later);
+    const changed = withCrdConditions(before, [terminating("False", "Done", "z")], later);
     expect(conditionsOf(changed)["Terminating"]).toMatchObject({ status: "False", lastTransitionTime: later });
   });
 
   test("is added to the others, even if they are malformed", () => {
-    expect(withDefinitionConditions({ conditions: "x" }, [held], NOW)["conditions"]).toHaveLength(1);
+    expect(withCrdConditions({ conditions: "x" }, [held], NOW)["conditions"]).toHaveLength(1);
     const own = { type: "Mine", status: "True" };
-    expect(conditionsOf(withDefinitionConditions({ conditions: [own, 7] }, [held], NOW))).toMatchObject({ Mine: own });
+    expect(conditionsOf(withCrdConditions({ conditions: [own, 7] }, [held], NOW))).toMatchObject({ Mine: own });
   });
 });

@@ -1,9 +1,9 @@
 /** Computes the status of a CRD. Pure. */
 import { aggregateText } from "../../meta/aggregate-text.ts";
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import type { Definition, DefinitionNames } from "./crd.ts";
+import type { Crd, CrdNames } from "./crd.ts";
 
-export interface DefinitionCondition {
+export interface CrdCondition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
   readonly reason: string;
@@ -16,10 +16,8 @@ interface TakenNames {
   readonly kinds: ReadonlySet<string>;
 }
 
-export function takenNames(group: string, definitions: readonly Definition[]): TakenNames {
-  const accepted = definitions
-    .filter((definition) => definition.group === group)
-    .map(({ acceptedNames }) => acceptedNames);
+export function takenNames(group: string, crds: readonly Crd[]): TakenNames {
+  const accepted = crds.filter((crd) => crd.group === group).map(({ acceptedNames }) => acceptedNames);
   return {
     resources: new Set(accepted.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames])),
     kinds: new Set(accepted.flatMap(({ kind, listKind }) => [kind, listKind])),
@@ -29,38 +27,38 @@ export function takenNames(group: string, definitions: readonly Definition[]): T
 /** The status that decides whether the CRD is established; undefined if it is already correct. */
 export function decidedStatus(
   object: JsonObject,
-  { definition, taken, now }: { definition: Definition; taken: TakenNames; now: string },
+  { definition, taken, now }: { definition: Crd; taken: TakenNames; now: string },
 ): JsonObject | undefined {
   const status = objectAt(object, "status");
   const { acceptedNames, condition } = acceptNames(definition, taken);
-  const named = withDefinitionConditions({ ...status, acceptedNames: shownNames(acceptedNames) }, [condition], now);
+  const named = withCrdConditions({ ...status, acceptedNames: shownNames(acceptedNames) }, [condition], now);
   const established = isAccepted(condition) || definition.isEstablished ? ESTABLISHED : NOT_ACCEPTED;
-  const decided = withDefinitionConditions(named, [established, ...approvalConditions(object, definition.group)], now);
+  const decided = withCrdConditions(named, [established, ...approvalConditions(object, definition.group)], now);
   return jsonEquals(decided, status) ? undefined : decided;
 }
 
-const ESTABLISHED: DefinitionCondition = {
+const ESTABLISHED: CrdCondition = {
   type: "Established",
   status: "True",
   reason: "InitialNamesAccepted",
   message: "the initial names have been accepted",
 };
-const NOT_ACCEPTED: DefinitionCondition = {
+const NOT_ACCEPTED: CrdCondition = {
   type: "Established",
   status: "False",
   reason: "NotAccepted",
   message: "not all names are accepted",
 };
 
-function isAccepted({ status }: DefinitionCondition): boolean {
+function isAccepted({ status }: CrdCondition): boolean {
   return status === "True";
 }
 
 /** A name is accepted if it already was, or if no other CRD of the group has it. */
 function acceptNames(
-  { names, acceptedNames }: Definition,
+  { names, acceptedNames }: Crd,
   taken: TakenNames,
-): { readonly acceptedNames: DefinitionNames; readonly condition: DefinitionCondition } {
+): { readonly acceptedNames: CrdNames; readonly condition: CrdCondition } {
   const conflicts: { readonly reason: string; readonly message: string }[] = [];
   const accept = (key: "plural" | "singular" | "kind" | "listKind", reason: string): string => {
     const used = key === "plural" || key === "singular" ? taken.resources : taken.kinds;
@@ -92,7 +90,7 @@ function inUse(name: string): string {
   return `${JSON.stringify(name)} is already in use`;
 }
 
-function shownNames({ shortNames, categories, singular, listKind, ...names }: DefinitionNames): JsonObject {
+function shownNames({ shortNames, categories, singular, listKind, ...names }: CrdNames): JsonObject {
   return {
     ...names,
     ...(singular === "" ? {} : { singular }),
@@ -106,7 +104,7 @@ const APPROVAL = "api-approved.kubernetes.io";
 const SEE = "see https://github.com/kubernetes/enhancements/pull/1111";
 
 /** Protected groups of the Kubernetes community need an approval annotation. */
-function approvalConditions(object: JsonObject, group: string): DefinitionCondition[] {
+function approvalConditions(object: JsonObject, group: string): CrdCondition[] {
   if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return [];
   const annotation = stringAt(objectAt(objectAt(object, "metadata"), "annotations"), APPROVAL);
   const type = "KubernetesAPIApprovalPolicyConformant";
@@ -125,16 +123,12 @@ function approvalConditions(object: JsonObject, group: string): DefinitionCondit
   return [{ type, status: "False", reason: "InvalidAnnotation", message }];
 }
 
-export function terminating(status: "True" | "False", reason: string, message: string): DefinitionCondition {
+export function terminating(status: "True" | "False", reason: string, message: string): CrdCondition {
   return { type: "Terminating", status, reason, message };
 }
 
 /** Each condition replaces the one of its type, or is appended. lastTransitionTime changes only with the status. */
-export function withDefinitionConditions(
-  status: JsonObject,
-  conditions: readonly DefinitionCondition[],
-  now: string,
-): JsonObject {
+export function withCrdConditions(status: JsonObject, conditions: readonly CrdCondition[], now: string): JsonObject {
   const next = objectsAt(status, "conditions");
   for (const condition of conditions) {
     const at = next.findIndex(({ type }) => type === condition.type);

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { CUSTOM_RESOURCE_DEFINITION } from "../crd/validation/crd-kind.ts";
-import { parseDefinition, type Definition } from "../crd/crd.ts";
+import { parseCrd, type Crd } from "../crd/crd.ts";
 import { firstErrors } from "../../meta/field-errors.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
@@ -89,8 +89,8 @@ export interface ResourceHooks {
 }
 
 /** Validates the resource as a release with these gates validates a CustomResourceDefinition. Throws an OptionError. */
-export function toDefinition(resource: ResourceDefinition, gates: ReleaseGates): Definition {
-  const object = definitionObject(resource);
+export function toCrd(resource: ResourceDefinition, gates: ReleaseGates): Crd {
+  const object = crdObject(resource);
   const kind = CUSTOM_RESOURCE_DEFINITION;
   // Nothing in the CRD depends on the time.
   const context = { gates, time: "" };
@@ -101,20 +101,20 @@ export function toDefinition(resource: ResourceDefinition, gates: ReleaseGates):
     const said = errors.map(({ field, message }) => `${field}: ${message}`).join("; ");
     throw new OptionError(`the resource ${nameOf(resource)} cannot be served: ${said}`);
   }
-  return parseDefinition(established(object));
+  return parseCrd(established(object));
 }
 
 function nameOf({ names, group }: ResourceDefinition): string {
   return `${names.plural}.${group}`;
 }
 
-function definitionObject(resource: ResourceDefinition): JsonObject {
+function crdObject(resource: ResourceDefinition): JsonObject {
   const { group, names, scope, versions, storageVersion = versions[0]?.name } = resource;
   const spec = {
     group,
     scope,
     names: withoutUndefined({ ...names }),
-    versions: versions.map((version) => definitionVersion(version, version.name === storageVersion)),
+    versions: versions.map((version) => crdVersion(version, version.name === storageVersion)),
   };
   // The UID identifies everything derived from the CRD; it is the same on every server with the same spec.
   const uid = createHash("sha256").update(JSON.stringify(spec)).digest("base64url");
@@ -125,7 +125,7 @@ function definitionObject(resource: ResourceDefinition): JsonObject {
 /** A program may serve any group. */
 const APPROVED = { "api-approved.kubernetes.io": "unapproved, served by an API server of its own" } as const;
 
-function definitionVersion(version: ResourceVersion, isStorage: boolean): JsonObject {
+function crdVersion(version: ResourceVersion, isStorage: boolean): JsonObject {
   const { name, schema, served = true, deprecated, status, scale, printerColumns, selectableFields } = version;
   const subresources = { ...(status === true ? { status: {} } : {}), ...(scale === undefined ? {} : { scale }) };
   return withoutUndefined({

@@ -5,7 +5,7 @@
 import type { Catalogue, CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
 import { toCatalogueResource } from "../crd/serving/catalogue-resource.ts";
 import { withCustomResources } from "../crd/serving/custom-groups.ts";
-import type { Definition } from "../crd/crd.ts";
+import type { Crd } from "../crd/crd.ts";
 import type { ResourceEndpoint } from "../../serving/endpoints/endpoint.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { Encoding } from "../../serving/registry/resource.ts";
@@ -15,14 +15,14 @@ import { storageVersionName } from "../../cluster/storageversion/objects.ts";
 import { customEndpoint } from "../crd/serving/custom-endpoint.ts";
 import { OptionError } from "../../base/option-error.ts";
 import type { ResourceTable } from "../../serving/resources/built-in-table.ts";
-import { toDefinition, type ResourceDefinition } from "./resource-definition.ts";
+import { toCrd, type ResourceDefinition } from "./resource-definition.ts";
 import { withHooks, type ResourceBehavior } from "./resource-kind.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 /** A resource and the custom resource definition derived from it. */
 export interface OwnResource {
   readonly resource: ResourceDefinition;
-  readonly definition: Definition;
+  readonly definition: Crd;
 }
 
 /** Throws an OptionError if there is no resource, or one is invalid or given twice. */
@@ -30,7 +30,7 @@ export function ownResources(resources: readonly ResourceDefinition[], gates: Re
   if (resources.length === 0) throw new OptionError("an API server needs at least one resource");
   const taken = new Set<string>();
   return resources.map((resource) => {
-    const definition = toDefinition(resource, gates);
+    const definition = toCrd(resource, gates);
     if (taken.has(definition.name)) throw new OptionError(`the resource ${definition.name} is given twice`);
     taken.add(definition.name);
     return { resource, definition };

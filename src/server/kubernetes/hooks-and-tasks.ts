@@ -4,7 +4,7 @@ import { HOOK_PREFIX, runBefore, type StartupHook } from "../../base/startup-hoo
 import { serviceRepair, serviceRepairHook } from "../../cluster/allocation/repair-task.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "../../cluster/bootstrap/hooks.ts";
 import { trustOf, trustPublisher } from "../../cluster/bootstrap/extension-apiserver-authentication.ts";
-import { definitionController } from "../../extensions/crd/crd-controller-task.ts";
+import { crdController } from "../../extensions/crd/crd-controller-task.ts";
 import { endOutdatedWatches } from "../../extensions/crd/serving/connect-crds.ts";
 import type { HooksAndTasks, Stages } from "../assembly.ts";
 import type { Foundation } from "../foundation.ts";
@@ -45,7 +45,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       custom.task,
       ...cluster.aggregated.tasks,
       ...access.access.tasks,
-      definitionController({ env, client: loopback.client, context, custom }),
+      crdController({ env, client: loopback.client, context, custom }),
       ...cluster.peers.membership.tasks,
       ...(cluster.storageVersions?.tasks ?? []),
       ...cluster.leadership.tasks,

@@ -29,7 +29,7 @@ export function createLibraryRoutes(on: Foundation, _store: ServerStore, stages:
   const { version, release, peers } = config;
   const groups = localGroups({ groups: ownGroups(resources.own) });
   const { gitVersion } = releaseInfo(version.binary);
-  const definitions = resources.own.map(({ definition }) => definition);
+  const crds = resources.own.map(({ definition }) => definition);
   const router = createRouter({
     resources: resourceHandler<Resolved>(
       { context: cluster.context, open: open.watches, protobuf: protobufTables, ...watchCounters(metrics) },
@@ -53,7 +53,7 @@ export function createLibraryRoutes(on: Foundation, _store: ServerStore, stages:
       log,
       serverId: peers.serverId,
       peers: undefined,
-      custom: createCustomOpenApi({ generation: 0, definitions: () => definitions }),
+      custom: createCustomOpenApi({ generation: 0, definitions: () => crds }),
     }),
     evenkeel: pageNotFound,
     health: healthHandler(health.checks.all, (failed) => log.warn("health check failed", { failed })),

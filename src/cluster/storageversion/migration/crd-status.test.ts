@@ -21,7 +21,7 @@ const NAME = "widgets.example.io";
 const STORAGE_VERSION = "example.io.widgets";
 const V2 = "example.io/v2";
 
-class DefinitionTest {
+class CrdTest {
   readonly cluster = new FakeCluster();
   readonly stop = new AbortController();
   readonly place: CrdPlace = {
@@ -76,7 +76,7 @@ class DefinitionTest {
 
 describe("a migration that succeeded", () => {
   test("leaves one stored version, but not before every server has seen the CRD", async () => {
-    const t = new DefinitionTest();
+    const t = new CrdTest();
     const begun = await t.begin();
     expect(t.said).toBe("StorageMigrating=True MigrationRunning 3: Migration m is running");
     const done = succeedInCrd(t.place, { begun, agreed: t.agreed });
@@ -91,7 +91,7 @@ describe("a migration that succeeded", () => {
 
   const MISMATCH = "but the stored versions have not been updated due to a generation mismatch";
   const DISAGREED = "but the stored versions have not been updated: not all servers agree on the storage version";
-  test.each<[change: string, make: (t: DefinitionTest) => void, why: string]>([
+  test.each<[change: string, make: (t: CrdTest) => void, why: string]>([
     ["another generation", (t) => t.define({ generation: 4 }), MISMATCH],
     ["another CRD of the same name", (t) => t.define({ uid: "other" }), MISMATCH],
     ["servers that no longer agree", (t) => t.publish(["example.io/v1", V2]), DISAGREED],
@@ -100,7 +100,7 @@ describe("a migration that succeeded", () => {
     ["no servers that agree", (t) => t.cluster.remove("storageversions", STORAGE_VERSION), DISAGREED],
     ["another storage version that no server has seen yet", (t) => t.define({}, "v1"), DISAGREED],
   ])("and encounters %s keeps the stored versions", async (_change, make, why) => {
-    const t = new DefinitionTest();
+    const t = new CrdTest();
     const begun = await t.begin();
     const { agreed } = t;
     make(t);
@@ -110,7 +110,7 @@ describe("a migration that succeeded", () => {
   });
 
   test("is not affected by a server that joins and agrees", async () => {
-    const t = new DefinitionTest();
+    const t = new CrdTest();
     const begun = await t.begin();
     const { agreed } = t;
     t.publish([V2, V2]);
@@ -119,14 +119,14 @@ describe("a migration that succeeded", () => {
   });
 
   test("without an agreement keeps the stored versions", async () => {
-    const t = new DefinitionTest();
+    const t = new CrdTest();
     const begun = await t.begin();
     await t.run(succeedInCrd(t.place, { begun, agreed: undefined }));
     expect(t.storedVersions).toEqual(["v1", "v2"]);
   });
 
   test("and encounters a change at the last moment checks again", async () => {
-    const t = new DefinitionTest();
+    const t = new CrdTest();
     const begun = await t.begin();
     let changes = 0;
     t.cluster.after = ({ resource, method }) => {
@@ -139,7 +139,7 @@ describe("a migration that succeeded", () => {
   });
 
   test("is not recorded after a stop", async () => {
-    const t = new DefinitionTest();
+    const t = new CrdTest();
     const begun = await t.begin();
     const done = succeedInCrd(t.place, { begun, agreed: t.agreed });
     t.stop.abort();
@@ -150,14 +150,14 @@ describe("a migration that succeeded", () => {
 
 describe("a migration that continues", () => {
   test("has begun with the CRD that its condition was written for", async () => {
-    const t = new DefinitionTest();
+    const t = new CrdTest();
     await t.begin();
     t.define({ generation: 4 });
     expect((await t.begin()).is).toMatchObject({ generation: 3 });
   });
 
   test("is distinguished from an earlier one", async () => {
-    const t = new DefinitionTest();
+    const t = new CrdTest();
     await t.run(beginInCrd(t.place, "before"));
     t.define({ generation: 4 });
     expect((await t.begin()).is).toMatchObject({ generation: 4 });
@@ -166,7 +166,7 @@ describe("a migration that continues", () => {
 });
 
 test("a migration that failed keeps all stored versions", async () => {
-  const t = new DefinitionTest();
+  const t = new CrdTest();
   await t.run(failInCrd(t.place));
   expect(t.cluster.writes(RESOURCE)).toHaveLength(0);
   await t.begin();
@@ -176,7 +176,7 @@ test("a migration that failed keeps all stored versions", async () => {
 });
 
 test("a built-in resource has no CRD to update", async () => {
-  const t = new DefinitionTest();
+  const t = new CrdTest();
   t.cluster.remove(RESOURCE, NAME);
   expect(await t.run(findCrd(t.place))).toBeUndefined();
   expect(await t.run(beginInCrd(t.place, "m"))).toBeUndefined();
@@ -185,7 +185,7 @@ test("a built-in resource has no CRD to update", async () => {
 
 describe("an automatic migration", () => {
   test("leaves one stored version, and no condition", async () => {
-    const t = new DefinitionTest();
+    const t = new CrdTest();
     const { is, storedVersions } = (await t.run(findCrd(t.place)))!;
     expect(storedVersions).toEqual(["example.io/v1", V2]);
     await t.run(shrinkStoredVersions(t.place, { is, agreed: t.agreed }));
@@ -193,12 +193,12 @@ describe("an automatic migration", () => {
     expect(t.cluster.object(RESOURCE, NAME).status.conditions).toEqual([]);
   });
 
-  test.each<[change: string, make: (t: DefinitionTest) => void]>([
+  test.each<[change: string, make: (t: CrdTest) => void]>([
     ["another generation", (t) => t.define({ generation: 4 })],
     ["a renewed agreement", (t) => t.publish([V2], "2030-01-01T00:00:00Z")],
     ["another storage version", (t) => t.define({}, "v1")],
   ])("that encounters %s changes nothing", async (_change, make) => {
-    const t = new DefinitionTest();
+    const t = new CrdTest();
     const { is } = (await t.run(findCrd(t.place)))!;
     const { agreed } = t;
     make(t);

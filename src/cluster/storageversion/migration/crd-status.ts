@@ -31,7 +31,7 @@ const STORAGE_MIGRATING = "StorageMigrating";
 /** As kubernetes. */
 const FIELD_MANAGER = "migration-runner-controller";
 
-interface DefinitionObject extends KubernetesObject {
+interface CrdObject extends KubernetesObject {
   readonly spec?: JsonObject;
   readonly status?: JsonObject;
 }
@@ -64,7 +64,7 @@ export async function beginInCrd(place: CrdPlace, migration: string): Promise<Be
   const { clock } = place;
   const message = `Migration ${migration} is running`;
   let begun: BegunCrd | undefined;
-  await changeDefinition(place, async (object) => {
+  await changeCrd(place, async (object) => {
     const { uid, generation } = seen(object);
     const known = conditionOf(object);
     const isOurs = known?.["status"] === "True" && known["message"] === message;
@@ -92,7 +92,7 @@ export async function succeedInCrd(place: CrdPlace, { begun, agreed }: EndedMigr
   const seenAtMs = clock.now();
   const leftMs = begun.atMs + DEFINITION_SETTLED_MS - clock.monotonic();
   if (leftMs > 0 && !(await sleep(clock, leftMs, signal))) return false;
-  await changeDefinition(place, async (object) => {
+  await changeCrd(place, async (object) => {
     const isSame = jsonEquals(seen(object), begun.is);
     const isProven = isSame && agreed !== undefined && (await isStillAgreed(place, object, { agreed, seenAtMs }));
     const shrunk = isProven ? withStoredVersions(object) : object;
@@ -112,7 +112,7 @@ function storedVersionsText({ isSame, isProven }: { readonly isSame: boolean; re
 /** DIFFERS: kubernetes drops the old stored versions all the same. */
 export async function failInCrd(place: CrdPlace): Promise<void> {
   const said = { status: "False", reason: "MigrationFailed", message: "The migration has failed" } as const;
-  await changeDefinition(place, async (object) =>
+  await changeCrd(place, async (object) =>
     conditionOf(object)?.["status"] === "True" ? withCondition(object, said, place.clock) : undefined,
   );
 }
@@ -126,7 +126,7 @@ export interface FoundCrd {
 /** Undefined for a built-in resource. */
 export async function findCrd(place: CrdPlace): Promise<FoundCrd | undefined> {
   let found: FoundCrd | undefined;
-  await changeDefinition(place, async (object) => {
+  await changeCrd(place, async (object) => {
     const { spec = {}, status = {} } = object;
     const group = stringAt(spec, "group");
     const toText = (version: string): string => formatGroupVersion({ group, version });
@@ -142,20 +142,20 @@ export async function shrinkStoredVersions(
   { is, agreed }: { readonly is: SeenCrd; readonly agreed: AgreedVersion },
 ): Promise<void> {
   const seenAtMs = place.clock.now();
-  await changeDefinition(place, async (object) => {
+  await changeCrd(place, async (object) => {
     const isProven = jsonEquals(seen(object), is) && (await isStillAgreed(place, object, { agreed, seenAtMs }));
     return isProven ? withStoredVersions(object) : undefined;
   });
 }
 
-function seen({ metadata }: DefinitionObject): SeenCrd {
+function seen({ metadata }: CrdObject): SeenCrd {
   return { uid: metadata?.uid ?? "", generation: metadata?.generation ?? 0 };
 }
 
 /** The CRD was read before the agreement is, and is written only if it has not changed since. */
 async function isStillAgreed(
   { client, name, signal }: CrdPlace,
-  object: DefinitionObject,
+  object: CrdObject,
   { agreed, seenAtMs }: { readonly agreed: AgreedVersion; readonly seenAtMs: number },
 ): Promise<boolean> {
   if (storageVersionOf(object) !== agreed.version) return false;
@@ -163,15 +163,15 @@ async function isStillAgreed(
   return now.kind === "agreed" && isSameAgreement(agreed, now.agreed, seenAtMs);
 }
 
-function storageVersion({ spec = {} }: DefinitionObject): string {
+function storageVersion({ spec = {} }: CrdObject): string {
   return stringAt(objectsAt(spec, "versions").find(({ storage }) => storage === true) ?? {}, "name");
 }
 
-function storageVersionOf(object: DefinitionObject): string {
+function storageVersionOf(object: CrdObject): string {
   return formatGroupVersion({ group: stringAt(object.spec ?? {}, "group"), version: storageVersion(object) });
 }
 
-function withStoredVersions(object: DefinitionObject): DefinitionObject {
+function withStoredVersions(object: CrdObject): CrdObject {
   const status = object.status ?? {};
   const storedVersions = [storageVersion(object)];
   return jsonEquals(stringsAt(status, "storedVersions"), storedVersions)
@@ -179,19 +179,19 @@ function withStoredVersions(object: DefinitionObject): DefinitionObject {
     : { ...object, status: { ...status, storedVersions } };
 }
 
-function conditionsOf({ status = {} }: DefinitionObject): readonly JsonObject[] {
+function conditionsOf({ status = {} }: CrdObject): readonly JsonObject[] {
   return objectsAt(status, "conditions");
 }
 
-function conditionOf(object: DefinitionObject): JsonObject | undefined {
+function conditionOf(object: CrdObject): JsonObject | undefined {
   return conditionsOf(object).find(({ type }) => type === STORAGE_MIGRATING);
 }
 
 function withCondition(
-  object: DefinitionObject,
+  object: CrdObject,
   said: { readonly status: "True" | "False"; readonly reason: string; readonly message: string },
   clock: Clock,
-): DefinitionObject {
+): CrdObject {
   const known = conditionOf(object);
   const lastTransitionTime = known?.["status"] === said.status ? known["lastTransitionTime"] : timestampAt(clock.now());
   const observedGeneration = object.metadata?.generation;
@@ -203,11 +203,11 @@ function withCondition(
 }
 
 /** Does nothing without a CRD: the resource is built in, or the CRD was deleted meanwhile. */
-async function changeDefinition(
+async function changeCrd(
   { client, name, signal }: CrdPlace,
-  change: (object: DefinitionObject) => Promise<DefinitionObject | undefined>,
+  change: (object: CrdObject) => Promise<CrdObject | undefined>,
 ): Promise<void> {
-  const objects: ResourceClient<DefinitionObject> = client.resource(DEFINITIONS);
+  const objects: ResourceClient<CrdObject> = client.resource(DEFINITIONS);
   const key = { name: formatGroupResource(storageVersionResource(name)) };
   const options = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
   for (let race = 1; ; race++) {

@@ -3,16 +3,16 @@ import { sleep } from "../../../base/clock.ts";
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { World } from "../../../tools/simulator/world.ts";
-import { parseDefinition, type Definition } from "../crd.ts";
+import { parseCrd, type Crd } from "../crd.ts";
 import type { CallWebhook } from "../../../access/webhook-client/webhook-client.ts";
 import { webhookConversion, type Convert } from "./webhook-conversion.ts";
 
 const V2 = { group: "example.com", version: "v2" };
 const TIMEOUT = { timeout: 30_000 };
 
-function definition(conversionReviewVersions: readonly string[] = ["v1"]): Definition {
+function definition(conversionReviewVersions: readonly string[] = ["v1"]): Crd {
   const webhook = { clientConfig: { url: "https://hook" }, conversionReviewVersions };
-  return parseDefinition({ spec: { group: "example.com", conversion: { strategy: "Webhook", webhook } } });
+  return parseCrd({ spec: { group: "example.com", conversion: { strategy: "Webhook", webhook } } });
 }
 
 /** A fake webhook in virtual time. */
@@ -37,7 +37,7 @@ class Hook {
     return { status: 200, contentType: "", body: Buffer.from(JSON.stringify({ ...review, response })) };
   };
 
-  conversion(of: Definition = definition()): Convert {
+  conversion(of: Crd = definition()): Convert {
     const { clock, env } = this.world;
     return webhookConversion({ callWebhook: this.call, clock, random: env.random })(of);
   }

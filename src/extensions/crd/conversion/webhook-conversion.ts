@@ -9,7 +9,7 @@ import { messageOf } from "../../../base/within.ts";
 import { formatGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
 import { cloneJson, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
-import type { Definition } from "../crd.ts";
+import type { Crd } from "../crd.ts";
 import { inBatches } from "./batches.ts";
 import { acceptConverted } from "./converted-object.ts";
 import { readReview, conversionReviewText, reviewVersionOf } from "./review.ts";
@@ -35,13 +35,13 @@ const CALLS_PER_REQUEST_MAX = 4;
 const BATCH_LIMITS = { objectsMax: 500, charactersMax: 3 * 1024 * 1024 } as const;
 
 /** Throws only StatusErrors. Objects already in the desired version are returned unchanged. */
-export function webhookConversion(parts: WebhookConversionParts): (definition: Definition) => Convert {
-  const made = new WeakMap<Definition, Convert>();
-  return (definition) => {
-    let convert = made.get(definition);
+export function webhookConversion(parts: WebhookConversionParts): (definition: Crd) => Convert {
+  const made = new WeakMap<Crd, Convert>();
+  return (crd) => {
+    let convert = made.get(crd);
     if (convert === undefined) {
-      const converter = new WebhookConverter(parts, definition);
-      made.set(definition, (convert = (objects, to) => converter.convert(objects, to)));
+      const converter = new WebhookConverter(parts, crd);
+      made.set(crd, (convert = (objects, to) => converter.convert(objects, to)));
     }
     return convert;
   };
@@ -56,12 +56,12 @@ interface Pending {
 
 class WebhookConverter {
   readonly #parts: WebhookConversionParts;
-  readonly #definition: Definition;
+  readonly #definition: Crd;
   readonly #slots: Slots;
   /** By desired version and JSON text. */
   readonly #pending = new Map<string, Promise<JsonObject>>();
 
-  constructor(parts: WebhookConversionParts, definition: Definition) {
+  constructor(parts: WebhookConversionParts, definition: Crd) {
     this.#parts = parts;
     this.#definition = definition;
     this.#slots = new Slots(parts.clock, CALLS_MAX);

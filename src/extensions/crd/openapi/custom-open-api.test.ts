@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { openCatalogue } from "../../../objects/catalogue/catalogue.ts";
 import { createLocalDocuments, type LocalOpenApi } from "../../../serving/discovery/openapi/local.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
-import { parseDefinition, type Definition } from "../crd.ts";
+import { parseCrd, type Crd } from "../crd.ts";
 import { createCustomOpenApi } from "./custom-open-api.ts";
 
 const V1 = "apis/stable.example.com/v1";
@@ -24,20 +24,20 @@ function version(name: string, others: JsonObject = {}): JsonObject {
   return { name, served: true, storage: name === "v1", schema: { openAPIV3Schema }, ...others };
 }
 
-function definition(written: Written = {}): Definition {
+function definition(written: Written = {}): Crd {
   const { plural = "crontabs", kind = "CronTab", versions = [version("v1")], established = "True" } = written;
   const names = { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` };
-  return parseDefinition({
+  return parseCrd({
     metadata: { name: `${plural}.stable.example.com`, uid: plural, generation: written.generation ?? 1 },
     spec: { group: "stable.example.com", scope: "Namespaced", names, versions },
     status: { acceptedNames: names, conditions: [{ type: "Established", status: established }] },
   });
 }
 
-function documentsOf(definitions: readonly Definition[]): LocalOpenApi & { set(next: readonly Definition[]): void } {
+function documentsOf(definitions: readonly Crd[]): LocalOpenApi & { set(next: readonly Crd[]): void } {
   const table = { generation: 1, definitions: () => definitions };
   const local = createLocalDocuments(catalogue, createCustomOpenApi(table));
-  const set = (next: readonly Definition[]): void => {
+  const set = (next: readonly Crd[]): void => {
     table.generation++;
     table.definitions = () => next;
   };

@@ -6,13 +6,13 @@ import {
   type CustomOpenApi,
   type CustomResource,
 } from "../../../serving/discovery/openapi/custom.ts";
-import type { Definition, DefinitionVersion } from "../crd.ts";
+import type { Crd, CrdVersion } from "../crd.ts";
 import { publishedListSchema, publishedSchema } from "./schema.ts";
 
 interface Definitions {
   /** Increases with every change. */
   readonly generation: number;
-  definitions(): readonly Definition[];
+  definitions(): readonly Crd[];
 }
 
 export function createCustomOpenApi(table: Definitions): CustomOpenApi {
@@ -20,12 +20,12 @@ export function createCustomOpenApi(table: Definitions): CustomOpenApi {
 }
 
 interface Shown {
-  readonly definition: Definition;
-  readonly version: DefinitionVersion;
+  readonly definition: Crd;
+  readonly version: CrdVersion;
 }
 
-function groupVersionsOf(definitions: readonly Definition[]): CustomGroupVersion[] {
-  const shown: Shown[] = definitions
+function groupVersionsOf(crds: readonly Crd[]): CustomGroupVersion[] {
+  const shown: Shown[] = crds
     .filter(({ isEstablished }) => isEstablished)
     .flatMap((definition) =>
       definition.versions.filter(({ isServed }) => isServed).map((version) => ({ definition, version })),
@@ -66,7 +66,7 @@ function toResource({ definition, version }: Shown): CustomResource {
   };
 }
 
-function extensions(kind: Readonly<Record<"group" | "version" | "kind", string>>, version: DefinitionVersion): object {
+function extensions(kind: Readonly<Record<"group" | "version" | "kind", string>>, version: CrdVersion): object {
   const fields = version.selectableFields.map((path) => ({ fieldPath: path.replace(/^\./, "") }));
   return {
     "x-kubernetes-group-version-kind": [kind],

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fieldSelectorsOf, toCatalogueResource } from "./catalogue-resource.ts";
-import { parseDefinition } from "../crd.ts";
+import { parseCrd } from "../crd.ts";
 import {
   definitionObject,
   establishedDefinition,
@@ -12,7 +12,7 @@ const ALL_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create
 
 test("a CRD is described by its accepted names and its served versions", () => {
   const scale = { specReplicasPath: ".spec.n", statusReplicasPath: ".status.n" };
-  const definition = establishedDefinition(
+  const crd = establishedDefinition(
     {
       scope: "Cluster",
       versions: [
@@ -23,7 +23,7 @@ test("a CRD is described by its accepted names and its served versions", () => {
     },
     { shortNames: ["wd"], categories: ["all"] },
   );
-  expect(toCatalogueResource(definition)).toMatchObject({
+  expect(toCatalogueResource(crd)).toMatchObject({
     group: "test.example.com",
     resource: "widgets",
     singular: "widget",
@@ -50,7 +50,7 @@ test("a CRD is described by its accepted names and its served versions", () => {
 });
 
 test("a CRD that is not established, or serves no version, is not described", () => {
-  expect(toCatalogueResource(parseDefinition(definitionObject()))).toBeUndefined();
+  expect(toCatalogueResource(parseCrd(definitionObject()))).toBeUndefined();
   const unserved = establishedDefinition({ versions: [storedVersion("v1", { served: false })] });
   expect(toCatalogueResource(unserved)).toBeUndefined();
 });
@@ -61,8 +61,8 @@ test("a storage version that is not served has no hash", () => {
 });
 
 test("a terminating CRD can only be read and deleted", () => {
-  const definition = { ...establishedDefinition(), isTerminating: true };
-  const verbs = toCatalogueResource(definition)?.versions[0]?.verbs;
+  const crd = { ...establishedDefinition(), isTerminating: true };
+  const verbs = toCatalogueResource(crd)?.versions[0]?.verbs;
   expect(verbs).toEqual(["delete", "deletecollection", "get", "list", "watch"]);
 });
 

@@ -6,7 +6,7 @@ import type {
   CatalogueSubresource,
   CatalogueVersion,
 } from "../../../objects/catalogue/catalogue.ts";
-import type { Definition, DefinitionVersion } from "../crd.ts";
+import type { Crd, CrdVersion } from "../crd.ts";
 
 // In the order of Kubernetes. No document of another server is merged with these.
 const VERBS: readonly string[] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -14,30 +14,27 @@ const VERBS_WHILE_TERMINATING: readonly string[] = ["delete", "deletecollection"
 const SUBRESOURCE_VERBS: readonly string[] = ["get", "patch", "update"];
 
 /** Undefined if it is not established, or serves no version. */
-export function toCatalogueResource(definition: Definition): CatalogueResource | undefined {
-  const { group, acceptedNames: names, versions, storageVersion } = definition;
+export function toCatalogueResource(crd: Crd): CatalogueResource | undefined {
+  const { group, acceptedNames: names, versions, storageVersion } = crd;
   const served = versions.filter(({ isServed }) => isServed);
-  if (!definition.isEstablished || served.length === 0) return undefined;
+  if (!crd.isEstablished || served.length === 0) return undefined;
   // As kubernetes: a storage version that is not served has no hash.
   const hasHash = served.some(({ isStorage }) => isStorage);
   return {
     group,
     resource: names.plural,
     singular: names.singular,
-    namespaced: definition.namespaced,
+    namespaced: crd.namespaced,
     shortNames: names.shortNames,
     categories: names.categories,
     storagePrefix: `${group}/${names.plural}`,
     storageVersion: hasHash ? `${group}/${storageVersion}` : undefined,
     decodableVersions: versions.map(({ name }) => `${group}/${name}`),
-    versions: served.map((version) => toVersion(definition, version)),
+    versions: served.map((version) => toVersion(crd, version)),
   };
 }
 
-function toVersion(
-  { group, acceptedNames, isTerminating, namespaced }: Definition,
-  version: DefinitionVersion,
-): CatalogueVersion {
+function toVersion({ group, acceptedNames, isTerminating, namespaced }: Crd, version: CrdVersion): CatalogueVersion {
   const { kind, listKind } = acceptedNames;
   return {
     version: version.name,
@@ -52,7 +49,7 @@ function toVersion(
 }
 
 function subresourcesOf(
-  version: DefinitionVersion,
+  version: CrdVersion,
   own: { group: string; version: string; kind: string },
 ): CatalogueSubresource[] {
   const scale = { group: "autoscaling", version: "v1", kind: "Scale" };
@@ -62,7 +59,7 @@ function subresourcesOf(
   ];
 }
 
-export function fieldSelectorsOf({ selectableFields }: DefinitionVersion, namespaced: boolean): string[] {
+export function fieldSelectorsOf({ selectableFields }: CrdVersion, namespaced: boolean): string[] {
   const ofMetadata = namespaced ? ["metadata.name", "metadata.namespace"] : ["metadata.name"];
   return [...ofMetadata, ...selectableFields.map((path) => path.replace(/^\./, ""))];
 }

@@ -2,12 +2,12 @@
 import { jsonEquals } from "../../../meta/json.ts";
 import type { StorageVersions } from "../../../cluster/storageversion/create-storage-versions.ts";
 import type { OpenWatches } from "../../../serving/endpoints/watch-stream.ts";
-import { definitionKey } from "../crd.ts";
-import type { DefinitionTable } from "../crd-table.ts";
+import { crdKey } from "../crd.ts";
+import type { CrdTable } from "../crd-table.ts";
 import { storedVersionsOf } from "./custom-stored-versions.ts";
 
 /** Makes servers publish the version of a custom resource before they write it. */
-export function publishStorageVersions(table: DefinitionTable, storageVersions: StorageVersions): void {
+export function publishStorageVersions(table: CrdTable, storageVersions: StorageVersions): void {
   table.onChange(({ before, after }) => {
     const was = before && storedVersionsOf(before);
     const is = after && storedVersionsOf(after);
@@ -19,9 +19,9 @@ export function publishStorageVersions(table: DefinitionTable, storageVersions: 
 /**
  * Ends watches of an outdated CRD: their objects have the old shape, and a client that resumes receives the new one.
  */
-export function endOutdatedWatches(table: DefinitionTable, open: OpenWatches): void {
+export function endOutdatedWatches(table: CrdTable, open: OpenWatches): void {
   table.onChange(({ before, after }) => {
-    if (before === undefined || definitionKey(before) === (after && definitionKey(after))) return;
-    for (const watch of [...open]) if (watch.definitionKey === definitionKey(before)) watch.leave();
+    if (before === undefined || crdKey(before) === (after && crdKey(after))) return;
+    for (const watch of [...open]) if (watch.definitionKey === crdKey(before)) watch.leave();
   });
 }

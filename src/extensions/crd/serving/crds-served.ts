@@ -2,17 +2,17 @@
 import type { ServedSet } from "../../../cluster/peers/served-set.ts";
 import type { ResourceQuestion } from "../../../cluster/peers/view.ts";
 import { ALL_VERBS as CATALOGUE_VERBS } from "../../../objects/catalogue/catalogue.ts";
-import type { DefinitionTable } from "../crd-table.ts";
-import type { Definition, DefinitionVersion } from "../crd.ts";
+import type { CrdTable } from "../crd-table.ts";
+import type { Crd, CrdVersion } from "../crd.ts";
 
 const ALL_VERBS: ReadonlySet<string> = new Set(CATALOGUE_VERBS);
 const DOOR_VERBS: ReadonlySet<string> = new Set(["get", "patch", "update"]);
 
-export function servedSet(table: DefinitionTable, hasGroup: (group: string) => boolean): ServedSet {
-  const find = ({ group, version, resource }: ResourceQuestion): DefinitionVersion | undefined => {
-    const definition = table.find(group, resource)?.definition;
-    if (definition === undefined || !(definition.isEstablished || isUndecided(definition, version))) return undefined;
-    return definition.versions.find(({ name, isServed }) => name === version && isServed);
+export function servedSet(table: CrdTable, hasGroup: (group: string) => boolean): ServedSet {
+  const find = ({ group, version, resource }: ResourceQuestion): CrdVersion | undefined => {
+    const crd = table.find(group, resource)?.definition;
+    if (crd === undefined || !(crd.isEstablished || isUndecided(crd, version))) return undefined;
+    return crd.versions.find(({ name, isServed }) => name === version && isServed);
   };
   const has = (question: ResourceQuestion): boolean => {
     const version = find(question);
@@ -34,7 +34,7 @@ export function servedSet(table: DefinitionTable, hasGroup: (group: string) => b
 }
 
 /** True if no controller has decided yet whether it will be served. */
-export function isUndecided(definition: Definition | undefined, version: string): boolean {
+export function isUndecided(definition: Crd | undefined, version: string): boolean {
   if (definition === undefined || definition.isEstablished || definition.isBeingDeleted) return false;
   if (definition.areNamesAccepted === false) return false;
   return definition.versions.some(({ name, isServed }) => name === version && isServed);

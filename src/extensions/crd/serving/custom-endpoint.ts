@@ -4,7 +4,7 @@ import { ALL_VERBS as CATALOGUE_VERBS, type Catalogue } from "../../../objects/c
 import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
 import { toCatalogueResource } from "./catalogue-resource.ts";
 import { customServed, type CustomServedParts } from "./custom-served.ts";
-import type { Definition, DefinitionVersion } from "../crd.ts";
+import type { Crd, CrdVersion } from "../crd.ts";
 import { deprecationWarning } from "./deprecation-warning.ts";
 import type { ResourceEndpoint } from "../../../serving/endpoints/endpoint.ts";
 import { pathSegmentErrors } from "../../../meta/names.ts";
@@ -26,14 +26,10 @@ export interface CustomEndpointParts extends Pick<
 const ALL_VERBS: ReadonlySet<string> = new Set(CATALOGUE_VERBS);
 const OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-export function customEndpoint(
-  definition: Definition,
-  version: DefinitionVersion,
-  parts: CustomEndpointParts,
-): ResourceEndpoint {
-  const { group, acceptedNames, namespaced } = definition;
+export function customEndpoint(crd: Crd, version: CrdVersion, parts: CustomEndpointParts): ResourceEndpoint {
+  const { group, acceptedNames, namespaced } = crd;
   const shown = must(
-    toCatalogueResource(definition)?.versions.find((candidate) => candidate.version === version.name),
+    toCatalogueResource(crd)?.versions.find((candidate) => candidate.version === version.name),
     "a version that is served is in discovery",
   );
   return {
@@ -45,16 +41,12 @@ export function customEndpoint(
     // Verbs that discovery omits for a terminating CRD still reach the endpoint, which responds with the reason.
     verbs: ALL_VERBS,
     subresources: new Map(shown.subresources.map(({ name, verbs }) => [name, new Set(verbs)])),
-    deprecation: deprecationWarning(definition, version),
-    served: servedVersion(definition, version, parts),
+    deprecation: deprecationWarning(crd, version),
+    served: servedVersion(crd, version, parts),
   };
 }
 
-export function servedVersion(
-  definition: Definition,
-  version: DefinitionVersion,
-  parts: CustomEndpointParts,
-): ServedResource {
+export function servedVersion(definition: Crd, version: CrdVersion, parts: CustomEndpointParts): ServedResource {
   const { catalogue, schemas } = parts;
   return customServed(definition, version, {
     ...parts,
@@ -72,7 +64,7 @@ export function servedVersion(
 }
 
 function schemaParts(
-  { group, acceptedNames, preserveUnknownFields }: Definition,
+  { group, acceptedNames, preserveUnknownFields }: Crd,
   version: string,
   catalogue: CustomEndpointParts["catalogue"],
 ): CustomSchemaParts {

@@ -6,10 +6,10 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { splitFieldPath } from "../../../objects/json/json-path.ts";
 import { nestedInteger, nestedText } from "../../../objects/json/nested-field.ts";
 import type { CustomSchema } from "../structural-schema/custom-schema.ts";
-import type { DefinitionVersion, ScalePaths } from "../crd.ts";
+import type { CrdVersion, ScalePaths } from "../crd.ts";
 import { finalizerWarnings } from "./finalizer-warnings.ts";
 
-export function customKind({ scale }: DefinitionVersion, schema: () => CustomSchema): Kind {
+export function customKind({ scale }: CrdVersion, schema: () => CustomSchema): Kind {
   return {
     keepsMetadataInStatus: true,
     setDefaults: (object) => schema().setDefaults(object),

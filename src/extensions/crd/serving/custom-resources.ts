@@ -13,8 +13,8 @@ import { objectIn } from "../../../serving/registry/representation.ts";
 import type { ServedResource } from "../../../serving/registry/resource.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
 import { watchPrefix } from "../../../storage/watch-cache/watch-prefix.ts";
-import { DefinitionTable, type KnownDefinition } from "../crd-table.ts";
-import { parseDefinition, type Definition } from "../crd.ts";
+import { CrdTable, type KnownCrd } from "../crd-table.ts";
+import { parseCrd, type Crd } from "../crd.ts";
 import { toCatalogueResource } from "./catalogue-resource.ts";
 import { createCustomGroups } from "./custom-groups.ts";
 import { deleteInstances } from "./custom-instances.ts";
@@ -22,7 +22,7 @@ import { isUndecided, servedSet } from "./crds-served.ts";
 import { EndpointCache, type CustomResourceParts } from "./endpoint-cache.ts";
 
 export interface CustomResources {
-  readonly table: DefinitionTable;
+  readonly table: CrdTable;
   readonly task: BackgroundTask;
   /** Every served group, including built-in ones. The same array, with the same groups in it, until one changes. */
   groups(): readonly CatalogueGroup[];
@@ -34,7 +34,7 @@ export interface CustomResources {
    */
   settle(context: RegistryContext, question: GroupVersion & { readonly resource: string }): Promise<void>;
   /** Deletes the stored instances of a CRD in every version, and resolves to the number that finalizers hold. */
-  deleteInstances(context: RegistryContext, definition: Definition, signal: AbortSignal): Promise<number>;
+  deleteInstances(context: RegistryContext, definition: Crd, signal: AbortSignal): Promise<number>;
   readonly hasGroup: (group: string) => boolean;
   /** The resources that CRDs serve or will serve soon; requests for the latter return 503 rather than 404. */
   readonly served: ServedSet;
@@ -48,10 +48,10 @@ const SETTLE_MS = 2_000;
 
 export function createCustomResources(parts: CustomResourceParts): CustomResources {
   const { storageRoot, clock, cache, catalogue, builtIn } = parts;
-  const { served: definitions } = builtIn.resolve("apiextensions.k8s.io", "v1", "customresourcedefinitions") ?? {};
+  const { served: crds } = builtIn.resolve("apiextensions.k8s.io", "v1", "customresourcedefinitions") ?? {};
   const prefix = `${storageRoot}apiextensions.k8s.io/customresourcedefinitions/`;
-  const table = new DefinitionTable();
-  const toKnown = (entry: Entry): KnownDefinition | undefined => readDefinition(entry, definitions);
+  const table = new CrdTable();
+  const toKnown = (entry: Entry): KnownCrd | undefined => readCrd(entry, crds);
   const endpoints = new EndpointCache(parts, table);
   const task = watchPrefix({
     cache,
@@ -68,9 +68,7 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
   });
   const inCatalogue = rememberedFor(table, toCatalogueResource);
   const groupsWith = createCustomGroups(catalogue.groups);
-  const groups = onceFor(table, () =>
-    groupsWith(table.definitions().flatMap((definition) => inCatalogue(definition) ?? [])),
-  );
+  const groups = onceFor(table, () => groupsWith(table.definitions().flatMap((crd) => inCatalogue(crd) ?? [])));
   const groupNames = onceFor(table, () => new Set(table.definitions().map(({ group }) => group)));
   return {
     table,
@@ -94,11 +92,11 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
   };
 }
 
-function exclusionNames({ group, names, versions }: Definition): string[] {
+function exclusionNames({ group, names, versions }: Crd): string[] {
   return versions.map(({ name: version }) => exclusionName({ group, version, resource: names.plural }));
 }
 
-function nextChange(table: DefinitionTable, clock: Clock, waitMs: number): Promise<void> {
+function nextChange(table: CrdTable, clock: Clock, waitMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const cancel = clock.after(waitMs, resolve);
   void table.nextChange().then(() => {
@@ -108,11 +106,11 @@ function nextChange(table: DefinitionTable, clock: Clock, waitMs: number): Promi
   return promise;
 }
 
-function readDefinition(entry: Entry, served: ServedResource | undefined): KnownDefinition | undefined {
+function readCrd(entry: Entry, served: ServedResource | undefined): KnownCrd | undefined {
   if (served === undefined || entry.corrupt !== undefined) return undefined;
   try {
     const read = (): JsonObject => objectIn(entry, served);
-    return { definition: parseDefinition(read(), read), revision: entry.modRevision };
+    return { definition: parseCrd(read(), read), revision: entry.modRevision };
   } catch (thrown) {
     // A CRD that cannot be decoded serves nothing, and does not affect others.
     if (thrown instanceof StatusError) return undefined;
@@ -127,7 +125,7 @@ function undecided(group: string, resource: string): StatusError {
   );
 }
 
-function onceFor<T>(table: DefinitionTable, build: () => T): () => T {
+function onceFor<T>(table: CrdTable, build: () => T): () => T {
   let built: { readonly generation: number; readonly value: T } | undefined;
   return () => {
     if (built?.generation !== table.generation) built = { generation: table.generation, value: build() };
@@ -136,11 +134,8 @@ function onceFor<T>(table: DefinitionTable, build: () => T): () => T {
 }
 
 /** Computed once per CRD; the same value is kept if a changed CRD results in an equal one. */
-function rememberedFor<Value>(
-  table: DefinitionTable,
-  make: (definition: Definition) => Value,
-): (definition: Definition) => Value {
-  const made = new Map<string, { readonly definition: Definition; readonly value: Value }>();
+function rememberedFor<Value>(table: CrdTable, make: (definition: Crd) => Value): (definition: Crd) => Value {
+  const made = new Map<string, { readonly definition: Crd; readonly value: Value }>();
   table.onChange(({ before, after }) => {
     if (after === undefined && before !== undefined) made.delete(before.name);
   });

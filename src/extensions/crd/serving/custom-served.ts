@@ -17,7 +17,7 @@ import type {
 import type { CustomSchema } from "../structural-schema/custom-schema.ts";
 import { fieldSelectorsOf } from "./catalogue-resource.ts";
 import { customKind } from "./custom-kind.ts";
-import { definitionKey, type Definition, type DefinitionVersion } from "../crd.ts";
+import { crdKey, type Crd, type CrdVersion } from "../crd.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export interface CustomServedParts {
@@ -34,12 +34,8 @@ export interface CustomServedParts {
   readonly rejectCreation: CustomShape["rejectCreation"];
 }
 
-export function customServed(
-  definition: Definition,
-  version: DefinitionVersion,
-  parts: CustomServedParts,
-): ServedResource {
-  const { group, acceptedNames, namespaced } = definition;
+export function customServed(crd: Crd, version: CrdVersion, parts: CustomServedParts): ServedResource {
+  const { group, acceptedNames, namespaced } = crd;
   const { kind, listKind, plural: resource } = acceptedNames;
   const groupVersion = { group, version: version.name };
   const apiVersion = formatGroupVersion(groupVersion);
@@ -47,8 +43,8 @@ export function customServed(
   const schema = (): CustomSchema => must(parts.schemaOf(version.name), "every version of a CRD has a schema");
   const isOwn = (asked: GroupVersion, of: string): boolean => asked.group === group && of === kind;
   return {
-    custom: customShape(definition, version, { ...parts, schema }),
-    stored: storedResource(definition, version, parts),
+    custom: customShape(crd, version, { ...parts, schema }),
+    stored: storedResource(crd, version, parts),
     groupResource: { group, resource },
     groupVersion,
     apiVersion,
@@ -84,8 +80,8 @@ const STRATEGY: Omit<Strategy, "hasStatus"> = {
 };
 
 function storedResource(
-  { group, acceptedNames, namespaced, storageVersion }: Definition,
-  { hasStatus }: DefinitionVersion,
+  { group, acceptedNames, namespaced, storageVersion }: Crd,
+  { hasStatus }: CrdVersion,
   { storageRoot, encoding }: CustomServedParts,
 ): StoredResource {
   return {
@@ -100,8 +96,8 @@ function storedResource(
 }
 
 function customShape(
-  definition: Definition,
-  version: DefinitionVersion,
+  definition: Crd,
+  version: CrdVersion,
   parts: CustomServedParts & { readonly schema: () => CustomSchema },
 ): CustomShape {
   const { group, versions } = definition;
@@ -111,8 +107,8 @@ function customShape(
   const known = new Set(versions.map(({ name }) => `${group}/${name}`));
   const paths = new Map(version.selectableFields.map((path) => [path.replace(/^\./, ""), parseJsonPath(path)]));
   return {
-    key: definitionKey(definition),
-    membersKey: `members ${version.name} ${definitionKey(definition)}`,
+    key: crdKey(definition),
+    membersKey: `members ${version.name} ${crdKey(definition)}`,
     isKnown: (stored) => known.has(stored),
     decode: (value) => decode(value, schema()),
     finish: (object) => schemaIn(object)?.finish(object) === true,

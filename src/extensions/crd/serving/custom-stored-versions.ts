@@ -3,14 +3,14 @@ import type { StoredResourceVersions } from "../../../cluster/storageversion/enc
 import { storageVersionName } from "../../../cluster/storageversion/objects.ts";
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import { compareApiVersions } from "../../../serving/discovery/order.ts";
-import type { Definition, DefinitionVersion } from "../crd.ts";
+import type { Crd, CrdVersion } from "../crd.ts";
 
 /** Undefined if the server does not store the resource. */
-export function storedVersionsOf(definition: Definition): StoredResourceVersions | undefined {
-  const { group, acceptedNames, versions, storageVersion, isEstablished, name, uid } = definition;
+export function storedVersionsOf(crd: Crd): StoredResourceVersions | undefined {
+  const { group, acceptedNames, versions, storageVersion, isEstablished, name, uid } = crd;
   if (!isEstablished) return undefined;
   const { plural: resource } = acceptedNames;
-  const groupVersions = (those: readonly DefinitionVersion[]): string[] =>
+  const groupVersions = (those: readonly CrdVersion[]): string[] =>
     those.map((version) => formatGroupVersion({ group, version: version.name }));
   return {
     group,

@@ -31,6 +31,6 @@ test.each<[string, JsonObject[], string | undefined]>([
     IS_DEPRECATED,
   ],
 ])("deprecationWarning returns the warning of a version that %s", (_what, versions, warning) => {
-  const definition = establishedDefinition({ versions });
-  expect(deprecationWarning(definition, definition.versions[0]!)).toBe(warning);
+  const crd = establishedDefinition({ versions });
+  expect(deprecationWarning(crd, crd.versions[0]!)).toBe(warning);
 });

@@ -1,12 +1,12 @@
 /** The warning for clients of a deprecated version. */
-import type { Definition, DefinitionVersion } from "../crd.ts";
+import type { Crd, CrdVersion } from "../crd.ts";
 import { compareApiVersions } from "../../../serving/discovery/order.ts";
 
 /** Undefined if the version is not deprecated. */
-export function deprecationWarning(definition: Definition, version: DefinitionVersion): string | undefined {
+export function deprecationWarning(crd: Crd, version: CrdVersion): string | undefined {
   if (!version.isDeprecated) return undefined;
   if (version.deprecationWarning !== undefined) return version.deprecationWarning;
-  const { group, names, versions } = definition;
+  const { group, names, versions } = crd;
   const [better] = versions
     .filter(
       ({ isServed, isDeprecated, name }) => isServed && !isDeprecated && compareApiVersions(name, version.name) < 0,

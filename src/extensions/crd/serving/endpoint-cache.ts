@@ -12,8 +12,8 @@ import type { CustomShape, Encoding, ServedResource } from "../../../serving/reg
 import type { ResourceTable } from "../../../serving/resources/built-in-table.ts";
 import type { Guard } from "../../../storage/kv.ts";
 import type { WatchCache } from "../../../storage/watch-cache/cache.ts";
-import type { DefinitionTable } from "../crd-table.ts";
-import type { Definition } from "../crd.ts";
+import type { CrdTable } from "../crd-table.ts";
+import type { Crd } from "../crd.ts";
 import type { CustomSchema } from "../structural-schema/custom-schema.ts";
 import { customEndpoint, servedVersion, type CustomEndpointParts } from "./custom-endpoint.ts";
 
@@ -26,12 +26,12 @@ export interface CustomResourceParts {
   /** The encoding in which a resource is written; absent: the storage version of the CRD. */
   readonly encodingOf: ((name: string) => Encoding) | undefined;
   /** Converts objects with the webhook of a CRD. */
-  readonly convert: (definition: Definition) => NonNullable<CustomShape["convert"]>;
+  readonly convert: (definition: Crd) => NonNullable<CustomShape["convert"]>;
 }
 
 /** The compiled parts of a CRD, valid as long as it is unchanged. */
 interface Made {
-  readonly definition: Definition;
+  readonly definition: Crd;
   /** By version; kept when only the status changes. */
   readonly schemas: Map<string, CustomSchema>;
   readonly endpoints: Map<string, ResourceEndpoint>;
@@ -40,10 +40,10 @@ interface Made {
 /** Endpoints of the served versions, and the resource as it is stored. */
 export class EndpointCache {
   readonly #parts: CustomResourceParts;
-  readonly #table: DefinitionTable;
+  readonly #table: CrdTable;
   readonly #made = new Map<string, Made>();
 
-  constructor(parts: CustomResourceParts, table: DefinitionTable) {
+  constructor(parts: CustomResourceParts, table: CrdTable) {
     this.#parts = parts;
     this.#table = table;
     table.onChange(({ before, after }) => {
@@ -65,13 +65,13 @@ export class EndpointCache {
   }
 
   /** The resource in its storage version, even if no version is served. */
-  stored(definition: Definition): ServedResource {
+  stored(definition: Crd): ServedResource {
     const stored = definition.versions.find(({ isStorage }) => isStorage);
     const version = must(stored, "one version of a CRD is the storage version");
     return servedVersion(definition, version, this.#partsOf(definition, new Map()));
   }
 
-  #madeOf(definition: Definition): Made {
+  #madeOf(definition: Crd): Made {
     const known = this.#made.get(definition.name);
     if (known?.definition === definition) return known;
     const isSameSpec =
@@ -82,7 +82,7 @@ export class EndpointCache {
     return made;
   }
 
-  #partsOf(definition: Definition, schemas: Map<string, CustomSchema>): CustomEndpointParts {
+  #partsOf(definition: Crd, schemas: Map<string, CustomSchema>): CustomEndpointParts {
     const { storageRoot, catalogue, encodingOf, convert } = this.#parts;
     const { group, storageVersion, acceptedNames } = definition;
     const name = storageVersionName(group, acceptedNames.plural);
@@ -101,7 +101,7 @@ export class EndpointCache {
    * CRD; if the guard does not hold, the caller repeats the check with `newest`.
    */
   async #rejectCreation(
-    { name, group, acceptedNames }: Definition,
+    { name, group, acceptedNames }: Crd,
     object: string,
     looks: "known" | "newest",
   ): Promise<Guard | undefined> {
@@ -120,6 +120,6 @@ export class EndpointCache {
 }
 
 /** As kubernetes: once established, a CRD is served until it is removed. */
-function isServing({ isEstablished }: Definition): boolean {
+function isServing({ isEstablished }: Crd): boolean {
   return isEstablished;
 }

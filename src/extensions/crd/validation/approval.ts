@@ -12,9 +12,9 @@ const SEE = "see https://github.com/kubernetes/enhancements/pull/1111";
 
 type Approval = "missing" | "bypassed" | "approved" | "invalid";
 
-export function* approvalErrors(definition: JsonObject, existing?: JsonObject): Generator<FieldError> {
-  if (!isProtectedGroup(stringAt(objectAt(definition, "spec"), "group"))) return;
-  const approval = approvalOf(definition);
+export function* approvalErrors(crd: JsonObject, existing?: JsonObject): Generator<FieldError> {
+  if (!isProtectedGroup(stringAt(objectAt(crd, "spec"), "group"))) return;
+  const approval = approvalOf(crd);
   if (existing !== undefined && approvalOf(existing) === approval) return;
   const field = `metadata.annotations[${ANNOTATION}]`;
   const demand = `protected groups must have approval annotation "${ANNOTATION}"`;
@@ -22,7 +22,7 @@ export function* approvalErrors(definition: JsonObject, existing?: JsonObject): 
   if (approval === "invalid")
     yield invalidValue(
       field,
-      annotationOf(definition),
+      annotationOf(crd),
       `${demand} with either a URL or a reason starting with "unapproved", ${SEE}`,
     );
 }

@@ -7,13 +7,13 @@ import type { KindContext } from "../../../objects/kinds/kind.ts";
 
 const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";
 
-export function beginDefinitionDeletion(definition: JsonObject, { time }: KindContext): JsonObject {
-  const metadata = objectAt(definition, "metadata");
+export function beginCrdDeletion(crd: JsonObject, { time }: KindContext): JsonObject {
+  const metadata = objectAt(crd, "metadata");
   const finalizers = stringsAt(metadata, "finalizers");
-  const status = objectAt(definition, "status");
+  const status = objectAt(crd, "status");
   const others = objectsAt(status, "conditions").filter(({ type }) => type !== "Terminating");
   return {
-    ...definition,
+    ...crd,
     metadata: {
       ...metadata,
       deletionTimestamp: time,

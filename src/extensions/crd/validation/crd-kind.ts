@@ -1,15 +1,15 @@
 /** The kind CustomResourceDefinition: its defaults, preparation, validation and deletion. */
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { Kind, KindEntry } from "../../../objects/kinds/kind.ts";
-import { beginDefinitionDeletion } from "./begin-crd-deletion.ts";
+import { beginCrdDeletion } from "./begin-crd-deletion.ts";
 import { ownPointer, ownStruct, setEmpty, setMissing, setMissingInItems } from "../../../objects/kinds/defaults.ts";
-import { definitionErrors, definitionUpdateErrors, statusErrors } from "./crd-rules.ts";
+import { crdErrors, crdUpdateErrors, statusErrors } from "./crd-rules.ts";
 import { formatWarnings } from "./format-warnings.ts";
 import { readSchema } from "./read-schema.ts";
 
 export const CUSTOM_RESOURCE_DEFINITION: Kind = {
-  setDefaults(definition) {
-    const spec = ownStruct(definition, "spec");
+  setDefaults(crd) {
+    const spec = ownStruct(crd, "spec");
     const names = ownStruct(spec, "names");
     const kind = stringAt(names, "kind");
     if (kind !== "") setEmpty(names, { singular: kind.toLowerCase(), listKind: `${kind}List` });
@@ -19,7 +19,7 @@ export const CUSTOM_RESOURCE_DEFINITION: Kind = {
     const service = client === undefined ? undefined : ownPointer(client, "service");
     if (service !== undefined) setMissing(service, { port: 443 });
     setMissingInItems(spec, "versions", { name: "", served: false, storage: false });
-    setStatusDefaults(definition);
+    setStatusDefaults(crd);
   },
   prepareCreate(definition) {
     definition["status"] = {};
@@ -33,11 +33,11 @@ export const CUSTOM_RESOURCE_DEFINITION: Kind = {
     const stored = stringsAt(status, "storedVersions");
     if (storage !== undefined && !stored.includes(storage)) status["storedVersions"] = [...stored, storage];
   },
-  createErrors: definitionErrors,
-  updateErrors: definitionUpdateErrors,
+  createErrors: crdErrors,
+  updateErrors: crdUpdateErrors,
   statusUpdateErrors: statusErrors,
   warnings: formatWarnings,
-  beginDeletion: beginDefinitionDeletion,
+  beginDeletion: beginCrdDeletion,
 };
 
 export const DEFINITION_KINDS: readonly KindEntry[] = [

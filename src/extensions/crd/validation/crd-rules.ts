@@ -9,23 +9,23 @@ import { approvalErrors } from "./approval.ts";
 import { conversionErrors } from "./conversion-rules.ts";
 import { createDemands, hasExtensions, updateDemands, type Demands } from "./demands.ts";
 import { hasStatus, internalSpec, openApiSchema, schemasOf, type InternalSpec } from "./internal-spec.ts";
-import { definitionNameErrors, groupErrors, labelErrors, namesErrors, neededNameErrors } from "./name-rules.ts";
+import { crdNameErrors, groupErrors, labelErrors, namesErrors, neededNameErrors } from "./name-rules.ts";
 import { hasDefault, someSchema } from "./schema-node.ts";
 import { shownVersions } from "./shown.ts";
 import { validationErrors } from "./version-schema-rules.ts";
 import { columnErrors, deprecationErrors, selectableFieldErrors, subresourceErrors } from "./version-rules.ts";
 
-export function* definitionErrors(definition: JsonObject, { gates }: KindContext): Generator<FieldError> {
-  yield* definitionNameErrors(definition);
-  yield* specErrors(objectAt(definition, "spec"), createDemands(gates));
-  yield* statusErrors(definition);
-  yield* storedVersionErrors(definition);
-  yield* approvalErrors(definition);
-  yield* preservationErrors(definition);
+export function* crdErrors(crd: JsonObject, { gates }: KindContext): Generator<FieldError> {
+  yield* crdNameErrors(crd);
+  yield* specErrors(objectAt(crd, "spec"), createDemands(gates));
+  yield* statusErrors(crd);
+  yield* storedVersionErrors(crd);
+  yield* approvalErrors(crd);
+  yield* preservationErrors(crd);
 }
 
 /** Group and plural name are immutable; scope and kind are immutable once the CRD is established. */
-export function* definitionUpdateErrors(
+export function* crdUpdateErrors(
   definition: JsonObject,
   existing: JsonObject,
   { gates }: KindContext,

@@ -45,8 +45,8 @@ export function createDemands(gates: ReleaseGates): Demands {
   };
 }
 
-export function updateDemands(definition: JsonObject, existing: JsonObject, gates: ReleaseGates): Demands {
-  const spec = objectAt(definition, "spec");
+export function updateDemands(crd: JsonObject, existing: JsonObject, gates: ReleaseGates): Demands {
+  const spec = objectAt(crd, "spec");
   const before = objectAt(existing, "spec");
   const stored = internalSpec(before);
   const schemas = schemasOf(stored).filter((schema) => !isTooDeep(schema));

@@ -11,14 +11,14 @@ const WARNINGS_MAX = 100;
 
 /** New unknown formats, each once. */
 export function* formatWarnings(
-  definition: JsonObject,
+  crd: JsonObject,
   existing: JsonObject | undefined,
   { gates }: KindContext,
 ): Generator<string> {
   if (!gates.isOn("CRDFormatWarnings")) return;
   const before = new Set(existing === undefined ? [] : unknownFormats(existing, gates));
   const reported = new Set<string>();
-  for (const format of unknownFormats(definition, gates)) {
+  for (const format of unknownFormats(crd, gates)) {
     if (before.has(format) || reported.has(format)) continue;
     if (reported.size === WARNINGS_MAX) return;
     reported.add(format);

@@ -5,10 +5,10 @@ import { dns1035LabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 
 /** The name of a CRD must be that of the resource that it defines. */
-export function* definitionNameErrors(definition: JsonObject): Generator<FieldError> {
-  const spec = objectAt(definition, "spec");
+export function* crdNameErrors(crd: JsonObject): Generator<FieldError> {
+  const spec = objectAt(crd, "spec");
   const expected = `${stringAt(objectAt(spec, "names"), "plural")}.${stringAt(spec, "group")}`;
-  const metadata = objectAt(definition, "metadata");
+  const metadata = objectAt(crd, "metadata");
   const generateName = stringAt(metadata, "generateName");
   if (generateName !== "")
     for (const sentence of dnsSubdomainErrors(generateName.replace(/(?<=.)-$/, "a")))

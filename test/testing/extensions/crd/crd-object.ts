@@ -1,6 +1,6 @@
 /** Custom resource definitions for tests: as API objects, and as the server parses them. */
 import type { JsonObject } from "../../../../src/meta/json.ts";
-import { parseDefinition, type Definition } from "../../../../src/extensions/crd/crd.ts";
+import { parseCrd, type Crd } from "../../../../src/extensions/crd/crd.ts";
 
 export function definitionObject(spec: JsonObject = {}, status: JsonObject = {}): JsonObject {
   const names: JsonObject = { plural: "widgets", kind: "Widget", ...(spec["names"] as JsonObject | undefined) };
@@ -29,7 +29,7 @@ export function establishedStatus(names: JsonObject = {}): JsonObject {
   return { acceptedNames, conditions, storedVersions: ["v1"] };
 }
 
-export function establishedDefinition(spec: JsonObject = {}, names: JsonObject = {}): Definition {
+export function establishedDefinition(spec: JsonObject = {}, names: JsonObject = {}): Crd {
   const all = { plural: "widgets", singular: "widget", kind: "Widget", listKind: "WidgetList", ...names };
-  return parseDefinition(definitionObject({ ...spec, names: all }, establishedStatus(all)));
+  return parseCrd(definitionObject({ ...spec, names: all }, establishedStatus(all)));
 }

@@ -127,9 +127,9 @@ class DefinitionCheck {
 }
 
 /** Must be called only if the schema has no other errors. */
-export function* ruleDefinitionErrors(definition: RuleDefinition): Generator<FieldError> {
-  const { schema, path } = definition;
-  const check = new DefinitionCheck(definition);
+export function* ruleDefinitionErrors(crd: RuleDefinition): Generator<FieldError> {
+  const { schema, path } = crd;
+  const check = new DefinitionCheck(crd);
   yield* check.errors({ schema, path, isRoot: true, occurrences: 1, uncorrelatable: undefined });
   const { total, mostExpensive } = check.costs;
   if (total <= SCHEMA_COST_MAX) return;
