@@ -122,7 +122,7 @@ function rejectNonAscii() {
 
 await Promise.all([buildCommand(), buildClient(), declareTypes()]);
 rejectNonAscii();
-cpSync(`${root}src/objects/catalogue/data`, `${fresh}/data`, { recursive: true });
+cpSync(`${root}src/objects/catalog/data`, `${fresh}/data`, { recursive: true });
 if (existsSync(`${root}dist`)) renameSync(`${root}dist`, stale);
 renameSync(fresh, `${root}dist`);
 rmSync(stale, { recursive: true, force: true });

@@ -11,16 +11,16 @@ import { describe, expect, test } from "vitest";
 
 import {
   ALL_VERBS,
-  openCatalogue,
-  type Catalogue,
-  type CatalogueResource,
-  type CatalogueVersion,
-} from "../src/objects/catalogue/catalogue.ts";
-import { catalogueGateNames } from "../src/objects/catalogue/feature-gates.ts";
-import { RELEASES, type ReleaseName } from "../src/objects/catalogue/release.ts";
-import { parseRuntimeConfig } from "../src/objects/catalogue/runtime-config.ts";
-import { modelName } from "../src/objects/catalogue/schema-source.ts";
-import { tableColumns } from "../src/objects/catalogue/table-columns.ts";
+  openCatalog,
+  type Catalog,
+  type CatalogResource,
+  type CatalogVersion,
+} from "../src/objects/catalog/catalog.ts";
+import { catalogGateNames } from "../src/objects/catalog/feature-gates.ts";
+import { RELEASES, type ReleaseName } from "../src/objects/catalog/release.ts";
+import { parseRuntimeConfig } from "../src/objects/catalog/runtime-config.ts";
+import { modelName } from "../src/objects/catalog/schema-source.ts";
+import { tableColumns } from "../src/objects/catalog/table-columns.ts";
 import type { FieldSchema } from "../src/objects/schema.ts";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -39,8 +39,8 @@ describe("golden releases", () => {
 });
 
 function describeRelease(release: ReleaseName): string {
-  const strict = openCatalogue({ release });
-  const extended = openCatalogue({ release, extensions: true });
+  const strict = openCatalog({ release });
+  const extended = openCatalog({ release, extensions: true });
   const counts = countsOf(strict);
   const served = new Set(describeGroups(strict));
   const added = describeGroups(extended).filter((section) => !served.has(section));
@@ -56,8 +56,8 @@ function describeRelease(release: ReleaseName): string {
   );
 }
 
-function describeGroups(catalogue: Catalogue): string[] {
-  return catalogue.groups.flatMap((group) =>
+function describeGroups(catalog: Catalog): string[] {
+  return catalog.groups.flatMap((group) =>
     group.versions.map((version) => {
       const priority = group.apiServicePriorities.get(version);
       const priorities = priority ? ` (priority ${priority.groupPriorityMinimum}, ${priority.versionPriority})` : "";
@@ -71,7 +71,7 @@ function describeGroups(catalogue: Catalogue): string[] {
   );
 }
 
-function describeResource(resource: CatalogueResource, served: CatalogueVersion): string[] {
+function describeResource(resource: CatalogResource, served: CatalogVersion): string[] {
   const { introduced, deprecated, removed, replacement } = served.lifecycle ?? {};
   const facts: [string, string | undefined][] = [
     ["short", resource.shortNames.join(",")],
@@ -103,11 +103,11 @@ function groupVersionOf(group: string, version: string): string {
   return group === "" ? version : `${group}/${version}`;
 }
 
-function countsOf(catalogue: Catalogue): Record<"groups" | "groupVersions" | "gvrs" | "subresources", number> {
-  const versions = catalogue.groups.flatMap((group) => group.resources.flatMap((resource) => resource.versions));
+function countsOf(catalog: Catalog): Record<"groups" | "groupVersions" | "gvrs" | "subresources", number> {
+  const versions = catalog.groups.flatMap((group) => group.resources.flatMap((resource) => resource.versions));
   return {
-    groups: catalogue.groups.length,
-    groupVersions: catalogue.groups.flatMap((group) => group.versions).length,
+    groups: catalog.groups.length,
+    groupVersions: catalog.groups.flatMap((group) => group.versions).length,
     gvrs: versions.length,
     subresources: versions.flatMap((version) => version.subresources).length,
   };
@@ -184,9 +184,9 @@ function readFacts(): Facts {
   } as Facts;
 }
 
-function openEverything(release: ReleaseName): Catalogue {
-  const featureGates = new Map([...catalogueGateNames(release)].map((name) => [name, true]));
-  return openCatalogue({ release, runtimeConfig: parseRuntimeConfig("api/all=true"), featureGates });
+function openEverything(release: ReleaseName): Catalog {
+  const featureGates = new Map([...catalogGateNames(release)].map((name) => [name, true]));
+  return openCatalog({ release, runtimeConfig: parseRuntimeConfig("api/all=true"), featureGates });
 }
 
 function pointAt<Value>(points: [string, Value][], release: string): Value | undefined {
@@ -207,9 +207,9 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
   test.each(RELEASES)("release %s has the same number of groups, versions, resources and subresources", (release) => {
     const counts = facts.resources.counts[release] ?? {};
     const { groups, groupVersions, gvrs, subresources } = counts;
-    expect(openCatalogue({ release }).release.gitVersion).toBe(facts.resources.tags[release]);
+    expect(openCatalog({ release }).release.gitVersion).toBe(facts.resources.tags[release]);
     expect(countsOf(openEverything(release))).toEqual({ groups, groupVersions, gvrs, subresources });
-    expect(countsOf(openCatalogue({ release }))).toEqual({
+    expect(countsOf(openCatalog({ release }))).toEqual({
       groups: counts["defaultOnGroups"],
       groupVersions: counts["defaultOnGroupVersions"],
       gvrs: counts["defaultOnGvrs"],
@@ -218,11 +218,11 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
   });
 
   test.each(RELEASES)("release %s has its groups and versions in order", (release) => {
-    const catalogue = openEverything(release);
-    expect(catalogue.groups.map(({ name }) => name)).toEqual(
+    const catalog = openEverything(release);
+    expect(catalog.groups.map(({ name }) => name)).toEqual(
       pointAt(Object.entries(facts.resources.groupOrder), release),
     );
-    for (const { name, versions, preferredVersion } of catalogue.groups) {
+    for (const { name, versions, preferredVersion } of catalog.groups) {
       const group = facts.resources.groups[name];
       expect([name, versions]).toEqual([name, group && perRelease(group.versionOrder, release)]);
       expect([name, preferredVersion]).toEqual([name, group && perRelease(group.preferred, release)]);
@@ -230,7 +230,7 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
   });
 
   test.each(RELEASES)("release %s serves and stores every resource as in the facts", (release) => {
-    const [everything, byDefault] = [openEverything(release), openCatalogue({ release })];
+    const [everything, byDefault] = [openEverything(release), openCatalog({ release })];
     for (const fact of facts.resources.resources) {
       const { group, resource } = fact;
       const servable = Object.keys(fact.versions).filter(
@@ -249,7 +249,7 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
     }
   });
 
-  function expectSameResource(actual: CatalogueResource, fact: FactResource, release: ReleaseName): void {
+  function expectSameResource(actual: CatalogResource, fact: FactResource, release: ReleaseName): void {
     const { group, resource, singular, namespaced, shortNames, categories } = fact;
     // DIFFERS: kubernetes stores custom resource definitions as v1beta1.
     const isDefinition = group === "apiextensions.k8s.io" && resource === "customresourcedefinitions";
@@ -286,7 +286,7 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
   function expectSameSelectors(of: {
     group: string;
     resource: string;
-    served: CatalogueVersion;
+    served: CatalogVersion;
     release: ReleaseName;
   }): void {
     const { group, resource, served, release } = of;
@@ -324,7 +324,7 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
   });
 
   test.each(RELEASES)("release %s has every schema type and field", (release) => {
-    const { schemas } = openCatalogue({ release });
+    const { schemas } = openCatalog({ release });
     const structs = new Set<string>();
     for (const [short, points] of Object.entries(facts.schemas.types)) {
       const type = pointAt(points, release) ?? undefined;

@@ -1,7 +1,7 @@
 /** Measures the peer proxy's filter for locally served requests, a cost that every request pays. */
 import { StatusError } from "../../src/meta/status-error.ts";
-import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
-import type { ReleaseName } from "../../src/objects/catalogue/release.ts";
+import { openCatalog } from "../../src/objects/catalog/catalog.ts";
+import type { ReleaseName } from "../../src/objects/catalog/release.ts";
 import { localGroups } from "../../src/serving/discovery/local.ts";
 import type { WithUser } from "../../src/access/auth/user.ts";
 import type { Handler } from "../../src/serving/http/chain.ts";
@@ -44,7 +44,7 @@ export function measureFilter({ rounds, count }: Extract<Measurement, { kind: "f
   const route = peerProxy({
     view: () => view,
     forward: () => Promise.reject(new Error("the request must be served locally")),
-    unmetNeed: createUnmetNeed(openCatalogue({ release: RELEASE }), "extended"),
+    unmetNeed: createUnmetNeed(openCatalog({ release: RELEASE }), "extended"),
     isVersionAware: true,
   });
   const unknown = (message: string): StatusError => new StatusError("NotFound", message);
@@ -93,7 +93,7 @@ function createPeer(release: ReleaseName): PeerView {
 }
 
 function servedBy(release: ReleaseName): ReturnType<typeof createServedSet> {
-  return createServedSet(localGroups(openCatalogue({ release })));
+  return createServedSet(localGroups(openCatalog({ release })));
 }
 
 const EMPTY_BODY: RequestBody = {

@@ -1,7 +1,7 @@
 /** Validates the flags of authentication, authorization, flow control and admission. */
 import { enabledPlugins, pluginChoiceErrors } from "./admission/plugin-order.ts";
 import { AUTHORIZATION_MODES, type AuthorizationMode } from "./auth/authorization-modes.ts";
-import type { ReleaseName } from "../objects/catalogue/release.ts";
+import type { ReleaseName } from "../objects/catalog/release.ts";
 import type { AuthenticationSettings } from "./auth/create-authenticators.ts";
 import type { InFlightSettings } from "./flowcontrol/priority-and-fairness.ts";
 import { OptionError } from "../base/option-error.ts";

@@ -2,7 +2,7 @@
 import type { BackgroundTask } from "../base/background.ts";
 import type { BaseEnv } from "../base/env.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
-import type { Catalogue, CatalogueGroup } from "../objects/catalogue/catalogue.ts";
+import type { Catalog, CatalogGroup } from "../objects/catalog/catalog.ts";
 import type { ResolveEndpoint } from "../serving/endpoints/resolve-or-not-found.ts";
 import type { RegistryContext } from "../serving/registry/context.ts";
 import { createObjectReader } from "../serving/resources/stored-objects.ts";
@@ -24,12 +24,12 @@ interface AccessParts {
   readonly metrics: MetricsRegistry;
   readonly cache: WatchCache;
   readonly resources: {
-    readonly catalogue: Catalogue;
+    readonly catalog: Catalog;
     /** Resolves built-in resources. */
     readonly builtIn: ResolveEndpoint;
     /** Resolves all served resources, including custom resources. */
     readonly resolve: ResolveEndpoint;
-    readonly groups: () => readonly CatalogueGroup[];
+    readonly groups: () => readonly CatalogGroup[];
   };
   readonly context: RegistryContext;
   readonly callWebhook: CallWebhook;
@@ -50,8 +50,8 @@ export interface Access {
 
 export function createAccess(parts: AccessParts): Access {
   const { env, config, metrics, cache, resources, context, callWebhook, call, ready } = parts;
-  const { catalogue, builtIn, resolve, groups } = resources;
-  const followed = { clock: env.clock, cache, catalogue, resolve: builtIn };
+  const { catalog, builtIn, resolve, groups } = resources;
+  const followed = { clock: env.clock, cache, catalog, resolve: builtIn };
   const objects = createObjectReader(followed, context.store);
   const authorization = createAuthorization(followed, config.access.authorizationModes);
   const flowControl = createPriorityAndFairness({ env, config, metrics }, { followed, call, ready });

@@ -6,20 +6,20 @@ import { authorizeCreateOnUpdate, freshAuthorizer, type CatchUp } from "./auth/a
 import { openIdDocuments, type OpenIdDocuments } from "./auth/service-accounts/openid.ts";
 import type { WithUser } from "./auth/user.ts";
 import { messageOf, within } from "../base/within.ts";
-import type { Catalogue } from "../objects/catalogue/catalogue.ts";
-import { protobufTables } from "../objects/catalogue/protobuf-tables.ts";
+import type { Catalog } from "../objects/catalog/catalog.ts";
+import { protobufTables } from "../objects/catalog/protobuf-tables.ts";
 import type { ResourceDependencies } from "../serving/endpoints/resources.ts";
 import { reviewEndpoint } from "../serving/endpoints/reviews/reviews.ts";
 import type { WatchCache } from "../storage/watch-cache/cache.ts";
 import type { AccessSettings } from "./access-config.ts";
 import type { BaseEnv } from "../base/env.ts";
 import type { Access } from "./create-access.ts";
-import { gatesOf } from "../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../objects/catalog/release-gates.ts";
 
 interface AccessEndpointParts {
   readonly env: BaseEnv;
   readonly config: Pick<AccessSettings, "release" | "serviceAccounts">;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly cache: WatchCache;
   readonly access: Access;
 }
@@ -35,7 +35,7 @@ export function catchUpOf({ env, cache }: Pick<AccessEndpointParts, "env" | "cac
 export function accessPorts(
   parts: AccessEndpointParts,
 ): Pick<ResourceDependencies<WithUser>, "virtual" | "tokens" | "annotate" | "admit" | "rejectCreation"> {
-  const { env, config, catalogue, access } = parts;
+  const { env, config, catalog, access } = parts;
   const { tokens } = access;
   const { admit } = access.admission;
   const { authorization } = access.authorization;
@@ -45,7 +45,7 @@ export function accessPorts(
       clock: env.clock,
       gates: gatesOf(config.release),
       protobuf: protobufTables,
-      schemaOf: ({ group, version }, kind) => catalogue.schemas.kind(group, version, kind),
+      schemaOf: ({ group, version }, kind) => catalog.schemas.kind(group, version, kind),
       authorize: freshAuthorizer(authorization.authorize, catchUp),
       rulesFor: (user, namespace) => authorization.rulesFor(user, namespace),
       authenticateToken: tokens.authenticate,

@@ -1,8 +1,8 @@
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
-import { gatesOf, NEWEST_GATES } from "./catalogue/release-gates.ts";
-import { RELEASES } from "./catalogue/release.ts";
+import { gatesOf, NEWEST_GATES } from "./catalog/release-gates.ts";
+import { RELEASES } from "./catalog/release.ts";
 import { createReleaseGates, RELEASE_GATES } from "./release-gates.ts";
 
 const SRC = fileURLToPath(new URL("../", import.meta.url));

@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "./catalogue/catalogue.ts";
+import { openCatalog } from "./catalog/catalog.ts";
 import type { JsonObject } from "../meta/json.ts";
 import { REPORTED_PATHS_LENGTH_MAX, REPORTED_PATHS_MAX } from "./json/json-text.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 import { decodeTyped, TypeMismatchError } from "./typed-decode.ts";
 
-const { schemas } = openCatalogue({ release: "1.36" });
+const { schemas } = openCatalog({ release: "1.36" });
 
 function schemaOf(kind: string): StructSchema {
   const schema = schemas.kind("", "v1", kind);
-  if (schema === undefined) throw new Error(`the catalogue knows no ${kind}`);
+  if (schema === undefined) throw new Error(`the catalog knows no ${kind}`);
   return schema;
 }
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openSchemas } from "./catalogue/schema-source.ts";
+import { openSchemas } from "./catalog/schema-source.ts";
 import { cloneJson, isJsonObject, type JsonObject } from "../meta/json.ts";
 import { knownPart } from "./list-items.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";

@@ -10,7 +10,7 @@ import type { PriorityAndFairness } from "../access/flowcontrol/priority-and-fai
 import type { BackgroundTask } from "../base/background.ts";
 import type { StartupHook } from "../base/startup-hook.ts";
 import type { ClusterView } from "../cluster/peers/view.ts";
-import type { Catalogue } from "../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../objects/catalog/catalog.ts";
 import type { HealthCheck } from "../serving/endpoints/health.ts";
 import type { Handler } from "../serving/http/chain.ts";
 import type { RequestInfo } from "../serving/http/request-info.ts";
@@ -21,7 +21,7 @@ import type { ServerStore } from "./store.ts";
 
 /** The resources that the server serves. */
 export interface Resources {
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly table: ResourceTable;
 }
 

@@ -6,7 +6,7 @@ import { startBackground } from "../base/background.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
 import type { Transport } from "../client/transport.ts";
 import type { ClusterView } from "../cluster/peers/view.ts";
-import type { Catalogue } from "../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../objects/catalog/catalog.ts";
 import type { Handler } from "../serving/http/chain.ts";
 import type { ApiRequest } from "../serving/http/message.ts";
 import type { Assembly, Cluster, RequestAccess, Resources } from "./assembly.ts";
@@ -22,7 +22,7 @@ import { createShutdown, type Shutdown } from "./shutdown.ts";
 import { openServerStore } from "./store.ts";
 
 export interface Server extends Shutdown {
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   /** The whole handler chain, without a socket. */
   readonly handle: Handler<ApiRequest>;
   /** Resolves when /readyz has passed for the first time. */
@@ -74,7 +74,7 @@ export async function assembleServer<R extends Resources, C extends Cluster, A e
     on.health.checks.add(checks);
   const background = startBackground([...store.tasks, ...lifecycleTasks(on), ...running.tasks], env.log);
   return {
-    catalogue: resources.catalogue,
+    catalog: resources.catalog,
     handle,
     ready: on.lifecycle.ready,
     call: on.loopback.call,

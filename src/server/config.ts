@@ -4,10 +4,10 @@
  */
 import { parseServiceOverrides } from "../access/webhook-client/service-overrides.ts";
 import type { ServiceOverrides } from "../access/webhook-client/service-resolver.ts";
-import type { Catalogue } from "../objects/catalogue/catalogue.ts";
-import type { EffectiveVersion } from "../objects/catalogue/effective-version.ts";
-import type { ReleaseName } from "../objects/catalogue/release.ts";
-import { resolveRelease, type ReleaseOptions } from "../objects/catalogue/release-options.ts";
+import type { Catalog } from "../objects/catalog/catalog.ts";
+import type { EffectiveVersion } from "../objects/catalog/effective-version.ts";
+import type { ReleaseName } from "../objects/catalog/release.ts";
+import { resolveRelease, type ReleaseOptions } from "../objects/catalog/release-options.ts";
 import { NO_AUDIT, resolveAudit, type AuditConfig, type AuditGiven } from "../access/audit/options.ts";
 import { parseTokenFile } from "../access/auth/authenticators/token-file.ts";
 import type { IfReadyMode } from "../serving/http/filters/if-ready.ts";
@@ -139,7 +139,7 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly version: EffectiveVersion;
   readonly strictRelease: boolean;
   /** The resources that the release serves with this configuration. */
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly storage: StorageConfig;
   readonly audit: AuditConfig;
   /** Addresses that replace the endpoints of Services. */
@@ -157,13 +157,13 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
 }
 
 export function resolveOptions(options: ServerOptions): ServerConfig {
-  const { version, strictRelease, featureGates, gatesSet, catalogue } = resolveRelease(options);
+  const { version, strictRelease, featureGates, gatesSet, catalog } = resolveRelease(options);
   const { release } = version;
   const uses = usesStorageVersions({
     gate: gatesSet.get(STORAGE_VERSION_GATE),
     identity: gatesSet.get(IDENTITY_GATE),
     allAlpha: featureGates.get("AllAlpha"),
-    isServed: catalogue.resource(STORAGE_VERSIONS.group, STORAGE_VERSIONS.resource) !== undefined,
+    isServed: catalog.resource(STORAGE_VERSIONS.group, STORAGE_VERSIONS.resource) !== undefined,
     strictRelease,
   });
   const peers = resolvePeerOptions({
@@ -178,7 +178,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     version,
     isVersionAware: gatesSet.get(VERSION_GATE) ?? !strictRelease,
     strictRelease,
-    catalogue,
+    catalog,
     storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
     access: resolveAccess(options.access ?? {}),

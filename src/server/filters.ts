@@ -8,7 +8,7 @@ import type { Impersonated } from "../access/auth/impersonation/modes.ts";
 import { spoofableHeaders } from "../access/auth/request-header-options.ts";
 import type { WithUser } from "../access/auth/user.ts";
 import { NOT_SERVED_HEADER, SERVED_BY_HEADER } from "../cluster/peers/hop.ts";
-import { gatesOf } from "../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../objects/catalog/release-gates.ts";
 import { deadline } from "../serving/http/filters/deadline.ts";
 import { notReadyResponses } from "../serving/http/filters/not-ready-responses.ts";
 import { goaway } from "../serving/http/filters/goaway.ts";

@@ -5,7 +5,7 @@
 import type { Audit } from "../access/audit/create-audit.ts";
 import { openAudit } from "../access/audit/open-audit.ts";
 import { accessOf } from "../access/auth/authorize.ts";
-import { protobufTables } from "../objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../objects/catalog/protobuf-tables.ts";
 import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE } from "../objects/protobuf/decode.ts";
 import { parseYaml } from "../objects/yaml/yaml.ts";
 import { MetricsRegistry } from "../base/metrics.ts";

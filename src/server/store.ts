@@ -1,6 +1,6 @@
 /** The store of a server: the key-value store, its watch cache, and the background tasks of both. */
 import type { BackgroundTask } from "../base/background.ts";
-import { protobufTables } from "../objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../objects/catalog/protobuf-tables.ts";
 import type { HealthCheck } from "../serving/endpoints/health.ts";
 import { storedProtobufDecoder } from "../serving/registry/stored-protobuf.ts";
 import { compactor } from "../storage/compactor.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { RELEASES } from "../../src/objects/catalogue/release.ts";
+import { RELEASES } from "../../src/objects/catalog/release.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import { storedObjects } from "./own-records.ts";
 import { names, startServer, type Json, type StartOptions, type TestServer } from "./start.ts";

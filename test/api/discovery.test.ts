@@ -1,19 +1,19 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue, type CatalogueGroup } from "../../src/objects/catalogue/catalogue.ts";
-import { RELEASES, releaseInfo } from "../../src/objects/catalogue/release.ts";
+import { openCatalog, type CatalogGroup } from "../../src/objects/catalog/catalog.ts";
+import { RELEASES, releaseInfo } from "../../src/objects/catalog/release.ts";
 import { header, startServer, type Json } from "./start.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const KUBECTL = `${AGGREGATED},application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json`;
 
-const path = (group: CatalogueGroup, version: string): string =>
+const path = (group: CatalogGroup, version: string): string =>
   group.name === "" ? `/api/${version}` : `/apis/${group.name}/${version}`;
-const groupVersion = (group: CatalogueGroup, version: string): string =>
+const groupVersion = (group: CatalogGroup, version: string): string =>
   group.name === "" ? version : `${group.name}/${version}`;
 
 describe.each(RELEASES)("discovery of %s", (release) => {
-  const catalogue = openCatalogue({ release, extensions: false });
-  const named = catalogue.groups.filter((group) => group.name !== "");
+  const catalog = openCatalog({ release, extensions: false });
+  const named = catalog.groups.filter((group) => group.name !== "");
 
   test("lists every group with its versions at /apis, and the same entry at /apis/GROUP", async () => {
     await using api = await startServer({ release });
@@ -30,7 +30,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
 
   test("lists the resources and subresources of every group version with their verbs", async () => {
     await using api = await startServer({ release });
-    for (const group of catalogue.groups) {
+    for (const group of catalog.groups) {
       for (const version of group.versions) {
         const { status, body } = await api.get(path(group, version));
         expect(status).toBe(200);
@@ -56,7 +56,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
       await using api = await startServer({ release });
       const { body, headers } = await api.get(`/${prefix}`, { accept: KUBECTL });
       expect(headers["content-type"]).toBe(AGGREGATED);
-      const groups = catalogue.groups.filter((group) => (group.name === "") === (prefix === "api"));
+      const groups = catalog.groups.filter((group) => (group.name === "") === (prefix === "api"));
       expect(body).toMatchObject({ kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2" });
       expect(body.items.map(({ metadata }: Json) => metadata.name ?? "")).toEqual(groups.map(({ name }) => name));
       for (const [index, group] of groups.entries()) {
@@ -79,7 +79,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
 
   test("names the verb list only for resources that can be listed", async () => {
     await using api = await startServer({ release });
-    for (const group of catalogue.groups) {
+    for (const group of catalog.groups) {
       for (const resource of group.resources) {
         for (const { version, verbs, kind } of resource.versions) {
           if (!verbs.includes("list")) continue;

@@ -88,7 +88,7 @@ class Play implements AsyncDisposable {
     this.#plan = plan;
     this.#link = new BadLink(server.transport, { clock: world.clock, random: world.randomFor("link") });
     this.#link.latencyMsMax = plan.latencyMsMax;
-    this.#resources = new ManualResources(resourcesOf(localGroups(server.catalogue)));
+    this.#resources = new ManualResources(resourcesOf(localGroups(server.catalog)));
     this.#collector = this.#start();
   }
 

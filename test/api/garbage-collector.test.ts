@@ -35,7 +35,7 @@ class Collecting implements AsyncDisposable {
     const { world, server } = api;
     this.api = api;
     this.link = new BadLink(server.transport, { clock: world.clock, random: world.randomFor("link") });
-    this.resources = new ManualResources(resourcesOf(localGroups(server.catalogue)));
+    this.resources = new ManualResources(resourcesOf(localGroups(server.catalog)));
     this.collector = new RunningCollector({ world, transport: this.link, resources: this.resources });
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../src/objects/catalog/protobuf-tables.ts";
 import { encodeProtobufObject } from "../testing/objects/protobuf/encode.ts";
 import { CONFIG_MAPS, configMap, startServer, type ApiTestResponse, type Json } from "./start.ts";
 

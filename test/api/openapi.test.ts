@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue, type Catalogue } from "../../src/objects/catalogue/catalogue.ts";
-import { RELEASES } from "../../src/objects/catalogue/release.ts";
+import { openCatalog, type Catalog } from "../../src/objects/catalog/catalog.ts";
+import { RELEASES } from "../../src/objects/catalog/release.ts";
 import { openApiV2Document } from "../../src/serving/discovery/openapi/v2.ts";
 import { encodeOpenApiV2 } from "../../src/serving/discovery/openapi/v2-protobuf.ts";
 import { openApiV3Document } from "../../src/serving/discovery/openapi/v3.ts";
@@ -41,11 +41,11 @@ function unresolved(document: Json): string[] {
 /** Verbs that are in discovery but not in the document. */
 function missingOperations(
   document: Json,
-  catalogue: Catalogue,
+  catalog: Catalog,
   only: (group: string, version: string) => boolean,
 ): string[] {
   const missing: string[] = [];
-  for (const { name: group, resources } of catalogue.groups) {
+  for (const { name: group, resources } of catalog.groups) {
     for (const { resource, namespaced, versions } of resources) {
       for (const { version, verbs, kind, subresources } of versions.filter((candidate) =>
         only(group, candidate.version),
@@ -94,15 +94,15 @@ function patchesWithoutFieldValidation(document: Json): string[] {
 }
 
 describe.each(RELEASES)("the OpenAPI documents of %s", (release) => {
-  const catalogue = openCatalogue({ release, extensions: true });
+  const catalog = openCatalog({ release, extensions: true });
 
   test("in v3 resolve all references and contain every verb of discovery", () => {
-    for (const group of catalogue.groups) {
+    for (const group of catalog.groups) {
       for (const version of group.versions) {
-        const document = JSON.parse(JSON.stringify(openApiV3Document(catalogue, group, version)));
+        const document = JSON.parse(JSON.stringify(openApiV3Document(catalog, group, version)));
         expect(unresolved(document), `${group.name}/${version}`).toEqual([]);
         expect(
-          missingOperations(document, catalogue, (name, candidate) => name === group.name && candidate === version),
+          missingOperations(document, catalog, (name, candidate) => name === group.name && candidate === version),
         ).toEqual([]);
         expect(patchesWithoutFieldValidation(document)).toEqual([]);
         const ids = Object.values<Json>(document.paths).flatMap((item) =>
@@ -114,9 +114,9 @@ describe.each(RELEASES)("the OpenAPI documents of %s", (release) => {
   });
 
   test("in v2 resolve all references and contain every verb of discovery", () => {
-    const document = JSON.parse(JSON.stringify(openApiV2Document(catalogue)));
+    const document = JSON.parse(JSON.stringify(openApiV2Document(catalog)));
     expect(unresolved(document)).toEqual([]);
-    expect(missingOperations(document, catalogue, () => true)).toEqual([]);
+    expect(missingOperations(document, catalog, () => true)).toEqual([]);
     expect(patchesWithoutFieldValidation(document)).toEqual([]);
   });
 });
@@ -147,7 +147,7 @@ describe("for kubectl,", () => {
     );
     expect(response.status).toBe(200);
     expect(response.headers["content-type"]).toBe("application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
-    const document = decode(encodeOpenApiV2(openApiV2Document(api.server.catalogue)));
+    const document = decode(encodeOpenApiV2(openApiV2Document(api.server.catalog)));
     expect(texts(document, 1)).toEqual(["2.0"]);
     const paths = messages(document, 8).flatMap((one) => messages(one, 2));
     const deployment = paths.find(
@@ -260,7 +260,7 @@ describe("deprecated APIs", () => {
   test.each(RELEASES)("cause warnings exactly as the catalog of %s declares", async (release) => {
     await using api = await startServer({ release });
     const minor = Number(release.split(".")[1]);
-    for (const group of api.server.catalogue.groups) {
+    for (const group of api.server.catalog.groups) {
       for (const resource of group.resources) {
         for (const { version, verbs, lifecycle } of resource.versions.filter((candidate) =>
           candidate.verbs.includes("list"),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../src/objects/catalog/protobuf-tables.ts";
 import { decodeProtobufObject } from "../../src/objects/protobuf/decode.ts";
 import { encodeProtobufObject } from "../testing/objects/protobuf/encode.ts";
 import { MessageReader } from "../../src/objects/protobuf/wire-reader.ts";

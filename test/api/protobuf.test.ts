@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../src/objects/catalog/protobuf-tables.ts";
 import { delimited, encodeEnvelope, encodeProtobufObject, integer, text } from "../testing/objects/protobuf/encode.ts";
 import { KUBECTL_BODIES } from "../testing/objects/protobuf/kubectl-bodies.ts";
 import {
@@ -61,7 +61,7 @@ describe("protobuf bodies", () => {
       const apiVersion = String(object["apiVersion"]);
       const kind = String(object["kind"]);
       const [group, version] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion];
-      const resource = api.server.catalogue.groups
+      const resource = api.server.catalog.groups
         .find((one) => one.name === group)!
         .resources.find((one) =>
           one.versions.some((candidate) => candidate.version === version && candidate.kind === kind),

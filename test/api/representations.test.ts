@@ -159,7 +159,7 @@ describe("a Table", () => {
 
   test("is available as a bookmark for every watchable kind", async () => {
     await using api = await startServer({ strictRelease: false });
-    for (const group of api.server.catalogue.groups) {
+    for (const group of api.server.catalog.groups) {
       for (const resource of group.resources) {
         for (const { version, verbs } of resource.versions.filter((candidate) => candidate.verbs.includes("watch"))) {
           const root = group.name === "" ? `/api/${version}` : `/apis/${group.name}/${version}`;

@@ -1,7 +1,7 @@
 /** Tests of subresources that do more than write a part of the stored object. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SIGNING_REQUEST } from "../testing/objects/kinds/access/signing-request.ts";
-import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../src/objects/catalog/protobuf-tables.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 import { encodeProtobufObject } from "../testing/objects/protobuf/encode.ts";

@@ -195,7 +195,7 @@ export interface AllowedState {
 
 export const ALLOWED_STATE: readonly AllowedState[] = [
   {
-    path: "src/objects/catalogue/data-files.ts",
+    path: "src/objects/catalog/data-files.ts",
     name: "decoded",
     reason: "a cache of files that ship with the code: derived, never changed, the same for all servers of a process",
   },

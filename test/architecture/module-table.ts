@@ -13,7 +13,7 @@ export interface ModuleRule {
 }
 
 const VOCABULARY = ["base", "meta"];
-const OBJECTS = [...VOCABULARY, "objects", "objects/cel", "objects/kinds", "objects/catalogue"];
+const OBJECTS = [...VOCABULARY, "objects", "objects/cel", "objects/kinds", "objects/catalog"];
 
 const LAYERS = {
   base: { imports: [] },
@@ -22,7 +22,7 @@ const LAYERS = {
   objects: { imports: VOCABULARY },
   "objects/cel": { imports: VOCABULARY },
   "objects/kinds": { imports: [...VOCABULARY, "objects", "objects/cel"] },
-  "objects/catalogue": { imports: [...VOCABULARY, "objects"] },
+  "objects/catalog": { imports: [...VOCABULARY, "objects"] },
 
   storage: { imports: VOCABULARY },
 
@@ -33,7 +33,7 @@ const LAYERS = {
     imports: [...VOCABULARY, "objects", "serving/registry", "serving/http"],
     types: ["storage"],
   },
-  "serving/discovery": { imports: [...VOCABULARY, "objects", "objects/catalogue", "serving/http"] },
+  "serving/discovery": { imports: [...VOCABULARY, "objects", "objects/catalog", "serving/http"] },
   "serving/resources": { imports: [...OBJECTS, "storage", "serving/registry", "serving/endpoints"] },
 
   // Runs in browsers: it may use the message types of serving/http and nothing that serves them.
@@ -86,7 +86,7 @@ const LAYERS = {
   "cluster/storageversion": {
     imports: [
       ...VOCABULARY,
-      "objects/catalogue",
+      "objects/catalog",
       "storage",
       "serving/http",
       "serving/discovery",
@@ -99,7 +99,7 @@ const LAYERS = {
     imports: [
       ...VOCABULARY,
       "objects",
-      "objects/catalogue",
+      "objects/catalog",
       "storage",
       "serving/http",
       "serving/discovery",
@@ -110,14 +110,14 @@ const LAYERS = {
     types: ["access/auth"],
   },
   "cluster/controllers": {
-    imports: [...VOCABULARY, "objects/catalogue", "serving/discovery", "client", "cluster/controller-runtime"],
+    imports: [...VOCABULARY, "objects/catalog", "serving/discovery", "client", "cluster/controller-runtime"],
     types: ["cluster/peers"],
   },
   "cluster/bootstrap": {
     imports: [
       ...VOCABULARY,
       "objects",
-      "objects/catalogue",
+      "objects/catalog",
       "storage",
       "serving/registry",
       "serving/endpoints",
@@ -131,7 +131,7 @@ const LAYERS = {
     imports: [
       ...VOCABULARY,
       "objects",
-      "objects/catalogue",
+      "objects/catalog",
       "storage",
       "serving/http",
       "serving/registry",

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
-import { RELEASES, type ReleaseName } from "../../src/objects/catalogue/release.ts";
-import { parseRuntimeConfig } from "../../src/objects/catalogue/runtime-config.ts";
+import { openCatalog } from "../../src/objects/catalog/catalog.ts";
+import { RELEASES, type ReleaseName } from "../../src/objects/catalog/release.ts";
+import { parseRuntimeConfig } from "../../src/objects/catalog/runtime-config.ts";
 import { controlCommands } from "../../src/tools/cli/control-commands.ts";
 import { rollbackCheckCommand } from "../../src/tools/cli/rollback-check.ts";
 import { serveCommand } from "../../src/tools/cli/serve.ts";
@@ -80,14 +80,14 @@ function servedMigrations(release: ReleaseName): string | undefined {
   const gates =
     RELEASES.indexOf(release) >= RELEASES.indexOf("1.30") ? [["StorageVersionMigrator", true] as const] : [];
   const runtimeConfig = parseRuntimeConfig(["api/all=true"]);
-  const catalogue = openCatalogue({ release, runtimeConfig, featureGates: new Map(gates), extensions: true });
-  return catalogue.resource("storagemigration.k8s.io", "storageversionmigrations")?.versions[0]?.version;
+  const catalog = openCatalog({ release, runtimeConfig, featureGates: new Map(gates), extensions: true });
+  return catalog.resource("storagemigration.k8s.io", "storageversionmigrations")?.versions[0]?.version;
 }
 
 test("adjacent releases can read each other's writes", () => {
   const runtimeConfig = parseRuntimeConfig([]);
   const stored = RELEASES.map((release) =>
-    storedResourceVersions(openCatalogue({ release, runtimeConfig, featureGates: new Map(), extensions: true })),
+    storedResourceVersions(openCatalog({ release, runtimeConfig, featureGates: new Map(), extensions: true })),
   );
   const unreadable = stored.flatMap((resources, at) =>
     [stored[at - 1], stored[at + 1]].flatMap((neighbours = []) =>

@@ -1,6 +1,6 @@
 /** Encodes an object as clients do (JSON, YAML or protobuf), intact or damaged. */
 import { dump } from "js-yaml";
-import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../src/objects/catalog/protobuf-tables.ts";
 import { isJsonObject, objectAt } from "../../src/meta/json.ts";
 import { encodeProtobufObject } from "../testing/objects/protobuf/encode.ts";
 import type { Dice, Weighted } from "./dice.ts";

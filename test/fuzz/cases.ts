@@ -1,6 +1,6 @@
 /** One case: the objects to create first, the one request that is the attack, and its intended effect. */
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
-import type { SchemaSource } from "../../src/objects/catalogue/schema-source.ts";
+import type { SchemaSource } from "../../src/objects/catalog/schema-source.ts";
 import { jsonBody, randomBody, type Body } from "./bodies.ts";
 import { diceOf, type Dice, type Weighted } from "./dice.ts";
 import { randomStruct, type Recipe } from "./generate.ts";

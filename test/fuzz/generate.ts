@@ -1,5 +1,5 @@
 /** Random values of a schema: structs with some of their fields, mostly with likely values, some with hostile ones. */
-import { modelName } from "../../src/objects/catalogue/schema-source.ts";
+import { modelName } from "../../src/objects/catalog/schema-source.ts";
 import { type JsonObject, setMember } from "../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../src/objects/schema.ts";
 import type { Dice } from "./dice.ts";

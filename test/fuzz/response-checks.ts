@@ -1,5 +1,5 @@
 /** Checks the invariants of every single response, whatever the request. */
-import { protobufTables } from "../../src/objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../src/objects/catalog/protobuf-tables.ts";
 import { isJsonObject, type JsonObject } from "../../src/meta/json.ts";
 import { HTTP_CODE } from "../../src/meta/status-error.ts";
 import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE } from "../../src/objects/protobuf/decode.ts";

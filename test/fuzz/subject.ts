@@ -1,8 +1,8 @@
 /** The server under test: on its own memory store, in virtual time, called without a socket. */
-import { parseRuntimeConfig } from "../../src/objects/catalogue/runtime-config.ts";
-import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
-import { isReleaseName } from "../../src/objects/catalogue/release.ts";
-import type { SchemaSource } from "../../src/objects/catalogue/schema-source.ts";
+import { parseRuntimeConfig } from "../../src/objects/catalog/runtime-config.ts";
+import { openCatalog } from "../../src/objects/catalog/catalog.ts";
+import { isReleaseName } from "../../src/objects/catalog/release.ts";
+import type { SchemaSource } from "../../src/objects/catalog/schema-source.ts";
 import { SILENT_LOG, type LogFields } from "../../src/base/log.ts";
 import type { InProcessRequest } from "../../src/client/in-process.ts";
 import { isFailure } from "../../src/client/transport.ts";
@@ -72,10 +72,10 @@ export async function openSubject(options: {
   );
   await world.run(server.ready);
   await world.run(server.call(ACCOUNT));
-  const catalogue = openCatalogue({ release, runtimeConfig: parseRuntimeConfig(RUNTIME_CONFIG) });
+  const catalog = openCatalog({ release, runtimeConfig: parseRuntimeConfig(RUNTIME_CONFIG) });
   return {
-    targets: new Targets(catalogue),
-    schemas: catalogue.schemas,
+    targets: new Targets(catalog),
+    schemas: catalog.schemas,
     call: async (request) => {
       const response = await send({ world, server, stopwatch }, request);
       if (isDeletion(request)) await world.run(server.call(ACCOUNT));

@@ -1,5 +1,5 @@
 /** The targets of a release: every served version of every resource, the important ones with a higher weight. */
-import type { Catalogue, CatalogueResource, CatalogueVersion } from "../../src/objects/catalogue/catalogue.ts";
+import type { Catalog, CatalogResource, CatalogVersion } from "../../src/objects/catalog/catalog.ts";
 import { formatGroupVersion } from "../../src/meta/group-version.ts";
 import type { StructSchema } from "../../src/objects/schema.ts";
 import type { Dice, Weighted } from "./dice.ts";
@@ -17,7 +17,7 @@ export interface Target {
   readonly isStored: boolean;
   readonly schema: StructSchema;
   readonly verbs: readonly string[];
-  readonly subresources: CatalogueVersion["subresources"];
+  readonly subresources: CatalogVersion["subresources"];
   readonly fieldSelectors: readonly string[];
   /** Collection paths of the same resource in other versions; also the other group of events. */
   readonly otherPaths: readonly string[];
@@ -53,9 +53,9 @@ export class Targets {
   readonly #stored: Weighted<Target>;
   readonly #withSubresources: Weighted<Target>;
 
-  constructor(catalogue: Catalogue) {
-    this.all = catalogue.groups.flatMap(({ resources }) =>
-      resources.flatMap((resource) => resource.versions.flatMap((version) => toTarget(catalogue, resource, version))),
+  constructor(catalog: Catalog) {
+    this.all = catalog.groups.flatMap(({ resources }) =>
+      resources.flatMap((resource) => resource.versions.flatMap((version) => toTarget(catalog, resource, version))),
     );
     this.#any = this.all.map((target) => [target.weight, target]);
     this.#stored = this.#any.filter(([, { isStored }]) => isStored);
@@ -75,10 +75,10 @@ export class Targets {
   }
 }
 
-function toTarget(catalogue: Catalogue, of: CatalogueResource, served: CatalogueVersion): Target[] {
+function toTarget(catalog: Catalog, of: CatalogResource, served: CatalogVersion): Target[] {
   const { group, resource, namespaced: isNamespaced } = of;
   const { version, kind, verbs, subresources, fieldSelectors } = served;
-  const schema = catalogue.schemas.kind(group, version, kind);
+  const schema = catalog.schemas.kind(group, version, kind);
   if (schema === undefined) return [];
   const key = `${group}/${resource}`;
   const others = of.versions.filter((other) => other !== served).map((other) => ({ group, version: other.version }));

@@ -6,7 +6,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openSchemas } from "../../src/objects/catalogue/schema-source.ts";
+import { openSchemas } from "../../src/objects/catalog/schema-source.ts";
 import { cloneJson, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import type { StructSchema } from "../../src/objects/schema.ts";
 import { managerName, trackUpdate } from "../../src/objects/managed-fields/manager.ts";

@@ -2,11 +2,11 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { storedResources } from "../../src/objects/catalogue/data-files.ts";
-import { tableColumns } from "../../src/objects/catalogue/table-columns.ts";
+import { storedResources } from "../../src/objects/catalog/data-files.ts";
+import { tableColumns } from "../../src/objects/catalog/table-columns.ts";
 import type { JsonObject } from "../../src/meta/json.ts";
 import { tableRenderer, type Cell } from "../../src/objects/table/table.ts";
-import { gatesOf } from "../../src/objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../src/objects/catalog/release-gates.ts";
 
 const CASES = join(import.meta.dirname, "../../../shared/fidelity/cases");
 const RELEASE = "1.36";

@@ -3,7 +3,7 @@
  * source only.
  */
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "../../src/objects/catalogue/catalogue.ts";
+import { openCatalog } from "../../src/objects/catalog/catalog.ts";
 import { type PeerResponse, type Json, resourcesIn } from "./client.ts";
 import { startCluster, TestCluster, UNPROBED, type Member, type MemberOptions } from "./cluster.ts";
 import { endpoints, EXTRA_GROUP, EXTRA_GROUPS, registerStorageVersions, StubPeer, WIDGETS } from "./stub-peer.ts";
@@ -11,7 +11,7 @@ import { eventually, until } from "./wait.ts";
 
 const JOBS = "/apis/batch/v1/namespaces/default/jobs";
 const UNKNOWN = "/apis/nobody.example.com/v1/things";
-const { storagePrefix } = openCatalogue({ release: "1.36", extensions: true }).resource(
+const { storagePrefix } = openCatalog({ release: "1.36", extensions: true }).resource(
   "internal.apiserver.k8s.io",
   "storageversions",
 )!;

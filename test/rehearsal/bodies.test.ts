@@ -3,7 +3,7 @@
  * are rejected.
  */
 import { describe, expect, test } from "vitest";
-import { RELEASES } from "../../src/objects/catalogue/release.ts";
+import { RELEASES } from "../../src/objects/catalog/release.ts";
 import { resourcePath } from "../../src/client/paths.ts";
 import { pathApis } from "../../src/tools/rehearsal/path-apis.ts";
 import { loadTargets, resourceTypeOf, type LoadTarget } from "../../src/tools/rehearsal/targets.ts";

@@ -2,7 +2,7 @@
  * The truth about encodings at every revision: the stored versions of objects, the StorageVersion objects, the servers
  * with a valid identity lease, and the servers that participate in the agreement on each resource.
  */
-import type { Catalogue } from "../../src/objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../src/objects/catalog/catalog.ts";
 import { stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { storedResourceVersions } from "../../src/cluster/storageversion/stored-resource-versions.ts";
 import { decodeStatus } from "../../src/cluster/storageversion/decode-status.ts";
@@ -40,7 +40,7 @@ interface Standing {
 
 export class EncodingRecord {
   readonly #options: EncodingRecordOptions;
-  readonly #stored = new WeakMap<Catalogue, Stored>();
+  readonly #stored = new WeakMap<Catalog, Stored>();
   readonly #standings = new WeakMap<Host, Standing>();
   readonly #statuses = new Map<string, StorageVersionStatus>();
   /** Number of objects by resource name and version. */
@@ -174,18 +174,18 @@ export class EncodingRecord {
   }
 
   #storedBy({ server }: Run): Stored {
-    const { catalogue } = server;
-    const known = this.#stored.get(catalogue);
+    const { catalog } = server;
+    const known = this.#stored.get(catalog);
     if (known !== undefined) return known;
-    const resources = storedResourceVersions(catalogue);
+    const resources = storedResourceVersions(catalog);
     const placeOf = ({ group, resource }: StoredResourceVersions): string =>
-      catalogue.resource(group, resource)!.storagePrefix!;
+      catalog.resource(group, resource)!.storagePrefix!;
     const stored = {
       byPlace: new Map(resources.map((resource) => [placeOf(resource), resource])),
       byName: new Map(resources.map((resource) => [resource.name, resource])),
     };
     for (const [place, { name }] of stored.byPlace) this.#names.set(place, name);
-    this.#stored.set(catalogue, stored);
+    this.#stored.set(catalog, stored);
     return stored;
   }
 }

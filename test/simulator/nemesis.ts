@@ -1,6 +1,6 @@
 /** Injects random faults: crashes, pauses, restarts with other releases, network partitions, store outages. */
 import { randomInteger, randomItem, type Random } from "../../src/base/random.ts";
-import { RELEASES } from "../../src/objects/catalogue/release.ts";
+import { RELEASES } from "../../src/objects/catalog/release.ts";
 import { objectAt, stringAt } from "../../src/meta/json.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { FaultRates } from "../../src/tools/simulator/network.ts";

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ALL_VERBS } from "../../src/objects/catalogue/catalogue.ts";
-import { RELEASES } from "../../src/objects/catalogue/release.ts";
+import { ALL_VERBS } from "../../src/objects/catalog/catalog.ts";
+import { RELEASES } from "../../src/objects/catalog/release.ts";
 import { ROOT } from "./built.ts";
 import type { Json } from "./client.ts";
 import { startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";

@@ -2,7 +2,7 @@
  * The config map extension-apiserver-authentication: the CAs of clients and front proxies, for aggregated API servers.
  */
 import type { TrustParts } from "../../access/auth/cluster-trust.ts";
-import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../objects/catalog/catalog.ts";
 
 import { type BackgroundTask, whenOrAborted } from "../../base/background.ts";
 import { publishTrust } from "./hooks.ts";
@@ -26,7 +26,7 @@ export function trustOf({ authorities, requestHeader }: TrustConfig): () => Trus
 
 /** The CA files may be replaced while the server runs. */
 export function trustPublisher(
-  { env, config, catalogue }: { readonly env: BaseEnv; readonly config: TrustConfig; readonly catalogue: Catalogue },
+  { env, config, catalog }: { readonly env: BaseEnv; readonly config: TrustConfig; readonly catalog: Catalog },
   call: (request: InProcessRequest) => Promise<InProcessResponse>,
 ): BackgroundTask {
   const { clock, log } = env;
@@ -34,7 +34,7 @@ export function trustPublisher(
     name: "cluster-authentication",
     async run(signal) {
       config.authorities.onChange(() => {
-        if (!signal.aborted) void publishTrust({ call, clock, log, catalogue, trust: trustOf(config) }, signal);
+        if (!signal.aborted) void publishTrust({ call, clock, log, catalog, trust: trustOf(config) }, signal);
       });
       await whenOrAborted(new Promise(() => {}), signal);
     },

@@ -3,7 +3,7 @@
  * first hook writes for all of them, so that a store with group commit can commit them together; it waits until the
  * server's address is known. A store that has everything is only read.
  */
-import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
 import { flowControl } from "./flow-control.ts";
 import { legacyTokenTracking } from "./legacy-token-tracking.ts";
@@ -20,7 +20,7 @@ import { servedVersions, type Serves } from "./served-version.ts";
 import { defaultServiceCidr } from "./service-cidr.ts";
 
 interface BootstrapOptions extends BootstrapPorts, Seeding {
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly serviceCidr: string;
   /** The current CAs that this server trusts. */
   readonly trust: () => TrustParts;
@@ -70,7 +70,7 @@ const HOOKS: readonly string[] = [
 ];
 
 export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
-  const serves = servedVersions(options.catalogue);
+  const serves = servedVersions(options.catalog);
   let starting: Promise<readonly (readonly OwnedObject[])[]> | undefined;
   /** The objects that the seed has not created, hook by hook. */
   const start = async (signal: AbortSignal): Promise<readonly (readonly OwnedObject[])[]> => {
@@ -91,18 +91,18 @@ export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
 
 /** Publishes the CAs of this server again. */
 export function publishTrust(
-  options: BootstrapPorts & Pick<BootstrapOptions, "catalogue" | "trust">,
+  options: BootstrapPorts & Pick<BootstrapOptions, "catalog" | "trust">,
   signal: AbortSignal,
 ): Promise<void> {
-  const owned = clusterAuthentication(servedVersions(options.catalogue), options.trust, () => options.clock.now());
+  const owned = clusterAuthentication(servedVersions(options.catalog), options.trust, () => options.clock.now());
   return ensureAll(options, owned, signal);
 }
 
 /** Creates only the namespace of the identity leases, which precedes everything else. */
 export function ensureIdentityNamespace(
-  options: BootstrapPorts & Pick<BootstrapOptions, "catalogue">,
+  options: BootstrapPorts & Pick<BootstrapOptions, "catalog">,
 ): (signal: AbortSignal) => Promise<void> {
-  const namespaces = systemNamespaces(servedVersions(options.catalogue));
+  const namespaces = systemNamespaces(servedVersions(options.catalog));
   return (signal) =>
     ensureAll(
       options,

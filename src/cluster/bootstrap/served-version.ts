@@ -1,5 +1,5 @@
 /** The version and path at which this release serves a resource. */
-import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../objects/catalog/catalog.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 
 export interface ServedAt {
@@ -16,9 +16,9 @@ export interface ServedAt {
 /** The version that the group prefers; undefined if the release does not serve the resource. */
 export type Serves = (group: string, resource: string, namespace?: string) => ServedAt | undefined;
 
-export function servedVersions(catalogue: Catalogue): Serves {
+export function servedVersions(catalog: Catalog): Serves {
   return (group, resource, namespace = "") => {
-    const version = catalogue.resource(group, resource)?.versions[0]?.version;
+    const version = catalog.resource(group, resource)?.versions[0]?.version;
     if (version === undefined) return undefined;
     const apiVersion = formatGroupVersion({ group, version });
     const root = group === "" ? `/api/${version}` : `/apis/${apiVersion}`;

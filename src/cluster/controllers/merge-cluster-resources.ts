@@ -1,7 +1,7 @@
 /** The resources of a cluster of mixed releases for controllers: everything that a server serves, and the doubts. */
 import { must } from "../../base/assert.ts";
 import { compareNames } from "../../serving/discovery/order.ts";
-import { storagePlaceOf } from "../../objects/catalogue/storage-places.ts";
+import { storagePlaceOf } from "../../objects/catalog/storage-places.ts";
 import type { ClusterResource, ClusterResources, Doubt } from "./cluster-resources.ts";
 import type { DiscoveryGroup, DiscoveryResource } from "../../serving/discovery/groups.ts";
 import { mergeSources, type DiscoverySource } from "../../serving/discovery/merge.ts";

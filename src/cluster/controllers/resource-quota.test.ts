@@ -5,7 +5,7 @@ import { SILENT_LOG } from "../../base/log.ts";
 import { CONTROLLERS } from "./controller-names.ts";
 import { clientOf, RunningController } from "../../../test/testing/cluster/controllers/namespace/running-controller.ts";
 import { createResourceQuotaController } from "./resource-quota.ts";
-import { gatesOf } from "../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
 
 const QUOTAS = "/api/v1/namespaces/default/resourcequotas";
 const SERVED = ["pods", "configmaps"].map((resource) => ({

@@ -5,7 +5,7 @@
 import type { WithUser } from "../../access/auth/user.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { Client } from "../../client/client.ts";
-import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
 import type { Kv } from "../../storage/kv.ts";
@@ -22,7 +22,7 @@ export const EVENKEEL_PATHS: readonly string[] = [...CLUSTER_PATHS, ...INSPECT_P
 interface EvenkeelEndpointsParts {
   readonly env: BaseEnv;
   readonly config: MemberConfig & { readonly strictRelease: boolean };
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly client: Client;
   /** Reports read the whole store; `fenced` rejects writes while this server is fenced. */
   readonly store: { readonly whole: Kv; readonly fenced: Kv };
@@ -35,8 +35,8 @@ interface EvenkeelEndpointsParts {
 export function evenkeelEndpoints(
   parts: EvenkeelEndpointsParts,
 ): (request: WithUser) => ApiResponse | Promise<ApiResponse> {
-  const { env, config, catalogue, client, store, peers, local, shared } = parts;
-  const cluster = clusterEndpoints({ env, config, catalogue, peers, local });
+  const { env, config, catalog, client, store, peers, local, shared } = parts;
+  const cluster = clusterEndpoints({ env, config, catalog, peers, local });
   const inspect = inspectEndpoints({ env, config, kv: store.whole });
   // Also used if the proxy is off: other servers may be live, and this one then cannot know what they serve.
   const asOneOfMany = { release: config.release, peers: { serverId: config.peers.serverId, isEnabled: true } };

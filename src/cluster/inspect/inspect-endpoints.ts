@@ -4,7 +4,7 @@
  *
  * The only state is whether a walk is running: a server runs one at a time.
  */
-import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import { NO_BODY, type ApiResponse, type StreamSink } from "../../serving/http/message.ts";
 import { rollbackCheck } from "./rollback-check.ts";
@@ -12,8 +12,8 @@ import { storedVersions } from "./stored-versions.ts";
 import type { WalkOptions, WalkProgress } from "./walk-store.ts";
 import { badRequest, methodNotAllowed, tooManyRequests } from "../../meta/status-error.ts";
 import { StorageError, type Kv } from "../../storage/kv.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
-import { resolveRelease } from "../../objects/catalogue/release-options.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
+import { resolveRelease } from "../../objects/catalog/release-options.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import { OptionError } from "../../base/option-error.ts";
 import { UNCACHED } from "../../serving/http/respond.ts";
@@ -60,12 +60,12 @@ function storedVersionsWalk({ config }: InspectParts): Walk {
 }
 
 function rollbackWalk({ config }: InspectParts, request: WithInfo): Walk {
-  const target = targetCatalogue(config, request);
+  const target = targetCatalog(config, request);
   return (options) => rollbackCheck({ ...options, release: config.release, target });
 }
 
 /** The release to check, with the flags of its server. */
-function targetCatalogue({ strictRelease }: InspectParts["config"], { query }: WithInfo): Catalogue {
+function targetCatalog({ strictRelease }: InspectParts["config"], { query }: WithInfo): Catalog {
   const to = query.get("to");
   if (to === undefined || to === "") throw badRequest("to must be a release, such as to=1.33");
   try {
@@ -74,7 +74,7 @@ function targetCatalogue({ strictRelease }: InspectParts["config"], { query }: W
       strictRelease,
       runtimeConfig: query.all("runtimeConfig"),
       featureGates: query.all("featureGates"),
-    }).catalogue;
+    }).catalog;
   } catch (thrown) {
     if (thrown instanceof OptionError) throw badRequest(thrown.message);
     throw thrown;

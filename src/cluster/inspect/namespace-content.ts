@@ -3,7 +3,7 @@
  * custom resources, which are stored under prefixes that no release uses. All reads are of the newest state.
  */
 import type { WalkOptions } from "./walk-store.ts";
-import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
+import { storagePlaces } from "../../objects/catalog/storage-places.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
 import { keyAfter, prefixEnd } from "../../storage/kv.ts";
 import { createLocator } from "./resource-of-key.ts";

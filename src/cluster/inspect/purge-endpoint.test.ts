@@ -26,7 +26,7 @@ class Purging implements AsyncDisposable {
   constructor(api: TestServer) {
     const { env, clock } = api.world;
     this.api = api;
-    this.resources = new FixedResources(resourcesOf(localGroups(api.server.catalogue)));
+    this.resources = new FixedResources(resourcesOf(localGroups(api.server.catalog)));
     const kv: Pick<Kv, "range" | "commit"> = {
       range: (request) => api.kv.range(request),
       commit: async (change) => {

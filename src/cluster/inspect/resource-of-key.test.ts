@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
+import { storagePlaces } from "../../objects/catalog/storage-places.ts";
 import { createLocator } from "./resource-of-key.ts";
 
 const locate = createLocator("/registry/");

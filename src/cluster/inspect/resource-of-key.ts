@@ -1,5 +1,5 @@
 /** Determines the resource of a key in the store. */
-import { storagePlaces, type StoragePlace } from "../../objects/catalogue/storage-places.ts";
+import { storagePlaces, type StoragePlace } from "../../objects/catalog/storage-places.ts";
 
 type Location =
   | { readonly kind: "object"; readonly place: StoragePlace; readonly namespace: string; readonly name: string }

@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
-import { type ReleaseName, RELEASES } from "../../objects/catalogue/release.ts";
-import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
-import { storageOfRelease, storagePlaces } from "../../objects/catalogue/storage-places.ts";
+import { openCatalog } from "../../objects/catalog/catalog.ts";
+import { type ReleaseName, RELEASES } from "../../objects/catalog/release.ts";
+import { parseRuntimeConfig } from "../../objects/catalog/runtime-config.ts";
+import { storageOfRelease, storagePlaces } from "../../objects/catalog/storage-places.ts";
 import { decideReading, rollbackCheck, type Reading } from "./rollback-check.ts";
 import { json, plantedStore, protobuf, walking } from "../../../test/testing/cluster/inspect/planted-store.ts";
 
 function reading(to: ReleaseName, resource: string, apiVersion: string, runtimeConfig = ""): Reading {
   const place = storagePlaces().find((candidate) => candidate.resource === resource)!;
-  const target = openCatalogue({ release: to, runtimeConfig: parseRuntimeConfig(runtimeConfig), extensions: true });
+  const target = openCatalog({ release: to, runtimeConfig: parseRuntimeConfig(runtimeConfig), extensions: true });
   return decideReading(target, place, apiVersion);
 }
 
@@ -39,7 +39,7 @@ describe("an object", () => {
   test.each(RELEASES)(
     "that %s wrote itself is readable to it, and to neighboring releases as the catalog says",
     (release) => {
-      const target = openCatalogue({ release });
+      const target = openCatalog({ release });
       for (const place of storagePlaces()) {
         const storage = storageOfRelease(place, release);
         if (storage === undefined) continue;
@@ -81,7 +81,7 @@ describe("a check of a store", () => {
     const check = await rollbackCheck({
       ...walking(kv),
       release: "1.36",
-      target: openCatalogue({ release: "1.33" }),
+      target: openCatalog({ release: "1.33" }),
     });
     expect(check).toMatchObject({
       kind: "RollbackCheck",
@@ -124,7 +124,7 @@ describe("a check of a store", () => {
     const kv = await plantedStore(
       Object.assign({}, ...versions.map((version) => many(`pods/${version}`, version))) as Record<string, Buffer>,
     );
-    const target = openCatalogue({ release: "1.36" });
+    const target = openCatalog({ release: "1.36" });
     const { findings } = await rollbackCheck({ ...walking(kv), release: "1.36", target });
     expect(findings.map(({ count }) => count)).toEqual(versions.map(() => 150));
     expect(Math.max(...findings.map(({ names }) => names.length))).toBe(100);

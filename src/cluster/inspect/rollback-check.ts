@@ -1,7 +1,7 @@
 /** Checks which objects in this store a server of another release could not read, or would not serve. */
-import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
-import { storageOfRelease, type StoragePlace } from "../../objects/catalogue/storage-places.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import type { Catalog } from "../../objects/catalog/catalog.ts";
+import { storageOfRelease, type StoragePlace } from "../../objects/catalog/storage-places.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 import { formatGroupResource, parseGroupVersion } from "../../meta/group-version.ts";
 import { ByVersion, compareText, surveyStore, type FoundObject, type ObjectName, type Survey } from "./survey.ts";
 import type { WalkOptions } from "./walk-store.ts";
@@ -50,7 +50,7 @@ const FINDING_NAMES_MAX = 100;
 const NAMES_MAX = 1_000;
 
 /** How a server with this catalog reads an object of the resource that is stored in the version. */
-export function decideReading(target: Catalogue, place: StoragePlace, apiVersion: string): Reading {
+export function decideReading(target: Catalog, place: StoragePlace, apiVersion: string): Reading {
   const release = `Kubernetes ${target.release.name}`;
   const resource = formatGroupResource(place);
   const storage = storageOfRelease(place, target.release.name);
@@ -70,7 +70,7 @@ export function decideReading(target: Catalogue, place: StoragePlace, apiVersion
 
 /** The release is that of the local server. */
 export async function rollbackCheck(
-  options: WalkOptions & { readonly release: ReleaseName; readonly target: Catalogue },
+  options: WalkOptions & { readonly release: ReleaseName; readonly target: Catalog },
 ): Promise<RollbackCheck> {
   const { release, target } = options;
   const readings = new ByVersion((place, storedVersion) => ({

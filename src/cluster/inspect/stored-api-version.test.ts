@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { protobufTables } from "../../objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../objects/catalog/protobuf-tables.ts";
 import { encodeProtobufObject } from "../../../test/testing/objects/protobuf/encode.ts";
 import { storedApiVersion } from "./stored-api-version.ts";
 import { json, protobuf } from "../../../test/testing/cluster/inspect/planted-store.ts";

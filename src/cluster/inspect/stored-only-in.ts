@@ -1,4 +1,4 @@
-import { storagePlaceOf } from "../../objects/catalogue/storage-places.ts";
+import { storagePlaceOf } from "../../objects/catalog/storage-places.ts";
 import { prefixEnd } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { storageVersionResource } from "../storageversion/objects.ts";

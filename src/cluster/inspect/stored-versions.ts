@@ -1,6 +1,6 @@
 /** Reports the versions in which the objects of each resource are stored. */
-import { storageOfRelease, type StoragePlace } from "../../objects/catalogue/storage-places.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { storageOfRelease, type StoragePlace } from "../../objects/catalog/storage-places.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
 import { ByVersion, compareText, surveyStore, type Survey } from "./survey.ts";
 import type { WalkOptions } from "./walk-store.ts";

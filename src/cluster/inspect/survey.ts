@@ -2,7 +2,7 @@
  * Sorts the keys that a walk finds: objects by resource and stored version, unreadable values, keys that are not
  * objects. The result is limited in size, whatever the store holds.
  */
-import type { StoragePlace } from "../../objects/catalogue/storage-places.ts";
+import type { StoragePlace } from "../../objects/catalog/storage-places.ts";
 import { createLocator } from "./resource-of-key.ts";
 import { storedApiVersion } from "./stored-api-version.ts";
 import { walkStore, type Walked, type WalkOptions } from "./walk-store.ts";

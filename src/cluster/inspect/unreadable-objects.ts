@@ -4,7 +4,7 @@
  */
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import { sleep } from "../../base/clock.ts";
-import { storagePlaceOf } from "../../objects/catalogue/storage-places.ts";
+import { storagePlaceOf } from "../../objects/catalog/storage-places.ts";
 import { prefixEnd } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import type { StoredResourceVersions } from "../storageversion/encodings.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { openCatalog } from "../../objects/catalog/catalog.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 import type { CapabilityNeed } from "./view.ts";
 import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { peerOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
@@ -11,7 +11,7 @@ const SERVICES = { group: "", version: "v1", resource: "services", subresource: 
 function need(release: ReleaseName, url: string, options: { method?: string; contentType?: string } = {}) {
   const { method = "GET", contentType } = options;
   const headers = contentType === undefined ? {} : { "content-type": contentType };
-  return createUnmetNeed(openCatalogue({ release }), "extended")(infoRequest({ method, url, headers }));
+  return createUnmetNeed(openCatalog({ release }), "extended")(infoRequest({ method, url, headers }));
 }
 
 describe("a field selector", () => {
@@ -83,6 +83,6 @@ describe("a patch type", () => {
 });
 
 test("with --peer-routing=documents no request has a need", () => {
-  const unmet = createUnmetNeed(openCatalogue({ release: "1.30" }), "documents");
+  const unmet = createUnmetNeed(openCatalog({ release: "1.30" }), "documents");
   expect(unmet(infoRequest({ url: "/api/v1/services?fieldSelector=spec.clusterIP%3Dx" }))).toBeUndefined();
 });

@@ -5,8 +5,8 @@
 import { PATCH_TYPES } from "../../serving/endpoints/patch.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import { headerValue } from "../../serving/http/message.ts";
-import { openCatalogue, type Catalogue } from "../../objects/catalogue/catalogue.ts";
-import { isReleaseName } from "../../objects/catalogue/release.ts";
+import { openCatalog, type Catalog } from "../../objects/catalog/catalog.ts";
+import { isReleaseName } from "../../objects/catalog/release.ts";
 import { parseFieldSelector } from "../../meta/field-selector.ts";
 import { hasPlaceFor } from "../../objects/unknown-fields.ts";
 import type { CapabilityNeed, ClusterView, NamedFieldsNeed, ResourceQuestion } from "./view.ts";
@@ -21,18 +21,18 @@ type Needing = Pick<WithInfo, "info" | "query" | "headers">;
 type UnmetNeed = (request: Needing) => CapabilityNeed | undefined;
 
 /** By `--peer-routing`: only extended routing considers more than discovery documents. */
-export function createUnmetNeed(catalogue: Catalogue, routing: "documents" | "extended"): UnmetNeed {
-  return routing === "extended" ? (request) => unmetNeed(catalogue, request) : () => undefined;
+export function createUnmetNeed(catalog: Catalog, routing: "documents" | "extended"): UnmetNeed {
+  return routing === "extended" ? (request) => unmetNeed(catalog, request) : () => undefined;
 }
 
 /** Undefined if the local server would not reject the request for such a reason. */
-function unmetNeed(catalogue: Catalogue, request: Needing): CapabilityNeed | undefined {
+function unmetNeed(catalog: Catalog, request: Needing): CapabilityNeed | undefined {
   const { verb } = request.info;
   if (verb === "patch") return unmetPatchType(request);
   if (!SELECTING_VERBS.has(verb)) return undefined;
   const selector = request.query.get("fieldSelector");
   if (selector === undefined || selector === "") return undefined;
-  const known = selectableLabels(catalogue, request.info);
+  const known = selectableLabels(catalog, request.info);
   const labels = selectedLabels(selector).filter((label) => known !== undefined && !known.has(label));
   return labels.length === 0 ? undefined : { kind: "field-selector", labels };
 }
@@ -51,9 +51,9 @@ function selectedLabels(selector: string): string[] {
   }
 }
 
-function selectableLabels(catalogue: Catalogue, asked: Omit<ResourceQuestion, "subresource">): Set<string> | undefined {
+function selectableLabels(catalog: Catalog, asked: Omit<ResourceQuestion, "subresource">): Set<string> | undefined {
   const { group, version, resource } = asked;
-  const found = catalogue.resource(group, resource)?.versions.find((candidate) => candidate.version === version);
+  const found = catalog.resource(group, resource)?.versions.find((candidate) => candidate.version === version);
   return found && new Set([...found.fieldSelectors, ...Object.keys(found.fieldSelectorAliases)]);
 }
 
@@ -62,19 +62,19 @@ function selectableLabels(catalogue: Catalogue, asked: Omit<ResourceQuestion, "s
  * kube-apiserver, of which only the patch types are known.
  */
 export function createSupports(): ClusterView["supports"] {
-  const catalogues = new Map<string, Catalogue>();
+  const catalogs = new Map<string, Catalog>();
   return ({ release }, asked, need) => {
     if (need.kind === "patch-type") return release === undefined && KUBE_PATCH_TYPES.has(need.patchType);
     if (release === undefined || !isReleaseName(release)) return false;
-    const catalogue = catalogues.get(release) ?? openCatalogue({ release });
-    catalogues.set(release, catalogue);
-    if (need.kind === "fields") return hasFields(catalogue, need);
-    const known = selectableLabels(catalogue, asked);
+    const catalog = catalogs.get(release) ?? openCatalog({ release });
+    catalogs.set(release, catalog);
+    if (need.kind === "fields") return hasFields(catalog, need);
+    const known = selectableLabels(catalog, asked);
     return known !== undefined && need.labels.every((label) => known.has(label));
   };
 }
 
-function hasFields({ schemas }: Catalogue, { of, paths }: NamedFieldsNeed): boolean {
+function hasFields({ schemas }: Catalog, { of, paths }: NamedFieldsNeed): boolean {
   const schema = schemas.kind(of.group, of.version, of.kind);
   return schema !== undefined && paths.every((path) => hasPlaceFor(schema, path));
 }

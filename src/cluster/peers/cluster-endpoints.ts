@@ -2,7 +2,7 @@
  * The endpoints below /evenkeel/v1 that return this server's view of its cluster and explain how it would route a
  * request.
  */
-import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
@@ -20,18 +20,18 @@ export const CLUSTER_PATHS: readonly string[] = ["/evenkeel/v1/route", "/evenkee
 interface ClusterEndpointsParts {
   readonly env: BaseEnv;
   readonly config: MemberConfig;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly peers: Peers;
   readonly local: { readonly groups: readonly DiscoveryGroup[] };
 }
 
 export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithInfo) => ApiResponse {
-  const { config, catalogue, peers } = parts;
+  const { config, catalog, peers } = parts;
   const explaining: ExplainOptions = {
     view: peers.view,
     isProxyEnabled: config.peers.isEnabled,
     isVersionAware: config.isVersionAware,
-    unmetNeed: createUnmetNeed(catalogue, config.peers.routing),
+    unmetNeed: createUnmetNeed(catalog, config.peers.routing),
   };
   return ({ info, query }) => {
     const [, version, name, ...rest] = info.segments;

@@ -57,7 +57,7 @@ export function createPeers(parts: PeersParts): Peers {
     config,
     clock,
     cache: store.cache,
-    catalogue: parts.catalogue,
+    catalog: parts.catalog,
     isRegistered: parts.own.isRegistered,
     registrationOf: (id) => registrationOf(identity, table, id),
     departedIds: () => departed.departed().map(({ serverId }) => serverId),

@@ -8,7 +8,7 @@ import { type UpstreamAddress, authorityOf } from "../../serving/http/upstream.t
 import { Fence } from "./fence.ts";
 import { IdentityLease, KUBE_APISERVER, type ServerIdentity } from "./identity-lease.ts";
 import { LeaseCollector } from "./lease-collector.ts";
-import { releaseInfo } from "../../objects/catalogue/release.ts";
+import { releaseInfo } from "../../objects/catalog/release.ts";
 import { waitUntil, whenOrAborted, type BackgroundTask } from "../../base/background.ts";
 import type { MemberConfig } from "./peer-config.ts";
 import type { BaseEnv } from "../../base/env.ts";

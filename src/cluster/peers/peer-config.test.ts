@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 import { DEFAULT_PEER_TIMING } from "./timing.ts";
 import { OptionError } from "../../base/option-error.ts";
 import { resolvePeerOptions, type PeerConfig, type PeerOptions } from "./peer-config.ts";

@@ -1,7 +1,7 @@
 /** The flags by which a server takes part in a cluster of several servers, validated. */
-import { gatesOf } from "../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
 import type { ClientCertificateFiles, PeerCredentials } from "../../serving/http/node/reloading-credentials.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 import { parseEgressConfig, type EgressConnection } from "../../serving/http/node/upstream/egress-config.ts";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { advertisedPeerAddress } from "./advertised-address.ts";

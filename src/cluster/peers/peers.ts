@@ -4,7 +4,7 @@ import type { BaseEnv } from "../../base/env.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
 import type { Client } from "../../client/client.ts";
-import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import type { Upstream, UpstreamAddress } from "../../serving/http/upstream.ts";
@@ -23,7 +23,7 @@ export interface PeersParts {
   readonly env: BaseEnv;
   readonly config: MemberConfig;
   readonly store: { readonly kv: Kv; readonly cache: WatchCache };
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly client: Client;
   readonly metrics: MetricsRegistry;
   /** The connections to peers; undefined if no peer can be called. */

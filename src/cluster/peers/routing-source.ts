@@ -1,10 +1,10 @@
 /** The source from which routing knows what peers serve: their discovery documents, or the StorageVersion objects. */
 import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
-import { openCatalogue, type Catalogue } from "../../objects/catalogue/catalogue.ts";
-import { isReleaseName } from "../../objects/catalogue/release.ts";
-import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
-import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
+import { openCatalog, type Catalog } from "../../objects/catalog/catalog.ts";
+import { isReleaseName } from "../../objects/catalog/release.ts";
+import { parseRuntimeConfig } from "../../objects/catalog/runtime-config.ts";
+import { storagePlaces } from "../../objects/catalog/storage-places.ts";
 import { localGroups } from "../../serving/discovery/local.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
 import type { Excludable } from "./exclusions.ts";
@@ -38,7 +38,7 @@ interface RoutingSourceParts {
   readonly config: MemberConfig;
   readonly clock: Clock;
   readonly cache: WatchCache;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   /** Whether this server has registered everything it stores. */
   readonly isRegistered: () => boolean;
   readonly registrationOf: (peerId: string) => Describing["registration"];
@@ -105,11 +105,11 @@ function byStorageVersions(parts: RoutingSourceParts): RoutingSource {
 }
 
 function followObjects(
-  { config, clock, cache, catalogue, onChange }: RoutingSourceParts,
+  { config, clock, cache, catalog, onChange }: RoutingSourceParts,
   source: StorageVersionSource,
 ): { readonly task: BackgroundTask; readonly isLoaded: () => boolean } {
   const { group, resource } = STORAGE_VERSION_TYPE;
-  const prefix = `${config.storageRoot}${must(catalogue.resource(group, resource), "every release has storage versions").storagePrefix}/`;
+  const prefix = `${config.storageRoot}${must(catalog.resource(group, resource), "every release has storage versions").storagePrefix}/`;
   const nameOf = (key: string): string => key.slice(prefix.length);
   let isLoaded = false;
   const task = watchPrefix({
@@ -152,7 +152,7 @@ function createReleaseServing(): (release: string | undefined) => ReleaseServing
     serving = {
       get served() {
         const all = { runtimeConfig: parseRuntimeConfig("api/all=true"), featureGates: EVERY_GATE };
-        served ??= createServedSet(localGroups(openCatalogue({ release, ...all, extensions: true })));
+        served ??= createServedSet(localGroups(openCatalog({ release, ...all, extensions: true })));
         return served;
       },
       isStored: (group, resource) => stored.has(formatGroupResource({ group, resource })),

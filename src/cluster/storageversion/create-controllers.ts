@@ -2,7 +2,7 @@
 import type { BaseEnv } from "../../base/env.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { Client } from "../../client/client.ts";
-import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../objects/catalog/catalog.ts";
 import { createCollector } from "./stale-entry-collector.ts";
 import type { Members } from "./members.ts";
 import { createMigrationMetrics } from "./migration/metrics.ts";
@@ -16,7 +16,7 @@ interface StorageVersionControllerParts {
   readonly env: BaseEnv;
   readonly metrics: MetricsRegistry;
   readonly client: Client;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   /** Undefined if servers do not agree on encodings. */
   readonly members: Members | undefined;
   readonly isStoredOnlyIn: NonNullable<MigrationOptions["isStoredOnlyIn"]>;
@@ -29,7 +29,7 @@ interface StorageVersionControllers {
 }
 
 export function createStorageVersionControllers(parts: StorageVersionControllerParts): StorageVersionControllers {
-  const { env, metrics, client, catalogue, members, isStoredOnlyIn } = parts;
+  const { env, metrics, client, catalog, members, isStoredOnlyIn } = parts;
   const { clock, random, log } = env;
   const migration: MigrationOptions = {
     client,
@@ -41,7 +41,7 @@ export function createStorageVersionControllers(parts: StorageVersionControllerP
     isStoredOnlyIn,
   };
   const { group, resource } = migrationType("");
-  const version = catalogue.resource(group, resource)?.versions[0]?.version;
+  const version = catalog.resource(group, resource)?.versions[0]?.version;
   const requested = createSvmController({ ...migration, version, servesStorageVersions: members !== undefined });
   return {
     onEveryServer:

@@ -4,7 +4,7 @@
  */
 import { must } from "../../base/assert.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
-import type { Catalogue, CatalogueResource } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog, CatalogResource } from "../../objects/catalog/catalog.ts";
 import type { Client } from "../../client/client.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
 import type { Encoding } from "../../serving/registry/resource.ts";
@@ -29,7 +29,7 @@ export interface AgreedEncodings {
   readonly resources: readonly StoredResourceVersions[];
   /** The key prefix of StorageVersion objects. */
   readonly keyPrefix: string;
-  readonly encodingOf: (resource: CatalogueResource) => Encoding | undefined;
+  readonly encodingOf: (resource: CatalogResource) => Encoding | undefined;
 }
 
 export interface StorageVersions {
@@ -51,13 +51,13 @@ interface AgreedEncodingsParts {
   readonly clock: Clock;
   readonly serverId: string;
   readonly storageRoot: string;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
 }
 
-export function agreedEncodings({ clock, serverId, storageRoot, catalogue }: AgreedEncodingsParts): AgreedEncodings {
-  const resources = storedResourceVersions(catalogue);
+export function agreedEncodings({ clock, serverId, storageRoot, catalog }: AgreedEncodingsParts): AgreedEncodings {
+  const resources = storedResourceVersions(catalog);
   const { group, resource } = STORAGE_VERSION_TYPE;
-  const keyPrefix = `${storageRoot}${must(catalogue.resource(group, resource), "every release has storage versions").storagePrefix}/`;
+  const keyPrefix = `${storageRoot}${must(catalog.resource(group, resource), "every release has storage versions").storagePrefix}/`;
   const encodings = new Encodings({ clock, serverId, resources, keyPrefix });
   const names = new Map(
     resources.flatMap(({ name, aliases }) => aliases.map((alias) => [formatGroupResource(alias), name])),

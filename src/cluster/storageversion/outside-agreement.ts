@@ -5,7 +5,7 @@
  */
 import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
-import { storagePlaceOf } from "../../objects/catalogue/storage-places.ts";
+import { storagePlaceOf } from "../../objects/catalog/storage-places.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
 import { prefixEnd, StorageError, type KeyValue, type Kv } from "../../storage/kv.ts";

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue, type Catalogue } from "../../objects/catalogue/catalogue.ts";
-import { RELEASES } from "../../objects/catalogue/release.ts";
-import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
+import { openCatalog, type Catalog } from "../../objects/catalog/catalog.ts";
+import { RELEASES } from "../../objects/catalog/release.ts";
+import { parseRuntimeConfig } from "../../objects/catalog/runtime-config.ts";
 import { isConvertible } from "../../objects/conversion/convert.ts";
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import { storedResourceVersions } from "./stored-resource-versions.ts";
 
-function of(release: (typeof RELEASES)[number]): Catalogue {
-  return openCatalogue({ release, extensions: true });
+function of(release: (typeof RELEASES)[number]): Catalog {
+  return openCatalog({ release, extensions: true });
 }
 
 test("resources are ordered by group and name, the core group first", () => {
@@ -32,7 +32,7 @@ test("resources that share a place in the store are one, under their first name"
 
 test("resources that share a place have that name even if only another of their names is served", () => {
   const runtimeConfig = parseRuntimeConfig(["v1=false"]);
-  const versions = storedResourceVersions(openCatalogue({ release: "1.36", runtimeConfig, extensions: true }));
+  const versions = storedResourceVersions(openCatalog({ release: "1.36", runtimeConfig, extensions: true }));
   expect(versions.filter(({ resource }) => resource === "events")).toMatchObject([
     {
       name: "core.events",
@@ -52,12 +52,12 @@ test("a resource that is never stored has no storage version", () => {
 
 describe.each(RELEASES)("release %s", (release) => {
   test("reads what it writes, serves only what it can read, and can convert between all versions that it reads", () => {
-    const catalogue = openCatalogue({ release, extensions: true });
-    for (const { name, group, resource, preferred, decodable, served } of storedResourceVersions(catalogue)) {
+    const catalog = openCatalog({ release, extensions: true });
+    for (const { name, group, resource, preferred, decodable, served } of storedResourceVersions(catalog)) {
       expect(decodable, name).toContain(preferred);
       expect(new Set(decodable).size, name).toBe(decodable.length);
       for (const version of served) expect(decodable, name).toContain(version);
-      const { kind } = catalogue.resource(group, resource)!.versions[0]!;
+      const { kind } = catalog.resource(group, resource)!.versions[0]!;
       for (const version of decodable)
         for (const shown of served)
           expect(

@@ -1,12 +1,12 @@
 /** The storage versions that a server publishes: one item per stored resource. */
 import { compareNames } from "../../serving/discovery/order.ts";
-import type { Catalogue, CatalogueResource } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog, CatalogResource } from "../../objects/catalog/catalog.ts";
 import {
   storageOfRelease,
   storagePlaces,
   type StorageOfRelease,
   type StoragePlace,
-} from "../../objects/catalogue/storage-places.ts";
+} from "../../objects/catalog/storage-places.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { StoredResourceVersions } from "./encodings.ts";
 import { storageVersionName } from "./objects.ts";
@@ -22,12 +22,12 @@ const NEEDED_TO_PUBLISH: ReadonlySet<string> = new Set([
  * Ordered by group and resource. Resources that share a place in the store are one, with one name whichever of them is
  * served, so that all servers use the same name.
  */
-export function storedResourceVersions(catalogue: Catalogue): StoredResourceVersions[] {
-  const stored = catalogue.groups.flatMap((group) => group.resources);
+export function storedResourceVersions(catalog: Catalog): StoredResourceVersions[] {
+  const stored = catalog.groups.flatMap((group) => group.resources);
   const byPrefix = Map.groupBy(stored, ({ storagePrefix }) => storagePrefix);
   return storagePlaces()
     .flatMap((place) => {
-      const storage = storageOfRelease(place, catalogue.release.name, catalogue.emulation);
+      const storage = storageOfRelease(place, catalog.release.name, catalog.emulation);
       const sharing = byPrefix.get(place.prefix);
       return storage === undefined || sharing === undefined ? [] : [toVersions(place, storage, sharing)];
     })
@@ -37,7 +37,7 @@ export function storedResourceVersions(catalogue: Catalogue): StoredResourceVers
 function toVersions(
   { group, resource }: StoragePlace,
   { storageVersion, decodableVersions }: StorageOfRelease,
-  sharing: readonly CatalogueResource[],
+  sharing: readonly CatalogResource[],
 ): StoredResourceVersions {
   const name = storageVersionName(group, resource);
   const own = sharing.filter((alias) => alias.group === group);

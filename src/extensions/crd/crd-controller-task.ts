@@ -1,5 +1,5 @@
 /** Creates the CRD controller with its dependencies as a background task. */
-import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
+import { storagePlaces } from "../../objects/catalog/storage-places.ts";
 import type { Client } from "../../client/client.ts";
 import { CrdController } from "./crd-controller.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";

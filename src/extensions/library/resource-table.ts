@@ -2,8 +2,8 @@
  * The resource table of a program's own resources. Unlike the table of custom resources it never changes, because no
  * CRD in the store defines it.
  */
-import type { Catalogue, CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
-import { toCatalogueResource } from "../crd/serving/catalogue-resource.ts";
+import type { Catalog, CatalogGroup } from "../../objects/catalog/catalog.ts";
+import { toCatalogResource } from "../crd/serving/catalog-resource.ts";
 import { withCustomResources } from "../crd/serving/custom-groups.ts";
 import type { Crd } from "../crd/crd.ts";
 import type { ResourceEndpoint } from "../../serving/endpoints/endpoint.ts";
@@ -39,7 +39,7 @@ export function ownResources(resources: readonly ResourceDefinition[], gates: Re
 
 interface OwnTableOptions {
   readonly resources: readonly OwnResource[];
-  readonly catalogue: Pick<Catalogue, "schemas" | "release">;
+  readonly catalog: Pick<Catalog, "schemas" | "release">;
   readonly storageRoot: string;
   /** The encoding in which a resource is written; absent: its storage version. */
   readonly encodingOf?: ((name: string) => Encoding) | undefined;
@@ -63,7 +63,7 @@ export function ownResourceTable(options: OwnTableOptions): ResourceTable {
 }
 
 function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOptions): ResourceEndpoint[] {
-  const { catalogue, storageRoot, encodingOf } = options;
+  const { catalog, storageRoot, encodingOf } = options;
   const { group, storageVersion, names, versions } = definition;
   const fixed = Promise.resolve({ version: { group, version: storageVersion } });
   const schemas = new Map<string, CustomSchema>();
@@ -76,7 +76,7 @@ function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOpt
     .filter(({ isServed }) => isServed)
     .map((version) => {
       const endpoint = customEndpoint(definition, version, {
-        catalogue,
+        catalog,
         storageRoot,
         schemas,
         encoding: encodingOf?.(storageVersionName(group, names.plural)) ?? { current: () => fixed },
@@ -89,10 +89,10 @@ function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOpt
 }
 
 /** The groups as discovery shows them. */
-export function ownGroups(resources: readonly OwnResource[]): CatalogueGroup[] {
+export function ownGroups(resources: readonly OwnResource[]): CatalogGroup[] {
   return withCustomResources(
     [],
-    resources.flatMap(({ definition }) => toCatalogueResource(definition) ?? []),
+    resources.flatMap(({ definition }) => toCatalogResource(definition) ?? []),
   );
 }
 

@@ -5,8 +5,8 @@ import { compile } from "./program.ts";
 import { evaluated } from "../../../test/testing/objects/cel/evaluated.ts";
 import { INT, listOf, STRING } from "./types/type.ts";
 import { ArrayList } from "./values/value.ts";
-import { gatesOf } from "../catalogue/release-gates.ts";
-import type { ReleaseName } from "../catalogue/release.ts";
+import { gatesOf } from "../catalog/release-gates.ts";
+import type { ReleaseName } from "../catalog/release.ts";
 
 type Row = readonly [expression: string, value: string, cost: number];
 

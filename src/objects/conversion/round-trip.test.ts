@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "../catalogue/catalogue.ts";
-import { RELEASES, type ReleaseName } from "../catalogue/release.ts";
-import { parseRuntimeConfig } from "../catalogue/runtime-config.ts";
+import { openCatalog } from "../catalog/catalog.ts";
+import { RELEASES, type ReleaseName } from "../catalog/release.ts";
+import { parseRuntimeConfig } from "../catalog/runtime-config.ts";
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
 import { cloneJson, isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
@@ -27,8 +27,8 @@ const everything = {
 const releases = RELEASES.map((release) => ({ release, kinds: kindsOf(release) }));
 
 function kindsOf(release: ReleaseName): readonly KindVersions[] {
-  const catalogue = openCatalogue({ release, ...everything });
-  return catalogue.groups
+  const catalog = openCatalog({ release, ...everything });
+  return catalog.groups
     .flatMap((group) => group.resources)
     .map(({ group, versions, decodableVersions }) => ({
       kind: versions[0]?.kind ?? "",
@@ -38,7 +38,7 @@ function kindsOf(release: ReleaseName): readonly KindVersions[] {
       release,
       schema(version: string) {
         const parsed = parseGroupVersion(version);
-        return catalogue.schemas.kind(parsed.group, parsed.version, versions[0]?.kind ?? "");
+        return catalog.schemas.kind(parsed.group, parsed.version, versions[0]?.kind ?? "");
       },
     }))
     .filter(({ versions }) => versions.length > 1);

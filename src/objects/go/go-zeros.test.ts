@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
-import { protobufTables } from "../catalogue/protobuf-tables.ts";
-import { openSchemas } from "../catalogue/schema-source.ts";
+import { protobufTables } from "../catalog/protobuf-tables.ts";
+import { openSchemas } from "../catalog/schema-source.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { fillStatusItems, goZeros, omitZeros } from "./go-zeros.ts";
 import type { StructSchema } from "../schema.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openSchemas } from "../catalogue/schema-source.ts";
+import { openSchemas } from "../catalog/schema-source.ts";
 import { checkApplied } from "./applied-check.ts";
 
 const schema = openSchemas("1.36").kind("apps", "v1", "Deployment")!;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openSchemas } from "../catalogue/schema-source.ts";
+import { openSchemas } from "../catalog/schema-source.ts";
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { applyObject, type Apply, type ApplyOutcome } from "./apply.ts";
 import { conflictsText, ownerText } from "./conflicts.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openSchemas } from "../catalogue/schema-source.ts";
+import { openSchemas } from "../catalog/schema-source.ts";
 import { cloneJson, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../schema.ts";
 import { applyObject, type Apply, type ApplyOutcome } from "./apply.ts";

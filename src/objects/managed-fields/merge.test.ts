@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openSchemas } from "../catalogue/schema-source.ts";
+import { openSchemas } from "../catalog/schema-source.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { mergeObjects } from "./merge.ts";
 import { withoutNulls } from "./nulls.ts";

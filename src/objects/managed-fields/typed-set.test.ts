@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openSchemas } from "../catalogue/schema-source.ts";
+import { openSchemas } from "../catalog/schema-source.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { toFieldsV1 } from "./fields-v1.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openSchemas } from "../catalogue/schema-source.ts";
+import { openSchemas } from "../catalog/schema-source.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { unstructuredError } from "./unstructured-error.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { protobufTables } from "../catalogue/protobuf-tables.ts";
+import { protobufTables } from "../catalog/protobuf-tables.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json/json-text.ts";
 import { decodeEnvelope, decodeProtobufObject, isProtobufEnvelope, ProtobufDecodeError } from "./decode.ts";

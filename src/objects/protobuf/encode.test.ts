@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 
-import { protobufTables } from "../catalogue/protobuf-tables.ts";
+import { protobufTables } from "../catalog/protobuf-tables.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { decodeEnvelope, decodeProtobufObject } from "./decode.ts";
 import { encodeWatchEvent, envelopeHead, ProtobufEncoder, type TypeMeta } from "./encode.ts";

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 
-import { protobufTables } from "../catalogue/protobuf-tables.ts";
-import type { ReleaseName } from "../catalogue/release.ts";
-import { modelName } from "../catalogue/schema-source.ts";
+import { protobufTables } from "../catalog/protobuf-tables.ts";
+import type { ReleaseName } from "../catalog/release.ts";
+import { modelName } from "../catalog/schema-source.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { fullObject } from "../../../test/testing/objects/conversion/full-object.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";

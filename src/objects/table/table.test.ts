@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { storedTables } from "../catalogue/data-files.ts";
-import { RELEASES } from "../catalogue/release.ts";
-import { tableColumns } from "../catalogue/table-columns.ts";
+import { storedTables } from "../catalog/data-files.ts";
+import { RELEASES } from "../catalog/release.ts";
+import { tableColumns } from "../catalog/table-columns.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { tableRenderer } from "./table.ts";
-import { gatesOf, NEWEST_GATES } from "../catalogue/release-gates.ts";
+import { gatesOf, NEWEST_GATES } from "../catalog/release-gates.ts";
 import { NOW, rendererOf, rowOf, secondsAgo } from "../../../test/testing/objects/table/rows.ts";
 
 const kinds = Object.keys(storedTables().kinds);

@@ -15,13 +15,13 @@ export const KUBERNETES: Assembly<KubernetesResources, KubernetesCluster, Kubern
   resources: createResources,
   cluster: joinCluster,
   access({ env, config, metrics, loopback, lifecycle }, { cache }, { resources, cluster }) {
-    const { catalogue, builtIn, table, custom, services } = resources;
+    const { catalog, builtIn, table, custom, services } = resources;
     const access = createAccess({
       env,
       config,
       metrics,
       cache,
-      resources: { catalogue, builtIn: builtIn.resolve, resolve: table.resolve, groups: () => custom.groups() },
+      resources: { catalog, builtIn: builtIn.resolve, resolve: table.resolve, groups: () => custom.groups() },
       context: cluster.context,
       callWebhook: services.callWebhook,
       call: loopback.callAsServer,

@@ -25,14 +25,14 @@ interface ClusterFilterParts {
 export function createClusterFilters(on: Foundation, parts: ClusterFilterParts): Cluster["filters"] {
   const { config, metrics, loopback } = on;
   const { resources, peers, storageVersions, aggregated, context } = parts;
-  const { catalogue, table, custom } = resources;
+  const { catalog, table, custom } = resources;
   const { isLoopback } = loopback;
   const { serverId, isEnabled, routing } = config.peers;
-  const builtInGroups = new Set(catalogue.groups.map(({ name }) => name));
+  const builtInGroups = new Set(catalog.groups.map(({ name }) => name));
   const route = peerProxy({
     view: peers.view,
     forward: peers.forward,
-    unmetNeed: createUnmetNeed(catalogue, routing),
+    unmetNeed: createUnmetNeed(catalog, routing),
     isVersionAware: config.isVersionAware,
     catchUp: peers.catchUp,
   });

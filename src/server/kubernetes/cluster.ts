@@ -45,7 +45,7 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
   const storageVersions = agreeOnEncodings(on, store, { resources, peers });
   const aggregated = addAggregatedServers(on, store, { resources, peers });
   const shown = shownDocument({
-    catalogueGroups: () => resources.custom.groups(),
+    catalogGroups: () => resources.custom.groups(),
     discoveryGroups: (local) => aggregated.discoveryGroups(local),
   });
   const controllers = createControllers(on, store, { resources, peers, shown, storageVersions });
@@ -80,12 +80,12 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
 
 function createServerPeers(on: Foundation, store: ServerStore, resources: KubernetesResources): Peers {
   const { env, config, metrics, lifecycle, loopback, transports } = on;
-  const { catalogue, document, shared, agreed } = resources;
+  const { catalog, document, shared, agreed } = resources;
   return createPeers({
     env,
     config,
     store,
-    catalogue,
+    catalog,
     client: loopback.client,
     metrics,
     upstream: transports.upstream,
@@ -135,7 +135,7 @@ function agreeOnEncodings(
 
 function addAggregatedServers(on: Foundation, store: ServerStore, { resources, peers }: Joined): AggregatedServers {
   const { env, metrics, lifecycle, loopback, transports } = on;
-  const { catalogue, custom, services, shared } = resources;
+  const { catalog, custom, services, shared } = resources;
   const { leases, self } = peers.identity;
   const aggregated = createAggregatedServers({
     env,
@@ -143,7 +143,7 @@ function addAggregatedServers(on: Foundation, store: ServerStore, { resources, p
     client: loopback.client,
     outbound: transports.outbound,
     services,
-    local: localGroupVersions(catalogue, custom),
+    local: localGroupVersions(catalog, custom),
     cluster: {
       isServedByPeer: (group, version) =>
         peers.view().peers.some(({ document }) => document?.served.hasGroupVersion(group, version) === true),

@@ -20,8 +20,8 @@ import { storedOnlyIn } from "../../cluster/inspect/stored-only-in.ts";
 import type { Peers } from "../../cluster/peers/peers.ts";
 import type { StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
 import { createStorageVersionControllers } from "../../cluster/storageversion/create-controllers.ts";
-import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
-import { gatesOf } from "../../objects/catalogue/release-gates.ts";
+import type { Catalog } from "../../objects/catalog/catalog.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
 import type { LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { Foundation } from "../foundation.ts";
 import type { ServerStore } from "../store.ts";
@@ -52,7 +52,7 @@ export function createControllers(on: Foundation, store: ServerStore, parts: Con
     env,
     metrics,
     client: loopback.client,
-    catalogue: parts.resources.catalogue,
+    catalog: parts.resources.catalog,
     members: parts.storageVersions?.members,
     isStoredOnlyIn: storedOnlyIn(store.cache, config),
   });
@@ -101,14 +101,14 @@ function objectControllers(on: Foundation, { resources, peers, shown }: Controll
       client,
       metadata,
       log,
-      hasAttributesClasses: protectsAttributesClasses(resources.catalogue),
+      hasAttributesClasses: protectsAttributesClasses(resources.catalog),
     }),
   ];
   return all.filter((spec) => spec !== undefined);
 }
 
 /** True for releases that serve VolumeAttributesClass in v1, which give it a finalizer. */
-function protectsAttributesClasses(catalogue: Catalogue): boolean {
-  const versions = catalogue.resource("storage.k8s.io", "volumeattributesclasses")?.versions ?? [];
+function protectsAttributesClasses(catalog: Catalog): boolean {
+  const versions = catalog.resource("storage.k8s.io", "volumeattributesclasses")?.versions ?? [];
   return versions.some(({ version }) => version === "v1");
 }

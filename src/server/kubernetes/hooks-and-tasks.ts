@@ -19,7 +19,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
   const { env, config, loopback } = on;
   const { clock, log } = env;
   const { resources, cluster, access } = stages;
-  const { catalogue, custom } = resources;
+  const { catalog, custom } = resources;
   const { context, allocators } = cluster;
   endOutdatedWatches(custom.table, on.open.watches);
   const repair = { context, allocators, servicePrefix: `${config.storageRoot}services/specs/`, clock, log };
@@ -28,7 +28,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       ...loadingHooks(on, store, resources),
       // A server publishes nothing before it has an identity, and writes nothing else before it has published.
       ...runBefore(
-        ensureIdentityNamespace({ call: loopback.callAsServer, clock, log, catalogue }),
+        ensureIdentityNamespace({ call: loopback.callAsServer, clock, log, catalog }),
         cluster.peers.identity.hooks,
       ),
       ...(cluster.storageVersions === undefined ? [] : [cluster.storageVersions.hook]),
@@ -50,7 +50,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       ...(cluster.storageVersions?.tasks ?? []),
       ...cluster.leadership.tasks,
       serviceRepair(repair),
-      trustPublisher({ env, config, catalogue }, loopback.callAsServer),
+      trustPublisher({ env, config, catalog }, loopback.callAsServer),
     ],
     checks: () => cluster.controllers.flatMap((manager) => manager.checks()),
   };
@@ -88,7 +88,7 @@ function bootstrap(on: Foundation, { resources, cluster }: KubernetesStages): St
     log,
     context: cluster.context,
     resolve: resources.table.resolve,
-    catalogue: resources.catalogue,
+    catalog: resources.catalog,
     serviceCidr: range.text,
     published,
     usesRoles: config.access.authorizationModes.includes("RBAC"),

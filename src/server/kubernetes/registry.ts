@@ -21,12 +21,12 @@ interface KubernetesRegistry {
 export function createRegistry(
   { env, config }: Foundation,
   { kv, cache }: { readonly kv: Kv; readonly cache: WatchCache },
-  { catalogue, table }: KubernetesResources,
+  { catalog, table }: KubernetesResources,
 ): KubernetesRegistry {
   const { clock, random } = env;
   const { storageRoot, serviceClusterIpRange: clusterIpRange, serviceNodePortRange: nodePortRange } = config;
   const store = createObjectStore(kv, cache);
-  const addressVersion = catalogue.resource("networking.k8s.io", "ipaddresses")?.versions[0]?.version ?? "";
+  const addressVersion = catalog.resource("networking.k8s.io", "ipaddresses")?.versions[0]?.version ?? "";
   const ipAddresses = table.resolve("networking.k8s.io", addressVersion, "ipaddresses")?.served;
   const allocators = createAllocators({ store, random, storageRoot, clusterIpRange, nodePortRange, ipAddresses });
   const context: RegistryContext = {

@@ -29,13 +29,13 @@ export interface KubernetesResources extends Resources {
 
 export function createResources(on: Foundation, { cache }: ServerStore): KubernetesResources {
   const { env, config, loopback, transports } = on;
-  const { catalogue, storageRoot, eventTtlSeconds } = config;
+  const { catalog, storageRoot, eventTtlSeconds } = config;
   const { clock, random } = env;
   const agreed = config.usesStorageVersions
-    ? agreedEncodings({ clock, serverId: config.peers.serverId, storageRoot, catalogue })
+    ? agreedEncodings({ clock, serverId: config.peers.serverId, storageRoot, catalog })
     : undefined;
   const builtIn = createResourceTable({
-    catalogue,
+    catalog,
     storageRoot,
     eventTtlSeconds,
     kindOf: createKinds(DEFINITION_KINDS),
@@ -47,7 +47,7 @@ export function createResources(on: Foundation, { cache }: ServerStore): Kuberne
     storageRoot,
     clock,
     cache,
-    catalogue,
+    catalog,
     builtIn,
     encodingOf: agreed && ((name) => ({ current: (lost) => agreed.encodings.current(name, lost) })),
     convert: webhookConversion({ callWebhook: services.callWebhook, clock, random }),
@@ -55,10 +55,10 @@ export function createResources(on: Foundation, { cache }: ServerStore): Kuberne
   const shared = new SharedResources();
   shared.add(sharedCustomResources(custom));
   return {
-    catalogue,
+    catalog,
     table: withCustomResourcesIn(builtIn, custom),
     builtIn,
-    document: builtInDocument(catalogue),
+    document: builtInDocument(catalog),
     custom,
     services,
     shared,

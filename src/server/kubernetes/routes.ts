@@ -5,9 +5,9 @@ import { evenkeelEndpoints } from "../../cluster/inspect/evenkeel-endpoints.ts";
 import { createFieldLoss } from "../../cluster/peers/field-loss.ts";
 import { openApiPeers } from "../../cluster/peers/openapi-peers.ts";
 import { createCustomOpenApi } from "../../extensions/crd/openapi/custom-open-api.ts";
-import { protobufTables } from "../../objects/catalogue/protobuf-tables.ts";
-import { gatesOf } from "../../objects/catalogue/release-gates.ts";
-import { releaseInfo } from "../../objects/catalogue/release.ts";
+import { protobufTables } from "../../objects/catalog/protobuf-tables.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
+import { releaseInfo } from "../../objects/catalog/release.ts";
 import { freshBeforeNotFound } from "../../serving/discovery/fresh-not-found.ts";
 import { discoveryHandler } from "../../serving/discovery/handlers.ts";
 import { openApiHandler } from "../../serving/discovery/openapi/handlers.ts";
@@ -30,7 +30,7 @@ type KubernetesStages = Stages<KubernetesResources, KubernetesCluster, Kubernete
 export function createRoutes(on: Foundation, store: ServerStore, stages: KubernetesStages): Handler<Resolved> {
   const { env, config, metrics, health, address } = on;
   const { resources, cluster } = stages;
-  const { catalogue, shared } = resources;
+  const { catalog, shared } = resources;
   const { peers, shown } = cluster;
   return createRouter({
     resources: resourceRoute(on, store, stages),
@@ -39,7 +39,7 @@ export function createRoutes(on: Foundation, store: ServerStore, stages: Kuberne
     evenkeel: evenkeelEndpoints({
       env,
       config,
-      catalogue,
+      catalog,
       client: on.loopback.client,
       store: { whole: store.kv, fenced: cluster.kv },
       peers,
@@ -62,7 +62,7 @@ function resourceRoute(on: Foundation, { cache }: ServerStore, stages: Kubernete
   const { env, config, metrics, open } = on;
   const { resources, cluster, access } = stages;
   const { view, forward } = cluster.peers;
-  const { catalogue } = resources;
+  const { catalog } = resources;
   return resourceHandler<Resolved>(
     {
       context: cluster.context,
@@ -70,7 +70,7 @@ function resourceRoute(on: Foundation, { cache }: ServerStore, stages: Kubernete
       protobuf: protobufTables,
       ...watchCounters(metrics),
       fieldLoss: createFieldLoss({ view, forward, peers: config.peers, isVersionAware: config.isVersionAware }),
-      ...accessPorts({ env, config, catalogue, cache, access: access.access }),
+      ...accessPorts({ env, config, catalog, cache, access: access.access }),
     },
     resources.table.resolve,
   );
@@ -109,7 +109,7 @@ function discoveryRoute(
 function openApiRoute({ env, config }: Foundation, { resources, cluster }: KubernetesStages): Routes["openApi"] {
   const { serverId, isEnabled, discoveryMode } = config.peers;
   return openApiHandler({
-    catalogue: resources.catalogue,
+    catalog: resources.catalog,
     custom: createCustomOpenApi(resources.custom.table),
     extend: (base) => cluster.aggregated.openApi(base),
     clock: env.clock,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { World } from "../../tools/simulator/world.ts";
 import { ownResources } from "../../extensions/library/resource-table.ts";
-import { gatesOf } from "../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
 import {
   GADGET,
   GROUP,

@@ -13,7 +13,7 @@ import { loneView } from "../../cluster/peers/view.ts";
 import { writeGate } from "../../cluster/storageversion/write-gate.ts";
 import { joinAgreement, type OwnAgreement } from "../../extensions/library/agreement.ts";
 import { ownResourceTable, ownStoredVersions, type OwnResource } from "../../extensions/library/resource-table.ts";
-import { openCatalogue, type Catalogue } from "../../objects/catalogue/catalogue.ts";
+import { openCatalog, type Catalog } from "../../objects/catalog/catalog.ts";
 import { resolveRequest } from "../../serving/endpoints/resolve-or-not-found.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import { createLeasePool } from "../../storage/lease-pool.ts";
@@ -82,13 +82,13 @@ function createResources(on: Foundation, store: ServerStore, parts: LibraryParts
       metrics,
       resources: ownStoredVersions(resources),
     });
-  const catalogue = withoutBuiltInResources(openCatalogue({ release }));
-  const table = ownResourceTable({ resources, catalogue, storageRoot, encodingOf: agreement?.encodingOf });
-  return { catalogue, table, own: resources, agreement };
+  const catalog = withoutBuiltInResources(openCatalog({ release }));
+  const table = ownResourceTable({ resources, catalog, storageRoot, encodingOf: agreement?.encodingOf });
+  return { catalog, table, own: resources, agreement };
 }
 
 /** A catalog without resources. It keeps only the release's schemas of metadata, options and Scale. */
-function withoutBuiltInResources(release: Catalogue): Catalogue {
+function withoutBuiltInResources(release: Catalog): Catalog {
   return {
     release: release.release,
     emulation: undefined,

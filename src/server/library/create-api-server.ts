@@ -5,7 +5,7 @@
 import { hostname } from "node:os";
 import type { Authorizer } from "../../access/auth/authorize.ts";
 import type { RequestHeaderFlags } from "../../access/auth/request-header-options.ts";
-import { DEFAULT_RELEASE } from "../../objects/catalogue/release.ts";
+import { DEFAULT_RELEASE } from "../../objects/catalog/release.ts";
 import { createClient, type Client } from "../../client/client.ts";
 import { createNodeTransport, type NodeTransport, type NodeTransportOptions } from "../../client/node-transport.ts";
 import { createServingCertificate } from "../../serving/http/node/serving-certificate.ts";
@@ -21,7 +21,7 @@ import type { Env } from "../env.ts";
 import { createNodeEnv, type LogLevel } from "../env-node.ts";
 import { listenFor, type Listening, type ListenConfig } from "../listener.ts";
 import { OptionError } from "../../base/option-error.ts";
-import { gatesOf } from "../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
 
 export interface ApiServerOptions extends Pick<
   ServerOptions,

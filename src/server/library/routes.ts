@@ -1,9 +1,9 @@
 /** The handlers of a server that serves a program's own resources. */
 import { createCustomOpenApi } from "../../extensions/crd/openapi/custom-open-api.ts";
 import { ownGroups } from "../../extensions/library/resource-table.ts";
-import { protobufTables } from "../../objects/catalogue/protobuf-tables.ts";
-import { gatesOf } from "../../objects/catalogue/release-gates.ts";
-import { releaseInfo } from "../../objects/catalogue/release.ts";
+import { protobufTables } from "../../objects/catalog/protobuf-tables.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
+import { releaseInfo } from "../../objects/catalog/release.ts";
 import { discoveryHandler } from "../../serving/discovery/handlers.ts";
 import { localGroups } from "../../serving/discovery/local.ts";
 import { openApiHandler } from "../../serving/discovery/openapi/handlers.ts";
@@ -48,7 +48,7 @@ export function createLibraryRoutes(on: Foundation, _store: ServerStore, stages:
       serverAddress: () => address.current,
     }),
     openApi: openApiHandler({
-      catalogue: resources.catalogue,
+      catalog: resources.catalog,
       clock,
       log,
       serverId: peers.serverId,

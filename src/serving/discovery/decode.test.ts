@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
-import { RELEASES } from "../../objects/catalogue/release.ts";
-import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
+import { openCatalog } from "../../objects/catalog/catalog.ts";
+import { RELEASES } from "../../objects/catalog/release.ts";
+import { parseRuntimeConfig } from "../../objects/catalog/runtime-config.ts";
 import { decodeGroups, decodeResourceList } from "./decode.ts";
 import { aggregatedGroups, resourceList } from "./document.ts";
 import {
@@ -29,7 +29,7 @@ const repeat = <Item>(count: number, make: (index: number) => Item): Item[] =>
 
 describe("decoding the discovery document of a peer", () => {
   test.each(RELEASES)("accepts the complete document of a server of %s", (release) => {
-    const groups = localGroups(openCatalogue({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) }));
+    const groups = localGroups(openCatalog({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) }));
     const read = (prefix: "api" | "apis"): unknown =>
       decodeGroups(JSON.parse(JSON.stringify(aggregatedGroups(groups, prefix, "peer"))));
     expect(read("api")).toEqual(groups.filter(({ name }) => name === ""));
@@ -37,7 +37,7 @@ describe("decoding the discovery document of a peer", () => {
   });
 
   test("accepts v2beta1, which has no storage version", () => {
-    const groups = localGroups(openCatalogue({ release: "1.28" }));
+    const groups = localGroups(openCatalog({ release: "1.28" }));
     const read = decodeGroups(aggregatedGroups(groups, "api", "v2beta1"));
     const pods = read[0]?.versions[0]?.resources.find(({ resource }) => resource === "pods");
     expect(pods).toMatchObject({ resource: "pods", shortNames: ["po"], storageVersionHash: undefined });
@@ -166,7 +166,7 @@ describe("decoding the discovery document of a peer", () => {
 
 describe("decoding the legacy lists of a peer", () => {
   test.each(RELEASES)("yields the same for %s as the aggregated document", (release) => {
-    const groups = localGroups(openCatalogue({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) }));
+    const groups = localGroups(openCatalog({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) }));
     for (const { name: group, versions } of groups) {
       for (const served of versions) {
         const text = JSON.stringify(resourceList(group, served));

@@ -2,7 +2,7 @@
  * Decodes the discovery documents of other servers. Unknown members are ignored; a wrong type or an exceeded limit
  * throws an error that names the problem, and the whole document is rejected. Of duplicate names the first counts.
  */
-import { ALL_VERBS } from "../../objects/catalogue/catalogue.ts";
+import { ALL_VERBS } from "../../objects/catalog/catalog.ts";
 import { formatGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import type {

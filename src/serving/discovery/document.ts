@@ -1,5 +1,5 @@
 /** Builds every form of discovery from the same groups, of one server or of a whole cluster. */
-import type { CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
+import type { CatalogGroup } from "../../objects/catalog/catalog.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type {
@@ -47,7 +47,7 @@ export function resourceList(group: string, { version, resources }: DiscoveryVer
 }
 
 /** The same for the catalog group of one server. */
-export function apiResourceList(group: CatalogueGroup, version: string): JsonObject {
+export function apiResourceList(group: CatalogGroup, version: string): JsonObject {
   return resourceList(group.name, localVersion(group, version));
 }
 

@@ -6,8 +6,8 @@ import { isReason, StatusError } from "../../meta/status-error.ts";
 import type { DiscoveryGroup } from "./groups.ts";
 import { discoveryHandler, type DiscoveryOptions, type DiscoveryRequest } from "./handlers.ts";
 import type { DiscoverySource } from "./merge.ts";
-import { gatesOf } from "../../objects/catalogue/release-gates.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 import { group, resource, source, version } from "../../../test/testing/serving/discovery/documents.ts";
 
 const V2 = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

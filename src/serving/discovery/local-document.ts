@@ -3,7 +3,7 @@
  * share.
  */
 import { createHash } from "node:crypto";
-import type { Catalogue, CatalogueGroup } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog, CatalogGroup } from "../../objects/catalog/catalog.ts";
 import type { DiscoveryGroup } from "./groups.ts";
 import { localGroups } from "./local.ts";
 
@@ -16,14 +16,14 @@ export interface LocalDocument {
 /** The groups that CRDs and aggregated API servers add. */
 interface SharedGroups {
   /** Built-in groups with those of CRDs; the same array while nothing changes. */
-  catalogueGroups(): readonly CatalogueGroup[];
+  catalogGroups(): readonly CatalogGroup[];
   /** With those of aggregated API servers; the same array while nothing changes. */
   discoveryGroups(local: readonly DiscoveryGroup[]): readonly DiscoveryGroup[];
 }
 
 /** The document of the built-in resources; peers receive no others. */
-export function builtInDocument(catalogue: Catalogue): LocalDocument {
-  const groups = localGroups(catalogue);
+export function builtInDocument(catalog: Catalog): LocalDocument {
+  const groups = localGroups(catalog);
   return localDocument(() => groups);
 }
 
@@ -55,9 +55,9 @@ function localDocument(groups: () => readonly DiscoveryGroup[]): LocalDocument {
 
 /** The same array while nothing changes. */
 function shownGroups(shared: SharedGroups): () => readonly DiscoveryGroup[] {
-  let made: { readonly from: readonly CatalogueGroup[]; readonly groups: readonly DiscoveryGroup[] } | undefined;
+  let made: { readonly from: readonly CatalogGroup[]; readonly groups: readonly DiscoveryGroup[] } | undefined;
   return () => {
-    const from = shared.catalogueGroups();
+    const from = shared.catalogGroups();
     if (made?.from !== from) made = { from, groups: localGroups({ groups: from }) };
     return shared.discoveryGroups(made.groups);
   };

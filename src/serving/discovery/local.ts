@@ -1,22 +1,17 @@
-import type {
-  Catalogue,
-  CatalogueGroup,
-  CatalogueResource,
-  CatalogueVersion,
-} from "../../objects/catalogue/catalogue.ts";
-import { storageVersionHash } from "../../objects/catalogue/storage-version-hash.ts";
+import type { Catalog, CatalogGroup, CatalogResource, CatalogVersion } from "../../objects/catalog/catalog.ts";
+import { storageVersionHash } from "../../objects/catalog/storage-version-hash.ts";
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import type { DiscoveryGroup, DiscoveryKind, DiscoveryResource, DiscoveryVersion } from "./groups.ts";
 
 /** The groups of a catalog, including the core group, in the release's own order. */
-export function localGroups({ groups }: Pick<Catalogue, "groups">): DiscoveryGroup[] {
+export function localGroups({ groups }: Pick<Catalog, "groups">): DiscoveryGroup[] {
   return groups.map((group) => ({
     name: group.name,
     versions: group.versions.map((version) => localVersion(group, version)),
   }));
 }
 
-export function localVersion(group: CatalogueGroup, version: string): DiscoveryVersion {
+export function localVersion(group: CatalogGroup, version: string): DiscoveryVersion {
   const resources = group.resources.flatMap((resource) => {
     const served = resource.versions.find((candidate) => candidate.version === version);
     return served === undefined ? [] : [toResource(resource, served)];
@@ -25,8 +20,8 @@ export function localVersion(group: CatalogueGroup, version: string): DiscoveryV
 }
 
 function toResource(
-  resource: CatalogueResource,
-  { version, kind, verbs, subresources }: CatalogueVersion,
+  resource: CatalogResource,
+  { version, kind, verbs, subresources }: CatalogVersion,
 ): DiscoveryResource {
   const { group, storageVersion } = resource;
   return {

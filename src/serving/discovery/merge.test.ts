@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
-import { RELEASES } from "../../objects/catalogue/release.ts";
+import { openCatalog } from "../../objects/catalog/catalog.ts";
+import { RELEASES } from "../../objects/catalog/release.ts";
 import { decodeGroups } from "./decode.ts";
 import { aggregatedGroups } from "./document.ts";
 import type { DiscoveryGroup, DiscoveryResource, DiscoveryVersion } from "./groups.ts";
@@ -102,7 +102,7 @@ describe("merging", () => {
   });
 
   test.each(RELEASES)("yields for several servers of %s the document of each", (release) => {
-    const groups = localGroups(openCatalogue({ release, extensions: true }));
+    const groups = localGroups(openCatalog({ release, extensions: true }));
     const reported = ["api", "apis"] as const;
     const heard = reported.flatMap((prefix) => decodeGroups(aggregatedGroups(groups, prefix, "peer")));
     const merged = mergeSources([source("a", heard), source("b", groups)]);

@@ -8,7 +8,7 @@
  * version as stale: resources that only unreachable servers serve in a Current one are listed, and requests for them
  * return 503.
  */
-import { compareGroups } from "../../objects/catalogue/group-order.ts";
+import { compareGroups } from "../../objects/catalog/group-order.ts";
 import type { DiscoveryGroup, DiscoveryResource, DiscoverySubresource, DiscoveryVersion } from "./groups.ts";
 import { compareNames, compareApiVersions, isAscending } from "./order.ts";
 import type { Candidate } from "./newest.ts";

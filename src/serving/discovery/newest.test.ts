@@ -6,7 +6,7 @@ import { isReason } from "../../meta/status-error.ts";
 import { discoveryHandler, type DiscoveryOptions } from "./handlers.ts";
 import type { DiscoverySource } from "./merge.ts";
 import { newestFirst, type Candidate } from "./newest.ts";
-import { gatesOf } from "../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
 import { group, resource, source, version } from "../../../test/testing/serving/discovery/documents.ts";
 
 function candidate(serverId: string, release: string | undefined, more: Partial<Candidate> = {}): Candidate {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
-import { RELEASES } from "../../objects/catalogue/release.ts";
-import { parseRuntimeConfig } from "../../objects/catalogue/runtime-config.ts";
+import { openCatalog } from "../../objects/catalog/catalog.ts";
+import { RELEASES } from "../../objects/catalog/release.ts";
+import { parseRuntimeConfig } from "../../objects/catalog/runtime-config.ts";
 import { compareApiVersions } from "./order.ts";
 
 describe("the order of versions", () => {
@@ -17,7 +17,7 @@ describe("the order of versions", () => {
   });
 
   test.each(RELEASES)("is the one that %s uses in every group", (release) => {
-    const { groups } = openCatalogue({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) });
+    const { groups } = openCatalog({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) });
     for (const { versions } of groups) expect(versions.toSorted(compareApiVersions)).toEqual(versions);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openSchemas } from "../../objects/catalogue/schema-source.ts";
+import { openSchemas } from "../../objects/catalog/schema-source.ts";
 import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import type { ServedResource } from "../registry/resource.ts";

@@ -1,24 +1,24 @@
 /** Turns the resources of the catalog into served resources. */
-import type { Catalogue, CatalogueResource, CatalogueVersion } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog, CatalogResource, CatalogVersion } from "../../objects/catalog/catalog.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
 import type { ResolveEndpoint } from "../endpoints/resolve-or-not-found.ts";
-import { RELEASES, type ReleaseName } from "../../objects/catalogue/release.ts";
-import { openSchemas } from "../../objects/catalogue/schema-source.ts";
-import { tableColumns } from "../../objects/catalogue/table-columns.ts";
+import { RELEASES, type ReleaseName } from "../../objects/catalog/release.ts";
+import { openSchemas } from "../../objects/catalog/schema-source.ts";
+import { tableColumns } from "../../objects/catalog/table-columns.ts";
 import type { KindOf } from "../../objects/kinds/kinds.ts";
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
 import type { Encoding, ServedResource, StoredResource } from "../registry/resource.ts";
 import { tableRenderer } from "../../objects/table/table.ts";
 import { strategyFor } from "../registry/strategies.ts";
-import { gatesOf } from "../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
 
 interface ResourceTableOptions {
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly storageRoot: string;
   readonly eventTtlSeconds: number;
   readonly kindOf: KindOf;
   /** The encoding in which a resource is written; absent: that of the release. */
-  readonly encodingOf?: ((resource: CatalogueResource) => Encoding | undefined) | undefined;
+  readonly encodingOf?: ((resource: CatalogResource) => Encoding | undefined) | undefined;
 }
 
 export interface ResourceTable {
@@ -31,8 +31,8 @@ export interface ResourceTable {
 export function createResourceTable(options: ResourceTableOptions): ResourceTable {
   const endpoints = new Map<string, ResourceEndpoint>();
   const stored: StoredResource[] = [];
-  const groups = new Set(options.catalogue.groups.map((group) => group.name));
-  for (const resource of options.catalogue.groups.flatMap((group) => group.resources)) {
+  const groups = new Set(options.catalog.groups.map((group) => group.name));
+  for (const resource of options.catalog.groups.flatMap((group) => group.resources)) {
     const storedResource = toStored(resource, options);
     if (storedResource !== undefined) stored.push(storedResource);
     for (const version of resource.versions) {
@@ -53,7 +53,7 @@ function endpointKey(group: string, version: string, resource: string): string {
   return `${group}/${version}/${resource}`;
 }
 
-function toStored(resource: CatalogueResource, options: ResourceTableOptions): StoredResource | undefined {
+function toStored(resource: CatalogResource, options: ResourceTableOptions): StoredResource | undefined {
   const { storagePrefix, storageVersion, group, namespaced } = resource;
   if (storagePrefix === undefined || storageVersion === undefined) return undefined;
   const hasStatus = resource.versions.some((version) =>
@@ -76,8 +76,8 @@ function fixedEncoding(version: GroupVersion): Encoding {
 }
 
 function toEndpoint(
-  resource: CatalogueResource,
-  version: CatalogueVersion,
+  resource: CatalogResource,
+  version: CatalogVersion,
   from: { options: ResourceTableOptions; stored: StoredResource | undefined },
 ): ResourceEndpoint {
   return {
@@ -88,15 +88,15 @@ function toEndpoint(
     namespaced: resource.namespaced,
     verbs: new Set(version.verbs),
     subresources: new Map(version.subresources.map(({ name, verbs }) => [name, new Set(verbs)])),
-    ...fateOf(resource, version, from.options.catalogue.release.minor),
+    ...fateOf(resource, version, from.options.catalog.release.minor),
     served: from.stored === undefined ? undefined : toServed(from.options, version, from.stored),
   };
 }
 
 /** As kubernetes: "… is deprecated in v1.26+, unavailable in v1.29+; use …". */
 function fateOf(
-  { group }: CatalogueResource,
-  { version, kind, lifecycle }: CatalogueVersion,
+  { group }: CatalogResource,
+  { version, kind, lifecycle }: CatalogVersion,
   minor: string,
 ): Pick<ResourceEndpoint, "deprecation" | "removedRelease"> {
   const deprecated = lifecycle?.deprecated;
@@ -115,8 +115,8 @@ function minorOf(release: string): number {
 }
 
 function toServed(
-  { catalogue, kindOf }: ResourceTableOptions,
-  version: CatalogueVersion,
+  { catalog, kindOf }: ResourceTableOptions,
+  version: CatalogVersion,
   stored: StoredResource,
 ): ServedResource {
   const groupVersion = { group: stored.group, version: version.version };
@@ -130,27 +130,27 @@ function toServed(
     kind,
     listKind,
     meaning: kindOf(groupVersion, kind),
-    gates: gatesOf(catalogue.release.name),
+    gates: gatesOf(catalog.release.name),
     fieldSelectors,
     fieldSelectorErrorStyle,
     fieldSelectorAliases,
     objectHead: Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`),
-    schemaOf: ({ group, version: other }, of = kind) => catalogue.schemas.kind(group, other, of),
+    schemaOf: ({ group, version: other }, of = kind) => catalog.schemas.kind(group, other, of),
     isOfLaterRelease: ({ group, version: other }) =>
-      laterReleases(catalogue).some((release) => openSchemas(release).kind(group, other, kind) !== undefined),
+      laterReleases(catalog).some((release) => openSchemas(release).kind(group, other, kind) !== undefined),
     get table() {
-      const columns = tableColumns(catalogue.release.name, groupVersion.group, kind);
-      return tableRenderer({ group: groupVersion.group, kind, columns, gates: gatesOf(catalogue.release.name) });
+      const columns = tableColumns(catalog.release.name, groupVersion.group, kind);
+      return tableRenderer({ group: groupVersion.group, kind, columns, gates: gatesOf(catalog.release.name) });
     },
     // Looked up on the first write: most kinds are never written, and their schemas are never decoded.
     get schema() {
-      const schema = catalogue.schemas.kind(groupVersion.group, groupVersion.version, kind);
+      const schema = catalog.schemas.kind(groupVersion.group, groupVersion.version, kind);
       if (schema === undefined) throw new Error(`the catalog has no schema for ${apiVersion} ${kind}`);
       return schema;
     },
   };
 }
 
-function laterReleases({ release }: Catalogue): readonly ReleaseName[] {
+function laterReleases({ release }: Catalog): readonly ReleaseName[] {
   return RELEASES.slice(RELEASES.indexOf(release.name) + 1);
 }

@@ -1,10 +1,10 @@
 /** Metrics of the server as a whole, under kube-apiserver's names where they exist. */
 import type { Counter, MetricsRegistry } from "../../base/metrics.ts";
 import type { ServedResource } from "../registry/resource.ts";
-import { releaseInfo } from "../../objects/catalogue/release.ts";
+import { releaseInfo } from "../../objects/catalog/release.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import type { ResourceTable } from "./built-in-table.ts";
-import type { EffectiveVersion } from "../../objects/catalogue/effective-version.ts";
+import type { EffectiveVersion } from "../../objects/catalog/effective-version.ts";
 
 export function watchCounters(metrics: MetricsRegistry): {
   encodings: Counter;

@@ -1,6 +1,6 @@
 /** Reads of stored objects for rooms that must not access the store. Each object is parsed once per revision. */
 import type { Clock } from "../../base/clock.ts";
-import type { Catalogue } from "../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { ResolveEndpoint } from "../endpoints/resolve-or-not-found.ts";
 import type { GroupResource } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -19,7 +19,7 @@ import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
 export interface StoredObjectParts {
   readonly clock: Clock;
   readonly cache: WatchCache;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   /** Resolves built-in resources. */
   readonly resolve: ResolveEndpoint;
 }
@@ -27,9 +27,9 @@ export interface StoredObjectParts {
 /** The resource in the version that the release prefers; undefined if the release does not serve it. */
 export type ServedBy = (resource: GroupResource) => ServedResource | undefined;
 
-export function preferredServed({ catalogue, resolve }: Pick<StoredObjectParts, "catalogue" | "resolve">): ServedBy {
+export function preferredServed({ catalog, resolve }: Pick<StoredObjectParts, "catalog" | "resolve">): ServedBy {
   return ({ group, resource }) => {
-    const version = catalogue.resource(group, resource)?.versions[0]?.version;
+    const version = catalog.resource(group, resource)?.versions[0]?.version;
     return version === undefined ? undefined : resolve(group, version, resource)?.served;
   };
 }

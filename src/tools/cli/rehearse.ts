@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { isReleaseName, RELEASES, type ReleaseName } from "../../objects/catalogue/release.ts";
+import { isReleaseName, RELEASES, type ReleaseName } from "../../objects/catalog/release.ts";
 import { rehearsalHtml } from "../rehearsal/html.ts";
 import { MANIFESTS_MAX, readManifests, type Manifest, type ManifestFile } from "../rehearsal/manifests.ts";
 import { planProblem } from "../rehearsal/plan.ts";

@@ -1,6 +1,6 @@
 /** The flags of `serve` that concern this server alone. */
 import { Option, type Command } from "commander";
-import { DEFAULT_RELEASE, RELEASES } from "../../objects/catalogue/release.ts";
+import { DEFAULT_RELEASE, RELEASES } from "../../objects/catalog/release.ts";
 import type { LogLevel } from "../../server/env-node.ts";
 import { address, count, duration, commaList, port, probability } from "./flags.ts";
 

@@ -1,5 +1,5 @@
 /** `evenkeel serve`: runs one API server. */
-import type { EmulationOptions } from "../../objects/catalogue/effective-version.ts";
+import type { EmulationOptions } from "../../objects/catalog/effective-version.ts";
 import { stopOnSignals } from "./stop-on-signals.ts";
 import type { IfReadyMode } from "../../serving/http/filters/if-ready.ts";
 import { resolve } from "node:path";

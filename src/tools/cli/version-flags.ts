@@ -1,6 +1,6 @@
 /** The flags by which a server emulates an older release. */
 import type { Command } from "commander";
-import type { EmulationOptions } from "../../objects/catalogue/effective-version.ts";
+import type { EmulationOptions } from "../../objects/catalog/effective-version.ts";
 import { commaList } from "./flags.ts";
 
 export function withVersionFlags(command: Command): Command {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { examineManifests, readManifests, type Manifest, type ManifestFinding } from "./manifests.ts";
 import { pathApis } from "./path-apis.ts";
 import { releasesBetween } from "./plan.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 
 function examine(from: ReleaseName, to: ReleaseName, text: string): readonly ManifestFinding[] {
   const releases = releasesBetween(from, to);

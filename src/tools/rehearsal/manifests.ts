@@ -2,7 +2,7 @@
  * Compares the user's manifests with the releases on the way: APIs that appear, vanish or change their stored version.
  */
 import { must } from "../../base/assert.ts";
-import { type ReleaseName, RELEASES } from "../../objects/catalogue/release.ts";
+import { type ReleaseName, RELEASES } from "../../objects/catalog/release.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { parseYaml, YamlError } from "../../objects/yaml/yaml.ts";

@@ -1,6 +1,6 @@
 /** The APIs that the releases on the way serve by default, and the version that each release stores them in. */
-import { openCatalogue, type CatalogueResource, type CatalogueVersion } from "../../objects/catalogue/catalogue.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { openCatalog, type CatalogResource, type CatalogVersion } from "../../objects/catalog/catalog.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 
 /** One group, version and resource that at least one release on the way serves. */
 export interface PathApi {
@@ -20,12 +20,12 @@ export interface PathApi {
    */
   readonly storedAs: ReadonlyMap<ReleaseName, string>;
   /** Lifecycle of the API in the newest release that serves it. */
-  readonly lifecycle: CatalogueVersion["lifecycle"];
+  readonly lifecycle: CatalogVersion["lifecycle"];
 }
 
 interface Found {
-  readonly resource: CatalogueResource;
-  readonly version: CatalogueVersion;
+  readonly resource: CatalogResource;
+  readonly version: CatalogVersion;
   readonly servedBy: ReleaseName[];
 }
 
@@ -33,7 +33,7 @@ export function pathApis(releases: readonly ReleaseName[]): PathApi[] {
   const found = new Map<string, Found>();
   const stored = new Map<string, Map<ReleaseName, string>>();
   for (const release of releases) {
-    for (const resource of openCatalogue({ release, extensions: true }).groups.flatMap(({ resources }) => resources)) {
+    for (const resource of openCatalog({ release, extensions: true }).groups.flatMap(({ resources }) => resources)) {
       noteStorage(stored, release, resource);
       for (const version of resource.versions) {
         const key = `${resource.group}/${version.version}/${resource.resource}`;
@@ -56,7 +56,7 @@ export function changesEncoding({ storedAs }: PathApi): boolean {
 function noteStorage(
   stored: Map<string, Map<ReleaseName, string>>,
   release: ReleaseName,
-  { group, resource, storageVersion }: CatalogueResource,
+  { group, resource, storageVersion }: CatalogResource,
 ): void {
   if (storageVersion === undefined) return;
   const key = `${group}/${resource}`;

@@ -1,6 +1,6 @@
 /** The upgrade plan: which server moves to which release at which minute, one server and one minor at a time. */
 import { must } from "../../base/assert.ts";
-import { RELEASES, type ReleaseName } from "../../objects/catalogue/release.ts";
+import { RELEASES, type ReleaseName } from "../../objects/catalog/release.ts";
 
 export interface PlanOptions {
   readonly from: ReleaseName;

@@ -1,5 +1,5 @@
 /** The report of a rehearsal: one value, from which the terminal summary, the JSON and the HTML page are written. */
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 import type { ManifestReport } from "./manifests.ts";
 import type { UpgradePlan } from "./plan.ts";
 

@@ -2,7 +2,7 @@
 import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { randomInteger, type Random } from "../../base/random.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 import { SimulatedCluster } from "../simulator/cluster.ts";
 import type { SimulatedServer } from "../simulator/server.ts";
 import { Faults } from "./faults.ts";

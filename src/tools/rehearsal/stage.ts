@@ -1,8 +1,8 @@
 /** The stage of a rehearsal: the port between the rehearsal and its cluster, simulated or of real processes. */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
-import { openCatalogue } from "../../objects/catalogue/catalogue.ts";
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import { openCatalog } from "../../objects/catalog/catalog.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 import type { Transport } from "../../client/transport.ts";
 import { localGroups } from "../../serving/discovery/local.ts";
 import { createServedSet } from "../../cluster/peers/served-set.ts";
@@ -61,7 +61,7 @@ export function newServerRun(
   serverId: string,
   release: ReleaseName,
 ): { -readonly [Key in keyof ServerRun]: ServerRun[Key] } {
-  const groups = localGroups(openCatalogue({ release, extensions: true }));
+  const groups = localGroups(openCatalog({ release, extensions: true }));
   return {
     serverId,
     release,

@@ -1,5 +1,5 @@
 /** Watches the store itself, before any server sees a change: it finds lost writes and objects left behind. */
-import { storagePlaces } from "../../objects/catalogue/storage-places.ts";
+import { storagePlaces } from "../../objects/catalog/storage-places.ts";
 import { objectAt } from "../../meta/json.ts";
 import type { Commit, StoreHistory } from "../simulator/history.ts";
 import { decodeStatus } from "../../cluster/storageversion/decode-status.ts";

@@ -1,5 +1,5 @@
 /** The resources that clients of a rehearsal use: steady ones, changing ones, and those of the user's manifests. */
-import type { ReleaseName } from "../../objects/catalogue/release.ts";
+import type { ReleaseName } from "../../objects/catalog/release.ts";
 import type { ResourceType } from "../../client/objects.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";

@@ -132,7 +132,7 @@ export class SimulatedServer {
     const what = [`release ${options.release}`, ...(options.runtimeConfig ?? []), `clock ${offsetMs} ms`];
     trace.add(this.id, `starts: ${what.join(", ")}`);
     const server = await buildServer(this.#envOf(host, store), this.#configOf(options));
-    const groups = localGroups(server.catalogue);
+    const groups = localGroups(server.catalog);
     const run: Run = {
       serverId: this.id,
       release: options.release,

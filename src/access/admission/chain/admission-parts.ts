@@ -2,8 +2,8 @@
 import type { BaseEnv } from "../../../base/env.ts";
 import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { ObjectReader, ObjectTable } from "../../../meta/object-table.ts";
-import type { CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
-import type { ReleaseName } from "../../../objects/catalogue/release.ts";
+import type { CatalogGroup } from "../../../objects/catalog/catalog.ts";
+import type { ReleaseName } from "../../../objects/catalog/release.ts";
 import type { ResolveEndpoint } from "../../../serving/endpoints/resolve-or-not-found.ts";
 import type { RegistryContext } from "../../../serving/registry/context.ts";
 import type { StoredObjectParts } from "../../../serving/resources/stored-objects.ts";
@@ -20,7 +20,7 @@ export interface AdmissionParts {
   /** The parts that are needed to watch built-in resources in the store. */
   readonly followed: StoredObjectParts;
   /** All served resources, including custom resources. */
-  readonly served: { readonly resolve: ResolveEndpoint; readonly groups: () => readonly CatalogueGroup[] };
+  readonly served: { readonly resolve: ResolveEndpoint; readonly groups: () => readonly CatalogGroup[] };
   readonly callWebhook: CallWebhook;
 }
 

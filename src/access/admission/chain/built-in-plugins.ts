@@ -1,6 +1,6 @@
 /** Creates the built-in Kubernetes plugins with the ports that they need. */
-import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
-import { releaseInfo } from "../../../objects/catalogue/release.ts";
+import { gatesOf } from "../../../objects/catalog/release-gates.ts";
+import { releaseInfo } from "../../../objects/catalog/release.ts";
 import { preferredServed } from "../../../serving/resources/stored-objects.ts";
 import type { AdmissionPlugin } from "../admission.ts";
 import { builtInPlugins } from "../plugins/built-in.ts";

@@ -1,7 +1,7 @@
 /** Creates the admission chain of a server: the enabled plugins, their watches and their ports. */
 import type { BackgroundTask } from "../../../base/background.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
-import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../../objects/catalog/protobuf-tables.ts";
 import { goZeros } from "../../../objects/go/go-zeros.ts";
 import type { RequestAdmission } from "../../../serving/endpoints/resources.ts";
 import type { Admission } from "../../../serving/registry/admission.ts";
@@ -28,7 +28,7 @@ const GROUP = "admissionregistration.k8s.io";
 
 export function createServerAdmission(parts: AdmissionParts): ServerAdmission {
   const { config, context, followed } = parts;
-  const { schemas } = followed.catalogue;
+  const { schemas } = followed.catalog;
   const versions = createVersions({
     context,
     ...parts.served,

@@ -3,7 +3,7 @@
  * changed.
  */
 import type { ObjectVersions, ServedVersion } from "../admission.ts";
-import type { CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
+import type { CatalogGroup } from "../../../objects/catalog/catalog.ts";
 import { decodeAs } from "../../../serving/endpoints/decode-body.ts";
 import type { ResolveEndpoint } from "../../../serving/endpoints/resolve-or-not-found.ts";
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
@@ -20,7 +20,7 @@ export interface VersionParts {
   readonly context: RegistryContext;
   readonly resolve: ResolveEndpoint;
   /** All served groups. */
-  readonly groups: () => readonly CatalogueGroup[];
+  readonly groups: () => readonly CatalogGroup[];
   /** Schemas of built-in kinds, including kinds that are never stored. */
   readonly schemaOf: (groupVersion: GroupVersion, kind: string) => StructSchema | undefined;
   readonly zeros: GoZeros;

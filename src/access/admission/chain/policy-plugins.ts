@@ -1,5 +1,5 @@
 /** Creates the plugins for admission policies with the ports that they need. */
-import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../objects/catalog/release-gates.ts";
 import { celEnvironment } from "../../../objects/cel/environment.ts";
 import type { AdmissionPlugin } from "../admission.ts";
 import { compileMutatingPolicy } from "../policies/compiled-mutations.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../../objects/catalog/protobuf-tables.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { createStatusZeros } from "./status-zeros.ts";
 

@@ -1,6 +1,6 @@
 /** Creates the webhook plugins with the ports that they need. */
 import type { JsonObject } from "../../../meta/json.ts";
-import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../objects/catalog/release-gates.ts";
 import { parseWebhookResponse } from "../../webhook-client/webhook-response.ts";
 import type { WebhookCallOptions } from "../../webhook-client/webhook-client.ts";
 import type { AdmissionPlugin, ServedVersion } from "../admission.ts";

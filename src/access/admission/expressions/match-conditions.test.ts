@@ -3,7 +3,7 @@ import type { Authorizer } from "../../auth/authorize.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { attributes, pod } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 import { compileMatchConditions, type ConditionsOutcome } from "./match-conditions.ts";
-import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../objects/catalog/release-gates.ts";
 
 const POD = pod({ containers: [{ name: "c", image: "i" }] }, { labels: { app: "web" } });
 const onlyGet: Authorizer = (user, { verb }) => ({ allowed: verb === "get" && user.name === "alice", reason: "" });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { enabledPlugins, fixedPlugins, missingPlugins, registeredPlugins } from "../plugin-order.ts";
 import { builtInPlugins } from "./built-in.ts";
-import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../objects/catalog/release-gates.ts";
 import { readerOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
 /** Created elsewhere, because their configuration is stored in the cluster. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { configMap, pod, startServer, type Json, type StartOptions } from "../../../../test/api/start.ts";
-import { RELEASES } from "../../../objects/catalogue/release.ts";
+import { RELEASES } from "../../../objects/catalog/release.ts";
 import { localGroups } from "../../../serving/discovery/local.ts";
 import { resourcesOf } from "../merge-cluster-resources.ts";
 import { CONTROLLERS } from "../controller-names.ts";
@@ -13,7 +13,7 @@ const TEAM = `${NAMESPACES}/team`;
 /** A server with the namespace "team", which is not being deleted yet. */
 async function start(options: StartOptions = {}): Promise<Deleting & AsyncDisposable> {
   const api = await startServer({ controllers: CONTROLLERS.map((name) => `-${name}`), ...options });
-  const resources = new FixedResources(resourcesOf(localGroups(api.server.catalogue)));
+  const resources = new FixedResources(resourcesOf(localGroups(api.server.catalog)));
   await api.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
   const deleting = new Deleting(api, resources);
   return Object.assign(deleting, { [Symbol.asyncDispose]: () => api[Symbol.asyncDispose]() });

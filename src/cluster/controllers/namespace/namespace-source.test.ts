@@ -20,7 +20,7 @@ interface Started extends AsyncDisposable {
 
 async function start(): Promise<Started> {
   const api = await startServer({ controllers: CONTROLLERS.map((name) => `-${name}`) });
-  const resources = new FixedResources(resourcesOf(localGroups(api.server.catalogue)));
+  const resources = new FixedResources(resourcesOf(localGroups(api.server.catalog)));
   await api.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
   const deleting = new Deleting(api, resources);
   const running = new RunningController(api, deleting.controller);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { openCatalogue } from "../../../objects/catalogue/catalogue.ts";
+import { openCatalog } from "../../../objects/catalog/catalog.ts";
 import { createLocalDocuments, type LocalOpenApi } from "../../../serving/discovery/openapi/local.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { parseCrd, type Crd } from "../crd.ts";
@@ -7,7 +7,7 @@ import { createCustomOpenApi } from "./custom-open-api.ts";
 
 const V1 = "apis/stable.example.com/v1";
 const V1_PATH = "/apis/stable.example.com/v1";
-const catalogue = openCatalogue({ release: "1.36" });
+const catalog = openCatalog({ release: "1.36" });
 
 interface Written {
   readonly plural?: string;
@@ -36,7 +36,7 @@ function definition(written: Written = {}): Crd {
 
 function documentsOf(definitions: readonly Crd[]): LocalOpenApi & { set(next: readonly Crd[]): void } {
   const table = { generation: 1, definitions: () => definitions };
-  const local = createLocalDocuments(catalogue, createCustomOpenApi(table));
+  const local = createLocalDocuments(catalog, createCustomOpenApi(table));
   const set = (next: readonly Crd[]): void => {
     table.generation++;
     table.definitions = () => next;
@@ -151,11 +151,11 @@ test("schemas are not read before a document is requested", () => {
   const fail = (): never => {
     throw new Error("asked too early");
   };
-  createLocalDocuments(catalogue, { generation: fail, groupVersions: fail });
+  createLocalDocuments(catalog, { generation: fail, groupVersions: fail });
 });
 
 test("a built-in resource is never replaced", async () => {
-  const builtIn = createLocalDocuments(catalogue);
+  const builtIn = createLocalDocuments(catalog);
   const names = { ...definition().names, plural: "leases", kind: "Lease", listKind: "LeaseList" };
   const documents = documentsOf([{ ...definition(), group: "coordination.k8s.io", names }, definition()]);
   const path = "/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases";

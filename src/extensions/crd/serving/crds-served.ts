@@ -1,11 +1,11 @@
 /** The resources that CRDs serve or are about to serve. The discovery of peers is compared with them. */
 import type { ServedSet } from "../../../cluster/peers/served-set.ts";
 import type { ResourceQuestion } from "../../../cluster/peers/view.ts";
-import { ALL_VERBS as CATALOGUE_VERBS } from "../../../objects/catalogue/catalogue.ts";
+import { ALL_VERBS as CATALOG_VERBS } from "../../../objects/catalog/catalog.ts";
 import type { CrdTable } from "../crd-table.ts";
 import type { Crd, CrdVersion } from "../crd.ts";
 
-const ALL_VERBS: ReadonlySet<string> = new Set(CATALOGUE_VERBS);
+const ALL_VERBS: ReadonlySet<string> = new Set(CATALOG_VERBS);
 const DOOR_VERBS: ReadonlySet<string> = new Set(["get", "patch", "update"]);
 
 export function servedSet(table: CrdTable, hasGroup: (group: string) => boolean): ServedSet {

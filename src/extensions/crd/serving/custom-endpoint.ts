@@ -1,8 +1,8 @@
 /** The endpoint of one CRD version. Its schema is compiled when it is first needed. */
 import { must } from "../../../base/assert.ts";
-import { ALL_VERBS as CATALOGUE_VERBS, type Catalogue } from "../../../objects/catalogue/catalogue.ts";
-import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
-import { toCatalogueResource } from "./catalogue-resource.ts";
+import { ALL_VERBS as CATALOG_VERBS, type Catalog } from "../../../objects/catalog/catalog.ts";
+import { protobufTables } from "../../../objects/catalog/protobuf-tables.ts";
+import { toCatalogResource } from "./catalog-resource.ts";
 import { customServed, type CustomServedParts } from "./custom-served.ts";
 import type { Crd, CrdVersion } from "../crd.ts";
 import { deprecationWarning } from "./deprecation-warning.ts";
@@ -12,24 +12,24 @@ import { goZeros } from "../../../objects/go/go-zeros.ts";
 import type { ServedResource } from "../../../serving/registry/resource.ts";
 import { objectMetadataErrors } from "../../../serving/registry/metadata-validation.ts";
 import { compileCustomSchema, type CustomSchema, type CustomSchemaParts } from "../structural-schema/custom-schema.ts";
-import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../objects/catalog/release-gates.ts";
 
 export interface CustomEndpointParts extends Pick<
   CustomServedParts,
   "storageRoot" | "encoding" | "convert" | "rejectCreation"
 > {
-  readonly catalogue: Pick<Catalogue, "schemas" | "release">;
+  readonly catalog: Pick<Catalog, "schemas" | "release">;
   /** Compiled schemas of this CRD, by version. */
   readonly schemas: Map<string, CustomSchema>;
 }
 
-const ALL_VERBS: ReadonlySet<string> = new Set(CATALOGUE_VERBS);
+const ALL_VERBS: ReadonlySet<string> = new Set(CATALOG_VERBS);
 const OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
 export function customEndpoint(crd: Crd, version: CrdVersion, parts: CustomEndpointParts): ResourceEndpoint {
   const { group, acceptedNames, namespaced } = crd;
   const shown = must(
-    toCatalogueResource(crd)?.versions.find((candidate) => candidate.version === version.name),
+    toCatalogResource(crd)?.versions.find((candidate) => candidate.version === version.name),
     "a version that is served is in discovery",
   );
   return {
@@ -47,16 +47,15 @@ export function customEndpoint(crd: Crd, version: CrdVersion, parts: CustomEndpo
 }
 
 export function servedVersion(definition: Crd, version: CrdVersion, parts: CustomEndpointParts): ServedResource {
-  const { catalogue, schemas } = parts;
+  const { catalog, schemas } = parts;
   return customServed(definition, version, {
     ...parts,
-    gates: gatesOf(catalogue.release.name),
-    builtInSchema: (asked, kind) => catalogue.schemas.kind(asked.group, asked.version, kind),
+    gates: gatesOf(catalog.release.name),
+    builtInSchema: (asked, kind) => catalog.schemas.kind(asked.group, asked.version, kind),
     schemaOf(asked) {
       const found = definition.versions.find((candidate) => candidate.name === asked);
       if (found === undefined) return undefined;
-      const schema =
-        schemas.get(asked) ?? compileCustomSchema(found.schema(), schemaParts(definition, asked, catalogue));
+      const schema = schemas.get(asked) ?? compileCustomSchema(found.schema(), schemaParts(definition, asked, catalog));
       schemas.set(asked, schema);
       return schema;
     },
@@ -66,12 +65,12 @@ export function servedVersion(definition: Crd, version: CrdVersion, parts: Custo
 function schemaParts(
   { group, acceptedNames, preserveUnknownFields }: Crd,
   version: string,
-  catalogue: CustomEndpointParts["catalogue"],
+  catalog: CustomEndpointParts["catalog"],
 ): CustomSchemaParts {
   return {
     name: [...group.split(".").toReversed(), version, acceptedNames.kind].join("."),
     metadata: {
-      struct: must(catalogue.schemas.struct(OBJECT_META), "every release has object metadata"),
+      struct: must(catalog.schemas.struct(OBJECT_META), "every release has object metadata"),
       zeros: goZeros(protobufTables),
     },
     metadataErrors: (metadata) =>
@@ -80,7 +79,7 @@ function schemaParts(
         takesAnyFinalizer: true,
         namespaced: metadata["namespace"] !== undefined && metadata["namespace"] !== "",
       }),
-    gates: gatesOf(catalogue.release.name),
+    gates: gatesOf(catalog.release.name),
     preservesUnknown: preserveUnknownFields,
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue, type CatalogueGroup, type CatalogueResource } from "../../../objects/catalogue/catalogue.ts";
-import { toCatalogueResource } from "./catalogue-resource.ts";
+import { openCatalog, type CatalogGroup, type CatalogResource } from "../../../objects/catalog/catalog.ts";
+import { toCatalogResource } from "./catalog-resource.ts";
 import { createCustomGroups, CUSTOM_PRIORITY, withCustomResources } from "./custom-groups.ts";
 import {
   establishedDefinition,
@@ -8,15 +8,15 @@ import {
   storedVersion,
 } from "../../../../test/testing/extensions/crd/crd-object.ts";
 
-const BUILT_IN = openCatalogue({ release: "1.36" }).groups;
+const BUILT_IN = openCatalog({ release: "1.36" }).groups;
 
-function custom(group: string, plural: string, versions = ["v1"]): CatalogueResource {
+function custom(group: string, plural: string, versions = ["v1"]): CatalogResource {
   const [first = "", ...others] = versions;
   const spec = { group, versions: [storedVersion(first), ...others.map((name) => servedVersion(name))] };
-  return toCatalogueResource(establishedDefinition(spec, { plural }))!;
+  return toCatalogResource(establishedDefinition(spec, { plural }))!;
 }
 
-function groupOf(groups: readonly CatalogueGroup[], name: string): CatalogueGroup | undefined {
+function groupOf(groups: readonly CatalogGroup[], name: string): CatalogGroup | undefined {
   return groups.find((group) => group.name === name);
 }
 

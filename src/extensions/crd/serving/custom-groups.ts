@@ -1,22 +1,22 @@
 /** The groups of the catalog with the resources of CRDs added. */
-import type { CatalogueGroup, CatalogueResource } from "../../../objects/catalogue/catalogue.ts";
+import type { CatalogGroup, CatalogResource } from "../../../objects/catalog/catalog.ts";
 import { compareNames, compareApiVersions } from "../../../serving/discovery/order.ts";
 
 /** As kubernetes registers every CRD. */
 export const CUSTOM_PRIORITY = { groupPriorityMinimum: 1000, versionPriority: 100 } as const;
 
 /** The groups of the last call, by name. */
-type MadeGroups = Map<string, { readonly of: readonly CatalogueResource[]; readonly group: CatalogueGroup }>;
+type MadeGroups = Map<string, { readonly of: readonly CatalogResource[]; readonly group: CatalogGroup }>;
 
 /**
  * There may be many groups, which change one at a time: a group stays the same object until its resources change, and
  * the array stays the same until a group changes.
  */
 export function createCustomGroups(
-  builtIn: readonly CatalogueGroup[],
-): (custom: readonly CatalogueResource[]) => readonly CatalogueGroup[] {
+  builtIn: readonly CatalogGroup[],
+): (custom: readonly CatalogResource[]) => readonly CatalogGroup[] {
   const made: MadeGroups = new Map();
-  let last: readonly CatalogueGroup[] = [];
+  let last: readonly CatalogGroup[] = [];
   return (custom) => {
     const groups = withCustomResources(builtIn, custom, made);
     if (!isSame(groups, last)) last = groups;
@@ -26,13 +26,13 @@ export function createCustomGroups(
 
 /** Groups with custom resources only come last, by name. Built-in resources are never replaced. */
 export function withCustomResources(
-  builtIn: readonly CatalogueGroup[],
-  custom: readonly CatalogueResource[],
+  builtIn: readonly CatalogGroup[],
+  custom: readonly CatalogResource[],
   made: MadeGroups = new Map(),
-): CatalogueGroup[] {
+): CatalogGroup[] {
   const byGroup = Map.groupBy(custom, ({ group }) => group);
   for (const name of made.keys()) if (!byGroup.has(name)) made.delete(name);
-  const groupOf = (name: string, of: readonly CatalogueResource[], own?: CatalogueGroup): CatalogueGroup => {
+  const groupOf = (name: string, of: readonly CatalogResource[], own?: CatalogGroup): CatalogGroup => {
     const known = made.get(name);
     if (known !== undefined && isSame(known.of, of)) return known.group;
     const group = toGroup(name, of, own);
@@ -52,11 +52,7 @@ function isSame(left: readonly unknown[], right: readonly unknown[]): boolean {
   return left.length === right.length && left.every((one, index) => one === right[index]);
 }
 
-function toGroup(
-  name: string,
-  custom: readonly CatalogueResource[],
-  builtIn: CatalogueGroup | undefined,
-): CatalogueGroup {
+function toGroup(name: string, custom: readonly CatalogResource[], builtIn: CatalogGroup | undefined): CatalogGroup {
   const taken = new Set(builtIn?.resources.map(({ resource }) => resource));
   const added = custom.filter(({ resource }) => !taken.has(resource));
   const own = new Set(added.flatMap(({ versions }) => versions.map(({ version }) => version)));

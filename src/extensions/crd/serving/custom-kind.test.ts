@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { CustomSchema } from "../structural-schema/custom-schema.ts";
 import { customKind } from "./custom-kind.ts";
-import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../objects/catalog/release-gates.ts";
 import { establishedDefinition, storedVersion } from "../../../../test/testing/extensions/crd/crd-object.ts";
 
 /** A schema that reports no errors itself. */

@@ -6,7 +6,7 @@ import type { ServedSet } from "../../../cluster/peers/served-set.ts";
 import type { GroupVersion } from "../../../meta/group-version.ts";
 import { jsonEquals, type JsonObject } from "../../../meta/json.ts";
 import { serviceUnavailable, StatusError } from "../../../meta/status-error.ts";
-import type { CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
+import type { CatalogGroup } from "../../../objects/catalog/catalog.ts";
 import type { ResourceEndpoint } from "../../../serving/endpoints/endpoint.ts";
 import type { RegistryContext } from "../../../serving/registry/context.ts";
 import { objectIn } from "../../../serving/registry/representation.ts";
@@ -15,7 +15,7 @@ import type { Entry } from "../../../storage/watch-cache/entry.ts";
 import { watchPrefix } from "../../../storage/watch-cache/watch-prefix.ts";
 import { CrdTable, type KnownCrd } from "../crd-table.ts";
 import { parseCrd, type Crd } from "../crd.ts";
-import { toCatalogueResource } from "./catalogue-resource.ts";
+import { toCatalogResource } from "./catalog-resource.ts";
 import { createCustomGroups } from "./custom-groups.ts";
 import { deleteInstances } from "./custom-instances.ts";
 import { isUndecided, servedSet } from "./crds-served.ts";
@@ -25,7 +25,7 @@ export interface CustomResources {
   readonly table: CrdTable;
   readonly task: BackgroundTask;
   /** Every served group, including built-in ones. The same array, with the same groups in it, until one changes. */
-  groups(): readonly CatalogueGroup[];
+  groups(): readonly CatalogGroup[];
   /** Undefined if no known CRD serves it. */
   resolve(group: string, version: string, resource: string): ResourceEndpoint | undefined;
   /**
@@ -47,7 +47,7 @@ const RETRY_AFTER_SECONDS = 1;
 const SETTLE_MS = 2_000;
 
 export function createCustomResources(parts: CustomResourceParts): CustomResources {
-  const { storageRoot, clock, cache, catalogue, builtIn } = parts;
+  const { storageRoot, clock, cache, catalog, builtIn } = parts;
   const { served: crds } = builtIn.resolve("apiextensions.k8s.io", "v1", "customresourcedefinitions") ?? {};
   const prefix = `${storageRoot}apiextensions.k8s.io/customresourcedefinitions/`;
   const table = new CrdTable();
@@ -66,9 +66,9 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
       remove: (key) => table.remove(key.slice(prefix.length)),
     },
   });
-  const inCatalogue = rememberedFor(table, toCatalogueResource);
-  const groupsWith = createCustomGroups(catalogue.groups);
-  const groups = onceFor(table, () => groupsWith(table.definitions().flatMap((crd) => inCatalogue(crd) ?? [])));
+  const inCatalog = rememberedFor(table, toCatalogResource);
+  const groupsWith = createCustomGroups(catalog.groups);
+  const groups = onceFor(table, () => groupsWith(table.definitions().flatMap((crd) => inCatalog(crd) ?? [])));
   const groupNames = onceFor(table, () => new Set(table.definitions().map(({ group }) => group)));
   return {
     table,

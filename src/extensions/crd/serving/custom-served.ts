@@ -15,7 +15,7 @@ import type {
   Strategy,
 } from "../../../serving/registry/resource.ts";
 import type { CustomSchema } from "../structural-schema/custom-schema.ts";
-import { fieldSelectorsOf } from "./catalogue-resource.ts";
+import { fieldSelectorsOf } from "./catalog-resource.ts";
 import { customKind } from "./custom-kind.ts";
 import { crdKey, type Crd, type CrdVersion } from "../crd.ts";
 import type { ReleaseGates } from "../../../objects/release-gates.ts";

@@ -1,6 +1,6 @@
 /** Custom resources for the other parts of a server: the resource table, peers and APIServices. */
 import type { SharedSource } from "../../../cluster/peers/shared-resources.ts";
-import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../../objects/catalog/catalog.ts";
 import type { ResourceTable } from "../../../serving/resources/built-in-table.ts";
 import type { LocalGroupVersions } from "../../aggregation/aggregated-servers.ts";
 import { CUSTOM_PRIORITY } from "./custom-groups.ts";
@@ -25,11 +25,11 @@ export function sharedCustomResources(custom: CustomResources): SharedSource {
 }
 
 /** Built-in group versions and those of custom resource definitions, with their priorities. */
-export function localGroupVersions(catalogue: Catalogue, custom: CustomResources): LocalGroupVersions {
+export function localGroupVersions(catalog: Catalog, custom: CustomResources): LocalGroupVersions {
   return {
     list: () =>
       custom.groups().flatMap(({ name: group, versions, apiServicePriorities }) => {
-        const builtIn = catalogue.groups.find((candidate) => candidate.name === group);
+        const builtIn = catalog.groups.find((candidate) => candidate.name === group);
         return versions.flatMap((version) => {
           const isCustom = builtIn?.versions.includes(version) !== true;
           const priority = isCustom ? CUSTOM_PRIORITY : apiServicePriorities.get(version);

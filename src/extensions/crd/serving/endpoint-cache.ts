@@ -6,7 +6,7 @@ import { must } from "../../../base/assert.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { storageVersionName } from "../../../cluster/storageversion/objects.ts";
 import { forbidden, unknownResource } from "../../../meta/status-error.ts";
-import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../../objects/catalog/catalog.ts";
 import type { ResourceEndpoint } from "../../../serving/endpoints/endpoint.ts";
 import type { CustomShape, Encoding, ServedResource } from "../../../serving/registry/resource.ts";
 import type { ResourceTable } from "../../../serving/resources/built-in-table.ts";
@@ -21,7 +21,7 @@ export interface CustomResourceParts {
   readonly storageRoot: string;
   readonly clock: Clock;
   readonly cache: WatchCache;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   readonly builtIn: ResourceTable;
   /** The encoding in which a resource is written; absent: the storage version of the CRD. */
   readonly encodingOf: ((name: string) => Encoding) | undefined;
@@ -83,12 +83,12 @@ export class EndpointCache {
   }
 
   #partsOf(definition: Crd, schemas: Map<string, CustomSchema>): CustomEndpointParts {
-    const { storageRoot, catalogue, encodingOf, convert } = this.#parts;
+    const { storageRoot, catalog, encodingOf, convert } = this.#parts;
     const { group, storageVersion, acceptedNames } = definition;
     const name = storageVersionName(group, acceptedNames.plural);
     return {
       storageRoot,
-      catalogue,
+      catalog,
       schemas,
       encoding: encodingOf?.(name) ?? { current: async () => ({ version: { group, version: storageVersion } }) },
       convert: convert(definition),

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "../../../objects/catalogue/catalogue.ts";
+import { openCatalog } from "../../../objects/catalog/catalog.ts";
 import { invalidValue } from "../../../meta/field-errors.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { compileCustomSchema, type CustomSchema } from "./custom-schema.ts";
-import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../objects/catalog/release-gates.ts";
 
-const struct = openCatalogue({ release: "1.36" }).schemas.struct("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")!;
+const struct = openCatalog({ release: "1.36" }).schemas.struct("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta")!;
 
 function schemaOf(properties: JsonObject | undefined, preservesUnknown = false): CustomSchema {
   const source = properties === undefined ? undefined : { type: "object", properties };

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "../../../objects/catalogue/catalogue.ts";
+import { openCatalog } from "../../../objects/catalog/catalog.ts";
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import { compileEmbedded, type VisitEmbedded } from "./embedded.ts";
 import { coerceEmbedded, coerceMetadata, embeddedErrors, repairEmbedded, type MetadataType } from "./metadata.ts";
 import { parseStructural } from "./parse.ts";
 
-const struct = openCatalogue({ release: "1.36" }).schemas.struct("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+const struct = openCatalog({ release: "1.36" }).schemas.struct("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
 const TYPE: MetadataType = { struct: struct! };
 
 const RESOURCE = { type: "object", "x-kubernetes-embedded-resource": true };

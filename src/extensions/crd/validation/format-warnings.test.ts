@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { CONTEXT, prepared } from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./crd-kind.ts";
 import { formatWarnings } from "./format-warnings.ts";
-import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
-import type { ReleaseName } from "../../../objects/catalogue/release.ts";
+import { gatesOf } from "../../../objects/catalog/release-gates.ts";
+import type { ReleaseName } from "../../../objects/catalog/release.ts";
 import { definitionOf } from "../../../../test/testing/extensions/crd/validation/crd.ts";
 
 const FORMATS = definitionOf({

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { CONTEXT, createErrorsOf } from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "./crd-kind.ts";
-import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
-import type { ReleaseName } from "../../../objects/catalogue/release.ts";
+import { gatesOf } from "../../../objects/catalog/release-gates.ts";
+import type { ReleaseName } from "../../../objects/catalog/release.ts";
 import { definitionOf, propertyErrors, schemaErrors } from "../../../../test/testing/extensions/crd/validation/crd.ts";
 
 const TEXT = { type: "string" };

@@ -4,8 +4,8 @@ import { compile } from "../program.ts";
 import { typeFromText } from "../types/type-text.ts";
 import { EvalError, type Value } from "../values/value.ts";
 import { AuthorizerValue, requestResourceCheck, type CheckAuthorization } from "./authorization.ts";
-import { gatesOf } from "../../catalogue/release-gates.ts";
-import type { ReleaseName } from "../../catalogue/release.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
+import type { ReleaseName } from "../../catalog/release.ts";
 
 const TYPES = new Map([
   ["authorizer", typeFromText("Authorizer")],

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { ENDPOINTS } from "./endpoints.ts";
 import { NAMESPACE } from "./namespace.ts";
 import { SERVICE_ACCOUNT } from "./service-account.ts";
-import { gatesOf } from "../../catalogue/release-gates.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
 import {
   CONTEXT,
   defaulted,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { gatesOf } from "../../catalogue/release-gates.ts";
-import type { ReleaseName } from "../../catalogue/release.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
+import type { ReleaseName } from "../../catalog/release.ts";
 import { INTERNAL_TYPES } from "./internal-types.ts";
 import { internalValue, isSameInternal } from "./internal-value.ts";
 

@@ -11,7 +11,7 @@ import {
 } from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { INGRESS_CLASS } from "./ingress-class.ts";
 import { INGRESS } from "./ingress.ts";
-import { gatesOf } from "../../catalogue/release-gates.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
 
 const SERVICE = { service: { name: "web", port: { number: 80 } } };
 const routing = (path: JsonObject, host?: string): JsonObject => ({

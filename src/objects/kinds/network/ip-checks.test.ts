@@ -9,7 +9,7 @@ import {
   legacyCidrErrors,
   legacyIpErrors,
 } from "./ip-checks.ts";
-import { gatesOf } from "../../catalogue/release-gates.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
 
 const OLD = { ...CONTEXT, gates: gatesOf("1.35") };
 const messages = (errors: Iterable<{ message: string }>): string[] => [...errors].map(({ message }) => message);

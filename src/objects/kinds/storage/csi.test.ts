@@ -9,8 +9,8 @@ import {
   warningsOf,
 } from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { CSI_DRIVER, CSI_NODE, CSI_STORAGE_CAPACITY } from "./csi.ts";
-import { gatesOf } from "../../catalogue/release-gates.ts";
-import type { ReleaseName } from "../../catalogue/release.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
+import type { ReleaseName } from "../../catalog/release.ts";
 
 const METADATA = { name: "d.example.com" };
 

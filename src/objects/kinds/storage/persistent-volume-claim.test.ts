@@ -11,7 +11,7 @@ import {
 } from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import type { KindContext } from "../kind.ts";
 import { PERSISTENT_VOLUME_CLAIM } from "./persistent-volume-claim.ts";
-import { gatesOf } from "../../catalogue/release-gates.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
 
 function claim(spec: JsonObject = {}, metadata: JsonObject = {}): JsonObject {
   const resources = { requests: { storage: "1Gi" } };

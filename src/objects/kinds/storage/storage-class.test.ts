@@ -8,7 +8,7 @@ import {
   warningsOf,
 } from "../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { STORAGE_CLASS, VOLUME_ATTRIBUTES_CLASS } from "./storage-class.ts";
-import { gatesOf } from "../../catalogue/release-gates.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
 
 const LOCAL = { metadata: { name: "c" }, provisioner: "example.com/local" };
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { AUTOSCALER, AUTOSCALER_V1 } from "./autoscaler.ts";
-import { gatesOf } from "../../catalogue/release-gates.ts";
-import type { ReleaseName } from "../../catalogue/release.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
+import type { ReleaseName } from "../../catalog/release.ts";
 import {
   CONTEXT,
   created,

@@ -11,8 +11,8 @@ import {
   updated,
   workload,
 } from "../../../../test/testing/objects/kinds/workloads/objects.ts";
-import { gatesOf } from "../../catalogue/release-gates.ts";
-import type { ReleaseName } from "../../catalogue/release.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
+import type { ReleaseName } from "../../catalog/release.ts";
 
 const PERCENT =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";

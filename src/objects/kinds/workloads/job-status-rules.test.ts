@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
 import { jobStatusErrors } from "./job-status-rules.ts";
-import { gatesOf } from "../../catalogue/release-gates.ts";
-import type { ReleaseName } from "../../catalogue/release.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
+import type { ReleaseName } from "../../catalog/release.ts";
 import { CONTEXT, sentences } from "../../../../test/testing/objects/kinds/workloads/objects.ts";
 
 const START = "2030-01-01T00:00:00Z";

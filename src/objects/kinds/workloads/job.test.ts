@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { JOB } from "./job.ts";
-import { gatesOf } from "../../catalogue/release-gates.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
 import {
   CONTEXT,
   created,

@@ -1,6 +1,6 @@
 /** The OpenAPI operations of custom resources, which are the same for all of them. */
 import { must } from "../../../base/assert.ts";
-import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../../objects/catalog/catalog.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { customModelName, LIST_META, OBJECT_META, type CustomGroupVersion, type CustomResource } from "./custom.ts";
 import {
@@ -48,20 +48,20 @@ export function withCustomPaths(
   paths: JsonObject,
   groupVersions: readonly CustomGroupVersion[],
   document: {
-    readonly catalogue: Catalogue;
+    readonly catalog: Catalog;
     readonly schemas: SchemaCollector;
     readonly describe: (operation: OpenApiOperation) => JsonObject;
   },
 ): JsonObject {
-  const { catalogue, schemas, describe } = document;
+  const { catalog, schemas, describe } = document;
   for (const name of [OBJECT_META, LIST_META]) {
-    const struct = catalogue.schemas.struct(name);
+    const struct = catalog.schemas.struct(name);
     if (struct !== undefined) schemas.reference(struct);
   }
   schemas.settle();
   const operations = groupVersions
     .flatMap(({ resources }) => resources)
-    .flatMap((resource) => customOperations(catalogue.schemas, resource))
+    .flatMap((resource) => customOperations(catalog.schemas, resource))
     .filter(({ path }) => !Object.hasOwn(paths, path));
   const entries = Object.entries({ ...paths, ...describePaths(operations, describe) });
   return Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1)));
@@ -75,7 +75,7 @@ interface Models {
   readonly deleteOptions: Model | undefined;
 }
 
-function customOperations(schemas: Catalogue["schemas"], resource: CustomResource): OpenApiOperation[] {
+function customOperations(schemas: Catalog["schemas"], resource: CustomResource): OpenApiOperation[] {
   const { group, version, namespaced } = resource;
   const models: Models = {
     own: published(resource, resource.kind, (dialect) => resource.schema(dialect)),

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
-import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../../objects/catalog/catalog.ts";
 import type { WithInfo } from "../../http/filters/request-info.ts";
 import { bytesBody, headerValue, NO_BODY, type ApiResponse, type ResponseHeaders } from "../../http/message.ts";
 import { parseAccept } from "../../http/negotiate.ts";
@@ -24,7 +24,7 @@ const YEAR_SECONDS = 365 * 24 * 3600;
 const RETRY_AFTER_SECONDS = 1;
 
 export interface OpenApiOptions {
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
   /** The resources served in addition to the catalog. */
   readonly custom?: CustomOpenApi;
   readonly clock: Clock;
@@ -43,9 +43,9 @@ export interface OpenApiOptions {
 type OpenApiRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 export function openApiHandler(options: OpenApiOptions): (request: OpenApiRequest) => Promise<ApiResponse> {
-  const { catalogue, custom, clock, log, serverId, binaryVersion, peers, mode = "merged" } = options;
-  const local = createLocalDocuments(catalogue, custom);
-  const self = { serverId, release: catalogue.release.name, binaryVersion };
+  const { catalog, custom, clock, log, serverId, binaryVersion, peers, mode = "merged" } = options;
+  const local = createLocalDocuments(catalog, custom);
+  const self = { serverId, release: catalog.release.name, binaryVersion };
   const create = mode === "merged" ? createMergedDocuments : createNewestDocuments;
   const { extend = (base): OpenApiDocuments => base } = options;
   const ofCluster = extend(peers === undefined ? local : create({ self, local, peers, clock, log }));

@@ -1,5 +1,5 @@
 /** The documents of this server alone: built on first request, then cached until their content changes. */
-import type { Catalogue, CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
+import type { Catalog, CatalogGroup } from "../../../objects/catalog/catalog.ts";
 import { apiResourceList } from "../document.ts";
 import { compareNames } from "../order.ts";
 import type { CustomGroupVersion, CustomOpenApi } from "./custom.ts";
@@ -21,7 +21,7 @@ export interface LocalOpenApi extends OpenApiDocuments {
 }
 
 interface DocumentSource {
-  readonly group: CatalogueGroup | undefined;
+  readonly group: CatalogGroup | undefined;
   readonly version: string;
   readonly custom?: CustomGroupVersion;
 }
@@ -39,12 +39,12 @@ interface Snapshot {
   readonly whole: Map<string, EncodedOpenApi>;
 }
 
-export function createLocalDocuments(catalogue: Catalogue, custom?: CustomOpenApi): LocalOpenApi {
+export function createLocalDocuments(catalog: Catalog, custom?: CustomOpenApi): LocalOpenApi {
   let last: Snapshot | undefined;
   const current = (): Snapshot => {
     const generation = custom?.generation() ?? 0;
     if (last?.generation !== generation)
-      last = takeSnapshot(catalogue, custom?.groupVersions() ?? [], { generation, last });
+      last = takeSnapshot(catalog, custom?.groupVersions() ?? [], { generation, last });
     return last;
   };
   const document = (path: string): EncodedOpenApi | undefined => {
@@ -52,7 +52,7 @@ export function createLocalDocuments(catalogue: Catalogue, custom?: CustomOpenAp
     const [source, hash] = [sources.get(path), hashes.get(path)];
     if (source === undefined || hash === undefined) return undefined;
     return once(documents, path, () => {
-      const value = openApiV3Document(catalogue, source.group, source.version, source.custom);
+      const value = openApiV3Document(catalog, source.group, source.version, source.custom);
       return { bytes: Buffer.from(JSON.stringify(value)), hash };
     });
   };
@@ -74,11 +74,11 @@ export function createLocalDocuments(catalogue: Catalogue, custom?: CustomOpenAp
     },
     async v2() {
       const { whole, custom: shown } = current();
-      return once(whole, "v2", () => withHash(Buffer.from(JSON.stringify(openApiV2Document(catalogue, shown)))));
+      return once(whole, "v2", () => withHash(Buffer.from(JSON.stringify(openApiV2Document(catalog, shown)))));
     },
     async v2Protobuf() {
       const { whole, custom: shown } = current();
-      return once(whole, "v2 protobuf", () => withHash(encodeOpenApiV2(openApiV2Document(catalogue, shown))));
+      return once(whole, "v2 protobuf", () => withHash(encodeOpenApiV2(openApiV2Document(catalog, shown))));
     },
   };
 }
@@ -91,29 +91,29 @@ function once(made: Map<string, EncodedOpenApi>, key: string, make: () => Encode
 
 /** Keeps documents that would not change. */
 function takeSnapshot(
-  catalogue: Catalogue,
+  catalog: Catalog,
   custom: readonly CustomGroupVersion[],
   { generation, last }: { readonly generation: number; readonly last: Snapshot | undefined },
 ): Snapshot {
   const sources = new Map<string, DocumentSource>();
-  for (const group of catalogue.groups)
+  for (const group of catalog.groups)
     for (const version of group.versions) sources.set(pathOf(group.name, version), { group, version });
   const ordered = custom
     .map((one) => ({ path: pathOf(one.group, one.version), custom: one }))
     .sort((left, right) => compareNames(left.path, right.path));
   for (const { path, custom: one } of ordered)
     sources.set(path, { group: sources.get(path)?.group, version: one.version, custom: one });
-  const hashes = new Map(Array.from(sources, ([path, source]) => [path, hashOf(catalogue, source)] as const));
+  const hashes = new Map(Array.from(sources, ([path, source]) => [path, hashOf(catalog, source)] as const));
   const kept = [...(last?.documents ?? [])].filter(([path, { hash }]) => hashes.get(path) === hash);
   const index = createIndex(hashes);
   return { generation, custom, sources, hashes, index, documents: new Map(kept), whole: new Map() };
 }
 
 /** Computed from all inputs of the document, without building it. */
-function hashOf(catalogue: Catalogue, { group, version, custom }: DocumentSource): string {
+function hashOf(catalog: Catalog, { group, version, custom }: DocumentSource): string {
   // Shared models list the kinds of all groups that they serve.
-  const served = catalogue.groups.map(({ name, versions }) => [name, versions]);
-  const said = [FORMAT, catalogue.release, served, group === undefined ? [] : apiResourceList(group, version)];
+  const served = catalog.groups.map(({ name, versions }) => [name, versions]);
+  const said = [FORMAT, catalog.release, served, group === undefined ? [] : apiResourceList(group, version)];
   return digest(JSON.stringify(custom === undefined ? said : [...said, custom.hash()]));
 }
 

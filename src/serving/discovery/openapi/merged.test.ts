@@ -219,7 +219,7 @@ describe("the OpenAPI 2 document", () => {
       expect(again.status).toBe(304);
     }
     const document = await v2(cluster, "a");
-    expect(document.info.version).toBe(cluster.catalogue("c").release.gitVersion);
+    expect(document.info.version).toBe(cluster.catalog("c").release.gitVersion);
     expect(Object.keys(document.paths).filter((path) => path.startsWith(`/${OLD}`))).not.toEqual([]);
     expect(Object.keys(document.paths).filter((path) => path.startsWith(`/${NEW}`))).not.toEqual([]);
     expect(Object.keys(document.paths)).toEqual(Object.keys(document.paths).toSorted());
@@ -246,7 +246,7 @@ describe("the OpenAPI 2 document", () => {
     await cluster.get("a", "/openapi/v2", PROTOBUF);
     expect(fetches()).toBe(1);
     cluster.restart("b", "1.37");
-    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("b").release.gitVersion);
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("b").release.gitVersion);
     expect(fetches()).toBe(2);
   });
 
@@ -263,11 +263,11 @@ describe("the OpenAPI 2 document", () => {
     const cluster = mixed();
     cluster.lies.set("c /openapi/v2", async () => Promise.reject(new Error("reset")));
     const without = await v2(cluster, "a");
-    expect(without.info.version).toBe(cluster.catalogue("b").release.gitVersion);
+    expect(without.info.version).toBe(cluster.catalog("b").release.gitVersion);
     cluster.lies.clear();
     expect((await v2(cluster, "a")).info.version).toBe(without.info.version);
     cluster.clock.advance(PEER_RETRY_MS);
-    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("c").release.gitVersion);
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("c").release.gitVersion);
   });
 
   test("is not taken from a server whose index has changed meanwhile", async () => {
@@ -278,8 +278,8 @@ describe("the OpenAPI 2 document", () => {
       return respondingWith((await cluster.getAsPeer("b", "/openapi/v2")).bytes)();
     });
     // The next server with the same index is used instead.
-    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("c").release.gitVersion);
-    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalogue("b").release.gitVersion);
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("c").release.gitVersion);
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("b").release.gitVersion);
   });
 });
 
@@ -372,7 +372,7 @@ describe("a request of another server", () => {
   test("gets the local documents", async () => {
     const cluster = mixed();
     const alone = openApiHandler({
-      catalogue: cluster.catalogue("a"),
+      catalog: cluster.catalog("a"),
       clock: cluster.clock,
       log: SILENT_LOG,
       serverId: "a",

@@ -1,12 +1,12 @@
 /** The operations of one group version with their parameters and media types. */
 import { must } from "../../../base/assert.ts";
 import type {
-  Catalogue,
-  CatalogueGroup,
-  CatalogueResource,
-  CatalogueSubresource,
-  CatalogueVersion,
-} from "../../../objects/catalogue/catalogue.ts";
+  Catalog,
+  CatalogGroup,
+  CatalogResource,
+  CatalogSubresource,
+  CatalogVersion,
+} from "../../../objects/catalog/catalog.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
 import type { GroupVersionKind, Model } from "./schemas.ts";
@@ -89,18 +89,18 @@ export const VERBS: Readonly<Record<string, OpenApiVerb>> = {
 const COLLECTION_VERBS: readonly string[] = ["list", "create", "deletecollection"];
 const OBJECT_VERBS: readonly string[] = ["get", "update", "patch", "delete"];
 
-export function operationsOf(catalogue: Catalogue, group: CatalogueGroup, version: string): OpenApiOperation[] {
+export function operationsOf(catalog: Catalog, group: CatalogGroup, version: string): OpenApiOperation[] {
   const root = group.name === "" ? `/api/${version}` : `/apis/${group.name}/${version}`;
   return group.resources.flatMap((resource) => {
     const served = resource.versions.find((candidate) => candidate.version === version);
-    return served === undefined ? [] : resourceOperations({ catalogue, resource, served, root });
+    return served === undefined ? [] : resourceOperations({ catalog, resource, served, root });
   });
 }
 
 interface ResourceContext {
-  readonly catalogue: Catalogue;
-  readonly resource: CatalogueResource;
-  readonly served: CatalogueVersion;
+  readonly catalog: Catalog;
+  readonly resource: CatalogResource;
+  readonly served: CatalogVersion;
   readonly root: string;
 }
 
@@ -127,7 +127,7 @@ function resourceOperations(context: ResourceContext): OpenApiOperation[] {
 
 function subresourceOperations(
   context: ResourceContext,
-  subresource: CatalogueSubresource,
+  subresource: CatalogSubresource,
   object: string,
 ): OpenApiOperation[] {
   const parameters = [NAME, ...(context.resource.namespaced ? [NAMESPACE_PARAMETER] : [])];
@@ -139,11 +139,11 @@ function subresourceOperations(
 }
 
 function operation(
-  { catalogue, resource, served }: ResourceContext,
+  { catalog, resource, served }: ResourceContext,
   what: { verb: string; path: string; parameters: readonly Parameter[]; kind: GroupVersionKind; suffix: string },
 ): OpenApiOperation {
   const { method, action, parameters } = must(VERBS[what.verb], "operations have known verbs");
-  const { schemas } = catalogue;
+  const { schemas } = catalog;
   const schemaOf = (kind: string): StructSchema | undefined => schemas.kind(what.kind.group, what.kind.version, kind);
   const own = schemaOf(what.kind.kind);
   const status = schemas.kind("", "v1", "Status");
@@ -198,10 +198,10 @@ function camel(text: string): string {
 }
 
 /** Model names of the kinds that a document must mark as such. */
-export function kindsByModel(catalogue: Catalogue): ReadonlyMap<string, readonly GroupVersionKind[]> {
+export function kindsByModel(catalog: Catalog): ReadonlyMap<string, readonly GroupVersionKind[]> {
   const kinds = new Map<string, GroupVersionKind[]>();
   const add = (kind: GroupVersionKind): void => {
-    const struct = catalogue.schemas.kind(kind.group, kind.version, kind.kind);
+    const struct = catalog.schemas.kind(kind.group, kind.version, kind.kind);
     if (struct === undefined) return;
     const known = kinds.get(struct.name) ?? [];
     if (
@@ -210,7 +210,7 @@ export function kindsByModel(catalogue: Catalogue): ReadonlyMap<string, readonly
       known.push(kind);
     kinds.set(struct.name, known);
   };
-  for (const group of catalogue.groups) {
+  for (const group of catalog.groups) {
     for (const version of group.versions)
       for (const kind of ["DeleteOptions", "WatchEvent"]) add({ group: group.name, version, kind });
     for (const { version, kind, listKind, subresources } of group.resources.flatMap(({ versions }) => versions)) {

@@ -1,5 +1,5 @@
 /** Converts the schemas of the catalog to OpenAPI 2 or 3. */
-import { modelName } from "../../../objects/catalogue/schema-source.ts";
+import { modelName } from "../../../objects/catalog/schema-source.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../../objects/schema.ts";
 import { modelPointer } from "./custom.ts";

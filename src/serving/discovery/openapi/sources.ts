@@ -2,7 +2,7 @@
  * Ranks the servers' documents. Servers with the same index have the same documents and are one source. Where sources
  * differ, the highest rank (rank.ts) decides, regardless of which server is local or reachable.
  */
-import { compareGroups } from "../../../objects/catalogue/group-order.ts";
+import { compareGroups } from "../../../objects/catalog/group-order.ts";
 import { compareNames, compareApiVersions } from "../order.ts";
 import { compareRanks, rankOf, type Rank, type Ranked } from "../rank.ts";
 import { parseGroupVersionPath, type OpenApiIndex } from "./decode-peer-response.ts";

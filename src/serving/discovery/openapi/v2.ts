@@ -2,24 +2,24 @@
  * OpenAPI 2 ("swagger"): one document for all group versions, as JSON or in the protobuf form that old kubectl versions
  * require.
  */
-import type { Catalogue } from "../../../objects/catalogue/catalogue.ts";
+import type { Catalog } from "../../../objects/catalog/catalog.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { CustomGroupVersion } from "./custom.ts";
 import { withCustomPaths } from "./custom-operations.ts";
 import { describePaths, kindsByModel, operationsOf, type OpenApiOperation } from "./operations.ts";
 import { SchemaCollector } from "./schemas.ts";
 
-export function openApiV2Document(catalogue: Catalogue, custom: readonly CustomGroupVersion[] = []): JsonObject {
-  const schemas = new SchemaCollector("v2", kindsByModel(catalogue));
-  const operations = catalogue.groups.flatMap((group) =>
-    group.versions.flatMap((version) => operationsOf(catalogue, group, version)),
+export function openApiV2Document(catalog: Catalog, custom: readonly CustomGroupVersion[] = []): JsonObject {
+  const schemas = new SchemaCollector("v2", kindsByModel(catalog));
+  const operations = catalog.groups.flatMap((group) =>
+    group.versions.flatMap((version) => operationsOf(catalog, group, version)),
   );
   const describe = (operation: OpenApiOperation): JsonObject => describeOperation(operation, schemas);
   const paths = describePaths(operations, describe);
   return {
     swagger: "2.0",
-    info: { title: "Kubernetes", version: catalogue.release.gitVersion },
-    paths: custom.length === 0 ? paths : withCustomPaths(paths, custom, { catalogue, schemas, describe }),
+    info: { title: "Kubernetes", version: catalog.release.gitVersion },
+    paths: custom.length === 0 ? paths : withCustomPaths(paths, custom, { catalog, schemas, describe }),
     definitions: schemas.definitions(),
     securityDefinitions: { BearerToken: { type: "apiKey", name: "authorization", in: "header" } },
     security: [{ BearerToken: [] }],

@@ -1,5 +1,5 @@
 /** OpenAPI 3.0: one document per group version. */
-import type { Catalogue, CatalogueGroup } from "../../../objects/catalogue/catalogue.ts";
+import type { Catalog, CatalogGroup } from "../../../objects/catalog/catalog.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { CUSTOM_DESCRIPTIONS, withCustomPaths } from "./custom-operations.ts";
 import type { CustomGroupVersion } from "./custom.ts";
@@ -8,19 +8,19 @@ import { SchemaCollector, type Model } from "./schemas.ts";
 
 /** The document of one group version: of the catalog, of custom resources, or both. */
 export function openApiV3Document(
-  catalogue: Catalogue,
-  group: CatalogueGroup | undefined,
+  catalog: Catalog,
+  group: CatalogGroup | undefined,
   version: string,
   custom?: CustomGroupVersion,
 ): JsonObject {
   const descriptions = custom === undefined ? undefined : CUSTOM_DESCRIPTIONS;
-  const schemas = new SchemaCollector("v3", kindsByModel(catalogue), descriptions);
+  const schemas = new SchemaCollector("v3", kindsByModel(catalog), descriptions);
   const describe = (operation: OpenApiOperation): JsonObject => describeOperation(operation, schemas);
-  const paths = describePaths(group === undefined ? [] : operationsOf(catalogue, group, version), describe);
+  const paths = describePaths(group === undefined ? [] : operationsOf(catalog, group, version), describe);
   return {
     openapi: "3.0.0",
-    info: { title: "Kubernetes", version: catalogue.release.gitVersion },
-    paths: custom === undefined ? paths : withCustomPaths(paths, [custom], { catalogue, schemas, describe }),
+    info: { title: "Kubernetes", version: catalog.release.gitVersion },
+    paths: custom === undefined ? paths : withCustomPaths(paths, [custom], { catalog, schemas, describe }),
     components: {
       schemas: schemas.definitions(),
       securitySchemes: { BearerToken: { type: "apiKey", name: "authorization", in: "header" } },

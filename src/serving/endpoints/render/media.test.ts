@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../../objects/catalog/protobuf-tables.ts";
 import { bytesBody, type ApiResponse } from "../../http/message.ts";
 import { errorResponse, jsonResponse, successStatus } from "../../http/respond.ts";
 import { notFound } from "../../../meta/status-error.ts";

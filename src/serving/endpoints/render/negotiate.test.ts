@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
+import { protobufTables } from "../../../objects/catalog/protobuf-tables.ts";
 import { negotiateRepresentation, type ResponseKind, type ProtobufOffer } from "./negotiate.ts";
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Clock } from "../../../base/clock.ts";
-import { protobufTables } from "../../../objects/catalogue/protobuf-tables.ts";
-import { openSchemas } from "../../../objects/catalogue/schema-source.ts";
+import { protobufTables } from "../../../objects/catalog/protobuf-tables.ts";
+import { openSchemas } from "../../../objects/catalog/schema-source.ts";
 import { bufferedBody } from "../../http/request-body.ts";
 import { bodyJson, infoRequest } from "../../../../test/testing/serving/http/requests.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
@@ -10,7 +10,7 @@ import type { ResourceEndpoint, WithRequester } from "../endpoint.ts";
 import { negotiateRepresentation } from "../render/negotiate.ts";
 import type { ReviewedAccess, ReviewPorts } from "./ports.ts";
 import { reviewEndpoint } from "./reviews.ts";
-import { gatesOf } from "../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../objects/catalog/release-gates.ts";
 
 const NOW = Date.parse("2026-01-02T03:04:05Z");
 const JANE = { name: "jane", uid: "7", groups: ["devs"], extra: { team: ["blue"] } };

@@ -1,5 +1,5 @@
 /** Rejects a rollback of a server while stored objects exist that the older release could not use. */
-import { RELEASES } from "../../../objects/catalogue/release.ts";
+import { RELEASES } from "../../../objects/catalog/release.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { requestReport } from "../request-report.ts";
 import { CommandFailure } from "../failure.ts";

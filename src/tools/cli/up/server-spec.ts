@@ -1,5 +1,5 @@
 /** Parses a server spec: `1.36`, or `1.36+batch/v1=false` with a runtime config. */
-import { DEFAULT_RELEASE } from "../../../objects/catalogue/release.ts";
+import { DEFAULT_RELEASE } from "../../../objects/catalog/release.ts";
 import { resolveOptions, type ServerOptions } from "../../../server/config.ts";
 import type { RoutingOptions } from "../../../cluster/peers/peer-config.ts";
 import { OptionError } from "../../../base/option-error.ts";

@@ -1,5 +1,5 @@
 /** Computes the API differences between the servers of a cluster, for the summary and its example command. */
-import { resolveRelease } from "../../../objects/catalogue/release-options.ts";
+import { resolveRelease } from "../../../objects/catalog/release-options.ts";
 import type { ServerSpec } from "./server-spec.ts";
 
 interface SpecOfServer {
@@ -76,7 +76,7 @@ export class Skew {
 }
 
 function servedBy({ release, runtimeConfig }: ServerSpec, featureGates: readonly string[]): Map<string, Served> {
-  const { groups } = resolveRelease({ release, runtimeConfig, featureGates }).catalogue;
+  const { groups } = resolveRelease({ release, runtimeConfig, featureGates }).catalog;
   const served = new Map<string, Served>();
   for (const { name, resources } of groups) {
     for (const { resource, versions } of resources) {

@@ -15,8 +15,8 @@ import {
   Uint,
   type Value,
 } from "../../../../src/objects/cel/values/value.ts";
-import { gatesOf } from "../../../../src/objects/catalogue/release-gates.ts";
-import type { ReleaseName } from "../../../../src/objects/catalogue/release.ts";
+import { gatesOf } from "../../../../src/objects/catalog/release-gates.ts";
+import type { ReleaseName } from "../../../../src/objects/catalog/release.ts";
 
 export interface Evaluated {
   readonly value: string;

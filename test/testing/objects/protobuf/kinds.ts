@@ -1,7 +1,7 @@
 /** Every kind that a release can send or receive, including its alpha versions and lists. */
-import { openCatalogue } from "../../../../src/objects/catalogue/catalogue.ts";
-import type { ReleaseName } from "../../../../src/objects/catalogue/release.ts";
-import { parseRuntimeConfig } from "../../../../src/objects/catalogue/runtime-config.ts";
+import { openCatalog } from "../../../../src/objects/catalog/catalog.ts";
+import type { ReleaseName } from "../../../../src/objects/catalog/release.ts";
+import { parseRuntimeConfig } from "../../../../src/objects/catalog/runtime-config.ts";
 import { formatGroupVersion, type GroupVersion } from "../../../../src/meta/group-version.ts";
 import type { StructSchema } from "../../../../src/objects/schema.ts";
 
@@ -23,7 +23,7 @@ const NOT_STORED: readonly (GroupVersion & { readonly kind: string })[] = [
 ];
 
 export function kindsOf(release: ReleaseName): readonly TestedKind[] {
-  const catalogue = openCatalogue({
+  const catalog = openCatalog({
     release,
     runtimeConfig: parseRuntimeConfig("api/all=true"),
     featureGates: new Map([
@@ -31,7 +31,7 @@ export function kindsOf(release: ReleaseName): readonly TestedKind[] {
       ["AllBeta", true],
     ]),
   });
-  const served = catalogue.groups.flatMap(({ resources }) =>
+  const served = catalog.groups.flatMap(({ resources }) =>
     resources.flatMap(({ group, versions }) =>
       versions.flatMap(({ version, kind }) => [
         { group, version, kind },
@@ -40,7 +40,7 @@ export function kindsOf(release: ReleaseName): readonly TestedKind[] {
     ),
   );
   return [...served, ...NOT_STORED].flatMap(({ group, version, kind }) => {
-    const schema = catalogue.schemas.kind(group, version, kind);
+    const schema = catalog.schemas.kind(group, version, kind);
     const apiVersion = formatGroupVersion({ group, version });
     return schema === undefined ? [] : [{ group, version, kind, apiVersion, schema, name: `${apiVersion} ${kind}` }];
   });

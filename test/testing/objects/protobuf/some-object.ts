@@ -1,6 +1,6 @@
 /** Objects with some fields of a schema set to valid values, including zero values and unusual texts. */
 import fc from "fast-check";
-import { modelName } from "../../../../src/objects/catalogue/schema-source.ts";
+import { modelName } from "../../../../src/objects/catalog/schema-source.ts";
 import { setMember, type JsonObject } from "../../../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../../../src/objects/schema.ts";
 

@@ -1,7 +1,7 @@
 /** Renders table rows and cells of objects, for tests of tables. */
-import { gatesOf } from "../../../../src/objects/catalogue/release-gates.ts";
-import { DEFAULT_RELEASE, type ReleaseName } from "../../../../src/objects/catalogue/release.ts";
-import { tableColumns } from "../../../../src/objects/catalogue/table-columns.ts";
+import { gatesOf } from "../../../../src/objects/catalog/release-gates.ts";
+import { DEFAULT_RELEASE, type ReleaseName } from "../../../../src/objects/catalog/release.ts";
+import { tableColumns } from "../../../../src/objects/catalog/table-columns.ts";
 import type { JsonObject } from "../../../../src/meta/json.ts";
 import { tableRenderer, type Cell, type TableRenderer } from "../../../../src/objects/table/table.ts";
 

@@ -10,7 +10,7 @@ import { assembleServer, type Server } from "../../../../src/server/build-server
 import { libraryAssembly } from "../../../../src/server/library/assembly.ts";
 import type { ResourceDefinition } from "../../../../src/extensions/library/resource-definition.ts";
 import { ownResources } from "../../../../src/extensions/library/resource-table.ts";
-import { gatesOf } from "../../../../src/objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../../src/objects/catalog/release-gates.ts";
 
 export const GROUP = "things.example.com";
 export const COMPONENT = "things-apiserver";

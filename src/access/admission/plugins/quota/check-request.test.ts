@@ -10,7 +10,7 @@ import {
 } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
 import { checkRequest, runningQuota } from "./check-request.ts";
 import { createEvaluators } from "./evaluators.ts";
-import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../../objects/catalog/release-gates.ts";
 
 const NOW = Date.parse("2030-01-01T00:00:00Z");
 const evaluators = createEvaluators({ gates: gatesOf("1.36"), now: () => NOW });

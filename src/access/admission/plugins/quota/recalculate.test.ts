@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { containers, pod } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
 import { createQuotaCalculator } from "./recalculate.ts";
-import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../../objects/catalog/release-gates.ts";
 
 const calculator = createQuotaCalculator({ gates: gatesOf("1.36"), now: () => 0 });
 const POD = pod({ containers: containers({ requests: { cpu: "500m" } }) });

@@ -3,7 +3,7 @@ import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
 import { attributes, readerOf, rejectionOf } from "../../../../../test/testing/access/admission/plugins/attributes.ts";
 import { resourceQuota } from "./resource-quota.ts";
-import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../../objects/catalog/release-gates.ts";
 
 function quota(used: string, hard: string, resourceVersion = "1"): JsonObject {
   const status = { hard: { configmaps: hard }, used: { configmaps: used } };

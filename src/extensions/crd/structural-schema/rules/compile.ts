@@ -6,7 +6,7 @@ import { type CompiledRule, compileRule } from "./compiled-rule.ts";
 import { type DeclaredType, declaredType, SELF_TYPE } from "./declared-types.ts";
 import { escapeName } from "../../../../objects/cel/escaping.ts";
 import { withTypeAndObjectMeta } from "./resource-root.ts";
-import { NEWEST_GATES } from "../../../../objects/catalogue/release-gates.ts";
+import { NEWEST_GATES } from "../../../../objects/catalog/release-gates.ts";
 
 /** A part of the schema that has rules itself or below it. */
 export interface CompiledRules {

@@ -7,7 +7,7 @@ import type { StructuralSchema, ValidationRule } from "../schema.ts";
 import { type CompiledRule, compileRule } from "./compiled-rule.ts";
 import { costMessage, RuleCosts } from "./costs.ts";
 import { type DeclaredType, declaredType, REQUEST_BYTES_MAX, SELF_TYPE } from "./declared-types.ts";
-import { NEWEST_GATES } from "../../../../objects/catalogue/release-gates.ts";
+import { NEWEST_GATES } from "../../../../objects/catalog/release-gates.ts";
 import { RULE_COST_MAX, SCHEMA_COST_MAX } from "./rule-limits.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 import { internalValue } from "../../../../objects/kinds/internal-version/internal-value.ts";

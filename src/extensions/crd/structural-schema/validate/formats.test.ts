@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { formatCheck, knownFormat } from "./formats.ts";
-import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../../objects/catalog/release-gates.ts";
 
 /** Results of kube-apiserver v1.36.4. */
 const JUDGED: Readonly<Record<string, { readonly valid: readonly string[]; readonly invalid: readonly string[] }>> = {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { parseStructural } from "../parse.ts";
 import { valueErrors, type ValueErrorOptions } from "./validate-value.ts";
-import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../../objects/catalog/release-gates.ts";
 
 function errors(source: JsonObject, value: unknown, options: ValueErrorOptions = {}): string[] {
   const schema = parseStructural({ type: "object", properties: { v: source } });

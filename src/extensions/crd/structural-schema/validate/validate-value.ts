@@ -3,7 +3,7 @@ import type { FieldError } from "../../../../meta/status-error.ts";
 import type { StructuralSchema } from "../schema.ts";
 import { compileCheck } from "./compile.ts";
 import { Walk } from "./walk.ts";
-import { NEWEST_GATES } from "../../../../objects/catalogue/release-gates.ts";
+import { NEWEST_GATES } from "../../../../objects/catalog/release-gates.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export interface ValueErrorOptions {

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { ExpressionCheck } from "./expression-errors.ts";
-import { gatesOf } from "../../../catalogue/release-gates.ts";
-import type { ReleaseName } from "../../../catalogue/release.ts";
+import { gatesOf } from "../../../catalog/release-gates.ts";
+import type { ReleaseName } from "../../../catalog/release.ts";
 
 const VARIABLES = { variables: [{}] };
 

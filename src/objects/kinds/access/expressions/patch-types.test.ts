@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { ExpressionCheck } from "./expression-errors.ts";
-import { gatesOf } from "../../../catalogue/release-gates.ts";
+import { gatesOf } from "../../../catalog/release-gates.ts";
 
 function errorOf(kind: "applyConfiguration" | "jsonPatch", source: string): string | undefined {
   const [error] = new ExpressionCheck(gatesOf("1.36")).mutationErrors(source, kind, "f");

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { CONTEXT, createErrorsOf, updateErrorsOf } from "../../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { SERVICE } from "./service.ts";
-import { gatesOf } from "../../../catalogue/release-gates.ts";
+import { gatesOf } from "../../../catalog/release-gates.ts";
 
 const service = (spec: JsonObject, metadata: JsonObject = {}): JsonObject => ({
   metadata: { name: "web", ...metadata },

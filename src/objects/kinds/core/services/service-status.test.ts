@@ -7,7 +7,7 @@ import {
   warningsOf,
 } from "../../../../../test/testing/objects/kinds/core/kind-errors.ts";
 import { SERVICE } from "./service.ts";
-import { gatesOf } from "../../../catalogue/release-gates.ts";
+import { gatesOf } from "../../../catalog/release-gates.ts";
 
 const balanced = (...ingress: JsonObject[]): JsonObject => ({
   spec: { type: "LoadBalancer", ports: [{ port: 80 }] },

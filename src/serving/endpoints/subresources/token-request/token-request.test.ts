@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { protobufTables } from "../../../../objects/catalogue/protobuf-tables.ts";
-import { openSchemas } from "../../../../objects/catalogue/schema-source.ts";
+import { protobufTables } from "../../../../objects/catalog/protobuf-tables.ts";
+import { openSchemas } from "../../../../objects/catalog/schema-source.ts";
 import { bufferedBody } from "../../../http/request-body.ts";
 import { bodyJson, infoRequest } from "../../../../../test/testing/serving/http/requests.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
@@ -11,8 +11,8 @@ import { createEntry } from "../../../../storage/watch-cache/entry.ts";
 import type { EndpointCall } from "../../endpoint.ts";
 import { negotiateRepresentation } from "../../render/negotiate.ts";
 import { tokenRequestEndpoint, type TokenRequests } from "./token-request.ts";
-import { gatesOf } from "../../../../objects/catalogue/release-gates.ts";
-import type { ReleaseName } from "../../../../objects/catalogue/release.ts";
+import { gatesOf } from "../../../../objects/catalog/release-gates.ts";
+import type { ReleaseName } from "../../../../objects/catalog/release.ts";
 import type { TokenRequestSpec } from "./token-request-spec.ts";
 
 const NOW = Date.UTC(2026, 0, 1);

@@ -14,7 +14,7 @@ import {
 } from "../../../../../src/access/admission/policies/mutating-policy.ts";
 import { createPolicyTables } from "../../../../../src/access/admission/policies/policy-table.ts";
 import { testParamKinds } from "./policies.ts";
-import { gatesOf } from "../../../../../src/objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../../../src/objects/catalog/release-gates.ts";
 
 function structOf(fields: Readonly<Record<string, FieldSchema>>): StructSchema {
   return { name: "x", fields: new Map(Object.entries(fields)), mapType: undefined, preserveUnknown: false };

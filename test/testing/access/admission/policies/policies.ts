@@ -1,5 +1,5 @@
 /** Validating policies for tests, and pods that they validate. */
-import { gatesOf } from "../../../../../src/objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../../../src/objects/catalog/release-gates.ts";
 import type { Authorizer } from "../../../../../src/access/auth/authorize.ts";
 import { celEnvironment } from "../../../../../src/objects/cel/environment.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../../../src/meta/json.ts";

@@ -1,5 +1,5 @@
 /** Runs the rules of a kind on one object, as the registry does. */
-import { gatesOf } from "../../../../../src/objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../../../src/objects/catalog/release-gates.ts";
 import { cloneJson, type JsonObject } from "../../../../../src/meta/json.ts";
 import type { FieldError } from "../../../../../src/meta/status-error.ts";
 import type { Kind, KindContext } from "../../../../../src/objects/kinds/kind.ts";

@@ -1,6 +1,6 @@
 /** Pods for tests, and the errors about them. */
-import { gatesOf } from "../../../../../src/objects/catalogue/release-gates.ts";
-import type { ReleaseName } from "../../../../../src/objects/catalogue/release.ts";
+import { gatesOf } from "../../../../../src/objects/catalog/release-gates.ts";
+import type { ReleaseName } from "../../../../../src/objects/catalog/release.ts";
 import type { JsonObject } from "../../../../../src/meta/json.ts";
 import type { FieldError } from "../../../../../src/meta/status-error.ts";
 import type { KindContext } from "../../../../../src/objects/kinds/kind.ts";

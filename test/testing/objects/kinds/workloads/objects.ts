@@ -1,5 +1,5 @@
 /** Workloads for tests, and the errors about them. */
-import { gatesOf } from "../../../../../src/objects/catalogue/release-gates.ts";
+import { gatesOf } from "../../../../../src/objects/catalog/release-gates.ts";
 import { firstErrors } from "../../../../../src/meta/field-errors.ts";
 import type { JsonObject } from "../../../../../src/meta/json.ts";
 import type { FieldError } from "../../../../../src/meta/status-error.ts";

@@ -1,6 +1,6 @@
 /** Servers of several releases in one process that send each other requests, for OpenAPI tests. */
-import { openCatalogue, type Catalogue } from "../../../../../src/objects/catalogue/catalogue.ts";
-import type { ReleaseName } from "../../../../../src/objects/catalogue/release.ts";
+import { openCatalog, type Catalog } from "../../../../../src/objects/catalog/catalog.ts";
+import type { ReleaseName } from "../../../../../src/objects/catalog/release.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
 import type { ApiResponse, RequestHeaders } from "../../../../../src/serving/http/message.ts";
 import { infoRequest } from "../../http/requests.ts";
@@ -26,7 +26,7 @@ export interface Cluster {
   /** Requests that servers have sent to each other: "ID target". */
   readonly peerRequests: string[];
   readonly documentKeys: Map<string, string>;
-  catalogue(id: string): Catalogue;
+  catalog(id: string): Catalog;
   /** Sends a client's request to a server. */
   get(id: string, url: string, headers?: RequestHeaders): Promise<OpenApiReply>;
   /** Sends a peer's request to a server. */
@@ -43,7 +43,7 @@ export function createCluster(
   options: Pick<OpenApiOptions, "mode"> = {},
 ): Cluster {
   const clock = createManualClock();
-  const servers = new Map<string, { readonly catalogue: Catalogue; readonly handle: Handle }>();
+  const servers = new Map<string, { readonly catalog: Catalog; readonly handle: Handle }>();
   const [cut, undescribed, asked] = [new Set<string>(), new Set<string>(), [] as string[]];
   const fakeResponses: Cluster["lies"] = new Map();
   const documentKeys = new Map<string, string>();
@@ -60,13 +60,13 @@ export function createCluster(
     list: () =>
       [...servers]
         .filter(([id]) => id !== self && !undescribed.has(id))
-        .map(([serverId, { catalogue }]) => ({
+        .map(([serverId, { catalog }]) => ({
           serverId,
-          release: catalogue.release.name,
+          release: catalog.release.name,
           isReachable: !cut.has(serverId),
           documentKey: documentKeys.get(serverId) ?? "",
           hasGroupVersion: (group, version) =>
-            catalogue.groups.some(({ name, versions }) => name === group && versions.includes(version)),
+            catalog.groups.some(({ name, versions }) => name === group && versions.includes(version)),
         })),
     hasUndescribed: () => [...undescribed].some((id) => id !== self),
     async fetch(serverId, target, _headers, signal) {
@@ -79,14 +79,14 @@ export function createCluster(
     },
   });
   const start = (id: string, release: ReleaseName): void => {
-    const catalogue = openCatalogue({ release, extensions: true });
-    const handle = openApiHandler({ catalogue, clock, log: SILENT_LOG, serverId: id, peers: peersOf(id), ...options });
-    servers.set(id, { catalogue, handle });
+    const catalog = openCatalog({ release, extensions: true });
+    const handle = openApiHandler({ catalog, clock, log: SILENT_LOG, serverId: id, peers: peersOf(id), ...options });
+    servers.set(id, { catalog, handle });
   };
   for (const [id, release] of Object.entries(members)) start(id, release);
   return {
     ...{ clock, cut, undescribed, lies: fakeResponses, peerRequests: asked, documentKeys },
-    catalogue: (id) => servers.get(id)!.catalogue,
+    catalog: (id) => servers.get(id)!.catalog,
     get: (id, url, headers = {}) => call(id, url, headers, false),
     getAsPeer: (id, url, headers = {}) => call(id, url, headers, true),
     restart(id, release) {

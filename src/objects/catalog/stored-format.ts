@@ -1,5 +1,5 @@
 /**
- * The format of the files in data/, which scripts/compile-catalogue.ts writes. A value that depends on the release is a
+ * The format of the files in data/, which scripts/compile-catalog.ts writes. A value that depends on the release is a
  * list of change points (release.ts).
  */
 import type { ChangePoints, ReleaseName } from "./release.ts";
@@ -7,7 +7,7 @@ import type { ChangePoints, ReleaseName } from "./release.ts";
 /** Whether a release serves by default what it can serve. */
 type DefaultState = "on" | "off";
 
-/** As kubernetes, which has four messages for an unknown label; see CatalogueVersion. */
+/** As kubernetes, which has four messages for an unknown label; see CatalogVersion. */
 export type FieldSelectorErrorStyle = "default" | "label" | "kind-label" | "quoted-label";
 
 export interface StoredLifecycle {

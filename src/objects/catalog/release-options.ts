@@ -1,9 +1,9 @@
 /** Validates the flags that choose what a server serves (release, emulation, --runtime-config, --feature-gates). */
 import { asOption, OptionError } from "../../base/option-error.ts";
 import { parseBoolean } from "../../meta/boolean.ts";
-import { openCatalogue, type Catalogue } from "./catalogue.ts";
+import { openCatalog, type Catalog } from "./catalog.ts";
 import { effectiveVersion, type EffectiveVersion, type EmulationOptions } from "./effective-version.ts";
-import { catalogueGateNames } from "./feature-gates.ts";
+import { catalogGateNames } from "./feature-gates.ts";
 import { DEFAULT_RELEASE, isReleaseName, RELEASES, type ReleaseName } from "./release.ts";
 import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig } from "./runtime-config.ts";
 
@@ -25,7 +25,7 @@ interface ResolvedRelease {
   readonly featureGates: ReadonlyMap<string, boolean>;
   /** All gates that were set. Gates that have no effect here are accepted, because kube-apiserver has many more. */
   readonly gatesSet: ReadonlyMap<string, boolean>;
-  readonly catalogue: Catalogue;
+  readonly catalog: Catalog;
 }
 
 /** Throws an OptionError. */
@@ -36,10 +36,10 @@ export function resolveRelease(options: ReleaseOptions): ResolvedRelease {
   const runtimeConfig = given === undefined ? EMPTY_RUNTIME_CONFIG : asOption(() => parseRuntimeConfig(given));
   const { featureGates, gatesSet } = parseFeatureGates(options.featureGates ?? [], version);
   const strictRelease = options.strictRelease ?? false;
-  const catalogue = asOption(() =>
-    openCatalogue({ release, runtimeConfig, featureGates, extensions: !strictRelease, emulation }),
+  const catalog = asOption(() =>
+    openCatalog({ release, runtimeConfig, featureGates, extensions: !strictRelease, emulation }),
   );
-  return { version, strictRelease, featureGates, gatesSet, catalogue };
+  return { version, strictRelease, featureGates, gatesSet, catalog };
 }
 
 function binaryRelease(release: string): ReleaseName {
@@ -52,8 +52,8 @@ function parseFeatureGates(
   entries: readonly string[],
   { release, binary, minCompatibility }: EffectiveVersion,
 ): Pick<ResolvedRelease, "featureGates" | "gatesSet"> {
-  const known = catalogueGateNames(release);
-  const later = catalogueGateNames(binary);
+  const known = catalogGateNames(release);
+  const later = catalogGateNames(binary);
   const featureGates = new Map<string, boolean>();
   const gatesSet = new Map<string, boolean>();
   for (const entry of entries.flatMap((text) => text.split(","))) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue, type Catalogue, type CatalogueOptions } from "./catalogue.ts";
+import { openCatalog, type Catalog, type CatalogOptions } from "./catalog.ts";
 import type { Emulation } from "./emulation.ts";
 import { RELEASES, type ReleaseName } from "./release.ts";
 import { parseRuntimeConfig } from "./runtime-config.ts";
@@ -8,9 +8,9 @@ interface Emulating extends Partial<Emulation> {
   readonly runtimeConfig?: string;
 }
 
-function emulating(release: ReleaseName, binary: ReleaseName, parts: Emulating = {}): Catalogue {
+function emulating(release: ReleaseName, binary: ReleaseName, parts: Emulating = {}): Catalog {
   const { runtimeConfig = "", ...emulation } = parts;
-  const options: CatalogueOptions = {
+  const options: CatalogOptions = {
     release,
     runtimeConfig: parseRuntimeConfig(runtimeConfig),
     emulation: {
@@ -21,10 +21,10 @@ function emulating(release: ReleaseName, binary: ReleaseName, parts: Emulating =
       ...emulation,
     },
   };
-  return openCatalogue(options);
+  return openCatalog(options);
 }
 
-function served({ groups }: Catalogue): string[] {
+function served({ groups }: Catalog): string[] {
   return groups.flatMap(({ name, resources }) =>
     resources.flatMap(({ resource, versions }) =>
       versions.flatMap(({ version, verbs, subresources }) => [
@@ -44,7 +44,7 @@ const PAIRS: readonly (readonly [emulated: ReleaseName, binary: ReleaseName])[] 
 ];
 
 describe.each(PAIRS)("%s emulated by %s", (emulated, binary) => {
-  const own = openCatalogue({ release: emulated });
+  const own = openCatalog({ release: emulated });
   const as = emulating(emulated, binary);
 
   test("serves the resources of that release", () => {
@@ -53,8 +53,8 @@ describe.each(PAIRS)("%s emulated by %s", (emulated, binary) => {
   });
 
   test("decodes every version that the binary decodes, and writes versions that both releases and the previous one can decode", () => {
-    const later = openCatalogue({ release: binary });
-    const before = openCatalogue({ release: RELEASES[RELEASES.indexOf(emulated) - 1]! });
+    const later = openCatalog({ release: binary });
+    const before = openCatalog({ release: RELEASES[RELEASES.indexOf(emulated) - 1]! });
     for (const { group, resource, storageVersion, decodableVersions } of as.groups.flatMap((one) => one.resources)) {
       if (storageVersion === undefined) continue;
       const name = `${group}/${resource}`;
@@ -97,8 +97,8 @@ describe("the minimum compatibility version determines the storage version:", ()
 
 describe("with forward compatibility", () => {
   const DRA = "resource.k8s.io/v1beta1=true,resource.k8s.io/v1beta2=true";
-  const versionsOf = (catalogue: Catalogue, resource: string): string[] | undefined =>
-    catalogue.resource("resource.k8s.io", resource)?.versions.map(({ version }) => version);
+  const versionsOf = (catalog: Catalog, resource: string): string[] | undefined =>
+    catalog.resource("resource.k8s.io", resource)?.versions.map(({ version }) => version);
 
   test("a later version of a served resource is served, and listed first", () => {
     const plain = emulating("1.33", "1.34", { runtimeConfig: DRA });

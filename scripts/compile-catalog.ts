@@ -1,7 +1,7 @@
 /**
- * Maintainer's script: compiles a directory of facts about Kubernetes releases into src/objects/catalogue/data/.
+ * Maintainer's script: compiles a directory of facts about Kubernetes releases into src/objects/catalog/data/.
  *
- *     node scripts/compile-catalogue.ts FACTS_DIR
+ *     node scripts/compile-catalog.ts FACTS_DIR
  *
  * The output depends only on the facts, so compiling twice changes nothing. Users never run this. The types of the
  * facts are declared here, because no other code may depend on them; this makes the file long.
@@ -10,9 +10,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { brotliCompressSync, constants, gunzipSync } from "node:zlib";
 
-import { ALL_VERBS } from "../src/objects/catalogue/catalogue.ts";
-import type { StoredProtobuf, StoredProtobufMessage } from "../src/objects/catalogue/protobuf-tables.ts";
-import { RELEASES, type ChangePoints, type ReleaseName } from "../src/objects/catalogue/release.ts";
+import { ALL_VERBS } from "../src/objects/catalog/catalog.ts";
+import type { StoredProtobuf, StoredProtobufMessage } from "../src/objects/catalog/protobuf-tables.ts";
+import { RELEASES, type ChangePoints, type ReleaseName } from "../src/objects/catalog/release.ts";
 import type {
   FieldSelectorErrorStyle,
   StoredColumn,
@@ -28,7 +28,7 @@ import type {
   StoredTables,
   StoredType,
   StoredVersion,
-} from "../src/objects/catalogue/stored-format.ts";
+} from "../src/objects/catalog/stored-format.ts";
 import type { FieldShape, MessageForm } from "../src/objects/protobuf/tables.ts";
 
 type ByRelease<Value> = Partial<Record<ReleaseName, Value>>;
@@ -173,7 +173,7 @@ const STORED_OTHERWISE: ReadonlyMap<string, string> = new Map([
 ]);
 
 const factsDirectory = process.argv[2];
-if (factsDirectory === undefined) throw new Error("usage: compile-catalogue.ts FACTS_DIR");
+if (factsDirectory === undefined) throw new Error("usage: compile-catalog.ts FACTS_DIR");
 compile(factsDirectory);
 
 function compile(directory: string): void {
@@ -194,7 +194,7 @@ function compile(directory: string): void {
 }
 
 function writeData(file: string, content: string | Buffer): void {
-  writeFileSync(new URL(`../src/objects/catalogue/data/${file}`, import.meta.url), content);
+  writeFileSync(new URL(`../src/objects/catalog/data/${file}`, import.meta.url), content);
 }
 
 function compress(text: string): Buffer {

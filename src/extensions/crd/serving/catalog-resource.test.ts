@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fieldSelectorsOf, toCatalogueResource } from "./catalogue-resource.ts";
+import { fieldSelectorsOf, toCatalogResource } from "./catalog-resource.ts";
 import { parseCrd } from "../crd.ts";
 import {
   definitionObject,
@@ -23,7 +23,7 @@ test("a CRD is described by its accepted names and its served versions", () => {
     },
     { shortNames: ["wd"], categories: ["all"] },
   );
-  expect(toCatalogueResource(crd)).toMatchObject({
+  expect(toCatalogResource(crd)).toMatchObject({
     group: "test.example.com",
     resource: "widgets",
     singular: "widget",
@@ -50,19 +50,19 @@ test("a CRD is described by its accepted names and its served versions", () => {
 });
 
 test("a CRD that is not established, or serves no version, is not described", () => {
-  expect(toCatalogueResource(parseCrd(definitionObject()))).toBeUndefined();
+  expect(toCatalogResource(parseCrd(definitionObject()))).toBeUndefined();
   const unserved = establishedDefinition({ versions: [storedVersion("v1", { served: false })] });
-  expect(toCatalogueResource(unserved)).toBeUndefined();
+  expect(toCatalogResource(unserved)).toBeUndefined();
 });
 
 test("a storage version that is not served has no hash", () => {
   const versions = [storedVersion("v1", { served: false }), servedVersion("v2")];
-  expect(toCatalogueResource(establishedDefinition({ versions }))?.storageVersion).toBeUndefined();
+  expect(toCatalogResource(establishedDefinition({ versions }))?.storageVersion).toBeUndefined();
 });
 
 test("a terminating CRD can only be read and deleted", () => {
   const crd = { ...establishedDefinition(), isTerminating: true };
-  const verbs = toCatalogueResource(crd)?.versions[0]?.verbs;
+  const verbs = toCatalogResource(crd)?.versions[0]?.verbs;
   expect(verbs).toEqual(["delete", "deletecollection", "get", "list", "watch"]);
 });
 

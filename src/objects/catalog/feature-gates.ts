@@ -12,7 +12,7 @@ const STAGE_GATES: ReadonlyMap<string, string> = new Map([
 /**
  * The gate names that `resolveFeatureGates` accepts for a release, for callers that share one flag with other features.
  */
-export function catalogueGateNames(release: ReleaseName): ReadonlySet<string> {
+export function catalogGateNames(release: ReleaseName): ReadonlySet<string> {
   return new Set([...STAGE_GATES.keys(), ...gateStates(release).keys()]);
 }
 

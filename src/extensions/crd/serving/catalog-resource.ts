@@ -1,11 +1,7 @@
 /**
  * Describes a CRD in the form of the catalog's built-in resources, so that discovery and OpenAPI need no other form.
  */
-import type {
-  CatalogueResource,
-  CatalogueSubresource,
-  CatalogueVersion,
-} from "../../../objects/catalogue/catalogue.ts";
+import type { CatalogResource, CatalogSubresource, CatalogVersion } from "../../../objects/catalog/catalog.ts";
 import type { Crd, CrdVersion } from "../crd.ts";
 
 // In the order of Kubernetes. No document of another server is merged with these.
@@ -14,7 +10,7 @@ const VERBS_WHILE_TERMINATING: readonly string[] = ["delete", "deletecollection"
 const SUBRESOURCE_VERBS: readonly string[] = ["get", "patch", "update"];
 
 /** Undefined if it is not established, or serves no version. */
-export function toCatalogueResource(crd: Crd): CatalogueResource | undefined {
+export function toCatalogResource(crd: Crd): CatalogResource | undefined {
   const { group, acceptedNames: names, versions, storageVersion } = crd;
   const served = versions.filter(({ isServed }) => isServed);
   if (!crd.isEstablished || served.length === 0) return undefined;
@@ -34,7 +30,7 @@ export function toCatalogueResource(crd: Crd): CatalogueResource | undefined {
   };
 }
 
-function toVersion({ group, acceptedNames, isTerminating, namespaced }: Crd, version: CrdVersion): CatalogueVersion {
+function toVersion({ group, acceptedNames, isTerminating, namespaced }: Crd, version: CrdVersion): CatalogVersion {
   const { kind, listKind } = acceptedNames;
   return {
     version: version.name,
@@ -51,7 +47,7 @@ function toVersion({ group, acceptedNames, isTerminating, namespaced }: Crd, ver
 function subresourcesOf(
   version: CrdVersion,
   own: { group: string; version: string; kind: string },
-): CatalogueSubresource[] {
+): CatalogSubresource[] {
   const scale = { group: "autoscaling", version: "v1", kind: "Scale" };
   return [
     ...(version.hasStatus ? [{ name: "status", verbs: SUBRESOURCE_VERBS, responseKind: own }] : []),

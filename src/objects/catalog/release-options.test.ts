@@ -4,16 +4,16 @@ import { DEFAULT_RELEASE } from "./release.ts";
 import { resolveRelease, type ReleaseOptions } from "./release-options.ts";
 
 test("without options the server has the newest final release, with the APIs that this project turns on in every release", () => {
-  const { version, catalogue, strictRelease } = resolveRelease({});
+  const { version, catalog, strictRelease } = resolveRelease({});
   expect([version.release, version.binary, strictRelease]).toEqual([DEFAULT_RELEASE, DEFAULT_RELEASE, false]);
   const storageVersions = ["internal.apiserver.k8s.io", "storageversions"] as const;
-  expect(catalogue.resource(...storageVersions)).toBeDefined();
-  expect(resolveRelease({ strictRelease: true }).catalogue.resource(...storageVersions)).toBeUndefined();
+  expect(catalog.resource(...storageVersions)).toBeDefined();
+  expect(resolveRelease({ strictRelease: true }).catalog.resource(...storageVersions)).toBeUndefined();
 });
 
 test("--runtime-config controls what the catalog serves", () => {
-  const { catalogue } = resolveRelease({ release: "1.36", runtimeConfig: ["batch/v1=false"] });
-  expect(catalogue.resource("batch", "jobs")).toBeUndefined();
+  const { catalog } = resolveRelease({ release: "1.36", runtimeConfig: ["batch/v1=false"] });
+  expect(catalog.resource("batch", "jobs")).toBeUndefined();
 });
 
 test("every gate that is set is kept, and only gates that control resources reach the catalog", () => {

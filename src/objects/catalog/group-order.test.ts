@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { openCatalogue } from "./catalogue.ts";
+import { openCatalog } from "./catalog.ts";
 import { compareGroups } from "./group-order.ts";
 import { RELEASES } from "./release.ts";
 import { parseRuntimeConfig } from "./runtime-config.ts";
 
 describe("the order of groups", () => {
   test.each(RELEASES)("is the order of all groups that %s can serve", (release) => {
-    const { groups } = openCatalogue({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) });
+    const { groups } = openCatalog({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) });
     const hasOldPlace = Number(release.slice("1.".length)) < 32;
     const names = groups.map(({ name }) => name).filter((name) => !(hasOldPlace && name === "resource.k8s.io"));
     expect(names.toSorted(compareGroups)).toEqual(names);

@@ -1,4 +1,4 @@
-/** The Kubernetes releases as which a server can behave. The resources of a release are data, see catalogue.ts. */
+/** The Kubernetes releases as which a server can behave. The resources of a release are data, see catalog.ts. */
 const GIT_VERSIONS = {
   "1.28": "v1.28.15",
   "1.29": "v1.29.15",

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
 
-import { openCatalogue, type Catalogue, type CatalogueOptions } from "./catalogue.ts";
-import { catalogueGateNames } from "./feature-gates.ts";
+import { openCatalog, type Catalog, type CatalogOptions } from "./catalog.ts";
+import { catalogGateNames } from "./feature-gates.ts";
 import { DEFAULT_RELEASE, isReleaseName, RELEASES, type ReleaseName } from "./release.ts";
 import { parseRuntimeConfig } from "./runtime-config.ts";
 import { storageVersionHash } from "./storage-version-hash.ts";
 import { tableColumns } from "./table-columns.ts";
 
-function open(release: ReleaseName, flags = "", more: Partial<CatalogueOptions> = {}): Catalogue {
-  return openCatalogue({ release, runtimeConfig: parseRuntimeConfig(flags), ...more });
+function open(release: ReleaseName, flags = "", more: Partial<CatalogOptions> = {}): Catalog {
+  return openCatalog({ release, runtimeConfig: parseRuntimeConfig(flags), ...more });
 }
 
-function versionsOf(catalogue: Catalogue, group: string, resource: string): readonly string[] {
-  return catalogue.resource(group, resource)?.versions.map(({ version }) => version) ?? [];
+function versionsOf(catalog: Catalog, group: string, resource: string): readonly string[] {
+  return catalog.resource(group, resource)?.versions.map(({ version }) => version) ?? [];
 }
 
 describe("a release", () => {
@@ -88,8 +88,8 @@ describe("flags", () => {
   });
 
   test("one resource can be enabled in a disabled group version, and the group then has that version", () => {
-    const catalogue = open("1.36", "batch/v1=false,batch/v1/jobs=true");
-    const batch = catalogue.groups.find(({ name }) => name === "batch");
+    const catalog = open("1.36", "batch/v1=false,batch/v1/jobs=true");
+    const batch = catalog.groups.find(({ name }) => name === "batch");
     expect(batch).toMatchObject({ versions: ["v1"], preferredVersion: "v1" });
     expect(batch?.resources.map(({ resource }) => resource)).toEqual(["jobs"]);
   });
@@ -118,7 +118,7 @@ describe("flags", () => {
 
   test("a gate controls a subresource", () => {
     const hasResize = (release: ReleaseName, gates: [string, boolean][] = []): boolean | undefined => {
-      const pods = openCatalogue({ release, featureGates: new Map(gates) }).resource("", "pods");
+      const pods = openCatalog({ release, featureGates: new Map(gates) }).resource("", "pods");
       return pods?.versions[0]?.subresources.some(({ name }) => name === "resize");
     };
     expect(hasResize("1.32")).toBe(false);
@@ -136,11 +136,11 @@ describe("flags", () => {
   });
 
   test("a gate that the release does not have is an error", () => {
-    expect(() => openCatalogue({ release: "1.34", featureGates: new Map([["GenericWorkload", true]]) })).toThrow(
+    expect(() => openCatalog({ release: "1.34", featureGates: new Map([["GenericWorkload", true]]) })).toThrow(
       "Release 1.34 has no feature gate named GenericWorkload that controls a resource.",
     );
-    expect(catalogueGateNames("1.34").has("GenericWorkload")).toBe(false);
-    expect(catalogueGateNames("1.35").has("GenericWorkload")).toBe(true);
+    expect(catalogGateNames("1.34").has("GenericWorkload")).toBe(false);
+    expect(catalogGateNames("1.35").has("GenericWorkload")).toBe(true);
   });
 
   test("the extensions of this project are on by default, and runtime config can turn them off", () => {

@@ -24,24 +24,24 @@ import type {
   StoredVersion,
 } from "./stored-format.ts";
 
-export interface Catalogue {
+export interface Catalog {
   /** The release as which the server behaves. */
   readonly release: ReleaseInfo;
   /** Undefined if the server runs the code of that release, with its default compatibility. */
   readonly emulation: Emulation | undefined;
   /** In the order of /apis; the core group "" is first. */
-  readonly groups: readonly CatalogueGroup[];
+  readonly groups: readonly CatalogGroup[];
   readonly schemas: SchemaSource;
-  resource(group: string, resource: string): CatalogueResource | undefined;
+  resource(group: string, resource: string): CatalogResource | undefined;
 }
 
-export interface CatalogueGroup {
+export interface CatalogGroup {
   readonly name: string;
   /** Served versions, in the order of discovery. */
   readonly versions: readonly string[];
   readonly preferredVersion: string;
   /** Sorted by name. */
-  readonly resources: readonly CatalogueResource[];
+  readonly resources: readonly CatalogResource[];
   /** The priorities of the APIService of each served version; apiregistration.k8s.io has none. */
   readonly apiServicePriorities: ReadonlyMap<string, ApiServicePriority>;
 }
@@ -51,7 +51,7 @@ interface ApiServicePriority {
   readonly versionPriority: number;
 }
 
-export interface CatalogueResource {
+export interface CatalogResource {
   readonly group: string;
   readonly resource: string;
   readonly singular: string;
@@ -67,15 +67,15 @@ export interface CatalogueResource {
   /** Group versions that this release can decode from the store, most preferred first. */
   readonly decodableVersions: readonly string[];
   /** Served versions, in the order of the group. */
-  readonly versions: readonly CatalogueVersion[];
+  readonly versions: readonly CatalogVersion[];
 }
 
-export interface CatalogueVersion {
+export interface CatalogVersion {
   readonly version: string;
   readonly kind: string;
   readonly listKind: string;
   readonly verbs: readonly string[];
-  readonly subresources: readonly CatalogueSubresource[];
+  readonly subresources: readonly CatalogSubresource[];
   readonly lifecycle?: StoredLifecycle;
   /** All field labels that a selector may use. */
   readonly fieldSelectors: readonly string[];
@@ -92,16 +92,16 @@ export interface CatalogueVersion {
   readonly fieldSelectorErrorStyle: FieldSelectorErrorStyle;
 }
 
-export interface CatalogueSubresource {
+export interface CatalogSubresource {
   readonly name: string;
   readonly verbs: readonly string[];
   readonly responseKind: { readonly group: string; readonly version: string; readonly kind: string };
 }
 
-export interface CatalogueOptions {
+export interface CatalogOptions {
   readonly release: ReleaseName;
   readonly runtimeConfig?: RuntimeConfig;
-  /** Overrides of the gates in `catalogueGateNames`; any other name is an error. */
+  /** Overrides of the gates in `catalogGateNames`; any other name is an error. */
   readonly featureGates?: ReadonlyMap<string, boolean>;
   /** Whether to serve by default the APIs that this project adds to every release (EXTENSION_GROUP_VERSIONS). */
   readonly extensions?: boolean;
@@ -139,7 +139,7 @@ interface View {
   readonly emulation: Emulation | undefined;
 }
 
-export function openCatalogue(options: CatalogueOptions): Catalogue {
+export function openCatalog(options: CatalogOptions): Catalog {
   const { release, runtimeConfig = EMPTY_RUNTIME_CONFIG, featureGates = new Map(), emulation } = options;
   checkRuntimeConfig(runtimeConfig, knownGroupVersions(emulation?.binary ?? release));
   const gates = resolveFeatureGates(release, featureGates);
@@ -190,7 +190,7 @@ function atBoth(points: ChangePoints<readonly string[]>, { release, emulation }:
   return emulation === undefined ? own : [...new Set([...(valueIn(points, emulation.binary) ?? []), ...own])];
 }
 
-function toGroup(group: StoredGroup, view: View): CatalogueGroup | undefined {
+function toGroup(group: StoredGroup, view: View): CatalogGroup | undefined {
   const order = atBoth(group.versions, view);
   const stored = storedResources().resources.filter((resource) => resource.group === group.name);
   const resources = stored.flatMap((resource) => toResource(resource, order, view) ?? []);
@@ -208,7 +208,7 @@ function toGroup(group: StoredGroup, view: View): CatalogueGroup | undefined {
   return { name: group.name, versions, preferredVersion, resources, apiServicePriorities };
 }
 
-function toResource(stored: ResourceHistory, order: readonly string[], view: View): CatalogueResource | undefined {
+function toResource(stored: ResourceHistory, order: readonly string[], view: View): CatalogResource | undefined {
   const own = order.filter((version) => isServed(stored, version, view));
   const later = versionsBeyond(stored, own, view);
   const versions =
@@ -232,7 +232,7 @@ function toResource(stored: ResourceHistory, order: readonly string[], view: Vie
 function storageOf(
   stored: ResourceHistory,
   { release, emulation }: View,
-): Pick<CatalogueResource, "storageVersion" | "decodableVersions"> {
+): Pick<CatalogResource, "storageVersion" | "decodableVersions"> {
   if (emulation !== undefined)
     return emulatedStorage(stored, release, emulation) ?? { storageVersion: undefined, decodableVersions: [] };
   const { storage = [], decodable = [] } = stored;
@@ -270,7 +270,7 @@ function isGateOpenIn(view: View): (gate: string | undefined) => boolean {
   return (gate) => isGateOpen(gate, view);
 }
 
-function toVersion(resource: ResourceHistory, version: string, view: View): CatalogueVersion {
+function toVersion(resource: ResourceHistory, version: string, view: View): CatalogVersion {
   const stored = resource.versions[version] as StoredVersion;
   const lifecycle = stored.lifecycle && valueIn(stored.lifecycle, view.release);
   const selectors = (stored.fieldSelectors && valueIn(stored.fieldSelectors, view.release)) ?? DEFAULT_FIELD_SELECTORS;
@@ -293,7 +293,7 @@ function isPresent(subresource: StoredSubresource, version: string, view: View):
   return subresource.present === undefined || valueIn(subresource.present[version] ?? [], view.release) === true;
 }
 
-function toSubresource({ name, verbs, responseKind }: StoredSubresource, version: string): CatalogueSubresource {
+function toSubresource({ name, verbs, responseKind }: StoredSubresource, version: string): CatalogSubresource {
   if (responseKind.version !== "*") return { name, verbs, responseKind };
   return { name, verbs, responseKind: { ...responseKind, version } };
 }
