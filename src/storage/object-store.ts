@@ -54,7 +54,7 @@ export interface KeyRange {
 export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
   return {
     cache,
-    rememberObject: (value, object) => cache.vouch(value, object),
+    rememberObject: (value, object) => cache.rememberObject(value, object),
     async get(key, freshness) {
       if (await reach(cache, freshness)) return cache.get(key);
       const { items } = await kv.range({ start: key });

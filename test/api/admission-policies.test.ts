@@ -370,6 +370,20 @@ test("warnings about an object are returned even if the request conflicts or a p
   expect(reported(await api.create(PODS, old("b")))).toEqual([422, WARNING]);
 });
 
+test("warnings about an updated object are returned even if a policy denies the update", async () => {
+  await using api = await startServer();
+  const SERVICES = "/api/v1/namespaces/default/services";
+  const service = { metadata: { name: "a" }, spec: { type: "ExternalName", externalName: "x.example.com" } };
+  const { body } = await api.create(SERVICES, service);
+  await validating(api, "p", { rule: { resources: ["services"], operations: ["UPDATE"] }, spec: valid("false") });
+  const changed = { ...body, spec: { ...body.spec, externalIPs: ["192.0.2.1"] } };
+  const denied = await api.put(`${SERVICES}/a`, changed);
+  expect([denied.status, header(denied, "warning")]).toEqual([
+    422,
+    expect.stringContaining("spec.externalIPs is ignored"),
+  ]);
+});
+
 test("a policy that is created through one server is enforced by the others", async () => {
   const world = new World({ seed: 3 });
   await using one = await startServer({ world });

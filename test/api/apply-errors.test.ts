@@ -171,7 +171,7 @@ describe("duplicate keys", () => {
 
 test("an apply that makes the object larger than the size limit of a request returns 413", async () => {
   await using api = await startServer();
-  const wish = (name: string): Json => {
+  const applied = (name: string): Json => {
     const { spec } = deployment("web");
     const containers = [{ name, image: "example/app:1", args: ["x".repeat(1_000_000)] }];
     const template = { ...spec.template, spec: { containers } };
@@ -179,7 +179,7 @@ test("an apply that makes the object larger than the size limit of a request ret
   };
   const statuses: number[] = [];
   for (const manager of ["a", "b", "c", "d"]) {
-    statuses.push((await apply(api, `${DEPLOYMENT}?fieldManager=${manager}`, wish(manager))).status);
+    statuses.push((await apply(api, `${DEPLOYMENT}?fieldManager=${manager}`, applied(manager))).status);
   }
   expect(statuses).toEqual([201, 200, 200, 413]);
 });

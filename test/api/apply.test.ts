@@ -72,20 +72,20 @@ describe("apply", () => {
 
   test("without changes writes nothing", async () => {
     await using api = await startServer();
-    const wish = { ...deployment("web"), apiVersion: "apps/v1", kind: "Deployment" };
-    const first = await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, wish);
+    const applied = { ...deployment("web"), apiVersion: "apps/v1", kind: "Deployment" };
+    const first = await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, applied);
     await api.world.advance(5_000);
-    const again = await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, wish);
+    const again = await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, applied);
     expect(again.status).toBe(200);
     expect(again.body).toEqual(first.body);
     // A null value sets nothing, so it must not count as a change either.
-    const withNull = { ...wish, metadata: { ...wish.metadata, creationTimestamp: null } };
+    const withNull = { ...applied, metadata: { ...applied.metadata, creationTimestamp: null } };
     expect((await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, withNull)).body).toEqual(first.body);
   });
 
   test("treats equal quantities in different notations as equal, also beside a null field", async () => {
     await using api = await startServer();
-    const wish = (cpu: Json, template: Json): Json => {
+    const applied = (cpu: Json, template: Json): Json => {
       const { spec } = deployment("web");
       const [container] = spec.template.spec.containers;
       const containers = [{ ...container, resources: { limits: { cpu } } }];
@@ -97,10 +97,10 @@ describe("apply", () => {
         spec: { ...spec, template: { metadata, spec: { containers } } },
       };
     };
-    const first = await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, wish("1", {}));
+    const first = await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, applied("1", {}));
     expect(first.status).toBe(201);
     for (const template of [{}, { creationTimestamp: null }]) {
-      const shared = await apply(api, `${DEPLOYMENTS}/web?fieldManager=two`, wish(1, template));
+      const shared = await apply(api, `${DEPLOYMENTS}/web?fieldManager=two`, applied(1, template));
       expect([shared.status, shared.body.message]).toEqual([200, undefined]);
       expect(shared.body.spec).toEqual(first.body.spec);
     }
@@ -185,7 +185,7 @@ describe("apply", () => {
 });
 
 describe("apply", () => {
-  const wish = (part: Json): Json => ({
+  const bodyOf = (part: Json): Json => ({
     apiVersion: "apps/v1",
     kind: "Deployment",
     metadata: { name: "web" },
@@ -198,7 +198,7 @@ describe("apply", () => {
     const applied = await apply(
       api,
       `${DEPLOYMENTS}/web/status?fieldManager=ctrl`,
-      wish({ spec: { replicas: 7 }, status: { replicas: 2 } }),
+      bodyOf({ spec: { replicas: 7 }, status: { replicas: 2 } }),
     );
     expect(applied.status).toBe(200);
     expect(applied.body.spec.replicas).toBe(1);
@@ -208,14 +208,14 @@ describe("apply", () => {
 
   test("through status of a missing object returns 404", async () => {
     await using api = await startServer();
-    const missing = await apply(api, `${DEPLOYMENTS}/web/status?fieldManager=ctrl`, wish({ status: {} }));
+    const missing = await apply(api, `${DEPLOYMENTS}/web/status?fieldManager=ctrl`, bodyOf({ status: {} }));
     expect(missing).toMatchObject({ status: 404, body: { message: 'deployments.apps "web" not found' } });
   });
 
   test("through scale owns the replicas of the workload", async () => {
     await using api = await startServer();
     await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, {
-      ...wish({}),
+      ...bodyOf({}),
       spec: { ...deployment("web").spec, replicas: 1 },
     });
     const scale = (replicas: number): Json => ({

@@ -50,17 +50,17 @@ function scale(replicas: number | undefined, metadata: Json = {}): Json {
   return { apiVersion: "autoscaling/v1", kind: "Scale", metadata: { name: "one", ...metadata }, spec };
 }
 
-function put(wish: Json, query = ""): Promise<ApiTestResponse> {
-  return server.call("PUT", `${NOXUS}/one/scale${query}`, JSON.stringify(wish));
+function put(body: Json, query = ""): Promise<ApiTestResponse> {
+  return server.call("PUT", `${NOXUS}/one/scale${query}`, JSON.stringify(body));
 }
 
 function merge(patch: Json): Promise<ApiTestResponse> {
   return server.mergePatch(`${NOXUS}/one/scale`, patch);
 }
 
-function apply(wish: Json, query: string): Promise<ApiTestResponse> {
+function apply(body: Json, query: string): Promise<ApiTestResponse> {
   const headers = { "content-type": "application/apply-patch+yaml" };
-  return server.call("PATCH", `${NOXUS}/one/scale?${query}`, JSON.stringify(wish), { headers });
+  return server.call("PATCH", `${NOXUS}/one/scale?${query}`, JSON.stringify(body), { headers });
 }
 
 async function one(): Promise<Json> {

@@ -101,11 +101,11 @@ describe("an update", () => {
     await api.create(STORAGE_VERSIONS, storageVersion({ name: "example.com.things" }));
     for (const door of ["", "/status"]) {
       for (const more of [{}, { resourceVersion: "0" }]) {
-        const wish = storageVersion(
+        const changed = storageVersion(
           { name: "example.com.things", ...more },
           { status: { commonEncodingVersion: "x" } },
         );
-        const response = await api.put(`${STORAGE_VERSIONS}/example.com.things${door}`, wish);
+        const response = await api.put(`${STORAGE_VERSIONS}/example.com.things${door}`, changed);
         expect(response.status).toBe(422);
         expect(response.body).toMatchObject({
           message:
@@ -148,11 +148,11 @@ describe("an update", () => {
     const made = { name: "example.com.things", labels: { a: "b" }, annotations: { c: "d" }, finalizers: ["x.io/y"] };
     const { body } = await api.create(STORAGE_VERSIONS, storageVersion(made));
     const other = { labels: { z: "1" }, annotations: undefined, finalizers: [] };
-    const wish = { ...body, metadata: { ...body.metadata, ...other }, status: { conditions: [condition()] } };
+    const changed = { ...body, metadata: { ...body.metadata, ...other }, status: { conditions: [condition()] } };
     const response = await api.call(
       "PUT",
       `${STORAGE_VERSIONS}/example.com.things/status?fieldManager=publisher`,
-      wish,
+      changed,
     );
     expect(response.status).toBe(200);
     expect(response.body.metadata).toMatchObject({ uid: body.metadata.uid, ...made });

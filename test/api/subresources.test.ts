@@ -563,12 +563,12 @@ describe("the ephemeralcontainers subresource", () => {
 
   test("adds containers and changes nothing else", async () => {
     const before = await object(`${PODS}/a`);
-    const wish = {
+    const changed = {
       ...before,
       metadata: { ...before.metadata, labels: { app: "other" } },
       spec: { ...before.spec, nodeName: "n9", ephemeralContainers: [debug] },
     };
-    const put = await server.put(`${PODS}/a/ephemeralcontainers`, wish);
+    const put = await server.put(`${PODS}/a/ephemeralcontainers`, changed);
     expect(put.status).toBe(200);
     expect(put.body.kind).toBe("Pod");
     const after = await object(`${PODS}/a`);
@@ -614,12 +614,12 @@ describe("the ephemeralcontainers subresource", () => {
 
   test("changes nothing in a dry run or with an outdated resourceVersion", async () => {
     const before = await object(`${PODS}/a`);
-    const wish = { ...before, spec: { ...before.spec, ephemeralContainers: [debug] } };
-    const dry = await server.put(`${PODS}/a/ephemeralcontainers?dryRun=All`, wish);
+    const changed = { ...before, spec: { ...before.spec, ephemeralContainers: [debug] } };
+    const dry = await server.put(`${PODS}/a/ephemeralcontainers?dryRun=All`, changed);
     expect(dry.body.spec.ephemeralContainers).toEqual([completed]);
     expect((await object(`${PODS}/a`)).spec.ephemeralContainers).toBeUndefined();
     await server.mergePatch(`${PODS}/a`, { metadata: { labels: { x: "y" } } });
-    expect((await server.put(`${PODS}/a/ephemeralcontainers`, wish)).status).toBe(409);
+    expect((await server.put(`${PODS}/a/ephemeralcontainers`, changed)).status).toBe(409);
   });
 });
 
@@ -762,12 +762,12 @@ describe("the approval subresource of a certificate signing request", () => {
 
   test("writes the conditions with times, and neither spec nor certificate", async () => {
     const before = await object(`${REQUESTS}/me`);
-    const wish = {
+    const changed = {
       ...before,
       spec: { ...before.spec, signerName: "example.com/other" },
       status: { conditions: [approved], certificate: "Zm9v" },
     };
-    const put = await server.put(`${REQUESTS}/me/approval`, wish);
+    const put = await server.put(`${REQUESTS}/me/approval`, changed);
     expect(put.status).toBe(200);
     const after = await object(`${REQUESTS}/me`);
     expect(after.spec).toEqual(before.spec);

@@ -165,8 +165,14 @@ export class ControllerLoad implements Disposable {
 
   async #comeLate(namespace: string, name: string): Promise<void> {
     const path = pathOf(CONFIG_MAP, namespace);
-    const wish = { operation: "create", resource: "configmaps", name, path, body: bodyOf(CONFIG_MAP, name) } as const;
-    const { answer, body } = await this.#ask(this.#next(), wish);
+    const request = {
+      operation: "create",
+      resource: "configmaps",
+      name,
+      path,
+      body: bodyOf(CONFIG_MAP, name),
+    } as const;
+    const { answer, body } = await this.#ask(this.#next(), request);
     const isRejected = answer.status === 403 && body?.details?.causes?.[0]?.reason === "NamespaceTerminating";
     const isGone = answer.status === 404 && body?.details?.kind === "namespaces" && body.details.name === namespace;
     if (!isRejected && !isGone && !isSuccess(answer) && !isRetryable(answer)) this.unexpected.push(answer);
@@ -205,18 +211,18 @@ export class ControllerLoad implements Disposable {
   }
 
   /** Sends the request to one server after the other until it succeeds. */
-  async #insist(wish: RetriedRequest): Promise<Json> {
+  async #insist(request: RetriedRequest): Promise<Json> {
     for (let isOpen = false; !this.#isOver; isOpen = true) {
-      const { answer, body } = await this.#ask(this.#next(), wish);
-      if (isSuccess(answer) || (isOpen && answer.status === wish.isDone)) return body;
+      const { answer, body } = await this.#ask(this.#next(), request);
+      if (isSuccess(answer) || (isOpen && answer.status === request.isDone)) return body;
       if (answer.status === 0) this.unexpected.push(answer);
       else if (!isRetryable(answer))
         throw new Error(
-          `${wish.operation} ${wish.path} ${wish.name} at ${answer.server}: ${answer.status} ${answer.message}`,
+          `${request.operation} ${request.path} ${request.name} at ${answer.server}: ${answer.status} ${answer.message}`,
         );
       await delay(AGAIN_MS);
     }
-    throw new Error(`${wish.operation} ${wish.path} ${wish.name}: the load has been stopped`);
+    throw new Error(`${request.operation} ${request.path} ${request.name}: the load has been stopped`);
   }
 
   #next(): SceneServer {
@@ -225,9 +231,9 @@ export class ControllerLoad implements Disposable {
 
   async #ask(
     target: SceneServer,
-    wish: RetriedRequest,
+    request: RetriedRequest,
   ): Promise<{ readonly answer: LoadResponse; readonly body: Json }> {
-    const { operation, resource, name, path, body } = wish;
+    const { operation, resource, name, path, body } = request;
     const about = { server: target.id, resource, operation, name, sentAt: Date.now() };
     const keep = (response: LoadResponse): LoadResponse => (this.answers.push(response), response);
     try {

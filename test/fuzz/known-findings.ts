@@ -54,9 +54,9 @@ export const KNOWN_FINDINGS: readonly KnownFinding[] = [
 ];
 
 export function isKnown({ fuzzCase, report }: Pick<Failure, "fuzzCase" | "report">): boolean {
-  return report.findings.every(({ invariant: promise, what }) =>
+  return report.findings.every(({ invariant, what }) =>
     KNOWN_FINDINGS.some(
-      (known) => known.invariant.test(promise) && known.key.test(fuzzCase.target.key) && known.what.test(what),
+      (known) => known.invariant.test(invariant) && known.key.test(fuzzCase.target.key) && known.what.test(what),
     ),
   );
 }

@@ -9,9 +9,9 @@ const FINDING_CHARACTERS_MAX = 3_000;
 
 /** Groups failures that are probably one bug. */
 export function signatureOf({ fuzzCase, report: { findings } }: Failure): string {
-  const promise = findings[0]?.invariant ?? "";
+  const invariant = findings[0]?.invariant ?? "";
   const frame = findings.map(({ what }) => /\bat [^\n]*?(src\/[^\s)]+):\d+/.exec(what)?.[1]).find((found) => found);
-  return `${promise} (${frame ?? fuzzCase.target.key})`;
+  return `${invariant} (${frame ?? fuzzCase.target.key})`;
 }
 
 export function repeatCommand(seed: number, caseNumber: number): string {
@@ -21,9 +21,7 @@ export function repeatCommand(seed: number, caseNumber: number): string {
 export function describeFailure({ seed, release, fuzzCase, report }: Failure): string {
   const findings = report.findings
     .slice(0, FINDINGS_SHOWN)
-    .map(
-      ({ invariant: promise, what }) => `  BROKEN: ${promise}\n    ${indented(what.slice(0, FINDING_CHARACTERS_MAX))}`,
-    );
+    .map(({ invariant, what }) => `  BROKEN: ${invariant}\n    ${indented(what.slice(0, FINDING_CHARACTERS_MAX))}`);
   const { apiVersion, kind } = fuzzCase.target;
   return [
     `seed ${seed}, case ${fuzzCase.number}: ${apiVersion} ${kind}, release ${release}`,

@@ -77,7 +77,7 @@ interface ReadinessRequest {
 
 async function readinessOf(
   target: Target,
-  { question, protocol, hasIfReadyHeader: hasIfReadyHeader }: ReadinessRequest,
+  { question, protocol, hasIfReadyHeader }: ReadinessRequest,
 ): Promise<ReadinessResponse> {
   const headers = {
     ...(question.isAnonymous === true ? {} : { authorization: `Bearer ${target.token}` }),
@@ -163,7 +163,7 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
   afterAll(() => cluster[Symbol.asyncDispose]());
 
   test.each(MODES)("in mode %s is not ready, with and without the header", async (mode) => {
-    for (const [{ question, protocol, hasIfReadyHeader: hasIfReadyHeader }, response] of await all(mode)) {
+    for (const [{ question, protocol, hasIfReadyHeader }, response] of await all(mode)) {
       const what = `${protocol} ${question.path} ${hasIfReadyHeader ? "if ready" : ""}`;
       const isRejected = mode === "retry" && hasIfReadyHeader && question.isExempt !== true;
       expect([response.status, response.ready], what).toEqual([
@@ -183,7 +183,7 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
     await Promise.all(MODES.map((mode) => untilReachable(member(mode), others(mode))));
     const responses = await Promise.all(MODES.map(async (mode) => ({ mode, all: await all(mode) })));
     for (const { mode, all: ofMode } of responses)
-      for (const [{ question, protocol, hasIfReadyHeader: hasIfReadyHeader }, { status, ready }] of ofMode)
+      for (const [{ question, protocol, hasIfReadyHeader }, { status, ready }] of ofMode)
         expect([status, ready], `${mode} ${protocol} ${question.path}`).toEqual([
           question.later,
           mode !== "off" && hasIfReadyHeader ? "true" : undefined,

@@ -70,26 +70,26 @@ export function keysFound(story: Story, { namespace, thing }: Scene): string[] {
 
 /** Deletes the leaving owners, with one attempt each. Returns the requests that failed. */
 export async function leave(story: Story, index: number, { namespace, thing }: Scene): Promise<RetriedRequest[]> {
-  const wishes: readonly RetriedRequest[] = [
+  const requests: readonly RetriedRequest[] = [
     { index, thing, target: pathOf(thing, namespace, "leaving"), body: { propagationPolicy: "Background" } },
     { index, thing, target: pathOf(thing, namespace, "leaving-last"), body: { propagationPolicy: "Foreground" } },
     { index, thing: CONFIG_MAP, target: pathOf(CONFIG_MAP, namespace, "plain-leaving") },
   ];
   const rejected: RetriedRequest[] = [];
-  for (const { target, ...wish } of wishes) {
-    const { status } = await story.ask(story.running(index), { ...wish, method: "DELETE", target });
-    if (status !== 200) rejected.push({ target, ...wish });
+  for (const { target, ...request } of requests) {
+    const { status } = await story.ask(story.running(index), { ...request, method: "DELETE", target });
+    if (status !== 200) rejected.push({ target, ...request });
   }
   return rejected;
 }
 
 /** Sends the requests to any server until they succeed. */
-export async function retryUntilDone(story: Story, wishes: readonly RetriedRequest[]): Promise<void> {
-  for (const { index, ...wish } of wishes) {
+export async function retryUntilDone(story: Story, requests: readonly RetriedRequest[]): Promise<void> {
+  for (const { index, ...request } of requests) {
     let status = 404;
     for (let other = index; status === 404 && other < index + story.servers.length; other++)
-      ({ status } = await story.retryUntilDone(other % story.servers.length, { ...wish, method: "DELETE" }));
-    if (status !== 200) throw new Error(`${wish.target}: ${status}`);
+      ({ status } = await story.retryUntilDone(other % story.servers.length, { ...request, method: "DELETE" }));
+    if (status !== 200) throw new Error(`${request.target}: ${status}`);
   }
 }
 

@@ -18,13 +18,13 @@ export interface BearerOptions {
  * Comparing in plain text is safe there: only a client that sent the token before can match it.
  */
 export function bearerAuthenticator({
-  staticAuthenticators: lasting,
-  dynamicAuthenticators: passing,
+  staticAuthenticators,
+  dynamicAuthenticators,
   apiAudiences,
 }: BearerOptions): Authenticator {
   const accepted = new WeakMap<ConnectionInfo, { readonly header: string; readonly answer: Authenticated }>();
-  const askLasting = tokenUnion(lasting);
-  const askPassing = tokenUnion(passing);
+  const askLasting = tokenUnion(staticAuthenticators);
+  const askPassing = tokenUnion(dynamicAuthenticators);
   const askedBoth = async (token: string, first: Promise<TokenResult>): Promise<TokenResult> => {
     const response = await first;
     return isOwner(response) ? response : askPassing(token, apiAudiences);

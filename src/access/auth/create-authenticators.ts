@@ -69,8 +69,8 @@ export function createTokens(
           }),
         ];
   return {
-    staticAuthenticators: staticAuthenticators,
-    dynamicAuthenticators: dynamicAuthenticators,
+    staticAuthenticators,
+    dynamicAuthenticators,
     authenticate: tokenUnion([...staticAuthenticators, ...dynamicAuthenticators]),
     requests:
       signingKey === undefined || objects === undefined

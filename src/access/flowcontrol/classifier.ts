@@ -73,19 +73,15 @@ export class Classifier {
     return rules;
   }
 
-  #handOf(
-    { schema, level, handsByDistinguisher: hands }: Flow,
-    user: User,
-    { namespace }: RequestInfo,
-  ): readonly number[] {
+  #handOf({ schema, level, handsByDistinguisher }: Flow, user: User, { namespace }: RequestInfo): readonly number[] {
     const { queuing } = level.config;
     if (queuing === undefined) return NO_HAND;
     const { name, distinguisher } = schema;
     const kind = distinguisher === "ByUser" ? user.name : distinguisher === "ByNamespace" ? namespace : "";
-    const known = hands.get(kind);
+    const known = handsByDistinguisher.get(kind);
     if (known !== undefined) return known;
     const hand = deal(hashOfFlow(name, kind), queuing);
-    hands.set(kind, hand);
+    handsByDistinguisher.set(kind, hand);
     return hand;
   }
 }

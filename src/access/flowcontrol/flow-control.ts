@@ -92,7 +92,7 @@ async function serve<Req extends WithUser>(control: Control, next: Handler<Req>,
   try {
     if (seats > 1 || needsConversion(request)) await readingTurn(control, flow, { request, isWide: seats > 1 });
     // A watch holds its seats until its response begins. Sending a response is not counted.
-    return await next(Object.assign(paced(control, seat, request), { answerHeaders: flow.headers }));
+    return await next(Object.assign(paced(control, seat, request), { responseHeaders: flow.headers }));
   } finally {
     executing[kind]--;
     const durations = info.verb === "watch" ? series.watchStarted : series.executed;

@@ -33,7 +33,7 @@ export function createView(from: ViewSources): () => ClusterView {
     const isSynced = from.isLoaded() && source.isSynced();
     if (isSynced && view?.isSynced === true && builtFrom === changes.generation) return view;
     builtFrom = changes.generation;
-    const { peers: described, isDecidedLocally: isJudgedLocally } = source.describe(peers());
+    const { peers: described, isDecidedLocally } = source.describe(peers());
     view = {
       self: { id, release: config.release },
       isSynced,
@@ -41,7 +41,7 @@ export function createView(from: ViewSources): () => ClusterView {
       local,
       departed: departed.index(),
       peers: described,
-      isDecidedLocally: isJudgedLocally,
+      isDecidedLocally,
       supports,
     };
     return view;

@@ -9,12 +9,12 @@ const schema = openSchemas("1.36").kind("apps", "v1", "Deployment")!;
 const IDENTITY = { apiVersion: "apps/v1", kind: "Deployment" };
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
-type Wish = Partial<Apply> & { readonly applied: JsonObject };
+type ApplyOptions = Partial<Apply> & { readonly applied: JsonObject };
 
 const BASE = { schema, apiVersion: "apps/v1", manager: "one", subresource: "", time: "2026-01-01T00:00:00Z" };
 
-function apply(what: Wish): ApplyOutcome {
-  return applyObject({ ...BASE, live: undefined, sent: what.applied, hasNull: false, force: false, ...what });
+function apply(options: ApplyOptions): ApplyOutcome {
+  return applyObject({ ...BASE, live: undefined, sent: options.applied, hasNull: false, force: false, ...options });
 }
 
 function appliedObject(spec: JsonObject, metadata: JsonObject = {}): JsonObject {

@@ -28,10 +28,10 @@ function kindOf(group: string, kind: string): Kind {
 
 type ApplyOptions = Partial<Apply> & { readonly applied: JsonObject };
 
-function apply({ schema, identity }: Kind, wish: ApplyOptions): ApplyOutcome {
+function apply({ schema, identity }: Kind, options: ApplyOptions): ApplyOutcome {
   return applyObject({
     live: undefined,
-    sent: wish.applied,
+    sent: options.applied,
     hasNull: false,
     force: false,
     schema,
@@ -39,7 +39,7 @@ function apply({ schema, identity }: Kind, wish: ApplyOptions): ApplyOutcome {
     manager: "one",
     subresource: "",
     time: FIRST,
-    ...wish,
+    ...options,
   });
 }
 
@@ -156,14 +156,14 @@ describe.each(KINDS)("properties of apply for a %s:", (_name, kind) => {
 
   test("every applied field has an owner, and field sets survive a round trip through fieldsV1", () => {
     check(
-      fc.property(fc.array(objects, { minLength: 1, maxLength: 4 }), (wishes) => {
+      fc.property(fc.array(objects, { minLength: 1, maxLength: 4 }), (applications) => {
         let live: JsonObject | undefined;
         let wanted = FieldSet.of();
-        for (const [index, applied] of wishes.entries()) {
+        for (const [index, applied] of applications.entries()) {
           live = stored(apply(kind, { live, applied, manager: `m${index}`, force: true }));
           wanted = wanted.union(tracked(applied, schema));
         }
-        const sets = wishes.map((_, index) => owned(live!, `m${index}`));
+        const sets = applications.map((_, index) => owned(live!, `m${index}`));
         const all = sets.reduce((sum, set) => sum.union(set), FieldSet.of());
         const missing = wanted.intersection(fieldsOf(live!, schema)).difference(all);
         expect([...missing.paths()].map(pathText)).toEqual([]);

@@ -42,7 +42,7 @@ test.each<[string, Example]>([
     "503 is returned if the server cannot catch up",
     { answers: [() => answer(404)], isCaughtUp: false, expected: 503, catchUps: 1 },
   ],
-])("%s", async (_what, { answers, isCaughtUp = true, expected, catchUps: looks }) => {
+])("%s", async (_what, { answers, isCaughtUp = true, expected, catchUps }) => {
   let asked = 0;
   let looked = 0;
   const catchUp = (): Promise<boolean> => {
@@ -50,7 +50,7 @@ test.each<[string, Example]>([
     return Promise.resolve(isCaughtUp);
   };
   const handler = freshBeforeNotFound(() => answers[asked++]!(), catchUp);
-  expect([await codeOf(() => handler(REQUEST)), looked]).toEqual([expected, looks]);
+  expect([await codeOf(() => handler(REQUEST)), looked]).toEqual([expected, catchUps]);
 });
 
 function throwNotFound(): never {

@@ -59,14 +59,14 @@ type PatchChecks = Omit<DecodeContext, "bytes" | "problem"> &
 function decodePatched(
   served: ServedResource,
   patched: unknown,
-  { invalidError: refusal, ...checks }: PatchChecks,
+  { invalidError, ...checks }: PatchChecks,
 ): DecodedBody | ForwardedRequest {
   if (!isJsonObject(patched)) throw invalidPatch(NOT_AN_OBJECT);
   rejectGrown(patched, checks.existing);
   return decodeAs(served, patched, {
     ...checks,
     bytes: undefined,
-    problem: (_kind, _version, why) => refusal(why, patched),
+    problem: (_kind, _version, why) => invalidError(why, patched),
   });
 }
 

@@ -94,7 +94,7 @@ async function serveResource<Req extends WithRequester>(
     const virtual = dependencies.virtual?.(request, { endpoint, representation });
     if (virtual !== undefined) return await virtual;
     if (served === undefined) return notStored(endpoint, request);
-    const { context, protobuf, fieldLoss, admit, rejectCreation: rejectCreation } = dependencies;
+    const { context, protobuf, fieldLoss, admit, rejectCreation } = dependencies;
     const call: EndpointCall = {
       context,
       served,

@@ -31,14 +31,14 @@ export async function updateEndpoint(call: EndpointCall): Promise<EndpointRespon
 function granted(
   call: EndpointCall,
   requested: Awaited<ReturnType<typeof readRequestedWrite>>,
-  heard: (warnings: readonly string[]) => void,
+  onWarnings: (warnings: readonly string[]) => void,
 ): Promise<Updated | ForwardedRequest> {
-  const { context, served, request, rejectCreation: rejectCreation } = call;
+  const { context, served, request, rejectCreation } = call;
   const { namespace, name, verb } = request.info;
   const { manager, dryRun } = requested;
   const admission = updateAdmission(call, served, requested);
   const place = { namespace, name, endpoint: endpointOf(request), requester: request.user };
-  const common = { ...place, manager, dryRun, admission, rejectCreation, heard };
+  const common = { ...place, manager, dryRun, admission, rejectCreation, onWarnings };
   if ("applied" in requested) {
     const { applied, force } = requested;
     return apply(context, served, { ...common, applied, force, bytesMax: BODY_BYTES_MAX });

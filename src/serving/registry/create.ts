@@ -96,14 +96,14 @@ async function admitted(context: RegistryContext, served: ServedResource, reques
   const sendsOwners = objectAt(request.object, "metadata")["managedFields"] !== undefined;
   if (admission === undefined) return { object, managedFields, sendsOwners };
   const name = stringAt(objectAt(object, "metadata"), "name");
-  const { omitsManagedFields: hidesOwners } = admission;
-  const whole = hidesOwners === true ? object : withManagedFields(object, managedFields);
+  const { omitsManagedFields } = admission;
+  const whole = omitsManagedFields === true ? object : withManagedFields(object, managedFields);
   const given = await admission.mutate({ operation: "CREATE", name, object: whole, existing: undefined });
   if (given === whole) return { object, managedFields, sendsOwners };
   // Only the registry sets the creation and deletion timestamps.
   const mutated = withoutSystemFields(given);
   rejectForeignNamespace(mutated, request.namespace);
-  if (hidesOwners === true) return { object: mutated, managedFields, sendsOwners };
+  if (omitsManagedFields === true) return { object: mutated, managedFields, sendsOwners };
   return { object: withoutManagedFields(mutated), managedFields: managedFieldsText(mutated), sendsOwners };
 }
 
@@ -164,11 +164,11 @@ async function createNamed(
   const complete = await allocation.assign(object);
   const { ttlSeconds } = stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
-  const { rememberObject: vouch } = context.store;
+  const { rememberObject } = context.store;
   const result = await writeEncoded(
     served,
     async (version, guards) => {
-      const bytes = await encodeForStorage(complete, served, version, { vouch, managedFields });
+      const bytes = await encodeForStorage(complete, served, version, { rememberObject, managedFields });
       return context.store.create(key, bytes, lease, guards);
     },
     request.place,

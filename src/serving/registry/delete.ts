@@ -89,18 +89,18 @@ function decideDeletion(
   to: { existing: JsonObject; options: DeletionOptions },
 ): ObjectChange {
   const { existing, options } = to;
-  const { deletionLifecycle: life } = served.stored.strategy;
-  if (life === "namespace") return decideNamespaceDeletion(context, served, to);
+  const { deletionLifecycle } = served.stored.strategy;
+  if (deletionLifecycle === "namespace") return decideNamespaceDeletion(context, served, to);
   const metadata = objectAt(existing, "metadata");
   const isFirst = metadata["deletionTimestamp"] === undefined;
   const begun = isFirst ? served.meaning.beginDeletion?.(existing, kindContext(context, served)) : undefined;
   if (begun !== undefined) return { kind: "store", object: begun };
   const finalizers = finalizersAfter(served, stringsAt(metadata, "finalizers"), options);
-  const grace = life === "pod" ? podGraceSeconds(existing, options) : 0;
-  const marked = markDeleted(context, existing, { finalizers, grace, isGraceful: life === "pod" });
+  const grace = deletionLifecycle === "pod" ? podGraceSeconds(existing, options) : 0;
+  const marked = markDeleted(context, existing, { finalizers, grace, isGraceful: deletionLifecycle === "pod" });
   if (finalizers.length > 0 || grace > 0) return { kind: "store", object: marked };
   // As kubernetes: a pod terminates gracefully even with a period of 0, and the response contains it.
-  const isShown = life === "pod" || finalizers.length < stringsAt(metadata, "finalizers").length;
+  const isShown = deletionLifecycle === "pod" || finalizers.length < stringsAt(metadata, "finalizers").length;
   return { kind: "remove", object: isShown ? marked : existing };
 }
 

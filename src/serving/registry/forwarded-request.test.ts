@@ -36,7 +36,7 @@ class Stage {
 
   readonly #context = {
     store: {
-      vouch: () => {},
+      rememberObject: () => {},
       get: (_key: string, { kind }: { kind: string }) => {
         this.story.push(`get ${kind}`);
         return Promise.resolve(kind === "any" ? this.cached : this.newest);

@@ -109,9 +109,9 @@ async function replace(
   const { ttlSeconds } = served.stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const { store } = context;
-  const { rememberObject: vouch } = store;
+  const { rememberObject } = store;
   const result = await writeEncoded(served, async (version, guards) => {
-    const bytes = await encodeForStorage(change.object, served, version, { vouch });
+    const bytes = await encodeForStorage(change.object, served, version, { rememberObject });
     return store.replace(entry, bytes, lease, guards);
   });
   if (!result.committed) return { kind: "lost", current: result.current };

@@ -63,7 +63,7 @@ export async function removeNamespace(
   const { store } = context;
   if (isTerminating(entry)) return store.remove(entry);
   const marked = await writeEncoded(served, async (version, guards) => {
-    const bytes = await encodeForStorage(object, served, version, { vouch: store.rememberObject });
+    const bytes = await encodeForStorage(object, served, version, { rememberObject: store.rememberObject });
     return store.replace(entry, bytes, undefined, guards);
   });
   if (!marked.committed) return marked;

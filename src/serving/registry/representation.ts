@@ -173,7 +173,7 @@ const METADATA_ORDER: readonly string[] = [
 ];
 
 interface EncodeOptions {
-  readonly vouch?: ObjectStore["rememberObject"];
+  readonly rememberObject?: ObjectStore["rememberObject"];
   /** The text of a new object's managedFields; the object itself then has none. */
   readonly managedFields?: string | undefined;
 }
@@ -188,7 +188,7 @@ export async function encodeForStorage(
   return encodeConverted(await toVersion(object, served, version), options);
 }
 
-function encodeConverted(object: JsonObject, { vouch, managedFields }: EncodeOptions): Buffer {
+function encodeConverted(object: JsonObject, { rememberObject, managedFields }: EncodeOptions): Buffer {
   const { kind, apiVersion, metadata, ...rest } = object;
   const head = { kind, apiVersion, metadata: canonicalMetadata(metadata as JsonObject) };
   const canonical = { ...head, ...rest };
@@ -197,7 +197,7 @@ function encodeConverted(object: JsonObject, { vouch, managedFields }: EncodeOpt
       ? JSON.stringify(canonical)
       : spliceManagedFields(JSON.stringify(head), JSON.stringify(rest), managedFields);
   const bytes = Buffer.from(text);
-  vouch?.(bytes, canonical);
+  rememberObject?.(bytes, canonical);
   return bytes;
 }
 

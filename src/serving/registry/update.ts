@@ -91,7 +91,7 @@ export async function update<F extends Forwarded = never>(
         await request.rejectCreation?.();
         isCreated = true;
         await allocation.revert();
-        const { namespace, manager, dryRun, requester, admission, onWarnings: heard } = request;
+        const { namespace, manager, dryRun, requester, admission, onWarnings } = request;
         const object = withoutRevision(served, requested, request);
         return create(context, served, {
           namespace,
@@ -101,7 +101,7 @@ export async function update<F extends Forwarded = never>(
           requester,
           isApplied,
           admission,
-          onWarnings: heard,
+          onWarnings,
         });
       },
     }),

@@ -49,7 +49,7 @@ export class WatchCache {
   #state: CacheState = "loading";
   #watching: Watching | undefined;
   #waiters: Waiter[] = [];
-  readonly #vouched = new WeakMap<Buffer, JsonObject>();
+  readonly #remembered = new WeakMap<Buffer, JsonObject>();
   readonly #stopped = new AbortController();
 
   constructor(options: WatchCacheOptions) {
@@ -93,15 +93,15 @@ export class WatchCache {
    * Remembers the object that a writer has encoded into this buffer. It is then not parsed again if the store delivers
    * the same buffer.
    */
-  vouch(value: Buffer, object: JsonObject): void {
-    this.#vouched.set(value, object);
+  rememberObject(value: Buffer, object: JsonObject): void {
+    this.#remembered.set(value, object);
   }
 
   /** A value read from the store itself, as an entry of the cache. */
   toEntry(stored: StoredValue): Entry {
-    const object = this.#vouched.get(stored.value);
+    const object = this.#remembered.get(stored.value);
     // Delete it, because a store that keeps the buffer would keep the object in memory too.
-    if (object !== undefined) this.#vouched.delete(stored.value);
+    if (object !== undefined) this.#remembered.delete(stored.value);
     return createEntry(stored, { decodeForeign: this.#options.decodeForeign, object });
   }
 

@@ -160,14 +160,14 @@ export class StoreLink implements Kv {
 
   async #callFaultyStore<T>(work: () => Promise<T>): Promise<T> {
     const { clock, random } = this.#host;
-    const { slowMs, responsesLost: answersLost } = this.#fault;
+    const { slowMs, responsesLost } = this.#fault;
     if (slowMs > 0) await sleep(clock, random.float() * slowMs);
     if (this.#fault.isDown) {
       await sleep(clock, random.float() * GIVE_UP_MS_MAX);
       if (this.#fault.isDown) throw new StorageError("unavailable", "the store is down");
     }
     const result = await work();
-    if (random.float() < answersLost) throw new StorageError("undecided", "the response of the store was lost");
+    if (random.float() < responsesLost) throw new StorageError("undecided", "the response of the store was lost");
     return result;
   }
 }

@@ -53,16 +53,16 @@ function constrained(
   const rules = { verb, subjectsGroup: "authentication.k8s.io", isConstrained: true, order: ORDER, ...special };
   return (attempt) => {
     if (!isFor(attempt)) return undefined;
-    const { access: asked } = attempt;
-    const acting: AccessAttributes = { ...asked, verb: `impersonate-on:${mode}:${asked.verb}` };
+    const { access } = attempt;
+    const acting: AccessAttributes = { ...access, verb: `impersonate-on:${mode}:${access.verb}` };
     return denialOf(attempt, acting) ?? withFields(attempt, rules, verb);
   };
 }
 
 function withFields(attempt: Attempt, rules: FieldRules, constraint: string): Impersonated | StatusError {
   const { requester, wanted } = attempt;
-  const rejected = fieldsDenial(wanted, rules, (asked, problem) =>
-    problem === undefined ? denialOf(attempt, asked) : forbiddenError(requester, asked, problem),
+  const rejected = fieldsDenial(wanted, rules, (access, problem) =>
+    problem === undefined ? denialOf(attempt, access) : forbiddenError(requester, access, problem),
   );
   return rejected ?? { user: withImpliedGroups(wanted, rules.isConstrained), constraint };
 }

@@ -33,7 +33,7 @@ export function fixedValue<T>(value: T): Reloading<T> {
 
 /** Throws if the files are invalid at startup; later, an invalid change keeps the last valid value. */
 export function reloadingFiles<T>(options: ReloadingFilesOptions<T>): ReloadingFiles<T> {
-  const { valueName: what, files, read, parse, log } = options;
+  const { valueName, files, read, parse, log } = options;
   let seen = files.map(read);
   let current = parse(seen);
   /** The last logged error; the same error is logged again only after a change. */
@@ -42,14 +42,14 @@ export function reloadingFiles<T>(options: ReloadingFilesOptions<T>): ReloadingF
   const take = (contents: readonly string[]): void => {
     seen = [...contents];
     current = parse(contents);
-    log.info(`${what} reloaded`, { files });
+    log.info(`${valueName} reloaded`, { files });
     for (const listener of listeners) listener(current);
   };
   const warnOnce = (thrown: unknown): void => {
     const error = thrown instanceof Error ? thrown.message : String(thrown);
     if (error === lastError) return;
     lastError = error;
-    log.warn(`failed to reload ${what}; the previous value stays in use`, { files, error });
+    log.warn(`failed to reload ${valueName}; the previous value stays in use`, { files, error });
   };
   return {
     get current() {

@@ -37,7 +37,7 @@ describe("a valid token", () => {
     });
   });
 
-  test.each<readonly [wish: Partial<TokenRequestSpec>, extra: JsonObject]>([
+  test.each<readonly [spec: Partial<TokenRequestSpec>, extra: JsonObject]>([
     [{ pod: POD }, { "pod-name": ["web"], "pod-uid": ["pod-uid"] }],
     [
       { pod: POD, node: { name: "gone", uid: "" } },
@@ -45,13 +45,13 @@ describe("a valid token", () => {
     ],
     [{ node: NODE }, { "node-name": ["node"], "node-uid": ["node-uid"] }],
     [{ secret: SECRET }, {}],
-  ])("of %j sets the extra %j", (wish, extra) => {
+  ])("of %j sets the extra %j", (spec, extra) => {
     const here = world();
     put(here, "pods/ns/web", object("web", "pod-uid"));
     put(here, "nodes//node", object("node", "node-uid"));
     put(here, "secrets/ns/key", object("key", "secret-uid"));
     const reported = Object.entries(extra).map(([key, value]) => [`authentication.kubernetes.io/${key}`, value]);
-    expect(authenticator(here)(issued({ ...wish, hasId: false }), ["api"])).toMatchObject({
+    expect(authenticator(here)(issued({ ...spec, hasId: false }), ["api"])).toMatchObject({
       user: { extra: Object.fromEntries(reported) },
     });
   });
@@ -136,7 +136,7 @@ describe("the validity period", () => {
 });
 
 describe("a bound token", () => {
-  test.each<readonly [what: string, place: string, wish: Partial<TokenRequestSpec>, replaced: string]>([
+  test.each<readonly [what: string, place: string, spec: Partial<TokenRequestSpec>, replaced: string]>([
     ["account", "serviceaccounts/ns/robot", {}, "service account UID (new) does not match claim (account-uid)"],
     ["pod", "pods/ns/web", { pod: POD }, "pod UID (new) does not match service account pod ref claim (pod-uid)"],
     [
@@ -146,11 +146,11 @@ describe("a bound token", () => {
       "secret UID (new) does not match service account secret ref claim (secret-uid)",
     ],
     ["node", "nodes//node", { node: NODE }, "node UID (new) does not match service account node ref claim (node-uid)"],
-  ])("requires its %s to exist with the same UID", async (what, place, wish, replaced) => {
+  ])("requires its %s to exist with the same UID", async (what, place, spec, replaced) => {
     const here = world();
     const { name, uid } = { account: ACCOUNT, pod: POD, secret: SECRET, node: NODE }[what]!;
     const ask = authenticator(here);
-    const token = issued(wish);
+    const token = issued(spec);
     const gone = what === "account" ? { error: 'serviceaccounts "robot" not found' } : INVALIDATED;
     here.known.delete(place);
     here.stored.delete(place);
@@ -187,11 +187,11 @@ describe("a bound token", () => {
 describe("the signature", () => {
   const many = Array.from({ length: 17 }, (_, index) => `audience-${index}`);
 
-  test.each<readonly [what: string, wish: Partial<TokenRequestSpec>, verifications: number]>([
+  test.each<readonly [what: string, spec: Partial<TokenRequestSpec>, verifications: number]>([
     ["is verified once", {}, 1],
     ["is verified for each use if the token has many audiences", { audiences: ["api", ...many] }, 2],
     ["is verified for each use if the token is long", { audiences: ["api", "x".repeat(4096)] }, 2],
-  ])("%s", (_, wish, verifications) => {
+  ])("%s", (_, spec, verifications) => {
     let found = 0;
     const { publicKey, algorithm } = KEY;
     const key = {
@@ -202,7 +202,7 @@ describe("the signature", () => {
       },
     };
     const asked = authenticator(world(), { keys: [key] });
-    const token = issued(wish);
+    const token = issued(spec);
     for (let use = 0; use < 2; use++) expect(asked(token, ["api"])).toHaveProperty("user");
     expect(found).toBe(verifications);
   });

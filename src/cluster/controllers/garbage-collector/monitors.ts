@@ -98,11 +98,11 @@ export class Monitors {
 
   /** Runs until aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { resources, onChange: onNews, clock } = this.#options;
+    const { resources, onChange, clock } = this.#options;
     const unsubscribe = resources.onChange(() => {
       this.#isOutdated = true;
       this.#wakeable.wake();
-      onNews();
+      onChange();
     });
     try {
       while (!signal.aborted) {
@@ -126,7 +126,7 @@ export class Monitors {
   }
 
   async #compare(): Promise<void> {
-    const { served, onChange: onNews } = this.#options;
+    const { served, onChange } = this.#options;
     const wasOutdated = this.#isOutdated;
     this.#isOutdated = false;
     const wanted = new Map(
@@ -142,7 +142,7 @@ export class Monitors {
       if (wanted.has(key)) followed.monitor.retry();
       else followed.isVanished = true;
     }
-    if (wasOutdated) onNews();
+    if (wasOutdated) onChange();
     await this.#forgetVanished();
   }
 
@@ -199,10 +199,10 @@ export class Monitors {
   }
 
   #onFollowing({ resource }: Monitor): void {
-    const { log, onChange: onNews } = this.#options;
+    const { log, onChange } = this.#options;
     if (this.#failing.delete(formatGroupResource(resource)))
       log.info("garbage collector watches a resource again", { ...subjectOf(resource) });
-    onNews();
+    onChange();
   }
 }
 

@@ -11,7 +11,7 @@ export interface NamespaceDeletion {
   /** Consecutive attempts that found the same obstacle. */
   waits: number;
   /** The obstacle of the last attempt; "" if there was none. */
-  obstacle: string;
+  failure: string;
 }
 
 const WAIT_MS_MIN = 500;
@@ -28,14 +28,14 @@ export class DeletionMemory {
   }
 
   get blocked(): number {
-    return [...this.#deletions.values()].filter(({ obstacle }) => obstacle !== "").length;
+    return [...this.#deletions.values()].filter(({ failure }) => failure !== "").length;
   }
 
   /** A namespace with the same name and another uid is a different one. */
   of(name: string, uid: string): NamespaceDeletion {
     const known = this.#deletions.get(name);
     if (known?.uid === uid) return known;
-    const deletion: NamespaceDeletion = { uid, seenAtMs: this.#clock.monotonic(), waits: 0, obstacle: "" };
+    const deletion: NamespaceDeletion = { uid, seenAtMs: this.#clock.monotonic(), waits: 0, failure: "" };
     this.#deletions.set(name, deletion);
     return deletion;
   }
@@ -54,8 +54,8 @@ export class DeletionMemory {
 
   /** Increases while the obstacle stays the same. */
   waitMs(deletion: NamespaceDeletion, obstacle: string): number {
-    deletion.waits = deletion.obstacle === obstacle ? deletion.waits + 1 : 0;
-    deletion.obstacle = obstacle;
+    deletion.waits = deletion.failure === obstacle ? deletion.waits + 1 : 0;
+    deletion.failure = obstacle;
     const waitMs = Math.min(WAIT_MS_MIN * 2 ** Math.min(deletion.waits, 10), WAIT_MS_MAX);
     return Math.round(waitMs * (1 - this.#random.float() / 4));
   }

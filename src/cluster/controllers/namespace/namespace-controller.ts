@@ -160,7 +160,7 @@ class NamespaceDeleter {
     await this.#report(look);
     // Otherwise a finalizer of another client keeps it, and nothing is left to do here.
     if (isOurs) return { requeueAfterMs: settlingMs };
-    deletion.obstacle = "";
+    deletion.failure = "";
     return undefined;
   }
 
@@ -200,7 +200,7 @@ class NamespaceDeleter {
 
   #wait({ namespace, deletion, findings }: Attempt, obstacle: string): ReconcileResult {
     const { estimateSeconds } = findings.content;
-    if (deletion.obstacle !== obstacle)
+    if (deletion.failure !== obstacle)
       this.#options.log.info("namespace finalization blocked", { namespace: nameOf(namespace), because: obstacle });
     const waitMs = this.#memory.waitMs(deletion, obstacle);
     // As kubernetes: after half of the expected time.

@@ -115,7 +115,7 @@ function customShape(
     prune: (object) => void schemaIn(object)?.decode(object),
     convert: definition.conversion.strategy === "Webhook" ? convert : undefined,
     fieldValue: (object, field) => selectorText(paths.get(field)?.first(object)),
-    rejectCreation: rejectCreation,
+    rejectCreation,
   };
 }
 

@@ -164,14 +164,10 @@ export const AUTHORIZATION: readonly Overload[] = [
   narrowed("resourcecheck_name", "name"),
   overload("pathcheck_check", "PathCheck.check(string): Decision", checkPath),
   overload("resourcecheck_check", "ResourceCheck.check(string): Decision", checkResource),
-  overload(
-    "decision_errored",
-    "Decision.errored(): bool",
-    ({ decision: answer }: DecisionValue) => answer.error !== "",
-  ),
-  overload("decision_error", "Decision.error(): string", ({ decision: answer }: DecisionValue) => answer.error),
-  overload("decision_allowed", "Decision.allowed(): bool", ({ decision: answer }: DecisionValue) => answer.isAllowed),
-  overload("decision_reason", "Decision.reason(): string", ({ decision: answer }: DecisionValue) => answer.reason),
+  overload("decision_errored", "Decision.errored(): bool", ({ decision }: DecisionValue) => decision.error !== ""),
+  overload("decision_error", "Decision.error(): string", ({ decision }: DecisionValue) => decision.error),
+  overload("decision_allowed", "Decision.allowed(): bool", ({ decision }: DecisionValue) => decision.isAllowed),
+  overload("decision_reason", "Decision.reason(): string", ({ decision }: DecisionValue) => decision.reason),
 ];
 
 export const AUTHORIZATION_SELECTORS: readonly Overload[] = [

@@ -85,10 +85,10 @@ function priorityLevelOf(version: LevelVersion): Kind {
 function setLimitedDefaults(
   limited: JsonObject,
   metadata: JsonObject,
-  { sharesField, isZeroAbsent: isZeroUnsaid }: LevelVersion,
+  { sharesField, isZeroAbsent }: LevelVersion,
 ): void {
   const shares = { [sharesField]: DEFAULT_SHARES };
-  if (isZeroUnsaid && !preservesZero(metadata)) setEmpty(limited, shares);
+  if (isZeroAbsent && !preservesZero(metadata)) setEmpty(limited, shares);
   else setMissing(limited, shares);
   setMissing(limited, { lendablePercent: 0 });
   const queuing = ownPointer(ownStruct(limited, "limitResponse"), "queuing");
@@ -109,13 +109,10 @@ function* flowSchemaErrors(schema: JsonObject): Generator<FieldError> {
   yield* conditionErrors(schema);
 }
 
-function* priorityLevelErrors(
-  level: JsonObject,
-  { sharesField, isZeroAbsent: isZeroUnsaid }: LevelVersion,
-): Generator<FieldError> {
+function* priorityLevelErrors(level: JsonObject, { sharesField, isZeroAbsent }: LevelVersion): Generator<FieldError> {
   const metadata = objectAt(level, "metadata");
   const name = stringAt(metadata, "name");
-  if (!isZeroUnsaid && preservesZero(metadata))
+  if (!isZeroAbsent && preservesZero(metadata))
     yield forbiddenField("metadata.annotations", `annotation '${PRESERVED_ZERO_ANNOTATION}' is forbidden`);
   const spec = objectAt(level, "spec");
   yield* priorityLevelSpecErrors(spec, name, sharesField);

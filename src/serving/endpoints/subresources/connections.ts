@@ -51,11 +51,7 @@ async function admitted({ admit, request }: EndpointCall): Promise<JsonObject> {
 }
 
 /** Connecting requires permission to create, even by GET, as WebSockets do. */
-async function rejectWithoutCreatePermission({
-  served,
-  request,
-  rejectCreation: rejectCreation,
-}: EndpointCall): Promise<void> {
+async function rejectWithoutCreatePermission({ served, request, rejectCreation }: EndpointCall): Promise<void> {
   if (request.info.verb === "create" || !served.gates.isOn("AuthorizePodWebsocketUpgradeCreatePermission")) return;
   try {
     await rejectCreation?.();

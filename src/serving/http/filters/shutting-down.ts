@@ -22,10 +22,10 @@ interface ShuttingDownOptions {
  * shutdown waits for them.
  */
 export function shuttingDown(options: ShuttingDownOptions): PassingFilter<WithInfo> {
-  const { isRejecting: isRefusing, sendsRetryAfter, isExempt, open } = options;
+  const { isRejecting, sendsRetryAfter, isExempt, open } = options;
   return (next) => (request) => {
     if (isExempt(request)) return next(request);
-    if (!isRefusing()) return open.through(kindOf(request), () => next(request));
+    if (!isRejecting()) return open.through(kindOf(request), () => next(request));
     // A peer that receives 503 may try another server; it would pass a 429 on to its client.
     const rejection = sendsRetryAfter && !isFromPeer(request) ? tooManyRequestsResponse() : unavailable();
     return Promise.resolve(sendsRetryAfter ? asLastResponse(rejection) : rejection);

@@ -101,10 +101,10 @@ function sweepIdle(connection: Http2Connection): void {
 }
 
 /** A client that opens no window for its responses would keep their streams, and thus the connection, open. */
-function sweepPendingResponses({ pendingResponses: answered }: Http2Connection, sweepsMax: number): void {
-  for (const [stream, sweeps] of answered) {
+function sweepPendingResponses({ pendingResponses }: Http2Connection, sweepsMax: number): void {
+  for (const [stream, sweeps] of pendingResponses) {
     if (sweeps >= sweepsMax) breakOff(stream);
-    else answered.set(stream, sweeps + 1);
+    else pendingResponses.set(stream, sweeps + 1);
   }
 }
 

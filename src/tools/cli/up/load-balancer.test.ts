@@ -62,7 +62,7 @@ test("connections go to the ready servers in turn, and both directions end indep
   await bench.balancer.setBackends([a, b, c]);
   const responses = [await bench.send("1"), await bench.send("2"), await bench.send("3")];
   expect(responses).toEqual(["a:1", "c:2", "a:3"]);
-  expect(bench.balancer.counts).toMatchObject({ accepted: 3, refused: 0 });
+  expect(bench.balancer.counts).toMatchObject({ accepted: 3, rejected: 0 });
 });
 
 test("a server that rejects a connection is skipped at once, and not used again until it is ready", async () => {

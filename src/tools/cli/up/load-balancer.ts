@@ -59,7 +59,7 @@ export class LoadBalancer {
   #turn = 0;
   #open = 0;
   #accepted = 0;
-  #refused = 0;
+  #rejected = 0;
 
   constructor(server: Server, options: LoadBalancerOptions) {
     this.#server = server;
@@ -70,7 +70,7 @@ export class LoadBalancer {
   }
 
   get counts(): LoadBalancerCounts {
-    return { open: this.#open, accepted: this.#accepted, rejected: this.#refused };
+    return { open: this.#open, accepted: this.#accepted, rejected: this.#rejected };
   }
 
   /** Resolves when each backend has been checked. A backend that was known before keeps its readiness until then. */
@@ -131,7 +131,7 @@ export class LoadBalancer {
   }
 
   #refuse(client: Socket): void {
-    this.#refused++;
+    this.#rejected++;
     client.resetAndDestroy();
   }
 

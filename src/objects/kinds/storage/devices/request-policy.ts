@@ -39,7 +39,7 @@ const shown = (value: unknown): string => canonicalQuantity(String(value));
 function* validValuesErrors(
   values: readonly string[],
   field: string,
-  { defaultValue: usual, total }: Bounds,
+  { defaultValue, total }: Bounds,
 ): Generator<FieldError> {
   for (const [index, value] of values.entries())
     if (index > 0 && nanosOf(values[index - 1]) > nanosOf(value))
@@ -58,11 +58,11 @@ function* validValuesErrors(
     if (seen.has(units)) yield duplicateValue(`${field}[${index}]`, String(units));
     seen.add(units);
   }
-  if (!isLookedAt || !values.some((value) => nanosOf(value) === nanosOf(usual)))
-    yield invalidValue(field, shown(usual), "default value is not valid according to the requestPolicy");
+  if (!isLookedAt || !values.some((value) => nanosOf(value) === nanosOf(defaultValue)))
+    yield invalidValue(field, shown(defaultValue), "default value is not valid according to the requestPolicy");
 }
 
-function* rangeErrors(range: JsonObject, field: string, { defaultValue: usual, total }: Bounds): Generator<FieldError> {
+function* rangeErrors(range: JsonObject, field: string, { defaultValue, total }: Bounds): Generator<FieldError> {
   const { min, max, step } = range;
   if (min === undefined) {
     yield required(`${field}.min`, "required when validRange is defined");
@@ -70,23 +70,23 @@ function* rangeErrors(range: JsonObject, field: string, { defaultValue: usual, t
   }
   if (nanosOf(min) > nanosOf(total))
     yield invalidValue(`${field}.min`, shown(min), `min is larger than capacity value: ${shown(total)}`);
-  if (nanosOf(usual) < nanosOf(min))
-    yield invalidValue(`${field}.min`, shown(usual), `default is less than min: ${shown(min)}`);
+  if (nanosOf(defaultValue) < nanosOf(min))
+    yield invalidValue(`${field}.min`, shown(defaultValue), `default is less than min: ${shown(min)}`);
   if (max !== undefined) {
     if (nanosOf(min) > nanosOf(max))
       yield invalidValue(`${field}.max`, shown(min), `min is larger than max: ${shown(max)}`);
     if (nanosOf(max) > nanosOf(total))
       yield invalidValue(`${field}.max`, shown(max), `max is larger than capacity value: ${shown(total)}`);
-    if (nanosOf(usual) > nanosOf(max))
-      yield invalidValue(`${field}.max`, shown(usual), `default is more than max: ${shown(max)}`);
+    if (nanosOf(defaultValue) > nanosOf(max))
+      yield invalidValue(`${field}.max`, shown(defaultValue), `default is more than max: ${shown(max)}`);
   }
-  if (step !== undefined) yield* stepErrors({ min, max, step }, `${field}.step`, { defaultValue: usual, total });
+  if (step !== undefined) yield* stepErrors({ min, max, step }, `${field}.step`, { defaultValue, total });
 }
 
 function* stepErrors(
   { min, max, step }: { readonly min: unknown; readonly max: unknown; readonly step: unknown },
   field: string,
-  { defaultValue: usual, total }: Bounds,
+  { defaultValue, total }: Bounds,
 ): Generator<FieldError> {
   const first = plus(parseAmount(min), parseAmount(step));
   if (first.nanos > nanosOf(total)) {
@@ -95,7 +95,7 @@ function* stepErrors(
   }
   // DIFFERS: for a step of zero, kube-apiserver panics and sends no response.
   if (unitsOf(nanosOf(step)) === 0n) return;
-  for (const value of max === undefined ? [usual] : [usual, max])
+  for (const value of max === undefined ? [defaultValue] : [defaultValue, max])
     if ((unitsOf(nanosOf(value)) - unitsOf(nanosOf(min))) % unitsOf(nanosOf(step)) !== 0n)
       yield invalidValue(
         field,

@@ -38,7 +38,7 @@ interface DeviceContext {
 export function* deviceErrors(
   device: JsonObject,
   field: string,
-  { hasNodeSelectionPerDevice: isPlacedAlone, before }: DeviceContext,
+  { hasNodeSelectionPerDevice, before }: DeviceContext,
 ): Generator<FieldError> {
   const name = stringAt(device, "name");
   yield* nameErrors(name, `${field}.name`, dnsLabelErrors);
@@ -48,7 +48,7 @@ export function* deviceErrors(
   if (!jsonEquals(taints, objectsAt(before.get(name) ?? {}, "taints")))
     yield* listErrors(taints, `${field}.taints`, { max: TAINTS_MAX, errors: deviceTaintErrors });
   yield* consumptionErrors(objectsAt(device, "consumesCounters"), `${field}.consumesCounters`);
-  if (isPlacedAlone) yield* placeErrors(device, field);
+  if (hasNodeSelectionPerDevice) yield* placeErrors(device, field);
   else if (["nodeName", "nodeSelector", "allNodes"].some((key) => device[key] !== undefined))
     yield invalidValue(
       field,

@@ -44,7 +44,7 @@ interface Told {
   readonly status: number;
   readonly body: unknown;
   readonly warnings: unknown;
-  readonly wish: TokenRequestSpec | undefined;
+  readonly issued: TokenRequestSpec | undefined;
   readonly annotations: readonly (readonly [string, string])[];
 }
 
@@ -107,7 +107,7 @@ async function ask({ body, release = "1.36", name = "sa", query = "", tokens = {
     status: response.status,
     body: bodyJson(response),
     warnings: response.headers["warning"],
-    wish: tokenSpec,
+    issued: tokenSpec,
     annotations,
   };
 }
@@ -122,7 +122,7 @@ describe("a token request", () => {
       status: 201,
       warnings: undefined,
       annotations: [["authentication.kubernetes.io/issued-credential-id", "JTI=1"]],
-      wish: {
+      issued: {
         namespace: "ns",
         serviceAccount: { name: "sa", uid: "sa-uid" },
         audiences: [AUDIENCE],
@@ -158,17 +158,17 @@ describe("a token request", () => {
 
   test("may set audiences and an expiration, and its status is ignored", async () => {
     const spec = { audiences: ["a", "b"], expirationSeconds: 700 };
-    const { body, wish } = await ask({ body: { metadata: { labels: { a: "b" } }, spec, status: { token: "x" } } });
-    expect(wish).toMatchObject(spec);
+    const { body, issued } = await ask({ body: { metadata: { labels: { a: "b" } }, spec, status: { token: "x" } } });
+    expect(issued).toMatchObject(spec);
     expect(body).toMatchObject({ metadata: { labels: { a: "b" } }, spec, status: { token: "signed" } });
   });
 
   test("with too long an expiration gets a shorter one and a warning", async () => {
-    const { wish, body, warnings } = await ask({
+    const { issued, body, warnings } = await ask({
       body: { spec: { expirationSeconds: 172_801 } },
       tokens: { maxExpirationSeconds: 172_800 },
     });
-    expect(wish?.expirationSeconds).toBe(172_800);
+    expect(issued?.expirationSeconds).toBe(172_800);
     expect(body).toHaveProperty("spec.expirationSeconds", 172_800);
     expect(warnings).toEqual(['299 - "requested expiration of 172801 seconds shortened to 172800 seconds"']);
   });
@@ -189,8 +189,8 @@ describe("a token request", () => {
   });
 
   test("before 1.34 ignores another uid, and before 1.30 yields a token without an id", async () => {
-    const { wish, body } = await ask({ body: { metadata: { uid: "other" } }, release: "1.29" });
-    expect(wish?.hasId).toBe(false);
+    const { issued, body } = await ask({ body: { metadata: { uid: "other" } }, release: "1.29" });
+    expect(issued?.hasId).toBe(false);
     expect(body).toHaveProperty("metadata.uid", "sa-uid");
   });
 });
@@ -199,7 +199,7 @@ describe("a bound token", () => {
   const pod = { name: "web", uid: "pod-uid" };
   const node = { name: "node", uid: "node-uid" };
 
-  test.each<readonly [reference: JsonObject, wish: Partial<TokenRequestSpec>]>([
+  test.each<readonly [reference: JsonObject, issued: Partial<TokenRequestSpec>]>([
     [
       { kind: "Pod", apiVersion: "v1", name: "web" },
       { pod, node },
@@ -215,14 +215,14 @@ describe("a bound token", () => {
     [{ kind: "Pod", name: "idle" }, { pod: { name: "idle", uid: "idle-uid" } }],
     [{ kind: "Node", name: "node" }, { node }],
     [{ kind: "Secret", name: "strategy" }, { secret: { name: "strategy", uid: "secret-uid" } }],
-  ])("can be bound to %j", async (reference, wish) => {
+  ])("can be bound to %j", async (reference, issued) => {
     const response = await ask({ body: bound(reference) });
-    const { pod: toPod, node: toNode, secret } = response.wish!;
+    const { pod: toPod, node: toNode, secret } = response.issued!;
     expect({ pod: toPod, node: toNode, secret }).toEqual({
       pod: undefined,
       node: undefined,
       secret: undefined,
-      ...wish,
+      ...issued,
     });
     expect(response.body).toHaveProperty("spec.boundObjectRef", reference);
     const members = Object.keys(reference).map((member) => [`f:${member}`, {}]);
@@ -261,10 +261,10 @@ describe("a bound token", () => {
       undefined,
     ],
   ])("%s", async (_, body, tokens, warnAfterSeconds) => {
-    const { wish, body: response } = await ask({ body, tokens });
+    const { issued, body: response } = await ask({ body, tokens });
     const asked = (body["spec"] as JsonObject)["expirationSeconds"];
-    expect(wish?.warnAfterSeconds).toBe(warnAfterSeconds);
-    expect(wish?.expirationSeconds).toBe(warnAfterSeconds === undefined ? asked : 365 * 86_400);
+    expect(issued?.warnAfterSeconds).toBe(warnAfterSeconds);
+    expect(issued?.expirationSeconds).toBe(warnAfterSeconds === undefined ? asked : 365 * 86_400);
     expect(response).toHaveProperty("spec.expirationSeconds", asked);
   });
 });

@@ -27,10 +27,10 @@ describe("a target", () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")), OPEN);
     await using outbound = testOutbound();
     expect(await outcomeOf(await outbound.send(get(server.address)))).toMatchObject({ status: 200, body: "{}" });
-    const other = createServingCertificate({ hosts: ["x"], commonName: "other", nowMs: Date.now() });
+    const otherServer = createServingCertificate({ hosts: ["x"], commonName: "other", nowMs: Date.now() });
     const others: Partial<OutboundTarget>[] = [
       { serverName: "other.default.svc" },
-      { caBundle: other.caPem },
+      { caBundle: otherServer.caPem },
       { caBundle: undefined },
       { caBundle: "nothing" },
       { caBundle: "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----" },
