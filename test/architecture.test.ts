@@ -32,6 +32,7 @@ import {
   checkTestOnlyFiles,
 } from "./architecture/imports.ts";
 import knownOffenders from "./architecture/known-offenders.json" with { type: "json" };
+import { checkLanguage } from "./architecture/language.ts";
 import { checkListedLimits, checkShapes } from "./architecture/shapes.ts";
 import { parseSources, readProject, report } from "./architecture/sources.ts";
 
@@ -147,4 +148,8 @@ test("a row of the module table imports only from rows above it", () => {
 
 test("no file names a private path, a neighboring folder or a package registry", () => {
   expect(report(checkPrivateText(files))).toEqual([]);
+});
+
+test("comments, test names, messages and documents use none of the rejected words and phrases", () => {
+  expect(report(checkLanguage(sources, files))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 /**
  * Reads a range page by page at one revision, for stores whose single responses are bounded. A caller that requests the
- * newest revision must not fail because compaction overtook the revision of the first page: the range is then read
- * again from the start.
+ * newest revision must not fail because compaction overtook the revision of the first page: the read then restarts
+ * from the first page.
  */
 import { StorageError, type KeyValue, type RangeRequest, type RangeResult } from "./kv.ts";
 

@@ -351,7 +351,7 @@ describe("in a cluster of mixed releases,", () => {
     expect((await ask.through(newer, "POST", `${PURGE}&token=x`)).status).toBe(409);
     await cluster.advance({ seconds: 660 });
     expect(condition(await ask.get(newer, TEAM), "NamespaceDeletionContentFailure")).toContain(
-      'no server of this cluster serves resourceclaimparameters.resource.k8s.io any more: run "evenkeel purge-namespace team"',
+      'no server of this cluster serves resourceclaimparameters.resource.k8s.io: run "evenkeel purge-namespace team"',
     );
     const { body } = await ask.get(newer, PURGE);
     expect(body.keys.map(({ resource, name }: Json) => `${resource} ${name}`)).toEqual([

@@ -9,7 +9,7 @@ import { World } from "../../src/tools/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 
 /** Responses are untyped: a missing member fails the expectation, not the compilation. */
-export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
+export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- responses are untyped
 
 export interface ApiTestResponse {
   readonly status: number;

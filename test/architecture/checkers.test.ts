@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { checkAny, checkEmptyCatches, checkErrorNames, checkReleaseComparisons, checkTags } from "./conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./determinism.ts";
+import { checkLanguage } from "./language.ts";
 import {
   checkBudgets,
   checkHeadings,
@@ -742,5 +743,64 @@ describe("the document checks", () => {
       "package-lock.json:1",
       "package-lock.json:1",
     ]);
+  });
+});
+
+describe("the language check", () => {
+  const GLOSSARY = "| use | meaning | not |\n| --- | --- | --- |\n| reject | return 4xx | refuse, turn down |\n";
+
+  function found(files: Readonly<Record<string, string>>): readonly string[] {
+    return checkLanguage(parsed(files), texts({ "docs/glossary.md": GLOSSARY, ...files }), []).map(
+      ({ path, line, message }) => `${path}:${line} ${/"([^"]*)"/.exec(message)?.[1]}`,
+    );
+  }
+
+  test("finds rejected phrases in comments, also across lines, in test names, messages and documents", () => {
+    const files = {
+      "src/base/a.ts": "/** The client is\n * told about it. */\nexport const a = 1; // in vain\n",
+      "src/base/b.ts": 'export const b = "the store is out of reach";\n',
+      "src/base/c.test.ts": 'test("the watch goes on", () => {});\ntest.each([1])("%s is let go", () => {});\n',
+      "docs/a.md": "# A\n\nThe caller is\ntold.\n\n```sh\n# is told\n```\n\nThe flag `--is told` is code.\n",
+      "scripts/a.mjs": "// Reads it anew.\n",
+    };
+    expect(found(files)).toEqual([
+      "src/base/a.ts:1 is told",
+      "src/base/a.ts:3 in vain",
+      "src/base/b.ts:1 out of reach",
+      "src/base/c.test.ts:1 goes on",
+      "src/base/c.test.ts:2 let go",
+      "docs/a.md:3 is told",
+      "scripts/a.mjs:1 anew",
+    ]);
+  });
+
+  test("finds the words that the glossary rejects, with their endings", () => {
+    const text =
+      "// It refuses.\nvoid 0;\n// It refused.\nvoid 0;\n// A refusal.\nvoid 0;\n// Turn down the request.\n";
+    expect(found({ "src/base/a.ts": text })).toEqual([
+      "src/base/a.ts:1 refuses",
+      "src/base/a.ts:3 refused",
+      "src/base/a.ts:5 refusal",
+      "src/base/a.ts:7 Turn down",
+    ]);
+  });
+
+  test("finds British spelling, and sentences that begin with What or Who, but no questions", () => {
+    const text =
+      "// Serialises it.\nvoid 0;\n// What is served.\nvoid 0;\n// Good. Who may read.\nvoid 0;\n// What is it?\n";
+    expect(found({ "src/base/a.ts": text })).toEqual([
+      "src/base/a.ts:1 Serialises",
+      "src/base/a.ts:3 What",
+      "src/base/a.ts:5 . Who",
+    ]);
+  });
+
+  test("accepts an excepted passage, and reports an exception that excuses nothing", () => {
+    const files = { "src/base/a.ts": "// The connection is refused.\n" };
+    const exception = { path: /./, text: /connection is refused/, reason: "TCP" };
+    const check = (given: Readonly<Record<string, string>>): readonly string[] =>
+      places(checkLanguage(parsed(given), texts({ "docs/glossary.md": GLOSSARY, ...given }), [exception]));
+    expect(check(files)).toEqual([]);
+    expect(check({ "src/base/a.ts": "" })).toEqual(["test/architecture/language.ts:1"]);
   });
 });

@@ -218,7 +218,7 @@ export function checkModuleState(
     violations.push({
       path: entry.path,
       line: 1,
-      message: `has no state "${entry.name}" any more: remove it from ALLOWED_STATE`,
+      message: `no longer has the state "${entry.name}": remove it from ALLOWED_STATE`,
     });
   }
   return violations;

@@ -130,7 +130,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
     await b.stop();
     const at = Date.now();
     await deleteNamespace(kubectl);
-    const wayOut = new RegExp(`serves ${CLAIMS} any more: run "evenkeel purge-namespace ${namespace}"`);
+    const wayOut = new RegExp(`serves ${CLAIMS}: run "evenkeel purge-namespace ${namespace}"`);
     const message = await untilCondition(kubectl, "NamespaceDeletionContentFailure", wayOut);
     console.info(`the remedy is reported ${Date.now() - at} ms after the deletion: ${message}`);
     expect((await finalizeByForce(a, namespace)).status).toBe(409);

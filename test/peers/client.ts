@@ -6,7 +6,7 @@ import { once } from "node:events";
 import type { Credentials } from "./credentials.ts";
 
 /** Responses are untyped: a missing member fails the expectation, not the compilation. */
-export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
+export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- responses are untyped
 
 export interface PeerResponse {
   readonly status: number;

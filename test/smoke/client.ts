@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { request as httpsRequest, type Agent } from "node:https";
 
 /** Tests access responses freely: a missing member fails the expectation, not the compiler. */
-export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- as the sentence above says
+export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- responses are untyped
 
 export interface Target {
   readonly url: string;

@@ -38,7 +38,7 @@ describe("status and explain-route", () => {
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
 
-  test("explain in one sentence what is wrong with the server, the certificate or the caller", async () => {
+  test("name in one sentence the problem with the server, the certificate or the caller", async () => {
     await using server = await startEvenkeel();
     const cases = [
       { flags: ["--server", server.url], says: "--ca-file" },

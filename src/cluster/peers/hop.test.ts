@@ -144,7 +144,7 @@ describe("an upgrade", () => {
         connection: { ...H1, protocol: "h2" as const },
       },
     },
-  ])("$what is not requested", ({ request }) => {
+  ])("no upgrade is requested $what", ({ request }) => {
     expect(isUpgrade(request)).toBe(false);
     expect(lines(hopHeaders(request, "audit", "here"))).toEqual(OURS);
   });

@@ -225,7 +225,7 @@ describe("on shutdown the server", () => {
 describe("two processes with one server ID", () => {
   const CONFLICT = `another server uses the server ID ${ID}: set --server-id on one of them`;
 
-  test("do not fight: the one without an endpoint record stands aside and logs it once", async () => {
+  test("do not fight: the one without an endpoint record stays passive and logs it once", async () => {
     await using server = await startServer();
     await using first = new Process(server, "one");
     await server.world.advance(100);
@@ -240,7 +240,7 @@ describe("two processes with one server ID", () => {
     expect(await holder(server)).toBe(`${ID}_two`);
   });
 
-  test("the one with the endpoint record takes its lease back, and the newcomer stands aside", async () => {
+  test("the one with the endpoint record takes its lease back, and the newcomer stays passive", async () => {
     await using server = await startServer();
     await using first = new Process(server, "one");
     first.recordOwner = "this";

@@ -8,7 +8,7 @@
  * - aside: another process uses our ID. Only read, until its lease is deleted or expires.
  *
  * Two processes with one ID never fight: the endpoint record, which no API user can write, shows which of them owns the
- * ID. The owner of the record takes its lease back; the other one stands aside.
+ * ID. The owner of the record takes its lease back; the other one stays passive.
  */
 import { must } from "../../base/assert.ts";
 import { eitherSignal } from "../../base/either-signal.ts";
@@ -99,7 +99,7 @@ export class IdentityLease {
     this.#holder = `${options.identity.id}_${options.identity.incarnation}`;
   }
 
-  /** Why this server stands aside; undefined if it does not. */
+  /** Why this server is passive; undefined if it is not. */
   get conflict(): string | undefined {
     if (this.#rival === undefined) return undefined;
     return `another server uses the server ID ${this.#options.identity.id}: set --server-id on one of them`;

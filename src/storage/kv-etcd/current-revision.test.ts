@@ -33,7 +33,7 @@ describe("the current revision", () => {
     expect(await fourth).toBe(10);
   });
 
-  test("is read again after a failure, which only the callers that shared the read see", async () => {
+  test("is queried again after a failure, which only the callers that shared the read see", async () => {
     const { asked, revision } = controlled();
     const first = revision.query();
     const second = revision.query();

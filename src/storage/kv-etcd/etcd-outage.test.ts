@@ -144,7 +144,7 @@ describe.skipIf(isMissing)("an etcd store whose etcd is killed and restarted", {
 
 describe.skipIf(isMissing)("an etcd store with two endpoints", { timeout: 60_000 }, () => {
   test("leaves an endpoint that stops, and its watch resumes on the other", async () => {
-    // Two single-member clusters stand in for two members: the test only checks which endpoint receives requests.
+    // Two single-member clusters replace two members: the test only checks which endpoint receives requests.
     await using store = await openStore();
     const other = (await startEtcd())!;
     const kv = await openEtcdKv({

@@ -5,7 +5,7 @@ import { leavingOf, ownersOf, uidOf, type ObjectRecord } from "../object-record.
 export interface CollectedIsGarbageOptions {
   readonly record: ObjectRecord;
   /**
-   * Whether a server serves the object at a key, or may come back and serve it. An owner does not wait for dependents
+   * Whether a server serves the object at a key, or may return and serve it. An owner does not wait for dependents
    * that no server serves. Default: always true.
    */
   readonly isServed?: (key: string) => boolean;

@@ -317,7 +317,7 @@ describe("a stored object that no server serves", () => {
       "True SomeResourcesRemain: Some resources are remaining: resourceclaimparameters.resource.k8s.io has 1 resource instances",
     );
     expect(await deleting.condition("NamespaceDeletionContentFailure")).toBe(
-      'True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: no server of this cluster serves resourceclaimparameters.resource.k8s.io any more: run "evenkeel purge-namespace team" to list what is left and remove it',
+      'True ContentDeletionFailed: Failed to delete all resource types, 1 remaining: no server of this cluster serves resourceclaimparameters.resource.k8s.io: run "evenkeel purge-namespace team" to list and remove its objects',
     );
   });
 

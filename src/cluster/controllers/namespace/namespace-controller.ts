@@ -251,11 +251,11 @@ class NamespaceDeleter {
     const { resources } = this.#options;
     const served = new Set(resources.served().map(formatGroupResource));
     const unserved = remaining.map(formatGroupResource).filter((name) => !served.has(name));
-    const wayOut = `run "evenkeel purge-namespace ${nameOf(look.namespace)}" to list what is left and remove it`;
+    const wayOut = `run "evenkeel purge-namespace ${nameOf(look.namespace)}" to list and remove its objects`;
     const failures = unserved.map((name) =>
       resources.isOneServer
         ? `the server that runs this controller does not serve ${name}, and without the mixed version proxy it cannot call another`
-        : `no server of this cluster serves ${name} any more: ${wayOut}`,
+        : `no server of this cluster serves ${name}: ${wayOut}`,
     );
     const content: Content = { ...look.findings.content, remaining, failures };
     const held: Attempt = { ...look, findings: { ...look.findings, content } };

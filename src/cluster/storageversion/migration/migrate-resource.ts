@@ -1,11 +1,11 @@
 /**
  * One pass over all objects of a resource, which rewrites each object unchanged. A pass ends in one of these ways:
  *
- * - done: every object was processed; some may have failed, as the progress reports.
- * - aborted: the servers no longer agree; nothing is known to be migrated.
- * - paused: a failure lasted too long; the pass can be resumed at its position.
- * - refused: the server rejects the list of objects.
- * - stopped: by the signal; another leader will resume it.
+ * - `done`: every object was processed; some may have failed, as the progress reports.
+ * - `aborted`: the servers no longer agree; nothing is known to be migrated.
+ * - `paused`: a failure lasted too long; the pass can be resumed at its position.
+ * - `refused`: the server rejects the list of objects.
+ * - `stopped`: by the signal; another leader will resume it.
  *
  * Only the caller can conclude from a finished pass that objects are migrated, because it knows the changes of the
  * StorageVersion object meanwhile.

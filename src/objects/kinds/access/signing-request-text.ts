@@ -48,7 +48,7 @@ const GO_KEY_TYPES: ReadonlyMap<string, string> = new Map([
   ["ed25519", "ed25519.PublicKey"],
 ]);
 
-/** The first problem, in Kubernetes' words; undefined if there is none. */
+/** The message of kubernetes for the first problem; undefined if there is none. */
 export function requestProblem(base64: string): string | undefined {
   const [block] = pemBlocks(Buffer.from(base64, "base64").toString("latin1"));
   if (block === undefined || block.type !== BLOCK_TYPE) return `PEM block type must be ${BLOCK_TYPE}`;

@@ -138,7 +138,7 @@ function readVerdict(answer: Buffer, { proxy, authority }: Parties): "incomplete
   if (end < 0 || end > PROXY_HEAD_BYTES_MAX) {
     return failure("connect", `the egress proxy ${proxy} did not end the head of its response`);
   }
-  // Whatever length the headers announce, only the bytes of the tunnel follow a successful response.
+  // Only the bytes of the tunnel follow a successful response, whatever length its headers announce.
   const status = STATUS.exec(answer.toString("latin1", 0, end))?.[1];
   if (status === undefined) return failure("connect", `the egress proxy ${proxy} does not speak HTTP/1.1`);
   if (!status.startsWith("2")) {
