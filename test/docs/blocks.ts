@@ -25,9 +25,14 @@ export function runnableBlocks(document: string): RunnableBlock[] {
 export function missingLine(prints: readonly string[], output: string): string | undefined {
   const lines = output.split(/\r?\n/);
   return prints.find((expected) => {
-    const pattern = new RegExp(`^${expected.trim().split(/\s+/).map(wildcard).join("\\s+")}$`);
+    const pattern = linePattern(expected);
     return !lines.some((line) => pattern.test(line.trim()));
   });
+}
+
+/** Matches a printed line: `…` is any text, and a blank is any number of blanks. */
+export function linePattern(expected: string): RegExp {
+  return new RegExp(`^${expected.trim().split(/\s+/).map(wildcard).join("\\s+")}$`);
 }
 
 function wildcard(word: string): string {
