@@ -41,7 +41,7 @@ export async function startFloorHop(certificates: HopCertificates, core: number 
   return {
     pids: [source.child.pid, destination.child.pid],
     port,
-    setResponse: async (path, answer) => void (await tell({ kind: "answer", path, answer })),
+    setResponse: async (path, response) => void (await tell({ kind: "answer", path, answer: response })),
     stop: () => owned.disposeAsync(),
   };
 }

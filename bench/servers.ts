@@ -109,7 +109,7 @@ export async function startFloor(certificate: ServingCertificate, core?: number)
     port,
     http2Port: ports.http2,
     readyMs: performance.now() - startedMs,
-    setResponse: (path, answer) => tell({ kind: "answer", path, answer }),
+    setResponse: (path, response) => tell({ kind: "answer", path, answer: response }),
     setEvent: (event) => tell({ kind: "event", event }),
     stop: () => plain.stop(),
   };

@@ -30,17 +30,17 @@ async function* splitLines(
       const line = concatBytes([...parts, rest], length + rest.length);
       parts = [];
       length = 0;
-      refuseLong(line.length, bytesMax);
+      rejectLong(line.length, bytesMax);
       if (line.length > 0) yield line;
     }
     if (from === chunk.length) continue;
     parts.push(chunk.subarray(from));
     length += chunk.length - from;
-    refuseLong(length, bytesMax);
+    rejectLong(length, bytesMax);
   }
 }
 
-function refuseLong(length: number, bytesMax: number): void {
+function rejectLong(length: number, bytesMax: number): void {
   if (length > bytesMax) throw new TransportError("malformed", `a watch event is longer than ${bytesMax} bytes`);
 }
 

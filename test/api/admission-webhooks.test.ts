@@ -77,7 +77,7 @@ async function configure(...configurations: readonly Json[]): Promise<void> {
       return new Set(webhook.targets).size;
     })
     .toBe(count);
-  webhook.asked.length = 0;
+  webhook.requests.length = 0;
   webhook.targets.length = 0;
 }
 
@@ -97,7 +97,7 @@ describe("a validating webhook", () => {
     await ask("DELETE", `${MAPS}/one`);
     expect(webhook.targets).toEqual(Array.from({ length: 4 }, () => "/?timeout=5s"));
     expect(
-      webhook.asked.map(({ request }) => [request.operation, request.oldObject?.data, request.object?.data]),
+      webhook.requests.map(({ request }) => [request.operation, request.oldObject?.data, request.object?.data]),
     ).toEqual([
       ["CREATE", undefined, { a: "1" }],
       ["UPDATE", { a: "1" }, { a: "2" }],
@@ -131,7 +131,7 @@ describe("a validating webhook", () => {
     });
     expect(open).toMatchObject({ webhooks: [{ failurePolicy: "Ignore" }] });
     await expect.poll(async () => (await ask("POST", MAPS, map("one"))).metadata?.name).toBe("one");
-    expect(webhook.asked.length).toBeGreaterThan(1);
+    expect(webhook.requests.length).toBeGreaterThan(1);
   });
 });
 
@@ -150,7 +150,7 @@ describe("mutating webhooks", () => {
     expect(made.data).toEqual({ a: "x", b: "x" });
     expect(made.unknown).toBeUndefined();
     expect(webhook.targets.map((target) => target.slice(1, 2))).toEqual(["a", "b", "a", "v"]);
-    expect(webhook.asked.at(-1).request.object.data).toEqual({ a: "x", b: "x" });
+    expect(webhook.requests.at(-1).request.object.data).toEqual({ a: "x", b: "x" });
     expect(await ask("GET", `${MAPS}/one`)).toMatchObject({ data: { a: "x", b: "x" } });
   });
 
@@ -201,10 +201,10 @@ describe("webhooks receive", () => {
     [request.operation, request.kind.kind, request.resource.resource, request.subResource].join(" ").trim();
 
   async function receivedRequest(method: string, target: string, body?: Json): Promise<Json> {
-    webhook.asked.length = 0;
+    webhook.requests.length = 0;
     await ask(method, target, body);
-    expect(webhook.asked.map(about)).toEqual([about(webhook.asked[0])]);
-    return { ...webhook.asked[0].request, about: about(webhook.asked[0]) };
+    expect(webhook.requests.map(about)).toEqual([about(webhook.requests[0])]);
+    return { ...webhook.requests[0].request, about: about(webhook.requests[0]) };
   }
 
   test("virtual subresources with their kind, resource and subresource", async () => {
@@ -298,7 +298,7 @@ test("webhooks without side effects on dry runs receive dry runs, and sideEffect
   expect(await ask("POST", `${MAPS}?dryRun=All`, map("one"))).toMatchObject({ httpStatus: 201 });
   expect(await ask("PATCH", target, { webhooks })).toMatchObject({ webhooks: [{ sideEffects: "NoneOnDryRun" }] });
   expect(await ask("POST", `${MAPS}?dryRun=All`, map("one"))).toMatchObject({ httpStatus: 201 });
-  expect(webhook.asked.at(-1).request.dryRun).toBe(true);
+  expect(webhook.requests.at(-1).request.dryRun).toBe(true);
   expect(await ask("PATCH", target, { webhooks: [{ ...webhooks[0], sideEffects: "Some" }] })).toMatchObject({
     code: 422,
   });

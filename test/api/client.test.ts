@@ -116,7 +116,7 @@ class Following {
   readonly api: TestServer;
   readonly transport: FlakyTransport;
   readonly informer: Informer<ConfigMap>;
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
@@ -126,14 +126,14 @@ class Following {
     const { clock } = api.world;
     const client = createClient({ transport: this.transport, clock, random: api.world.randomFor("informer") });
     this.informer = client.informer<ConfigMap>(CONFIG_MAPS, { namespace: "default", ...settings });
-    this.informer.addHandler(recorder(this.told));
+    this.informer.addHandler(recorder(this.reported));
     this.#running = this.informer.run(this.#stop.signal);
   }
 
   /** The notifications since the last call, as "add name" and so on, without versions. */
   async news(afterMs = 0): Promise<string[]> {
     await this.api.world.advance(afterMs);
-    return this.told.splice(0).map((line) => line.replace(/@\d+(→\d+)?/, ""));
+    return this.reported.splice(0).map((line) => line.replace(/@\d+(→\d+)?/, ""));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

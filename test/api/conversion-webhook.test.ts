@@ -75,12 +75,12 @@ describe("an object", () => {
   test("that is created in one version is readable in the other, and is stored in the storage version", async () => {
     await define();
     expect(await ask("POST", of("v1"), v1("one"))).toMatchObject({ spec: { host: "a", port: 80 } });
-    expect(webhook.asked).toHaveLength(0);
+    expect(webhook.requests).toHaveLength(0);
     expect(await ask("GET", of("v2", "one"))).toMatchObject({
       apiVersion: "net.example.com/v2",
       spec: { address: "a:80" },
     });
-    expect(webhook.asked[0]).toMatchObject({
+    expect(webhook.requests[0]).toMatchObject({
       apiVersion: "apiextensions.k8s.io/v1",
       kind: "ConversionReview",
       request: { desiredAPIVersion: "net.example.com/v2", objects: [{ apiVersion: "net.example.com/v1" }] },
@@ -128,16 +128,16 @@ describe("an object", () => {
     expect(flipped.code).toBeUndefined();
     await expect
       .poll(async () => {
-        const name = `new-${webhook.asked.length}`;
+        const name = `new-${webhook.requests.length}`;
         await ask("POST", of("v2"), v2(name));
         return (await storedObject(name)).apiVersion;
       })
       .toBe("net.example.com/v2");
-    webhook.asked.length = 0;
+    webhook.requests.length = 0;
     const { items } = await ask("GET", of("v2"));
     expect(items.length).toBeGreaterThan(1);
     expect(items.every(({ spec }: Json) => spec.address === "a:80")).toBe(true);
-    const olds = webhook.asked.flatMap(({ request }) => request.objects);
+    const olds = webhook.requests.flatMap(({ request }) => request.objects);
     expect(olds.every(({ apiVersion }: Json) => apiVersion === "net.example.com/v1")).toBe(true);
     await ask("PATCH", of("v1", "old"), { spec: { port: 81 } });
     expect(await storedObject("old")).toMatchObject({
@@ -159,7 +159,7 @@ describe("several objects", () => {
       ["c", "a:80"],
     ]);
     await ask("GET", of("v2"));
-    expect(webhook.asked.map(({ request }) => request.objects.length)).toEqual([3]);
+    expect(webhook.requests.map(({ request }) => request.objects.length)).toEqual([3]);
   });
 
   test("appear in order in a watch of the other version, however long each conversion takes", async () => {
@@ -213,7 +213,7 @@ describe("several objects", () => {
         expect(JSON.parse(frame).object.spec.address).toBe("a:80");
         break;
       }
-    expect(webhook.asked.length).toBeLessThanOrEqual(2);
+    expect(webhook.requests.length).toBeLessThanOrEqual(2);
   });
 });
 
@@ -256,7 +256,7 @@ describe("if the webhook fails", () => {
     await define(endpointDefinition({ ...webhook.clientConfig, caBundle: other.caBundle }));
     await ask("POST", of("v1"), v1("one"));
     expect(await ask("GET", of("v2", "one"))).toMatchObject({ code: 500 });
-    expect(webhook.asked).toHaveLength(0);
+    expect(webhook.requests).toHaveLength(0);
   });
 });
 
@@ -326,7 +326,7 @@ describe("a webhook response is rejected", () => {
     await ask("POST", of("v1"), v1("one"));
     webhook.tamper = tamper;
     const response = await ask("GET", of("v2", "one"));
-    const { uid } = webhook.asked[0].request;
+    const { uid } = webhook.requests[0].request;
     expect(response).toMatchObject({ code: 500, message: FAILED + message.replace("UID", uid) });
     expect(await ask("GET", of("v1", "one"))).toMatchObject({ spec: { host: "a" } });
   });

@@ -61,8 +61,8 @@ type TimedRequest = readonly [method: string, target: string, body?: object];
 async function timed(api: TestServer, user: string, [method, target, body]: TimedRequest): Promise<Timed> {
   const { clock } = api.world;
   const from = clock.monotonic();
-  const answer = await api.begin(method, target, body, as(user));
-  return { answer, afterMs: clock.monotonic() - from };
+  const response = await api.begin(method, target, body, as(user));
+  return { answer: response, afterMs: clock.monotonic() - from };
 }
 
 const made = (name: string): TimedRequest => ["POST", CONFIG_MAPS, configMap(name)];

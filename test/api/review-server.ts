@@ -8,7 +8,7 @@ import type { Json } from "./start.ts";
 
 export abstract class ReviewServer implements AsyncDisposable {
   /** The received reviews, in order. */
-  readonly asked: Json[] = [];
+  readonly requests: Json[] = [];
   readonly targets: string[] = [];
   readonly #certificate = createServingCertificate({
     hosts: ["127.0.0.1", "hook.default.svc"],
@@ -32,7 +32,7 @@ export abstract class ReviewServer implements AsyncDisposable {
       request.on("end", () => {
         this.targets.push(request.url ?? "");
         const review = JSON.parse(Buffer.concat(chunks).toString());
-        this.asked.push(review);
+        this.requests.push(review);
         this.respond(review, new URL(`https://h${request.url}`).pathname, response);
       });
     });

@@ -95,7 +95,7 @@ interface Early {
   /** The step that kept the server from being ready when the request was sent. */
   readonly step: string;
   readonly question: string;
-  readonly answer: Promise<ApiTestResponse>;
+  readonly response: Promise<ApiTestResponse>;
 }
 
 /** Sends all requests at every step, until the server has been ready. */
@@ -108,10 +108,10 @@ async function walk(api: TestServer): Promise<Early[]> {
     const { text } = await api.begin("GET", "/readyz");
     const step = /^\[-\](\S+)/m.exec(text)?.[1] ?? "";
     for (const question of [...Object.keys(REQUESTS), ...Object.keys(EXEMPT)])
-      asked.push({ step, question, answer: ask(api, question) });
+      asked.push({ step, question, response: ask(api, question) });
     await api.world.advance(STEP_MS);
   }
-  await api.world.run(Promise.all(asked.map(({ answer }) => answer)));
+  await api.world.run(Promise.all(asked.map(({ response }) => response)));
   return asked;
 }
 
@@ -141,8 +141,8 @@ describe.each<{ where: string; options?: StartOptions; isFilled?: boolean; steps
     if (isFilled) await (await startServer({ world, access: {}, strictRelease: false }))[Symbol.asyncDispose]();
     await using api = await startSlowly(world, options);
     const early = await walk(api);
-    for (const { step, question, answer } of early) {
-      const { status, headers } = await answer;
+    for (const { step, question, response } of early) {
+      const { status, headers } = await response;
       const where = `${question} at ${step}`;
       expect(allowedEarly(question), where).toContain(status);
       if (status === 503) expect(headers["retry-after"], where).toMatch(/^([1-9]|[12][0-9]|30)$/);

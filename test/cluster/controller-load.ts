@@ -51,7 +51,7 @@ interface SceneServer extends Target {
 
 export class ControllerLoad implements Disposable {
   /** Every response. */
-  readonly answers: LoadResponse[] = [];
+  readonly responses: LoadResponse[] = [];
   /** Responses that are neither a success nor a legitimate rejection. */
   readonly unexpected: LoadResponse[] = [];
   /** Errors of scenes that were not completed. */
@@ -235,7 +235,7 @@ export class ControllerLoad implements Disposable {
   ): Promise<{ readonly answer: LoadResponse; readonly body: Json }> {
     const { operation, resource, name, path, body } = request;
     const about = { server: target.id, resource, operation, name, sentAt: Date.now() };
-    const keep = (response: LoadResponse): LoadResponse => (this.answers.push(response), response);
+    const keep = (response: LoadResponse): LoadResponse => (this.responses.push(response), response);
     try {
       const response = await ask(target, { method: METHODS[operation], path, body });
       return { answer: keep({ ...about, ...responseParts(response), answeredAt: Date.now() }), body: response.body };

@@ -28,17 +28,17 @@ export class WireTally implements WireCounts {
     this.#isWrong = isWrong;
     subscribe("http.client.response.finish", (message) => {
       const { request, response } = message as { request: ClientRequest; response: IncomingMessage };
-      this.answered(`${request.method} ${request.path}`, response.statusCode ?? 0, response.headers[READY]);
+      this.responded(`${request.method} ${request.path}`, response.statusCode ?? 0, response.headers[READY]);
     });
     subscribe("undici:request:headers", (message) => {
       const { request, response } = message as UndiciResponse;
-      this.answered(`${request.method} ${request.path}`, response.statusCode, headerIn(response.headers));
+      this.responded(`${request.method} ${request.path}`, response.statusCode, headerIn(response.headers));
     });
     for (const channel of ["http.client.request.error", "undici:request:error"])
       subscribe(channel, (message) => this.failed((message as { error: unknown }).error));
   }
 
-  answered(what: string, status: number, ready: string | string[] | undefined): void {
+  responded(what: string, status: number, ready: string | string[] | undefined): void {
     const said = `${status} ${String(ready ?? "-")}`;
     add(this.answers, said);
     if (this.#isWrong(status, String(ready ?? "-")) && this.wrong.length < WRONG_MAX)

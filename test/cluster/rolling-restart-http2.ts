@@ -86,7 +86,7 @@ export class Http2Transport implements Transport {
     signal?.addEventListener("abort", () => stream.close(constants.NGHTTP2_CANCEL), { once: true });
     if (body !== undefined) stream.end(body);
     const response = await responseOf(stream, connection, signal);
-    this.#options.wire.answered(`h2 ${method} ${target}`, response.status, response.headers["x-kubernetes-ready"]);
+    this.#options.wire.responded(`h2 ${method} ${target}`, response.status, response.headers["x-kubernetes-ready"]);
     return response;
   }
 }

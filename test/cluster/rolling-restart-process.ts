@@ -269,9 +269,9 @@ setTimeout(() => stalls.reset(), 1_500).unref();
 await load();
 await Promise.race([Promise.all(watchers.map((watcher) => watcher.caughtUp())), delay(REST_MS)]);
 watching.abort();
-const told = watchers.map((watcher) => watcher.told);
+const reported = watchers.map((watcher) => watcher.told);
 const stallMs = Math.round(stalls.max / 1e6);
 const report: RestartReport = {
-  ...{ requests, failures, undecided, left, acknowledged, told, watchEnds, goaways, wire, stallMs },
+  ...{ requests, failures, undecided, left, acknowledged, reported, watchEnds, goaways, wire, stallMs },
 };
 process.stdout.write(`${JSON.stringify(report)}\n`, () => process.exit(0));

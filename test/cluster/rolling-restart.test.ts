@@ -20,7 +20,7 @@ describe.skipIf(isMissing)("while three servers behind a load balancer restart i
     else console.warn("this machine is too busy to judge writes by HTTP/1.1 whose connection ended");
     expect(report.wire.wrong).toEqual([]);
     expect(gaps).toEqual([]);
-    expect(report.told.map(({ stretches }) => stretches.length > 0)).toEqual(
+    expect(report.reported.map(({ stretches }) => stretches.length > 0)).toEqual(
       Array.from({ length: WATCHES }, () => true),
     );
     // Otherwise no client was moved to another server, and the test has covered nothing.

@@ -41,7 +41,7 @@ export interface RestartReport {
   readonly left: number;
   /** "configmaps/ns/a 17": writes that were acknowledged to a client. */
   readonly acknowledged: readonly string[];
-  readonly told: readonly WatchedEvents[];
+  readonly reported: readonly WatchedEvents[];
   readonly watchEnds: Readonly<Record<string, number>>;
   readonly goaways: number;
   readonly wire: WireCounts;
@@ -130,11 +130,11 @@ async function restart(
 }
 
 function resultOf(report: RestartReport, store: FollowedStore, tookMs: number): RestartResult {
-  const { told, acknowledged, requests, wire, watchEnds, goaways, left, failures, undecided, stallMs } = report;
+  const { reported, acknowledged, requests, wire, watchEnds, goaways, left, failures, undecided, stallMs } = report;
   const commits = store.commits.filter(({ key }) => key.startsWith("configmaps/"));
   const committed = new Set(commits.map(({ key, revision }) => `${key} ${revision}`));
   const gaps = [
-    ...told.flatMap(({ prefix, stretches }, index) => {
+    ...reported.flatMap(({ prefix, stretches }, index) => {
       const here = commits.filter(({ key }) => key.startsWith(prefix));
       return stretches.flatMap((stretch) =>
         compareStretch(`watch ${index} of ${prefix}`, { ...stretch, listed: new Map(stretch.listed) }, here),
@@ -143,12 +143,12 @@ function resultOf(report: RestartReport, store: FollowedStore, tookMs: number): 
     ...acknowledged.filter((write) => !committed.has(write)).map((write) => `${write} was acknowledged and is lost`),
     ...store.failures,
   ];
-  const stretches = told.flatMap((one) => one.stretches);
+  const stretches = reported.flatMap((one) => one.stretches);
   const events = stretches.reduce((sum, stretch) => sum + stretch.events.length, 0);
   const asked = Object.values(requests).reduce((sum, count) => sum + count, 0);
   const summary = [
     `three restarts in ${(tookMs / 1000).toFixed(1)} s: ${asked} requests (${counted(requests)}), ${failures.length} failed, ${undecided.length} undecided, ${left} skipped; the clients stalled for at most ${stallMs} ms`,
-    `${told.length} watches, ${events} events, ${stretches.length} lists, ${gaps.length} gaps; watches ended: ${counted(watchEnds)}`,
+    `${reported.length} watches, ${events} events, ${stretches.length} lists, ${gaps.length} gaps; watches ended: ${counted(watchEnds)}`,
     `on the wire ${counted(wire.answers)}; GOAWAY: ${goaways}; no response ${counted(wire.failures)}; ${wire.wrong.length} wrong`,
   ].join("\n");
   return { report, gaps, events, lists: stretches.length, summary };

@@ -34,7 +34,7 @@ export interface RollMaterial {
   readonly course: Course;
   /** The time from the end of all load until the controllers were done. */
   readonly restMs: number;
-  readonly answers: readonly LoadResponse[];
+  readonly responses: readonly LoadResponse[];
   readonly controllerLoad: ControllerLoad;
   readonly followers: readonly Follower[];
   readonly store: FollowedStore;
@@ -81,8 +81,8 @@ export interface RollReport {
 }
 
 export function reportOf(material: RollMaterial): RollReport {
-  const { answers, course, controllerLoad, followers, exclusive } = material;
-  const requests = answers.filter(({ operation }) => operation !== "discovery");
+  const { responses, course, controllerLoad, followers, exclusive } = material;
+  const requests = responses.filter(({ operation }) => operation !== "discovery");
   const { replacements } = course;
   const firstAt = replacements[0]!.readyAt;
   // Before the first server was upgraded no server served the resource, and 404 is right.
@@ -100,8 +100,8 @@ export function reportOf(material: RollMaterial): RollReport {
     scenes: Object.fromEntries(controllerLoad.scenes),
     events: followers.reduce((sum, { events }) => sum + events, 0),
   };
-  const refused = meant.filter(({ rule, status }) => rule !== "served-by-peer" && status === 503).length;
-  return { ...counted, summary: summaryOf(material, { ...counted, requests, refused }) };
+  const rejected = meant.filter(({ rule, status }) => rule !== "served-by-peer" && status === 503).length;
+  return { ...counted, summary: summaryOf(material, { ...counted, requests, refused: rejected }) };
 }
 
 function wrongIn(judged: readonly LoadResponse[], material: RollMaterial): Wrong {
@@ -197,8 +197,8 @@ function summaryOf({ way, course, restMs, controllerLoad, followers, store }: Ro
       .map(([scene, count]) => `${scene} ${count}`)
       .join(
         ", ",
-      )} (${early} of these gone before the roll was over); ${tallied(controllerLoad.answers)}; at rest ${restMs} ms after the load ended`,
-    `${followers.length} list-and-watch clients: ${events} events, ${lists} lists; ${tallied(followers.flatMap(({ answers }) => answers))}`,
+      )} (${early} of these gone before the roll was over); ${tallied(controllerLoad.responses)}; at rest ${restMs} ms after the load ended`,
+    `${followers.length} list-and-watch clients: ${events} events, ${lists} lists; ${tallied(followers.flatMap(({ responses }) => responses))}`,
     `wrong responses: ${Object.entries(wrong)
       .map(([what, found]) => `${what} ${found.length}`)
       .join(", ")}`,

@@ -75,7 +75,7 @@ export async function rollingUpgrade(): Promise<RollReport> {
   const load = stack.use(new Load({ ...plan, servers: members, resources: [EXCLUSIVE, SHARED] }));
   await load.until(isSuccess);
   const course = await roll({ cluster, store, members, load });
-  const answers = await load.stop();
+  const responses = await load.stop();
   await controllerLoad.stop();
   const stoppedAt = Date.now();
   const late = AbortSignal.timeout(REST_MS);
@@ -90,7 +90,7 @@ export async function rollingUpgrade(): Promise<RollReport> {
     exclusive: EXCLUSIVE,
     course,
     restMs,
-    answers,
+    responses,
     controllerLoad,
     followers,
     store,

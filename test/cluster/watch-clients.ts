@@ -39,7 +39,7 @@ export interface FollowerOptions {
 export class Follower implements Disposable {
   readonly followed: Followed;
   /** The responses to lists and watches. The end of a watch is not a response. */
-  readonly answers: LoadResponse[] = [];
+  readonly responses: LoadResponse[] = [];
   /** Responses that are neither a success, nor a legitimate rejection, nor 410. */
   readonly unexpected: LoadResponse[] = [];
   readonly #stretches: Stretch[] = [];
@@ -151,7 +151,7 @@ export class Follower implements Disposable {
     }));
     if (this.#stopping.signal.aborted) return undefined;
     const response: LoadResponse = { ...about, ...said, answeredAt: Date.now() };
-    this.answers.push(response);
+    this.responses.push(response);
     if (!isSuccess(response) && !isRetryable(response) && response.status !== EXPIRED) this.unexpected.push(response);
     return value;
   }
@@ -196,13 +196,13 @@ function openStream(
 ): Stream {
   const headers = { authorization: `Bearer ${token}` };
   const request = httpsRequest(url + path, { agent: false, ca, headers, signal });
-  const answered = Promise.withResolvers<SmokeResponse>();
+  const responded = Promise.withResolvers<SmokeResponse>();
   const ended = Promise.withResolvers<void>();
-  request.on("error", answered.reject).on("close", ended.resolve);
+  request.on("error", responded.reject).on("close", ended.resolve);
   request.on("response", (response: IncomingMessage) => {
     const status = response.statusCode!;
     const tell = (text: string): void =>
-      answered.resolve({ status, headers: response.headers, text, body: status === 200 ? undefined : asJson(text) });
+      responded.resolve({ status, headers: response.headers, text, body: status === 200 ? undefined : asJson(text) });
     if (status === 200) tell("");
     let rest = "";
     response.setEncoding("utf8").on("data", (chunk: string) => {
@@ -216,7 +216,7 @@ function openStream(
     response.on("error", () => undefined).on("close", () => tell(rest));
   });
   request.end();
-  return { answered: answered.promise, ended: ended.promise };
+  return { answered: responded.promise, ended: ended.promise };
 }
 
 function asJson(text: string): Json {

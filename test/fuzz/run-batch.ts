@@ -110,15 +110,15 @@ async function checkCollections(subject: Subject, { seed, release, last, onFailu
   for (const target of targets.all.filter(({ verbs }) => verbs.includes("watch"))) {
     for (const query of ["", "?watch=1&resourceVersion=0"]) {
       const request = { method: "GET", target: listPath(target) + query, headers: {} };
-      const answer = await subject.call(request);
-      if (answer.status === 200 && checkResponse(request, answer).length === 0) continue;
-      const findings = [broken("collections can be listed and watched", shown(answer))];
+      const response = await subject.call(request);
+      if (response.status === 200 && checkResponse(request, response).length === 0) continue;
+      const findings = [broken("collections can be listed and watched", shown(response))];
       const fuzzCase = { ...makeCase({ seed, number: last, targets, schemas }), target, request };
       onFailure({
         seed,
         release,
         fuzzCase,
-        report: { findings, exchanges: [{ request, answer }], status: answer.status },
+        report: { findings, exchanges: [{ request, answer: response }], status: response.status },
       });
     }
   }

@@ -63,24 +63,24 @@ class Play {
     const before = await this.#createVictim();
     if (this.#case.victims.length > 0 && before === undefined) return;
     const request = withCurrent(this.#case.request, before === undefined ? undefined : parsed(before));
-    const answer = await this.#ask(request);
-    this.status = answer.status;
-    const existing = await this.#checkEffect(request, { answer, before });
+    const response = await this.#ask(request);
+    this.status = response.status;
+    const existing = await this.#checkEffect(request, { answer: response, before });
     // An object that the attack has not changed was valid before, so it is checked only sometimes.
-    const isNew = answer.status < 300 || this.#case.number % 4 === 0;
+    const isNew = response.status < 300 || this.#case.number % 4 === 0;
     if (existing !== undefined && isNew) await this.#checkObject(existing);
     await this.#cleanUp(existing);
   }
 
   async #ask(request: FuzzRequest): Promise<FuzzResponse> {
-    const answer = await this.#subject.call(request);
-    this.exchanges.push({ request, answer });
-    const findings = checkResponse(request, answer);
+    const response = await this.#subject.call(request);
+    this.exchanges.push({ request, answer: response });
+    const findings = checkResponse(request, response);
     const complaints = this.#subject.takeLoggedErrors();
     if (complaints.length > 0 || findings.length > 0)
       findings.push(...complaints.map((complaint) => broken("the server logs no error", complaint)));
     this.findings.push(...findings);
-    return answer;
+    return response;
   }
 
   #get(path: string, headers: FuzzRequest["headers"] = {}): Promise<FuzzResponse> {

@@ -14,7 +14,7 @@ describe("kill -9 during a stream of creates", { timeout: 60_000 }, () => {
   test("loses no acknowledged object over ten rounds, and resourceVersions never go back", async () => {
     using directory = disposableDirectory();
     const acknowledged = new Map<string, number>();
-    const answers = new Tally();
+    const responses = new Tally();
     let newest = 0;
     for (let round = 0; round <= ROUNDS; round++) {
       await using server = await startEvenkeel({ dataDir: directory.path });
@@ -23,14 +23,14 @@ describe("kill -9 during a stream of creates", { timeout: 60_000 }, () => {
       expect(versionOf(first.body)).toBeGreaterThan(newest);
       await expectAll(server, acknowledged);
       if (round === ROUNDS) break;
-      await writeUntilKilled(server, { round, acknowledged, answers });
+      await writeUntilKilled(server, { round, acknowledged, answers: responses });
       newest = Math.max(newest, ...acknowledged.values());
     }
     console.info(
-      `kill -9: ${acknowledged.size} acknowledged creates over ${ROUNDS} kills, responses ${JSON.stringify(answers.counts)}`,
+      `kill -9: ${acknowledged.size} acknowledged creates over ${ROUNDS} kills, responses ${JSON.stringify(responses.counts)}`,
     );
-    expect(Object.keys(answers.counts).sort()).toEqual(["201", "cut off"]);
-    expect(answers.counts["cut off"]).toBeLessThanOrEqual(ROUNDS * WRITERS);
+    expect(Object.keys(responses.counts).sort()).toEqual(["201", "cut off"]);
+    expect(responses.counts["cut off"]).toBeLessThanOrEqual(ROUNDS * WRITERS);
   });
 });
 

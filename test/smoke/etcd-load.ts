@@ -62,19 +62,19 @@ export async function writeForLong(target: Target, history: History, writer: num
 async function noteWrite(
   history: History,
   write: Write,
-  answer: SmokeResponse | undefined,
+  response: SmokeResponse | undefined,
 ): Promise<string | undefined> {
-  history.writes.add(answer?.status ?? "no response");
+  history.writes.add(response?.status ?? "no response");
   const key = history.keyOf(write);
-  if (answer?.status === 200 || answer?.status === 201) {
-    const version: string = answer.body.metadata.resourceVersion;
+  if (response?.status === 200 || response?.status === 201) {
+    const version: string = response.body.metadata.resourceVersion;
     history.acknowledged.set(key, Number(version));
     history.newest.set(write.name, Number(version));
     return version;
   }
-  if (answer?.status === 504 && answer.headers["retry-after"] === undefined) history.unknown.add(key);
+  if (response?.status === 504 && response.headers["retry-after"] === undefined) history.unknown.add(key);
   // A response with Retry-After means that nothing was executed, so the write is repeated.
-  else await waitRetryAfter(history, answer);
+  else await waitRetryAfter(history, response);
   return undefined;
 }
 

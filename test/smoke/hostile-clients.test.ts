@@ -244,10 +244,10 @@ async function openHttp2Watch(
   statuses: Tally,
 ): Promise<{ told: Promise<unknown> }> {
   const stream = session.request({ ":path": `${SECRETS}?watch=true`, authorization: `Bearer ${server.token}` });
-  const told = once(stream, "data");
+  const reported = once(stream, "data");
   const [headers] = (await once(stream, "response")) as [Record<string, string>];
   statuses.add(Number(headers[":status"]));
-  return { told };
+  return { told: reported };
 }
 
 async function metrics(server: Evenkeel): Promise<{ watches: number; residentMb: number }> {

@@ -117,9 +117,9 @@ export class DiscoveryClient {
     const listed = await readAll(async (path, namedBy) => {
       await this.#sleep(PACE_MS);
       if (!this.#cluster.live.includes(server)) server = await this.#next();
-      const told = await this.#ask(server, { method: "GET", path }, headers);
-      this.#count(`${form} discovery`, String(told.status));
-      const document = this.#documentOf(server, path, { told, namedBy });
+      const reported = await this.#ask(server, { method: "GET", path }, headers);
+      this.#count(`${form} discovery`, String(reported.status));
+      const document = this.#documentOf(server, path, { told: reported, namedBy });
       isWhole &&= document !== undefined;
       return document;
     });

@@ -90,7 +90,7 @@ describe("in a rolling upgrade, with namespaces and owners deleted before, durin
     const doomed = scenes(3 * story.servers.length, "doomed", thing);
     for (const [index, scene] of [...kept, ...doomed].entries()) await fill(story, index % kept.length, scene);
     const deleted: DeletedNamespace[] = [];
-    const refused: RetriedRequest[] = [];
+    const rejected: RetriedRequest[] = [];
     const deleteNext = async (index: number): Promise<void> => {
       const { namespace: name } = doomed[deleted.length]!;
       await story.deleteNamespace(index, name);
@@ -101,13 +101,13 @@ describe("in a rolling upgrade, with namespaces and owners deleted before, durin
       await deleteNext(index);
       await story.stop(index);
       await deleteNext(index);
-      refused.push(...(await leave(story, index, kept[index]!)));
+      rejected.push(...(await leave(story, index, kept[index]!)));
       await story.pass(5);
       await story.restart(index, to);
       await deleteNext(index);
       await story.pass(5);
     }
-    return { kept, deleted, refused };
+    return { kept, deleted, refused: rejected };
   }
 
   interface Rolled {

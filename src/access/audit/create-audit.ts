@@ -159,7 +159,7 @@ class Recorder {
   async #unauthorized(trail: RequestTrail, request: WithInfo, rejection: StatusError): Promise<void> {
     this.#receive(trail, undefined, request);
     const { status, object } = auditedErrorResponse(rejection);
-    trail.answered(status, object);
+    trail.responded(status, object);
     await this.#emit(trail, "ResponseStarted");
   }
 
@@ -230,14 +230,14 @@ class Recorder {
       const mediaType = mediaTypeOf(headerValue(request.headers, "content-type"));
       trail.requestBytes(body.bytes, { method: request.method, mediaType, read: this.#parts.readBody });
     }
-    trail.answered(status, object);
+    trail.responded(status, object);
   }
 
   #receive(trail: RequestTrail, user: User | undefined, request: WithInfo): void {
     const asked = this.#parts.attributesOf(request);
     const decision = this.#parts.evaluate(user, asked);
     this.#parts.metrics.levels.with(decision.level).inc();
-    trail.receive({ user, request, asked, decision });
+    trail.receive({ user, request, access: asked, decision });
   }
 
   #emit(trail: RequestTrail, stage: AuditStage): boolean | Promise<boolean> {

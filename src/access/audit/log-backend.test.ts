@@ -44,11 +44,11 @@ class Scene {
   readonly world = new World({ seed: 1 });
   readonly output = new HeldOutput();
   readonly metrics = new MetricsRegistry();
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   readonly backend: AuditBackend;
 
   constructor(options: Partial<LogOptions & Pick<LogBackendParts, "waitingBytesMax">> = {}) {
-    const say = (message: string): void => void this.told.push(message);
+    const say = (message: string): void => void this.reported.push(message);
     const log: Log = { debug: say, info: say, warn: say, error: say };
     const { output, world } = this;
     const given = { format: "json", mode: "batch", batch: BATCH, eventBytesMax: undefined, ...options } as const;
@@ -95,7 +95,7 @@ describe("in batch mode", () => {
     scene.output.release();
     await scene.backend.close();
     expect(scene.output.ids.flat()).toEqual(["1", "2", "3"]);
-    expect(scene.told).toEqual(["audit events are being dropped", "audit log recovered"]);
+    expect(scene.reported).toEqual(["audit events are being dropped", "audit log recovered"]);
   });
 
   test("events after close are dropped and counted", async () => {
@@ -153,7 +153,7 @@ describe("in blocking mode", () => {
     expect(scene.lost("log")).toBe(2);
     scene.output.error = undefined;
     expect(await scene.stored("3")).toEqual([true]);
-    expect(scene.told).toEqual(["audit events are being dropped", "audit log recovered"]);
+    expect(scene.reported).toEqual(["audit events are being dropped", "audit log recovered"]);
   });
 
   test("a hanging disk uses a limited amount of memory", async () => {

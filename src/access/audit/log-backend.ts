@@ -65,7 +65,7 @@ class LogBackend implements AuditBackend {
     const { mode } = this.#parts;
     const line = this.#fittingLineOf(event);
     if (line === undefined) return true;
-    const rejection = this.#refusal(line.length);
+    const rejection = this.#rejection(line.length);
     if (rejection !== undefined) {
       this.#lose("buffered", rejection);
       return mode !== "blocking-strict";
@@ -112,7 +112,7 @@ class LogBackend implements AuditBackend {
     return undefined;
   }
 
-  #refusal(bytes: number): string | undefined {
+  #rejection(bytes: number): string | undefined {
     if (this.#isClosed) return "audit backend shut down";
     const { batch, waitingBytesMax = WAITING_BYTES_MAX } = this.#parts;
     const isFull = this.#batches !== undefined && this.#waiting.length >= batch.bufferSize;

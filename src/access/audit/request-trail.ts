@@ -25,7 +25,7 @@ const RESPONSE_OBJECT_ANNOTATION = "evenkeel.io/response-object";
 interface Received {
   readonly user: User | undefined;
   readonly request: ApiRequest;
-  readonly asked: AccessAttributes;
+  readonly access: AccessAttributes;
   readonly decision: AuditDecision;
 }
 
@@ -56,7 +56,7 @@ export class RequestTrail implements AuditTrail {
     return this.#hasRequestObject;
   }
 
-  receive({ user, request, asked, decision }: Received): void {
+  receive({ user, request, access: asked, decision }: Received): void {
     this.#decision = decision;
     if (decision.level === "None") return this.#annotations.clear();
     const { path, rawQuery, headers } = request;
@@ -110,7 +110,7 @@ export class RequestTrail implements AuditTrail {
     if (isWanted) this.#requestObject = this.#kept(sent, REQUEST_OBJECT_ANNOTATION);
   }
 
-  answered(status: ResponseStatus, object: ReadObject | undefined): void {
+  responded(status: ResponseStatus, object: ReadObject | undefined): void {
     this.#responseStatus = status;
     if (this.level !== "RequestResponse" || object === undefined) return;
     this.#responseObject = this.#kept(object, RESPONSE_OBJECT_ANNOTATION);

@@ -37,11 +37,11 @@ export function bearerAuthenticator({
     const token = bearerToken(header);
     if (token === undefined || header === undefined) return "none";
     const known = askLasting(token, apiAudiences);
-    if (known instanceof Promise) return askedBoth(token, known).then((answer) => authenticated(answer, request));
+    if (known instanceof Promise) return askedBoth(token, known).then((response) => authenticated(response, request));
     if (isOwner(known)) {
-      const answer: Authenticated = { user: known.user, isVerifiedPeer: false };
-      accepted.set(connection, { header, answer });
-      return answer;
+      const response: Authenticated = { user: known.user, isVerifiedPeer: false };
+      accepted.set(connection, { header, answer: response });
+      return response;
     }
     const answer = askPassing(token, apiAudiences);
     if (!(answer instanceof Promise)) return authenticated(answer, request);

@@ -45,8 +45,8 @@ class World {
     this.#handler = this.control.filter(
       (request: ReturnType<typeof userRequest>) =>
         new Promise<ApiResponse>((resolve, reject) => {
-          const [answer, fail] = [() => resolve(OK), () => reject(new Error("no"))];
-          this.served.push({ who: request.user.name, answer, fail });
+          const [response, fail] = [() => resolve(OK), () => reject(new Error("no"))];
+          this.served.push({ who: request.user.name, answer: response, fail });
         }),
     );
   }

@@ -160,7 +160,7 @@ function paced<Req extends WithUser>({ pacing }: Control, seat: Seat, request: R
   const { body, headers, signal, user } = request;
   if (pacing === undefined || body.isEmpty || seat.flow.level.config.isExempt) return request;
   const { turns, slowBodies } = pacing;
-  const reader = { who: user.name, leave: () => seat.leave(), reacquire: () => seat.reacquire() };
+  const reader = { user: user.name, leave: () => seat.leave(), reacquire: () => seat.reacquire() };
   const announced = Number(headerValue(headers, "content-length") ?? 0);
   const read = async (limitBytes: number): Promise<Buffer> => {
     turns.rejectTooMany(user.name, announced);

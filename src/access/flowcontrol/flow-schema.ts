@@ -20,7 +20,7 @@ export interface FlowRule {
 }
 
 interface Subjects {
-  readonly isEverybody: boolean;
+  readonly matchesEveryUser: boolean;
   readonly users: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
   /** Namespaces of which all service accounts match. */
@@ -94,7 +94,7 @@ function readSubjects(subjects: readonly JsonObject[]): Subjects {
     if (name === "*") namespaces.add(namespace);
     else users.add(`${ACCOUNT}${namespace}:${name}`);
   }
-  return { isEverybody: users.has("*") || groups.has("*"), users, groups, namespaces };
+  return { matchesEveryUser: users.has("*") || groups.has("*"), users, groups, namespaces };
 }
 
 function prefixOf(path: string): string {
@@ -113,7 +113,7 @@ export function compareSchemas(left: FlowSchema, right: FlowSchema): number {
   return left.name < right.name ? -1 : left.name > right.name ? 1 : 0;
 }
 
-export function isSubject({ isEverybody, users, groups, namespaces }: Subjects, user: User): boolean {
+export function isSubject({ matchesEveryUser: isEverybody, users, groups, namespaces }: Subjects, user: User): boolean {
   if (isEverybody || users.has(user.name)) return true;
   for (const group of user.groups) if (groups.has(group)) return true;
   if (namespaces.size === 0 || !user.name.startsWith(ACCOUNT)) return false;

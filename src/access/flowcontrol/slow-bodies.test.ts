@@ -23,7 +23,7 @@ describe("a slow request body", () => {
         const body: RequestBody = { isEmpty: false, read: () => promise, stream: () => expect.unreachable() };
         const seen: string[] = [];
         const reader = {
-          who,
+          user: who,
           leave: () => void seen.push("left"),
           async reacquire() {
             await reacquire();

@@ -13,7 +13,7 @@ const OF_ALL_MAX = 200;
 
 /** The request that reads the body. */
 interface WaitingReader {
-  readonly who: string;
+  readonly user: string;
   /** Releases the seat. */
   leave(): void;
   /** Takes a seat again. Rejects if there is none. */
@@ -36,7 +36,7 @@ export class SlowBodies {
     let state: "arriving" | "slow" | "over" = "arriving";
     const judge = (): void => {
       if (state !== "arriving") return;
-      if (!this.#add(reader.who)) return reject(tooManySlow());
+      if (!this.#add(reader.user)) return reject(tooManySlow());
       state = "slow";
       reader.leave();
     };
@@ -47,7 +47,7 @@ export class SlowBodies {
       return bytes;
     } finally {
       cancel();
-      if (this.#isSlow(state)) this.#remove(reader.who);
+      if (this.#isSlow(state)) this.#remove(reader.user);
       state = "over";
     }
   }

@@ -41,7 +41,7 @@ const HEAVY_MAX = 256;
 type TurnClock = Pick<Clock, "monotonic" | "after">;
 
 interface StartedWork {
-  readonly who: string;
+  readonly user: string;
   readonly atMs: number;
   /** True if only this work ran between this and the next callback. */
   readonly isAlone: boolean;
@@ -77,7 +77,7 @@ export class Turns {
     const nowMs = this.#clock.monotonic();
     const isHeavy = bytes >= HEAVY_BYTES || (this.#longUntilMs.get(who) ?? 0) > nowMs;
     if (this.#calls === 0 && !(isHeavy && nowMs < this.#heavyRestsUntilMs)) {
-      this.#wentOn = { who, atMs: nowMs, isAlone: false };
+      this.#wentOn = { user: who, atMs: nowMs, isAlone: false };
       this.#wasHeavy = isHeavy;
       return this.#ask(nowMs);
     }
@@ -132,7 +132,7 @@ export class Turns {
     if (next === undefined) return this.#askEnough(nowMs);
     if (this.#calls === 0) this.#ask(nowMs);
     else this.#askEnough(nowMs);
-    this.#wentOn = { who: next.who, atMs: nowMs, isAlone: true };
+    this.#wentOn = { user: next.who, atMs: nowMs, isAlone: true };
     next.goOn();
   }
 
@@ -144,7 +144,7 @@ export class Turns {
     this.#restsUntilMs = nowMs + Math.min(workedMs * REST_SHARE, REST_MS_MAX);
     this.#heavyRestsUntilMs = nowMs + Math.min(workedMs, HEAVY_REST_MS_MAX);
     if (wentOn.isAlone && workedMs >= LONG_MS)
-      this.#longUntilMs.set(wentOn.who, nowMs + Math.min(workedMs * 10, LONG_REMEMBERED_MS_MAX));
+      this.#longUntilMs.set(wentOn.user, nowMs + Math.min(workedMs * 10, LONG_REMEMBERED_MS_MAX));
   }
 
   /** Heavy and light requests alternate while both wait. */

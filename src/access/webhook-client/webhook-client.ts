@@ -48,7 +48,7 @@ interface WebhookTarget {
 
 const HTTPS_PORT = 443;
 /** Maximum size of a response: several times the size of the objects of one call. */
-const ANSWER_BYTES_MAX = 32 * 1024 * 1024;
+const RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
 /** The headers that kubernetes sends to webhooks. */
 const HEADERS: readonly string[] = [
   ...["User-Agent", "kube-apiserver-admission"],
@@ -94,7 +94,7 @@ async function call(parts: WebhookClientParts, place: WebhookTarget, question: Q
       headers: HEADERS,
       body,
       timeoutMs: leftMs,
-      bytesMax: ANSWER_BYTES_MAX,
+      bytesMax: RESPONSE_BYTES_MAX,
       ...(signal === undefined ? {} : { signal }),
     };
     try {

@@ -71,7 +71,7 @@ const serviceAccountsIn = (namespace: string): JsonObject => ({
   serviceAccount: { namespace, name: "*" },
 });
 
-const EVERYBODY: readonly JsonObject[] = [group("system:unauthenticated"), group("system:authenticated")];
+const EVERY_USER: readonly JsonObject[] = [group("system:unauthenticated"), group("system:authenticated")];
 const NODES: readonly JsonObject[] = [group("system:nodes")];
 const LEADERS: readonly JsonObject[] = [
   user("system:kube-controller-manager"),
@@ -105,7 +105,7 @@ const HEARTBEATS: Readonly<JsonObject> = {
 
 const FLOW_SCHEMAS: readonly FlowSchema[] = [
   { name: "exempt", level: "exempt", precedence: 1, subjects: [group("system:masters")] },
-  { name: "probes", level: "exempt", precedence: 2, subjects: EVERYBODY, rules: PROBES },
+  { name: "probes", level: "exempt", precedence: 2, subjects: EVERY_USER, rules: PROBES },
   {
     name: "system-leader-election",
     level: "leader-election",
@@ -151,8 +151,8 @@ const FLOW_SCHEMAS: readonly FlowSchema[] = [
     distinguisher: "ByUser",
     subjects: [group("system:serviceaccounts")],
   },
-  { name: "global-default", level: "global-default", precedence: 9900, distinguisher: "ByUser", subjects: EVERYBODY },
-  { name: "catch-all", level: "catch-all", precedence: 10_000, distinguisher: "ByUser", subjects: EVERYBODY },
+  { name: "global-default", level: "global-default", precedence: 9900, distinguisher: "ByUser", subjects: EVERY_USER },
+  { name: "catch-all", level: "catch-all", precedence: 10_000, distinguisher: "ByUser", subjects: EVERY_USER },
 ];
 
 function flowSchema(at: ServedAt, schema: FlowSchema): OwnedObject {

@@ -86,11 +86,11 @@ async function runWalk({ env, config, kv }: InspectParts, walk: Walk, sink: Stre
   const { clock, log } = env;
   const gone = new AbortController();
   sink.onClose(() => gone.abort());
-  let toldAt = -Infinity;
+  let reportedAt = -Infinity;
   const onProgress = (progress: WalkProgress): void => {
     const now = clock.monotonic();
-    if (now - toldAt < PROGRESS_INTERVAL_MS || sink.bufferedBytes() > UNREAD_BYTES_MAX) return;
-    toldAt = now;
+    if (now - reportedAt < PROGRESS_INTERVAL_MS || sink.bufferedBytes() > UNREAD_BYTES_MAX) return;
+    reportedAt = now;
     writeLine(sink, { kind: "progress", ...progress });
   };
   try {

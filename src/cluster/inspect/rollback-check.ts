@@ -95,7 +95,7 @@ export async function rollbackCheck(
   const findings = readings.all().flatMap(({ place, storedVersion, reading, names }): RollbackFinding[] => {
     if (reading.kind === "ok") return [];
     const { group, resource } = place;
-    return [{ problem: reading.kind, group, resource, storedVersion, reason: reading.reason, ...names.told() }];
+    return [{ problem: reading.kind, group, resource, storedVersion, reason: reading.reason, ...names.reported() }];
   });
   return {
     kind: "RollbackCheck",
@@ -105,7 +105,7 @@ export async function rollbackCheck(
     ...survey,
     objects,
     findings: findings.toSorted(byImportance),
-    broken: broken.all().map(({ place: { group, resource }, names }) => ({ group, resource, ...names.told() })),
+    broken: broken.all().map(({ place: { group, resource }, names }) => ({ group, resource, ...names.reported() })),
   };
 }
 
@@ -121,7 +121,7 @@ class Names {
     return true;
   }
 
-  told(): { readonly count: number; readonly names: readonly ObjectName[] } {
+  reported(): { readonly count: number; readonly names: readonly ObjectName[] } {
     return { count: this.#count, names: this.#names };
   }
 }

@@ -27,7 +27,7 @@ const ROUTE: PeerRoute = {
 interface Outcome {
   /** "here: <body>", or the status. */
   readonly by: string;
-  readonly asked: number;
+  readonly requests: number;
   readonly metrics: string;
 }
 
@@ -61,7 +61,7 @@ async function send(answer: Respond, { text = "", inFlightMax = 10, ...options }
   const by = response.body.kind === "bytes" ? String(response.body.chunks[0]) : "";
   return {
     by: by.startsWith("here") ? by : String(response.status),
-    asked: upstream.requests.length,
+    requests: upstream.requests.length,
     metrics: metrics.render(),
   };
 }
@@ -108,7 +108,7 @@ test("a body too large to be buffered is served locally only if none of it was r
 });
 
 test("with too many proxied requests in flight the request is served locally and counts as not proxied", async () => {
-  const { by, asked, metrics } = await send(() => upstreamResponse(200), { ...POST, inFlightMax: 0 });
+  const { by, requests: asked, metrics } = await send(() => upstreamResponse(200), { ...POST, inFlightMax: 0 });
   expect([by, asked]).toEqual(["here: made", 0]);
   expect(metrics).toContain('apiserver_peer_proxy_errors_total{type="overloaded"');
   expect(metrics).not.toContain("rerouted_request_total{");

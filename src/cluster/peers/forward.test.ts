@@ -32,7 +32,7 @@ class Scene {
   readonly world = new World({ seed: 1 });
   readonly upstream: FakeUpstream;
   readonly metrics = new MetricsRegistry();
-  readonly answered: string[] = [];
+  readonly responded: string[] = [];
   readonly missed: string[] = [];
   readonly forward: Forward;
 
@@ -45,7 +45,7 @@ class Scene {
       log: SILENT_LOG,
       metrics: createProxyMetrics(this.metrics),
       requestsInflightMax,
-      onResponse: (id) => void this.answered.push(id),
+      onResponse: (id) => void this.responded.push(id),
       onMiss: (id) => void this.missed.push(id),
     });
   }
@@ -94,7 +94,7 @@ describe("a proxied request", () => {
       status: 201,
       headers: { etag: "e", "x-evenkeel-served-by": "peer-1 (1.36); reason=served-by-peer" },
     });
-    expect(scene.answered).toEqual(["peer-1"]);
+    expect(scene.responded).toEqual(["peer-1"]);
   });
 
   test("keeps the client's audit ID, or gets one that all attempts share", async () => {

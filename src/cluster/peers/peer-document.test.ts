@@ -39,7 +39,7 @@ class Peer {
   }
 
   /** "/api If-None-Match", in order. */
-  asked(): string[] {
+  requests(): string[] {
     return this.upstream.requests.splice(0).map(({ target, headers }) => {
       const at = headers.indexOf("If-None-Match");
       return at < 0 ? target : `${target} ${headers[at + 1]}`;
@@ -75,9 +75,9 @@ describe("a peer that supports aggregated discovery", () => {
     const peer = new Peer({ "/api": conditional('"a"', CORE), "/apis": conditional('"b"', NAMED) });
     const first = await peer.fetch();
     expect(first.etag).toBe('"a" "b"');
-    expect(peer.asked()).toEqual(["/api", "/apis"]);
+    expect(peer.requests()).toEqual(["/api", "/apis"]);
     expect(await peer.fetch(first)).toBe(first);
-    expect(peer.asked()).toEqual(['/api "a"', '/apis "b"']);
+    expect(peer.requests()).toEqual(['/api "a"', '/apis "b"']);
   });
 
   test("that confirms one half gets a second request for it, so that no document is incomplete", async () => {
@@ -87,14 +87,14 @@ describe("a peer that supports aggregated discovery", () => {
       "/apis": conditional('"c"', aggregated("batch", "v1", "jobs")),
     });
     expect(lines((await changed.fetch(first)).groups)).toEqual(["/v1 pods", "batch/v1 jobs"]);
-    expect(changed.asked()).toEqual(['/api "a"', '/apis "b"', "/api"]);
+    expect(changed.requests()).toEqual(['/api "a"', '/apis "b"', "/api"]);
   });
 
   test("that sends no ETag has its document compared by content", async () => {
     const peer = new Peer({ "/api": jsonUpstreamResponse(CORE), "/apis": jsonUpstreamResponse(NAMED) });
     const first = await peer.fetch();
     expect((await peer.fetch(first)).etag).toBe(first.etag);
-    expect(peer.asked()).toEqual(["/api", "/apis", "/api", "/apis"]);
+    expect(peer.requests()).toEqual(["/api", "/apis", "/api", "/apis"]);
     const other = new Peer({
       "/api": jsonUpstreamResponse(CORE),
       "/apis": jsonUpstreamResponse(aggregated("batch", "v1", "jobs")),
@@ -136,7 +136,7 @@ describe("a peer that is too old for aggregated discovery", () => {
   test("gets a request for each group version", async () => {
     const peer = new Peer(ANSWERS);
     expect(lines((await peer.fetch()).groups)).toEqual(["/v1 pods", "apps/v1 deployments"]);
-    expect(peer.asked().sort()).toEqual(["/api", "/api/v1", "/apis", "/apis/apps/v1"]);
+    expect(peer.requests().sort()).toEqual(["/api", "/api/v1", "/apis", "/apis/apps/v1"]);
   });
 
   test("gets all requests each time: the ETag of a list of groups does not cover resources", async () => {
@@ -146,9 +146,9 @@ describe("a peer that is too old for aggregated discovery", () => {
       "/apis": jsonUpstreamResponse(APIS, ["ETag", "b"]),
     });
     const first = await peer.fetch();
-    peer.asked();
+    peer.requests();
     await peer.fetch(first);
-    expect(peer.asked().sort()).toEqual(["/api", "/api/v1", "/apis", "/apis/apps/v1"]);
+    expect(peer.requests().sort()).toEqual(["/api", "/api/v1", "/apis", "/apis/apps/v1"]);
   });
 
   test("that fails for one group version is not described by the others", async () => {

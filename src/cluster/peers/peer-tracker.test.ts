@@ -54,7 +54,7 @@ class Scene implements AsyncDisposable {
   /** Requests for these targets get no response, or only rejections. */
   isSilent: (target: string) => boolean = () => false;
   isRefusing: (target: string) => boolean = () => false;
-  refusal: UpstreamFailure = "connect";
+  rejection: UpstreamFailure = "connect";
   changes = 0;
 
   constructor() {
@@ -88,7 +88,7 @@ class Scene implements AsyncDisposable {
           reject(new UpstreamError("aborted", "the request was aborted", { isSent: true })),
         );
       });
-    if (this.isRefusing(target)) throw new UpstreamError(this.refusal, "refused", { isSent: false });
+    if (this.isRefusing(target)) throw new UpstreamError(this.rejection, "refused", { isSent: false });
     if (target === "/api") return headers.includes("core") ? upstreamResponse(304) : aggregated([], "core");
     if (target !== "/apis") return upstreamResponse(200, [], "ok");
     return headers.includes(this.serves) ? upstreamResponse(304) : documentWith(this.serves);
@@ -195,10 +195,10 @@ describe("a peer that does not respond", () => {
     await scene.world.advance(1_000);
     expect(scene.view.isReachable).toBe(true);
     scene.isRefusing = () => true;
-    scene.refusal = "exhausted";
+    scene.rejection = "exhausted";
     await scene.world.advance(10_000);
     expect(scene.view.isReachable).toBe(true);
-    scene.refusal = "connect";
+    scene.rejection = "connect";
     await scene.world.advance(1_500);
     expect(scene.view.isReachable).toBe(false);
   });
@@ -289,9 +289,9 @@ describe("the discovery document of a peer", () => {
     await scene.world.advance(40_000);
     expect(scene.asked("/apis")).toBeLessThanOrEqual(2);
     await scene.world.advance(600_000);
-    const asked = scene.asked("/apis");
-    expect(asked).toBeGreaterThanOrEqual(8);
-    expect(asked).toBeLessThanOrEqual(14);
+    const requests = scene.asked("/apis");
+    expect(requests).toBeGreaterThanOrEqual(8);
+    expect(requests).toBeLessThanOrEqual(14);
   });
 
   test("is fetched again soon after a failure, then with backoff, without end", async () => {

@@ -138,7 +138,7 @@ export class TrackedPeer {
 
   /** Called for any response. */
   reportResponse(): void {
-    if (!this.#answered()) return;
+    if (!this.#responded()) return;
     this.#documentDue.wake();
     this.#changed();
   }
@@ -157,7 +157,7 @@ export class TrackedPeer {
   }
 
   /** Whether the reachability changed. */
-  #answered(): boolean {
+  #responded(): boolean {
     this.#misses = 0;
     if (this.#isReachable) return false;
     this.#isReachable = true;
@@ -236,7 +236,7 @@ export class TrackedPeer {
       this.#confirmedAtMs = clock.monotonic();
       if (this.#document?.etag !== document.etag) this.#document = document;
       this.#hasBeenAttempted = true;
-      this.#answered();
+      this.#responded();
       this.#changed();
       return true;
     } catch (thrown) {

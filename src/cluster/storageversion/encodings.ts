@@ -182,7 +182,7 @@ export class Encodings {
     if (state === undefined) throw serviceUnavailable(`this server no longer stores ${name}`, RETRY_AFTER_SECONDS);
     if (state.resource.isNeededToPublish) return state.unbound;
     if (!state.isPublished && !isDefined(state)) throw unregistered(state);
-    if (state.unreadable !== undefined) throw this.#refusal(state, state.unreadable);
+    if (state.unreadable !== undefined) throw this.#rejection(state, state.unreadable);
     const known = state.isPublished ? encodingIfChanged(state, lost) : undefined;
     return known ?? this.#wait(state, lost);
   }
@@ -204,9 +204,9 @@ export class Encodings {
     } finally {
       cancel();
     }
-    if (state.unreadable !== undefined) throw this.#refusal(state, state.unreadable);
+    if (state.unreadable !== undefined) throw this.#rejection(state, state.unreadable);
     if (!state.isPublished) throw unregistered(state);
-    throw this.#refusal(
+    throw this.#rejection(
       state,
       "closed" in state.verdict
         ? state.verdict.closed
@@ -223,7 +223,7 @@ export class Encodings {
     };
   }
 
-  #refusal({ resource }: State, because: string): Error {
+  #rejection({ resource }: State, because: string): Error {
     const what = formatGroupResource(resource);
     return serviceUnavailable(`${what} cannot be written now: ${because}`, RETRY_AFTER_SECONDS);
   }

@@ -244,7 +244,7 @@ describe("errors prove nothing", () => {
     const { api, members } = collecting;
     api.put(NAME, statusOf([entry("late", "v1"), V1], "v1", CONDITION_TRUE));
     members.whileCatchingUp = () => {
-      expect(api.asked).toEqual([`GET ${NAME}`]);
+      expect(api.requests).toEqual([`GET ${NAME}`]);
       members.join("late");
     };
     expect(await collecting.reconcile(NAME)).toBeUndefined();

@@ -88,7 +88,7 @@ describe("an aggregated server", () => {
     ]);
     expect(watching.condition).toMatchObject(PASSED);
     expect(watching.stored).toMatchObject({ type: "Available", ...PASSED, lastTransitionTime: expect.any(String) });
-    expect(watching.told).toEqual([NAME]);
+    expect(watching.reported).toEqual([NAME]);
   });
 
   test("is checked every 30 seconds, and nothing is written while nothing changes", async () => {
@@ -116,7 +116,7 @@ describe("an aggregated server", () => {
     watching.outbound.answer = () => jsonUpstreamResponse({});
     await watching.advance(31_000);
     expect(watching.stored).toMatchObject(PASSED);
-    expect(watching.told).toEqual([NAME, NAME, NAME]);
+    expect(watching.reported).toEqual([NAME, NAME, NAME]);
   });
 
   test("is checked again when its Service, its EndpointSlices or its spec change", async () => {
@@ -188,7 +188,7 @@ class Watching {
   readonly api = new FakeApi();
   readonly outbound = new FakeOutbound(() => jsonUpstreamResponse({}));
   readonly metrics = new MetricsRegistry();
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   readonly #availability: Availability;
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>;
@@ -206,7 +206,7 @@ class Watching {
       ask: createCallServer({ outbound: this.outbound, clock }),
       mayWrite: () => mayWrite,
     });
-    this.#availability.onChange((name) => void this.told.push(name));
+    this.#availability.onChange((name) => void this.reported.push(name));
     const { signal } = this.#stop;
     this.#running = Promise.all([apiServices.run(signal), directory.run(signal), this.#availability.run(signal)]);
   }

@@ -8,10 +8,10 @@ function known(plural: string, revision: number): KnownCrd {
 
 function listening(): { readonly table: CrdTable; readonly told: string[] } {
   const table = new CrdTable();
-  const told: string[] = [];
-  table.onChange(({ before, after }) => told.push(`${before?.names.plural ?? "-"} ${after?.names.plural ?? "-"}`));
-  table.onSettled(() => told.push("settled"));
-  return { table, told };
+  const reported: string[] = [];
+  table.onChange(({ before, after }) => reported.push(`${before?.names.plural ?? "-"} ${after?.names.plural ?? "-"}`));
+  table.onSettled(() => reported.push("settled"));
+  return { table, told: reported };
 }
 
 describe("the table of CRDs", () => {

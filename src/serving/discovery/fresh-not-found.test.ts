@@ -19,7 +19,7 @@ async function codeOf(answering: () => ApiResponse | Promise<ApiResponse> | unde
 }
 
 interface Example {
-  readonly answers: readonly (() => ApiResponse | undefined)[];
+  readonly responses: readonly (() => ApiResponse | undefined)[];
   readonly isCaughtUp?: boolean;
   readonly expected: number | undefined;
   /** Number of times the server catches up. */
@@ -27,29 +27,32 @@ interface Example {
 }
 
 test.each<[string, Example]>([
-  ["a response other than 404 is returned at once", { answers: [() => answer(200)], expected: 200, catchUps: 0 }],
-  ["a path of another handler is passed on", { answers: [() => undefined], expected: undefined, catchUps: 0 }],
+  ["a response other than 404 is returned at once", { responses: [() => answer(200)], expected: 200, catchUps: 0 }],
+  ["a path of another handler is passed on", { responses: [() => undefined], expected: undefined, catchUps: 0 }],
   [
     "a resource of a server that has just joined is found",
-    { answers: [() => answer(404), () => answer(200)], expected: 200, catchUps: 1 },
+    { responses: [() => answer(404), () => answer(200)], expected: 200, catchUps: 1 },
   ],
   [
     "a resource of a server that has just joined is found after a thrown 404",
-    { answers: [throwNotFound, () => answer(200)], expected: 200, catchUps: 1 },
+    { responses: [throwNotFound, () => answer(200)], expected: 200, catchUps: 1 },
   ],
-  ["404 is returned if no server has joined", { answers: [throwNotFound, throwNotFound], expected: 404, catchUps: 1 }],
+  [
+    "404 is returned if no server has joined",
+    { responses: [throwNotFound, throwNotFound], expected: 404, catchUps: 1 },
+  ],
   [
     "503 is returned if the server cannot catch up",
-    { answers: [() => answer(404)], isCaughtUp: false, expected: 503, catchUps: 1 },
+    { responses: [() => answer(404)], isCaughtUp: false, expected: 503, catchUps: 1 },
   ],
-])("%s", async (_what, { answers, isCaughtUp = true, expected, catchUps }) => {
+])("%s", async (_what, { responses, isCaughtUp = true, expected, catchUps }) => {
   let asked = 0;
   let looked = 0;
   const catchUp = (): Promise<boolean> => {
     looked++;
     return Promise.resolve(isCaughtUp);
   };
-  const handler = freshBeforeNotFound(() => answers[asked++]!(), catchUp);
+  const handler = freshBeforeNotFound(() => responses[asked++]!(), catchUp);
   expect([await codeOf(() => handler(REQUEST)), looked]).toEqual([expected, catchUps]);
 });
 

@@ -22,7 +22,7 @@ const OBJECT = "/apis/example.com/v1/namespaces/shop/widgets/a";
 
 /** The status or the reason of the error, and the endpoint that the next step read. */
 async function resolved(
-  asked: RequestOptions,
+  requests: RequestOptions,
   options: Partial<ResolveRequestOptions<WithInfo>> = {},
 ): Promise<{ outcome: number | string; endpoint: ResourceEndpoint | undefined }> {
   let endpoint: ResourceEndpoint | undefined;
@@ -33,7 +33,7 @@ async function resolved(
   const resolve = (_group: string, _version: string, resource: string): ResourceEndpoint | undefined =>
     resource === "widgets" ? WIDGETS : undefined;
   const filter = resolveRequest<WithInfo>({ resolve, isApiGroup: () => true, ...options });
-  const outcome = await filter(next)(infoRequest(asked)).then(
+  const outcome = await filter(next)(infoRequest(requests)).then(
     ({ status }) => status,
     (thrown: unknown) => StatusError.from(thrown).reason,
   );

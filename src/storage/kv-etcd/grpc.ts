@@ -148,10 +148,10 @@ export class Channel {
   #open(
     method: string,
     headers: Record<string, string>,
-    refuse: (failure: RpcFailure) => void,
+    reject: (failure: RpcFailure) => void,
   ): ClientHttp2Stream | undefined {
     if (!this.isUsable()) {
-      refuse(new RpcFailure("unsent", `the connection to ${this.endpoint.host} is closed`));
+      reject(new RpcFailure("unsent", `the connection to ${this.endpoint.host} is closed`));
       return undefined;
     }
     try {
@@ -164,7 +164,7 @@ export class Channel {
       });
     } catch (cause) {
       // Node throws if the session cannot accept another stream.
-      refuse(new RpcFailure("unsent", `the connection to ${this.endpoint.host} accepts no more requests`, { cause }));
+      reject(new RpcFailure("unsent", `the connection to ${this.endpoint.host} accepts no more requests`, { cause }));
       return undefined;
     }
   }

@@ -39,7 +39,7 @@ const CHECK_EVERY_MS = 5_000;
 /** Maximum time for controllers to finish after all clients have stopped. */
 const TIDY_MS_MAX = 30_000;
 const TIDY_SHARE = 0.25;
-const FAULTS_TOLD_MAX = 500;
+const FAULTS_LISTED_MAX = 500;
 const FAILURES_MAX = 20;
 
 export async function play(options: PlayOptions): Promise<RunReport> {
@@ -110,7 +110,7 @@ class Playing {
     this.#startClients();
     this.#roll.schedule();
     this.#stage.startFaults((what) => {
-      if (this.#faults.length < FAULTS_TOLD_MAX) this.#faults.push({ atMs: this.#recorder.nowMs(), what });
+      if (this.#faults.length < FAULTS_LISTED_MAX) this.#faults.push({ atMs: this.#recorder.nowMs(), what });
     });
     let isSettling = false;
     for (let passedMs = 0; passedMs < plan.durationMs; passedMs += CHECK_EVERY_MS) {

@@ -26,7 +26,7 @@ export class RunningInformer {
   readonly world = new World({ seed: 3 });
   readonly transport: ScriptedTransport;
   readonly informer: Informer;
-  readonly told: string[] = [];
+  readonly reported: string[] = [];
   readonly errors: unknown[] = [];
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -41,7 +41,7 @@ export class RunningInformer {
       defaults: { retriesMax: 0 },
     });
     this.informer = client.informer(CONFIG_MAPS, { onError: (thrown) => void this.errors.push(thrown), ...settings });
-    this.informer.addHandler(recorder(this.told));
+    this.informer.addHandler(recorder(this.reported));
     this.#running = this.informer.run(this.#stop.signal);
   }
 
@@ -52,7 +52,7 @@ export class RunningInformer {
   /** The notifications since the last call. */
   async takeNotifications(afterMs = 0): Promise<string[]> {
     await this.world.advance(afterMs);
-    return this.told.splice(0);
+    return this.reported.splice(0);
   }
 
   async stop(): Promise<void> {

@@ -36,20 +36,20 @@ interface Trial {
 async function mutate({ configurations, answer, about = {}, parts = {} }: Trial): Promise<Tried> {
   const webhooks = new FakeWebhooks(answer);
   webhooks.tables.mutating.reset(configurations);
-  const told: string[] = [];
+  const reported: string[] = [];
   const given: Attributes = {
     ...attributes({ object: labelled({}) }),
-    warn: (text) => told.push(text),
-    annotate: (key, value) => told.push(`${key}=${value}`),
+    warn: (text) => reported.push(text),
+    annotate: (key, value) => reported.push(`${key}=${value}`),
     ...about,
   };
   const plugin = mutatingAdmissionWebhook({ ...webhooks.parts("mutating"), ...parts });
   let object: JsonObject | undefined;
-  const refused = await rejectionOf(async () => {
+  const rejected = await rejectionOf(async () => {
     if (given.object === undefined) await plugin.validate?.(given);
     else object = (await plugin.mutate?.({ ...given, object: given.object })) ?? undefined;
   });
-  return { webhooks, object, refused, told };
+  return { webhooks, object, refused: rejected, told: reported };
 }
 
 const ONE = [configuration("config", {})];
@@ -62,7 +62,7 @@ test("webhooks mutate the object in order", async () => {
     about: { annotateRequest: (key) => void requested.push(key) },
   });
   expect(object).toEqual(labelled({ a1: "x", b1: "x" }));
-  const seen = webhooks.asked.map(({ name, review }) => [name, review.request.object.metadata.labels]);
+  const seen = webhooks.requests.map(({ name, review }) => [name, review.request.object.metadata.labels]);
   expect(seen).toEqual([
     ["a1", {}],
     ["a2", { a1: "x" }],
@@ -89,7 +89,7 @@ test("labels that a webhook adds select the next webhook", async () => {
     configurations: [configuration("config", { name: "first" }, { name: "second", objectSelector })],
     answer: (review, name) => withPatch(review, [label(name)]),
   });
-  expect(webhooks.asked.map(({ name }) => name)).toEqual(["first", "second"]);
+  expect(webhooks.requests.map(({ name }) => name)).toEqual(["first", "second"]);
 });
 
 describe("the write is rejected for", () => {
@@ -128,16 +128,16 @@ describe("the write is rejected for", () => {
       (review) => withPatch(review, [{ op: "replace", path: "/kind", value: "Foo" }]),
       `${internal} no kind "Foo" is registered for version "v1" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
     ],
-  ])("%s", async (_, answer, expected) => {
-    expect((await mutate({ configurations: ONE, answer })).refused).toBe(expected);
+  ])("%s", async (_, response, expected) => {
+    expect((await mutate({ configurations: ONE, answer: response })).refused).toBe(expected);
   });
 
   test("a patch that the decoder rejects", async () => {
     const decode = (): never => {
       throw badRequest('Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number');
     };
-    const answer: WebhookReply = (review) => withPatch(review, [label("a")]);
-    const { refused } = await mutate({ configurations: ONE, answer, parts: { decode } });
+    const response: WebhookReply = (review) => withPatch(review, [label("a")]);
+    const { refused } = await mutate({ configurations: ONE, answer: response, parts: { decode } });
     expect(refused).toBe(`${internal} json: cannot unmarshal number`);
   });
 
@@ -157,7 +157,11 @@ describe("a delete", () => {
   test("is sent to webhooks, which can deny it", async () => {
     const { refused, webhooks } = await mutate({ configurations: ONE, answer: (review) => denied(review), about });
     expect(refused).toBe('400 admission webhook "a" denied the request without explanation');
-    expect(webhooks.asked[0]?.review.request).toMatchObject({ object: null, oldObject: OBJECT, operation: "DELETE" });
+    expect(webhooks.requests[0]?.review.request).toMatchObject({
+      object: null,
+      oldObject: OBJECT,
+      operation: "DELETE",
+    });
   });
 
   test("cannot be patched", async () => {
@@ -192,7 +196,7 @@ describe("object versions", () => {
       answer: (review, name) => withPatch(review, [label(name)]),
       about: { versions, existing: OBJECT, operation: "UPDATE" },
     });
-    const seen = webhooks.asked.map(({ review: { request } }) => [
+    const seen = webhooks.requests.map(({ review: { request } }) => [
       ...[request.kind.version, request.object.apiVersion, request.oldObject.apiVersion, request.requestKind.version],
     ]);
     expect(seen).toEqual([
@@ -255,7 +259,7 @@ describe("reinvocation", () => {
       reinvocation.beginSecond();
       await round(between(first));
     }
-    return webhooks.asked.map(({ name }) => name);
+    return webhooks.requests.map(({ name }) => name);
   }
 
   const again = (name: string): JsonObject => ({ name, reinvocationPolicy: "IfNeeded" });
@@ -300,6 +304,6 @@ test.each<[{ kind: "match" | "mismatch" | "error" }, string, string | undefined,
     webhooks.tables.mutating.reset([configuration("c", { failurePolicy, matchConditions })]);
     const plugin = mutatingAdmissionWebhook(webhooks.parts("mutating"));
     expect(await rejectionOf(() => plugin.mutate?.(attributes({ object: OBJECT })))).toBe(expected);
-    expect(webhooks.asked).toHaveLength(calls);
+    expect(webhooks.requests).toHaveLength(calls);
   },
 );

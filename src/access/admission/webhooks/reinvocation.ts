@@ -34,7 +34,7 @@ export class Reinvocation {
 class PluginReinvocation {
   #output: JsonObject | undefined;
   /** Reinvocable ones that have been called and must be called again if the object changes. */
-  readonly #asked = new Set<string>();
+  readonly called = new Set<string>();
   readonly #outdated = new Set<string>();
 
   /** Starts the second round: other plugins may have changed the object since. */
@@ -47,12 +47,12 @@ class PluginReinvocation {
   }
 
   asked(id: string): void {
-    this.#asked.add(id);
+    this.called.add(id);
   }
 
   outdate(): void {
-    for (const id of this.#asked) this.#outdated.add(id);
-    this.#asked.clear();
+    for (const id of this.called) this.#outdated.add(id);
+    this.called.clear();
   }
 
   finish(object: JsonObject | undefined): void {

@@ -15,17 +15,17 @@ import { validatingAdmissionWebhook } from "./validating.ts";
 
 interface Tried {
   readonly webhooks: FakeWebhooks;
-  readonly refused: string | undefined;
+  readonly rejected: string | undefined;
   readonly warnings: readonly string[];
   readonly annotations: Readonly<Record<string, string>>;
 }
 
 async function validate(
   given: readonly JsonObject[],
-  answer: WebhookReply,
+  response: WebhookReply,
   about: Partial<Attributes> = {},
 ): Promise<Tried> {
-  const webhooks = new FakeWebhooks(answer);
+  const webhooks = new FakeWebhooks(response);
   webhooks.tables.validating.reset([configuration("config", ...given)]);
   const warnings: string[] = [];
   const annotations: Record<string, string> = {};
@@ -36,7 +36,7 @@ async function validate(
     ...about,
   };
   const plugin = validatingAdmissionWebhook(webhooks.parts("validating"));
-  return { webhooks, refused: await rejectionOf(() => plugin.validate?.(write)), warnings, annotations };
+  return { webhooks, rejected: await rejectionOf(() => plugin.validate?.(write)), warnings, annotations };
 }
 
 test("the review contains all attributes of the request", async () => {
@@ -48,9 +48,9 @@ test("the review contains all attributes of the request", async () => {
     options: { kind: "UpdateOptions", apiVersion: "meta.k8s.io/v1", dryRun: ["All"] },
     user: { name: "alice", uid: "7", groups: ["g"], extra: { scopes: ["s"] } },
   });
-  expect(webhooks.asked).toHaveLength(1);
-  expect(webhooks.asked[0]?.timeoutMs).toBe(5_000);
-  expect(webhooks.asked[0]?.review).toEqual({
+  expect(webhooks.requests).toHaveLength(1);
+  expect(webhooks.requests[0]?.timeoutMs).toBe(5_000);
+  expect(webhooks.requests[0]?.review).toEqual({
     kind: "AdmissionReview",
     apiVersion: "admission.k8s.io/v1",
     request: {
@@ -77,7 +77,7 @@ test("absent attributes are null or omitted", async () => {
   const { webhooks } = await validate([{ admissionReviewVersions: ["v9", "v1beta1", "v1"] }], () => ({
     response: { allowed: true },
   }));
-  const { apiVersion, request } = webhooks.asked[0]!.review;
+  const { apiVersion, request } = webhooks.requests[0]!.review;
   expect(apiVersion).toBe("admission.k8s.io/v1beta1");
   expect(request).toMatchObject({ oldObject: null, options: null, dryRun: false, userInfo: { username: "alice" } });
   expect(Object.keys(request)).not.toContain("subResource");
@@ -94,8 +94,8 @@ describe("a webhook that denies the request", () => {
     [{ code: 418, message: "tea", reason: "Teapot" }, `418 ${prefix}: tea`],
     [{ code: 70_000, message: "no" }, `999 ${prefix}: no`],
   ])("with the status %j returns %s", async (status, expected) => {
-    const { refused } = await validate([{}], (review) => denied(review, status));
-    expect(refused).toBe(expected);
+    const { rejected } = await validate([{}], (review) => denied(review, status));
+    expect(rejected).toBe(expected);
   });
 
   test("returns its Status to the client", async () => {
@@ -116,12 +116,12 @@ describe("a webhook that denies the request", () => {
   });
 
   test("does not stop the others; the first denial in order is returned", async () => {
-    const { webhooks, refused } = await validate([{ name: "slow" }, { name: "fast" }], async (review, name) => {
+    const { webhooks, rejected } = await validate([{ name: "slow" }, { name: "fast" }], async (review, name) => {
       if (name === "slow") await new Promise((resolve) => setImmediate(resolve));
       return denied(review);
     });
-    expect(webhooks.asked.map(({ name }) => name)).toEqual(["slow", "fast"]);
-    expect(refused).toBe('400 admission webhook "slow" denied the request without explanation');
+    expect(webhooks.requests.map(({ name }) => name)).toEqual(["slow", "fast"]);
+    expect(rejected).toBe('400 admission webhook "slow" denied the request without explanation');
     expect(webhooks.metrics.render()).toContain(
       'apiserver_admission_webhook_rejection_count{name="slow",type="validating",operation="CREATE",error_type="no_error",rejection_code="400"} 1',
     );
@@ -178,18 +178,18 @@ describe("a failing webhook", () => {
       "received invalid webhook response: validating webhook may not return response.patchType",
     ],
   ])("%s", async (_, response, why) => {
-    expect((await validate([{}], response)).refused).toBe(`500 ${failing} ${why}`);
+    expect((await validate([{}], response)).rejected).toBe(`500 ${failing} ${why}`);
     const open = await validate([{ failurePolicy: "Ignore" }], response);
-    expect(open.refused).toBeUndefined();
+    expect(open.rejected).toBeUndefined();
     expect(open.annotations).toEqual({ "failed-open.validating.webhook.admission.k8s.io/round_0_index_0": "a" });
   });
 
   test("that supports no known review version is not called", async () => {
-    const { refused, webhooks } = await validate([{ admissionReviewVersions: ["v9"] }], (review) => allowed(review));
-    expect(refused).toBe(
+    const { rejected, webhooks } = await validate([{ admissionReviewVersions: ["v9"] }], (review) => allowed(review));
+    expect(rejected).toBe(
       `500 ${failing} could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)`,
     );
-    expect(webhooks.asked).toEqual([]);
+    expect(webhooks.requests).toEqual([]);
   });
 
   test("ends its call when the client disconnects", async () => {
@@ -199,10 +199,10 @@ describe("a failing webhook", () => {
       return new Promise(() => undefined);
     };
     const about = { signal: client.signal };
-    expect((await validate([{}], hangs, about)).refused).toBe(
+    expect((await validate([{}], hangs, about)).rejected).toBe(
       `500 ${failing} failed to call webhook: context canceled`,
     );
-    expect((await validate([{}], hangs, about)).refused).toBe(
+    expect((await validate([{}], hangs, about)).rejected).toBe(
       "504 Timeout: request did not complete within requested timeout",
     );
   });
@@ -216,16 +216,16 @@ describe("a dry run", () => {
     [{ sideEffects: "Unknown", failurePolicy: "Ignore" }, '400 admission webhook "a" does not support dry run'],
     [{ sideEffects: "" }, '500 Internal error occurred: failed calling webhook "a": Webhook SideEffects is nil'],
   ])("with a webhook of %j returns the error %j", async (webhook, expected) => {
-    const { refused, webhooks } = await validate([webhook], (review) => allowed(review), { dryRun: true });
-    expect(refused).toBe(expected);
-    expect(webhooks.asked).toHaveLength(expected === undefined ? 1 : 0);
+    const { rejected, webhooks } = await validate([webhook], (review) => allowed(review), { dryRun: true });
+    expect(rejected).toBe(expected);
+    expect(webhooks.requests).toHaveLength(expected === undefined ? 1 : 0);
   });
 });
 
 test("webhooks are not called for webhook configurations", async () => {
   const kind = { group: "admissionregistration.k8s.io", version: "v1", kind: "ValidatingWebhookConfiguration" };
   const { webhooks } = await validate([{}], (review) => denied(review), { kind });
-  expect(webhooks.asked).toEqual([]);
+  expect(webhooks.requests).toEqual([]);
 });
 
 describe("before all webhooks are loaded", () => {
@@ -247,7 +247,7 @@ describe("before all webhooks are loaded", () => {
     const { webhooks, answer } = start();
     for (const pass of webhooks.waiting) pass();
     expect(await answer).toBe('403 pods "p" is forbidden: not yet ready to handle request');
-    expect(webhooks.asked).toEqual([]);
+    expect(webhooks.requests).toEqual([]);
   });
 
   test("the plugin handles nothing once it is known that there are no webhooks", () => {

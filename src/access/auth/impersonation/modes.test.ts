@@ -35,9 +35,9 @@ function tried(modes: readonly Mode[], wanted: Partial<User>, isAllowed: (line: 
   const attempt = { authorizer, requester: who({ name: "root" }), access: LIST_PODS, wanted: who(wanted) };
   let rejected: StatusError | undefined;
   for (const mode of modes) {
-    const answer = mode(attempt);
-    if (answer instanceof StatusError) rejected ??= answer;
-    else if (answer !== undefined) return { lines, answer };
+    const response = mode(attempt);
+    if (response instanceof StatusError) rejected ??= response;
+    else if (response !== undefined) return { lines, answer: response };
   }
   return { lines, answer: rejected };
 }

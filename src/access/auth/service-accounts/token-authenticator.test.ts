@@ -172,10 +172,10 @@ describe("a bound token", () => {
     here.known.set("pods/ns/web", object("web", "older"));
     const ask = authenticator(here);
     expect(await ask(issued({ pod: POD }), [])).toHaveProperty("user");
-    expect(here.asked).toEqual(["serviceaccounts/ns/robot", "pods/ns/web"]);
-    here.asked.length = 0;
+    expect(here.requests).toEqual(["serviceaccounts/ns/robot", "pods/ns/web"]);
+    here.requests.length = 0;
     expect(ask(issued(), [])).toHaveProperty("user");
-    expect(here.asked).toEqual([]);
+    expect(here.requests).toEqual([]);
   });
 
   test("returns an error instead of 401 if the store is unavailable", async () => {

@@ -12,7 +12,7 @@ export const REQUEST_MS = 30_000;
 /** Changes of the served resources trigger a retry; this is for missed ones. */
 export const UNKNOWN_KIND_MS = 60_000;
 /** A server that rejects a request will reject it again. */
-export const REFUSED_MS = 60_000;
+export const REJECTED_RETRY_MS = 60_000;
 /** For an owner that exists but that no watch has shown yet: its deletion before that would not be reported. */
 export const UNSEEN_OWNER_MS = 10_000;
 /** How often to check whether all resources that may hold dependents are watched again. */

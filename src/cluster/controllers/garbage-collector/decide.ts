@@ -35,21 +35,21 @@ export function decideGarbage(circumstances: Circumstances): CollectorDecision {
   const { owners, finalizers, hasDependents, hasDependentInForeground } = circumstances;
   if (owners.length === 0) return KEEP;
   let awaited: Wait | undefined;
-  const goners = new Set<string>();
+  const absentOwners = new Set<string>();
   let isLiving = false;
   let isOwnerInForeground = false;
   for (const { owner, state } of owners) {
     // As kubernetes: an object with an invalid reference is kept.
     if (state.kind === "impossible") return KEEP;
     if (state.kind === "wait") awaited ??= state;
-    else if (state.kind === "absent") goners.add(owner.uid);
+    else if (state.kind === "absent") absentOwners.add(owner.uid);
     else if (state.deletion === "foreground") {
-      goners.add(owner.uid);
+      absentOwners.add(owner.uid);
       isOwnerInForeground = true;
     } else isLiving = true;
   }
   if (awaited !== undefined) return awaited;
-  if (isLiving) return goners.size === 0 ? KEEP : { kind: "disown", uids: goners };
+  if (isLiving) return absentOwners.size === 0 ? KEEP : { kind: "disown", uids: absentOwners };
   // In the foreground everything below is deleted first, whatever its own finalizers.
   if (isOwnerInForeground && hasDependents !== false)
     return { kind: "delete", policy: "Foreground", unblocks: hasDependentInForeground };

@@ -34,7 +34,7 @@ function owned(name: string, version: number, more: object = {}): KubernetesObje
   return { ...object, metadata: { ...object.metadata, ownerReferences, ...more } };
 }
 
-function answers(object: KubernetesObject): Reply {
+function responses(object: KubernetesObject): Reply {
   return { status: 200, body: object };
 }
 
@@ -74,7 +74,7 @@ function bodyOf({ body }: ClientRequest): unknown {
 
 describe("an object whose owner is absent", () => {
   test("is deleted in the state last seen, after reads of the owner and of the object", async () => {
-    await using run = new Scripted([owned("child", 2)], ABSENT, answers(owned("child", 3)), { status: 200 });
+    await using run = new Scripted([owned("child", 2)], ABSENT, responses(owned("child", 3)), { status: 200 });
     await run.world.advance(1_000);
     expect(run.asked).toEqual(["GET owner", "GET child", "DELETE child"]);
     expect(run.body(-1)).toMatchObject({
@@ -86,7 +86,7 @@ describe("an object whose owner is absent", () => {
 
   test("is examined again if it was changed meanwhile", async () => {
     const conflict = rejects(409, "Conflict");
-    const looks = [answers(owned("child", 3)), conflict, answers(owned("child", 4)), { status: 200 }];
+    const looks = [responses(owned("child", 3)), conflict, responses(owned("child", 4)), { status: 200 }];
     await using run = new Scripted([owned("child", 2)], ABSENT, ...looks);
     await run.world.advance(1_000);
     expect(run.asked).toEqual(["GET owner", "GET child", "DELETE child", "GET child", "DELETE child"]);
@@ -94,7 +94,7 @@ describe("an object whose owner is absent", () => {
   });
 
   test("is kept if it has other owners, or none, by now", async () => {
-    await using run = new Scripted([owned("child", 2)], ABSENT, answers(configMap("child", 3)));
+    await using run = new Scripted([owned("child", 2)], ABSENT, responses(configMap("child", 3)));
     await run.world.advance(60_000);
     expect(run.asked).toEqual(["GET owner", "GET child"]);
   });
@@ -103,7 +103,7 @@ describe("an object whose owner is absent", () => {
     await using run = new Scripted(
       [owned("child", 2)],
       ABSENT,
-      answers({ ...owned("child", 3), metadata: { ...owned("child", 3).metadata, uid: "uid-of-another" } }),
+      responses({ ...owned("child", 3), metadata: { ...owned("child", 3).metadata, uid: "uid-of-another" } }),
     );
     await run.world.advance(60_000);
     expect(run.asked).toEqual(["GET owner", "GET child"]);
@@ -112,7 +112,7 @@ describe("an object whose owner is absent", () => {
 
   test("costs one read of the owner, however many dependents the owner has", async () => {
     const children = ["a", "b", "c", "d"].map((name) => owned(name, 2));
-    const looks = children.flatMap((child) => [answers(child)]);
+    const looks = children.flatMap((child) => [responses(child)]);
     await using run = new Scripted(children, ABSENT, ...looks, ...children.map(() => ({ status: 200 })));
     await run.world.advance(1_000);
     expect(run.asked.filter((line) => line === "GET owner")).toHaveLength(1);
@@ -134,7 +134,11 @@ describe("an owner that cannot be read", () => {
   });
 
   test("keeps its dependents while it exists, and is read until a watch has shown it", async () => {
-    await using run = new Scripted([owned("child", 2)], answers(configMap("owner", 1)), answers(configMap("owner", 1)));
+    await using run = new Scripted(
+      [owned("child", 2)],
+      responses(configMap("owner", 1)),
+      responses(configMap("owner", 1)),
+    );
     await run.world.advance(15_000);
     expect(run.asked).toEqual(["GET owner", "GET owner"]);
     run.stream.send(added(configMap("owner", 11)));
@@ -149,9 +153,14 @@ describe("an owner that waits", () => {
     const going = { ...owner.metadata, deletionTimestamp: "2030-01-01T00:00:00Z", finalizers: ["x", "orphan"] };
     const marked = { ...owner, metadata: going };
     const empty = { status: 200, body: { kind: "ConfigMapList", metadata: {}, items: [] } };
-    const patched = answers(configMap("child", 6));
-    await using run = new Scripted([marked, owned("child", 2)], answers(marked), answers(owned("child", 3)), patched);
-    run.transport.add(empty, answers(marked));
+    const patched = responses(configMap("child", 6));
+    await using run = new Scripted(
+      [marked, owned("child", 2)],
+      responses(marked),
+      responses(owned("child", 3)),
+      patched,
+    );
+    run.transport.add(empty, responses(marked));
     await run.world.advance(1_000);
     const asked = ["GET owner", "GET child", "PATCH child?fieldManager=garbage-collector-controller"];
     expect(run.asked.slice(0, 3)).toEqual(asked);
@@ -168,7 +177,7 @@ describe("an owner that waits", () => {
     const empty = { status: 200, body: { kind: "ConfigMapList", metadata: {}, items: [] } };
     await using run = new Scripted([]);
     await run.world.advance(1_000);
-    run.transport.add(answers(marked), empty, answers(marked), empty, answers(marked));
+    run.transport.add(responses(marked), empty, responses(marked), empty, responses(marked));
     run.resources.change({});
     await run.world.advance(0);
     run.resources.change({});
@@ -209,7 +218,7 @@ describe("a resource", () => {
   const orphaned = (): Reply[] => [
     new ScriptedStream(added(owned("child", 2)), initialEnd(10)),
     ABSENT,
-    answers(owned("child", 2)),
+    responses(owned("child", 2)),
     { status: 200 },
   ];
 

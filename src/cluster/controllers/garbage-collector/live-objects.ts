@@ -12,7 +12,7 @@ import { isReason, StatusError } from "../../../meta/status-error.ts";
 import type { Holds } from "./holds.ts";
 import {
   CONFLICT_RETRY_MS,
-  REFUSED_MS,
+  REJECTED_RETRY_MS,
   REQUEST_MS,
   UNAVAILABLE_MS_MAX,
   UNAVAILABLE_MS_MIN,
@@ -165,7 +165,7 @@ function waitAfter(thrown: unknown, { resource, name }: LiveObjectPlace): Wait {
     case 504:
       return wait("unavailable", retryMs(thrown), because);
     default:
-      return wait("refused", REFUSED_MS, `${formatGroupResource(resource)} ${JSON.stringify(name)}: ${because}`);
+      return wait("refused", REJECTED_RETRY_MS, `${formatGroupResource(resource)} ${JSON.stringify(name)}: ${because}`);
   }
 }
 

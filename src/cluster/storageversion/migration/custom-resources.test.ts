@@ -61,7 +61,7 @@ class CustomTest implements Disposable {
     this.#start(createMigrator(this.#options));
   }
 
-  asked(): void {
+  requests(): void {
     this.#start(createSvmController({ ...this.#options, version: "v1", servesStorageVersions: true })!);
   }
 
@@ -89,7 +89,7 @@ describe("a requested migration", () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
-    t.asked();
+    t.requests();
     await t.cluster.world.advance(500);
     expect(t.said).toEqual(["True MigrationRunning"]);
     await t.cluster.world.advance(LONG_MS);
@@ -103,7 +103,7 @@ describe("a requested migration", () => {
     t.cluster.before = ({ method, name }) =>
       method === "PATCH" && name === "b" ? rejection(422, "Invalid", { name }) : undefined;
     t.migration();
-    t.asked();
+    t.requests();
     await t.cluster.world.advance(LONG_MS);
     expect(t.said).toEqual(["False MigrationFailed"]);
     expect(t.status.storedVersions).toEqual(["v1", "v2"]);
@@ -113,7 +113,7 @@ describe("a requested migration", () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
-    t.asked();
+    t.requests();
     await t.cluster.world.advance(500);
     t.publish([V1, V2]);
     await t.cluster.world.advance(LONG_MS);
@@ -125,7 +125,7 @@ describe("a requested migration", () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
-    t.asked();
+    t.requests();
     await t.cluster.world.advance(500);
     t.cluster.remove("storageversionmigrations", "m");
     await t.cluster.world.advance(LONG_MS);
@@ -137,12 +137,12 @@ describe("a requested migration", () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
-    t.asked();
+    t.requests();
     await t.cluster.world.advance(500);
     const { status } = t;
     t.define("v2", ["v1", "v2"], 3);
     t.cluster.put(RESOURCE, { ...t.cluster.object(RESOURCE, "widgets.example.io"), status });
-    t.asked();
+    t.requests();
     await t.cluster.world.advance(LONG_MS);
     expect(t.said).toEqual(["False MigrationSucceeded"]);
     expect(t.status.conditions[0].message).toContain("generation mismatch");

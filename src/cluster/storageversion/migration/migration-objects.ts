@@ -28,7 +28,7 @@ type MigrationConditionType = "Running" | "Succeeded" | "Failed";
 const MIGRATION_GROUP = "storagemigration.k8s.io";
 /** Kubernetes' validation of conditions allows eight times as much. */
 const MESSAGE_CHARACTERS_MAX = 4_096;
-const FAILURES_TOLD_MAX = 5;
+const FAILURES_LISTED_MAX = 5;
 
 export function migrationType(version: string): ResourceType {
   return { group: MIGRATION_GROUP, version, resource: "storageversionmigrations", namespaced: false };
@@ -61,7 +61,7 @@ export function nextMigration(objects: readonly StorageVersionMigration[]): Stor
   return (begun.length > 0 ? begun : open).sort((left, right) => (order(left) < order(right) ? -1 : 1))[0];
 }
 
-export interface Said {
+export interface Outcome {
   readonly type: MigrationConditionType;
   readonly status: "True" | "False";
   readonly reason: string;
@@ -71,7 +71,7 @@ export interface Said {
 /** `now` is RFC 3339 with seconds. */
 export function withMigrationConditions(
   object: StorageVersionMigration,
-  said: readonly Said[],
+  said: readonly Outcome[],
   now: string,
 ): StorageVersionMigration {
   let conditions = object.status?.conditions ?? [];
@@ -88,7 +88,7 @@ export function withMigrationConditions(
 
 function toCondition(
   { apiVersion, metadata }: StorageVersionMigration,
-  said: Said,
+  said: Outcome,
   { known, now }: { readonly known: MigrationCondition | undefined; readonly now: string },
 ): MigrationCondition {
   const message = said.message.slice(0, MESSAGE_CHARACTERS_MAX);
@@ -102,25 +102,25 @@ function toCondition(
   };
 }
 
-export function running(message: string): Said {
+export function running(message: string): Outcome {
   return { type: "Running", status: "True", reason: "MigrationRunning", message };
 }
 
 export const RUNNING = running("The migration is running");
-export const NO_LONGER_RUNNING: Said = {
+export const NO_LONGER_RUNNING: Outcome = {
   type: "Running",
   status: "False",
   reason: "MigrationCompleted",
   message: "Migration completed",
 };
-export const SUCCEEDED: Said = {
+export const SUCCEEDED: Outcome = {
   type: "Succeeded",
   status: "True",
   reason: "StorageVersionMigrationSucceeded",
   message: "Migration completed",
 };
 
-export function failed(message: string): Said {
+export function failed(message: string): Outcome {
   return { type: "Failed", status: "True", reason: "StorageVersionMigrationFailed", message };
 }
 
@@ -130,7 +130,7 @@ export function progressMessage(progress: MigrationProgress, transientError?: st
 }
 
 export function failureMessage({ failed: count, migrated, failures }: MigrationProgress): string {
-  const reported = failures.slice(0, FAILURES_TOLD_MAX).map(({ object, message }) => `${object}: ${message}`);
+  const reported = failures.slice(0, FAILURES_LISTED_MAX).map(({ object, message }) => `${object}: ${message}`);
   const more = count > reported.length ? [`and ${count - reported.length} more`] : [];
   const text = [...reported, ...more].join("; ");
   return `${count}/${count + migrated} not yet migrated. migration encountered unhandled error: ${text}`;

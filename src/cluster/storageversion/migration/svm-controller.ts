@@ -34,7 +34,7 @@ import {
   running,
   SUCCEEDED,
   withMigrationConditions,
-  type Said,
+  type Outcome,
   type StorageVersionMigration,
 } from "./migration-objects.ts";
 import { runMigration, type MigrationOutcome } from "./migration-run.ts";
@@ -283,7 +283,7 @@ class MigrationController {
     await this.#objects.replaceStatus(next, { timeoutMs: REQUEST_TIMEOUT_MS });
   }
 
-  async #say(turn: Turn, said: readonly Said[]): Promise<void> {
+  async #say(turn: Turn, said: readonly Outcome[]): Promise<void> {
     await this.#change(turn, (object) => withMigrationConditions(object, said, this.#now()));
   }
 

@@ -6,7 +6,7 @@ import type { CrdTable } from "../crd-table.ts";
 import type { Crd, CrdVersion } from "../crd.ts";
 
 const ALL_VERBS: ReadonlySet<string> = new Set(CATALOG_VERBS);
-const DOOR_VERBS: ReadonlySet<string> = new Set(["get", "patch", "update"]);
+const SUBRESOURCE_VERBS: ReadonlySet<string> = new Set(["get", "patch", "update"]);
 
 export function servedSet(table: CrdTable, hasGroup: (group: string) => boolean): ServedSet {
   const find = ({ group, version, resource }: ResourceQuestion): CrdVersion | undefined => {
@@ -23,7 +23,8 @@ export function servedSet(table: CrdTable, hasGroup: (group: string) => boolean)
   };
   return {
     has,
-    hasVerb: (question, verb) => has(question) && (question.subresource === "" ? ALL_VERBS : DOOR_VERBS).has(verb),
+    hasVerb: (question, verb) =>
+      has(question) && (question.subresource === "" ? ALL_VERBS : SUBRESOURCE_VERBS).has(verb),
     hasGroupVersion: (group, version) =>
       hasGroup(group) &&
       table

@@ -10,8 +10,8 @@ interface Restricted {
   readonly field: string;
 }
 
-export function addCompletenessErrors(schema: JsonObject, field: string, told: ErrorList): void {
-  addConditions(schema, field, { restricted: { schema, field }, told });
+export function addCompletenessErrors(schema: JsonObject, field: string, reported: ErrorList): void {
+  addConditions(schema, field, { restricted: { schema, field }, told: reported });
 }
 
 interface Work {

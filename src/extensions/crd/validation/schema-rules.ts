@@ -32,9 +32,9 @@ interface Place {
 }
 
 export function schemaErrors(schema: JsonObject, field: string, demands: SchemaDemands): FieldError[] {
-  const told = errorList();
-  addSchemaErrors(schema, { field, isRoot: true }, { told, demands });
-  return told.errors;
+  const reported = errorList();
+  addSchemaErrors(schema, { field, isRoot: true }, { told: reported, demands });
+  return reported.errors;
 }
 
 interface Work {

@@ -40,7 +40,11 @@ const PATCH_TYPES: readonly string[] = [
   "application/merge-patch+json",
   "application/strategic-merge-patch+json",
 ];
-const ANSWER_TYPES: readonly string[] = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+const RESPONSE_TYPES: readonly string[] = [
+  "application/json",
+  "application/yaml",
+  "application/vnd.kubernetes.protobuf",
+];
 
 export const query = (name: string, type: Parameter["type"] = "string"): Parameter => ({ name, in: "query", type });
 export const NAME: Parameter = { name: "name", in: "path", type: "string" };
@@ -164,7 +168,7 @@ function operation(
     kind: what.kind,
     parameters: [...what.parameters, PRETTY, ...parameters],
     consumes: method === "patch" ? PATCH_TYPES : ["*/*"],
-    produces: ANSWER_TYPES,
+    produces: RESPONSE_TYPES,
     body: isDeletion ? deleteOptions : what.verb === "create" || what.verb === "update" ? own : undefined,
     responseModel: what.verb === "list" ? schemaOf(served.listKind) : isDeletion ? status : own,
   };

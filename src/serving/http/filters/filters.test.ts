@@ -90,9 +90,9 @@ describe("deadline", () => {
     const { promise, resolve } = Promise.withResolvers<ApiResponse>();
     let seen: AbortSignal | undefined;
     const handler = deadline({ clock, requestTimeoutMs: 1_000 })((request) => ((seen = request.signal), promise));
-    const answered = handler({ ...infoRequest({ url: "/api/v1/pods" }), signal });
-    answered.catch(() => undefined);
-    return { clock, seen: seen!, answered, finish: resolve };
+    const responded = handler({ ...infoRequest({ url: "/api/v1/pods" }), signal });
+    responded.catch(() => undefined);
+    return { clock, seen: seen!, answered: responded, finish: resolve };
   }
 
   test("aborts a request that exceeds the deadline with the same error that the client receives", async () => {

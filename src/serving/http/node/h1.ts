@@ -167,7 +167,7 @@ class Http1Exchange {
   }
 
   async run(): Promise<void> {
-    const rejection = this.#refusal();
+    const rejection = this.#rejection();
     const response = rejection ?? (await this.#exchange.respond(this.#apiRequest()));
     if (rejection !== undefined) this.#response.shouldKeepAlive = false;
     try {
@@ -179,7 +179,7 @@ class Http1Exchange {
     }
   }
 
-  #refusal(): ApiResponse | undefined {
+  #rejection(): ApiResponse | undefined {
     const { rawHeaders, url, headers, httpVersion } = this.#request;
     if (rawHeaders.length > 2 * this.#edge.limits.headerCountMax)
       return plainText(431, "Request Header Fields Too Large");

@@ -120,7 +120,7 @@ export class LoadBalancer {
 
   #accept(client: Socket): void {
     client.on("error", () => {});
-    if (this.#open >= CONNECTIONS_MAX) return this.#refuse(client);
+    if (this.#open >= CONNECTIONS_MAX) return this.#reject(client);
     this.#open++;
     this.#accepted++;
     this.#keep(client);
@@ -130,7 +130,7 @@ export class LoadBalancer {
     this.#connect(client, [...ready.slice(first), ...ready.slice(0, first)]);
   }
 
-  #refuse(client: Socket): void {
+  #reject(client: Socket): void {
     this.#rejected++;
     client.resetAndDestroy();
   }
@@ -138,7 +138,7 @@ export class LoadBalancer {
   /** The first server that accepts the connection receives it. */
   #connect(client: Socket, [entry, ...others]: readonly Entry[]): void {
     if (client.destroyed) return;
-    if (entry === undefined) return this.#refuse(client);
+    if (entry === undefined) return this.#reject(client);
     const { host, port } = entry.backend;
     const server = connect({ host, port, allowHalfOpen: true, noDelay: true });
     this.#keep(server);

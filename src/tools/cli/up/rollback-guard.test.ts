@@ -32,14 +32,14 @@ async function serverWith(findings: readonly object[]): Promise<Stub> {
     usage: "serverAuth",
     nowMs,
   });
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = createServer({ cert: certPem, key: keyPem }, (request, response) => {
-    asked.push(`${request.headers.authorization} ${decodeURIComponent(request.url!)}`);
+    requests.push(`${request.headers.authorization} ${decodeURIComponent(request.url!)}`);
     response.end(`${JSON.stringify({ kind: "result", report: { findings } })}\n`);
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   return {
-    asked,
+    asked: requests,
     backend: { id: "a", host: "127.0.0.1", port: (server.address() as AddressInfo).port },
     guard: createRollbackGuard({ ca: ca.certPem, token: "t", featureGates: ["G=true"] }),
     async [Symbol.asyncDispose]() {

@@ -23,7 +23,7 @@ export class FakeStorageVersions implements Transport {
   readonly #watches: ScriptedStream[] = [];
   #revision = 100;
   /** Requests such as "PUT name/status", without watches. */
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   /** Called before a request is executed; an error that it throws becomes the response. */
   before: (asked: string) => void = () => {};
 
@@ -41,7 +41,7 @@ export class FakeStorageVersions implements Transport {
 
   /** The requests that are not reads. */
   get writes(): string[] {
-    return this.asked.filter((line) => !line.startsWith("GET "));
+    return this.requests.filter((line) => !line.startsWith("GET "));
   }
 
   /** Writes as another client, ignoring the resource version. */
@@ -70,7 +70,7 @@ export class FakeStorageVersions implements Transport {
     }
     const key = decodeURIComponent(pathname.slice(PATH.length + 1));
     const requests = `${request.method} ${key}`.trimEnd();
-    this.asked.push(requests);
+    this.requests.push(requests);
     try {
       this.before(requests);
       const body = request.body === undefined ? undefined : JSON.parse(new TextDecoder().decode(request.body));

@@ -17,7 +17,7 @@ function labelled(labels: Readonly<Record<string, string>>): JsonObject {
 }
 
 interface Answer {
-  readonly refusal: string | undefined;
+  readonly rejection: string | undefined;
   readonly warnings: readonly string[];
   readonly annotations: Readonly<Record<string, string>>;
 }
@@ -35,7 +35,7 @@ async function ask(
     warn: (text) => void warnings.push(text),
     annotate: (key, value) => void (annotations[key] = value),
   });
-  return { refusal: await rejectionOf(() => plugin.validate?.(reported)), warnings, annotations };
+  return { rejection: await rejectionOf(() => plugin.validate?.(reported)), warnings, annotations };
 }
 
 const SAFE = {
@@ -69,7 +69,7 @@ describe("in a baseline namespace, a pod", () => {
       "hostProcess (pod must not set securityContext.windowsOptions.hostProcess=true)",
     ],
   ])("must not have %j", async (spec, why) => {
-    const { refusal: response } = await ask({ enforce: "baseline" }, { object: pod(spec) });
+    const { rejection: response } = await ask({ enforce: "baseline" }, { object: pod(spec) });
     expect(response).toBe(`403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${why}`);
   });
 
@@ -96,7 +96,7 @@ describe("in a baseline namespace, a pod", () => {
       'forbidden AppArmor profile (container "c" must not set AppArmor profile type to "Unconfined")',
     ],
   ])("must not have the container %j", async (one, why) => {
-    const { refusal: response } = await ask({ enforce: "baseline" }, { object: pod({ initContainers: [one] }) });
+    const { rejection: response } = await ask({ enforce: "baseline" }, { object: pod({ initContainers: [one] }) });
     expect(response).toBe(`403 pods "p" is forbidden: violates PodSecurity "baseline:latest": ${why}`);
   });
 });
@@ -104,7 +104,7 @@ describe("in a baseline namespace, a pod", () => {
 describe("in a restricted namespace, a pod", () => {
   test("without a securityContext is rejected with every violation", async () => {
     const object = pod({ containers: [{ name: "a" }, { name: "b" }], volumes: [{ name: "v", nfs: {} }] });
-    const { refusal: response } = await ask({ enforce: "restricted", "enforce-version": "v1.24" }, { object });
+    const { rejection: response } = await ask({ enforce: "restricted", "enforce-version": "v1.24" }, { object });
     const both = 'containers "a", "b"';
     expect(response).toBe(
       `403 pods "p" is forbidden: violates PodSecurity "restricted:v1.24": ${[
@@ -127,11 +127,11 @@ describe("in a restricted namespace, a pod", () => {
 
   test("with a user namespace may run as root since 1.35, and a Windows pod has fewer requirements since 1.25", async () => {
     const root = pod({ containers: [container({ ...SAFE, runAsNonRoot: false, runAsUser: 0 })], hostUsers: false });
-    expect((await ask({ enforce: "restricted" }, { object: root })).refusal).toBeUndefined();
+    expect((await ask({ enforce: "restricted" }, { object: root })).rejection).toBeUndefined();
     const older = await ask({ enforce: "restricted", "enforce-version": "v1.34" }, { object: root });
-    expect(older.refusal).toContain("runAsUser=0");
+    expect(older.rejection).toContain("runAsUser=0");
     const windows = pod({ containers: [container({ runAsNonRoot: true })], os: { name: "windows" } });
-    expect((await ask({ enforce: "restricted" }, { object: windows })).refusal).toBeUndefined();
+    expect((await ask({ enforce: "restricted" }, { object: windows })).rejection).toBeUndefined();
   });
 });
 
@@ -151,19 +151,19 @@ describe("the modes", () => {
     const about = { groupVersion: { group: "apps", version: "v1" }, resource: "deployments" };
     const deployment = { metadata: { name: "d" }, spec: { template: { spec: { hostPID: true } } } };
     const response = await ask({ enforce: "baseline" }, { ...about, object: deployment });
-    expect([response.refusal, response.warnings]).toEqual([undefined, [text]]);
+    expect([response.rejection, response.warnings]).toEqual([undefined, [text]]);
   });
 
   test("apply to an update only if it adds an image or a container", async () => {
     const update = { operation: "UPDATE", object, existing: object } as const;
-    expect((await ask({ enforce: "baseline" }, update)).refusal).toBeUndefined();
+    expect((await ask({ enforce: "baseline" }, update)).rejection).toBeUndefined();
     const added = pod({ hostPID: true, ephemeralContainers: [{ name: "e", image: "i" }] });
-    expect((await ask({ enforce: "baseline" }, { ...update, object: added })).refusal).toContain("violates");
+    expect((await ask({ enforce: "baseline" }, { ...update, object: added })).rejection).toContain("violates");
   });
 
   test("enforce restricted if the label is invalid", async () => {
     const response = await ask({ enforce: "strict" }, { object: pod({ containers: [container({})] }) });
-    expect(response.refusal).toContain('violates PodSecurity "restricted:latest"');
+    expect(response.rejection).toContain('violates PodSecurity "restricted:latest"');
     expect(response.annotations[`${LABEL}error`]).toContain("must be one of privileged, baseline, restricted");
   });
 });
@@ -173,7 +173,7 @@ describe("a namespace", () => {
 
   test("must have valid labels", async () => {
     const response = await ask({}, { ...about, object: labelled({ enforce: "x", "warn-version": "1.2" }) });
-    expect(response.refusal).toBe(
+    expect(response.rejection).toBe(
       '422 Namespace "ns" is invalid: [metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "x": must be one of privileged, baseline, restricted, metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: "1.2": must be "latest" or "v1.x"]',
     );
   });

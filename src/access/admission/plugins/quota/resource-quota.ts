@@ -36,7 +36,7 @@ interface Waiter {
   readonly attributes: Attributes;
   readonly evaluator: UsageEvaluator;
   readonly admit: () => void;
-  readonly refuse: (thrown: unknown) => void;
+  readonly reject: (thrown: unknown) => void;
 }
 
 interface QuotaState {
@@ -62,8 +62,8 @@ export function resourceQuota(ports: ResourceQuotaPorts): AdmissionPlugin {
       if (ports.reader.list(RESOURCE_QUOTAS, namespace).length === 0) return;
       const evaluator = evaluators.of({ group: groupVersion.group, resource });
       if (!evaluator.handles(attributes)) return;
-      await new Promise<void>((admit, refuse) => {
-        const waiter = { attributes, evaluator, admit, refuse };
+      await new Promise<void>((admit, reject) => {
+        const waiter = { attributes, evaluator, admit, reject };
         const others = waiting.get(namespace);
         if (others === undefined) {
           waiting.set(namespace, [waiter]);
@@ -97,7 +97,7 @@ async function serve(books: QuotaState, namespace: string, waiting: Map<string, 
         RETRIES,
       );
     } catch (thrown) {
-      for (const { refuse } of batch) refuse(thrown);
+      for (const { reject: refuse } of batch) refuse(thrown);
     }
   }
 }
@@ -129,7 +129,7 @@ function decideWaiting(
   const pending: Waiter[] = [];
   let wanted = quotas;
   for (const waiter of batch) {
-    const { attributes, evaluator, admit, refuse } = waiter;
+    const { attributes, evaluator, admit, reject: refuse } = waiter;
     try {
       const next = checkRequest(wanted, attributes, evaluator);
       const isFree = next.every((quota, index) => quota === wanted[index]);

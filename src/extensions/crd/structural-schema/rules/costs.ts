@@ -7,7 +7,7 @@ interface RuleCost {
   readonly cost: number;
 }
 
-const TOLD_MAX = 4;
+const LISTED_MAX = 4;
 
 export class RuleCosts {
   #total = 0;
@@ -27,7 +27,7 @@ export class RuleCosts {
     if (cost < SCHEMA_COST_MAX / 100) return;
     this.#mostExpensive = [...this.#mostExpensive, { field, cost }]
       .toSorted((left, right) => right.cost - left.cost)
-      .slice(0, TOLD_MAX);
+      .slice(0, LISTED_MAX);
   }
 }
 

@@ -120,14 +120,14 @@ interface ProxyOptions {
 }
 
 async function startProxy({ how, path, tls }: ProxyOptions): Promise<Proxy> {
-  const asked: string[] = [];
+  const requests: string[] = [];
   const sockets = new Set<Socket>();
   const first = Promise.withResolvers<void>();
   const onConnection = (client: Socket): void => {
     track(sockets, client);
     client.once("data", (bytes: Buffer) => {
       const head = bytes.toString("latin1").trimEnd();
-      asked.push(head);
+      requests.push(head);
       first.resolve();
       if (how === "end") client.end();
       else if (how === "tunnel") tunnel(client, head, sockets);
@@ -143,7 +143,13 @@ async function startProxy({ how, path, tls }: ProxyOptions): Promise<Proxy> {
   else server.listen(path);
   await once(server, "listening");
   const address = path === undefined ? addressOf(server.address()) : { host: "", port: 0 };
-  return { address, asked, firstAsked: first.promise, sockets, [Symbol.asyncDispose]: () => shut(server, sockets) };
+  return {
+    address,
+    asked: requests,
+    firstAsked: first.promise,
+    sockets,
+    [Symbol.asyncDispose]: () => shut(server, sockets),
+  };
 }
 
 function tunnel(client: Socket, head: string, sockets: Set<Socket>): void {

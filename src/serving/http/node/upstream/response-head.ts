@@ -43,15 +43,15 @@ interface Fields {
 }
 
 /** `text` is the head without the empty line at its end. */
-export function parseResponseHead(text: string, asked: RequestFacts): ResponseHead {
+export function parseResponseHead(text: string, requestFacts: RequestFacts): ResponseHead {
   const firstEnd = lineEnd(text, 0);
   const statusLine = STATUS_LINE.exec(text.slice(0, firstEnd));
   if (statusLine === null) throw malformed("the status line is not one of HTTP/1.1");
   const status = Number(statusLine[2]);
   const fields = parseFields(text, firstEnd + 2);
-  if (status === 101) return switching(fields, asked);
-  const framing = decideFraming(fields, { status, isHttp10: statusLine[1] === "0", asked });
-  if (asked.isHead && fields.contentLength !== undefined) {
+  if (status === 101) return switching(fields, requestFacts);
+  const framing = decideFraming(fields, { status, isHttp10: statusLine[1] === "0", asked: requestFacts });
+  if (requestFacts.isHead && fields.contentLength !== undefined) {
     fields.headers.push("content-length", fields.contentLength);
   }
   return {

@@ -41,7 +41,7 @@ export class ResponseReader {
   head: ResponseHead | undefined;
   /** Bytes after the end of the response. */
   rest: Buffer = NOTHING;
-  readonly #asked: RequestFacts;
+  readonly #requestFacts: RequestFacts;
   #state: State = "head";
   #pieces: Buffer[] = [];
   #remaining = 0;
@@ -53,7 +53,7 @@ export class ResponseReader {
   #heldBytes = 0;
 
   constructor(asked: RequestFacts) {
-    this.#asked = asked;
+    this.#requestFacts = asked;
   }
 
   get isComplete(): boolean {
@@ -126,7 +126,7 @@ export class ResponseReader {
   }
 
   #onHead(text: string): void {
-    const head = parseResponseHead(text, this.#asked);
+    const head = parseResponseHead(text, this.#requestFacts);
     if (head.status < 200 && head.status !== 101) {
       if (++this.#informational > INFORMATIONAL_MAX) throw malformed("it has too many informational responses");
       return;

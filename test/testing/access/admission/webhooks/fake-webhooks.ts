@@ -39,7 +39,7 @@ function webhook(given: JsonObject): JsonObject {
 }
 
 export class FakeWebhooks {
-  readonly asked: { readonly name: string; readonly review: Review; readonly timeoutMs: number }[] = [];
+  readonly requests: { readonly name: string; readonly review: Review; readonly timeoutMs: number }[] = [];
   readonly metrics = new MetricsRegistry();
   readonly tables: WebhookTables;
   /** Callbacks that wait for the clock. */
@@ -53,7 +53,7 @@ export class FakeWebhooks {
 
   readonly ask: PostReview = async ({ url }, body, { timeoutMs }) => {
     const review = JSON.parse(body) as Review;
-    this.asked.push({ name: String(url), review, timeoutMs });
+    this.requests.push({ name: String(url), review, timeoutMs });
     return this.#answer(review, String(url));
   };
 

@@ -34,14 +34,14 @@ export const RANDOM: Random = { float: () => 0, bytes: (length) => new Uint8Arra
 export interface World {
   readonly known: Map<string, JsonObject>;
   readonly stored: Map<string, JsonObject>;
-  readonly asked: string[];
+  readonly requests: string[];
   nowMs: number;
 }
 
 export function world(): World {
   const account = object("robot", "account-uid");
   const known = new Map([["serviceaccounts/ns/robot", account]]);
-  return { known, stored: new Map(known), asked: [], nowMs: NOW };
+  return { known, stored: new Map(known), requests: [], nowMs: NOW };
 }
 
 export function put(to: World, place: string, stored: JsonObject): void {
@@ -53,7 +53,7 @@ export function object(name: string, uid: string, more: JsonObject = {}): JsonOb
   return { metadata: { name, namespace: "ns", uid, ...more } };
 }
 
-export function reader({ known, stored, asked }: World): Pick<ObjectReader, "get" | "newest"> {
+export function reader({ known, stored, requests: asked }: World): Pick<ObjectReader, "get" | "newest"> {
   const place = ({ resource }: GroupResource, namespace: string, name: string): string =>
     `${resource}/${namespace}/${name}`;
   return {
