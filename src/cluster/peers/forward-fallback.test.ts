@@ -79,7 +79,7 @@ test.each([
   ["a write of which nothing was sent", POST, failing("connect", false), "here: made"],
   ["a write that the peers report as not served", POST, () => upstreamResponse(503, NOT_SERVED), "here: made"],
 ])("%s is served locally after all candidates failed", async (_what, request, answer, by) => {
-  expect(await send(answer, request)).toMatchObject({ by, asked: 2 });
+  expect(await send(answer, request)).toMatchObject({ by, requests: 2 });
 });
 
 test.each([
@@ -93,7 +93,7 @@ test.each([
     "404",
   ],
 ])("%s is not served locally a second time", async (_what, request, answer, by) => {
-  expect(await send(answer, request)).toMatchObject({ by, asked: 1 });
+  expect(await send(answer, request)).toMatchObject({ by, requests: 1 });
 });
 
 test("a body too large to be buffered is served locally only if none of it was read", async () => {
@@ -104,7 +104,7 @@ test("a body too large to be buffered is served locally only if none of it was r
     for await (const _ of body ?? []) break;
     throw new UpstreamError("reset", "reset", { isSent: false });
   };
-  expect(await send(taking, large)).toMatchObject({ by: "503", asked: 1 });
+  expect(await send(taking, large)).toMatchObject({ by: "503", requests: 1 });
 });
 
 test("with too many proxied requests in flight the request is served locally and counts as not proxied", async () => {
@@ -115,5 +115,5 @@ test("with too many proxied requests in flight the request is served locally and
 });
 
 test("the first response is returned", async () => {
-  expect(await send(() => ({ status: 201, headers: [], body: NO_BODY }), POST)).toMatchObject({ by: "201", asked: 1 });
+  expect(await send(() => ({ status: 201, headers: [], body: NO_BODY }), POST)).toMatchObject({ by: "201", requests: 1 });
 });

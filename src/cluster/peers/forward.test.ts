@@ -103,7 +103,7 @@ describe("a proxied request", () => {
       scene.upstream.requests.splice(0).map(({ headers }) => headers[headers.indexOf("Audit-ID") + 1]);
     await scene.send(routeTo([1, 2]), { headers: { "audit-id": "mine" } });
     expect(auditIds()).toEqual(["mine", "mine"]);
-    scene.upstream.answer = firstOnly(failing("connect", false));
+    scene.upstream.respond = firstOnly(failing("connect", false));
     await scene.send(routeTo([1, 2]));
     const [first, second] = auditIds();
     expect(first).toMatch(/^[0-9a-f-]{36}$/);
@@ -177,7 +177,7 @@ describe("another peer is tried", () => {
   test("after a peer is too busy for a read; if all are, the last response is returned", async () => {
     const scene = new Scene(firstOnly(() => upstreamResponse(503)));
     expect((await scene.send(routeTo([1, 2]))).status).toBe(200);
-    scene.upstream.answer = () => upstreamResponse(503, [], "busy");
+    scene.upstream.respond = () => upstreamResponse(503, [], "busy");
     expect(await scene.send(routeTo([1, 2]))).toMatchObject({
       status: 503,
       headers: { "x-evenkeel-served-by": expect.stringMatching(/^peer-/) },
@@ -320,7 +320,7 @@ describe("proxied requests in flight", () => {
     held[0]!.resolve(upstreamResponse(200));
     held[1]!.reject(new UpstreamError("reset", "gone", { isSent: true }));
     await Promise.all([first, second]);
-    scene.upstream.answer = () => upstreamResponse(200);
+    scene.upstream.respond = () => upstreamResponse(200);
     await Promise.all([scene.send(routeTo([1])), scene.send(routeTo([1]))]);
     held[2]!.resolve(upstreamResponse(200));
     await watch;

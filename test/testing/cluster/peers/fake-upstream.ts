@@ -14,10 +14,10 @@ export class FakeUpstream implements Upstream {
   readonly requests: UpstreamRequest[] = [];
   readonly retired: UpstreamAddress[] = [];
   readonly disconnected: UpstreamAddress[] = [];
-  answer: Respond;
+  respond: Respond;
 
-  constructor(response: Respond) {
-    this.answer = response;
+  constructor(respond: Respond) {
+    this.respond = respond;
   }
 
   /** Ports of the requests, in order. */
@@ -27,7 +27,7 @@ export class FakeUpstream implements Upstream {
 
   async send(request: UpstreamRequest): Promise<UpstreamResponse> {
     this.requests.push(request);
-    return this.answer(request);
+    return this.respond(request);
   }
 
   retire(address: UpstreamAddress): void {
