@@ -1,4 +1,4 @@
-/** Checks of the resources that a pod shares with its node. */
+/** Pod security checks of the namespaces, paths, ports, probe hosts, sysctls and Windows processes that a pod shares with its node. */
 import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import {
   violatingContainers,
