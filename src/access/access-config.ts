@@ -7,7 +7,7 @@ import type { InFlightSettings } from "./flowcontrol/priority-and-fairness.ts";
 import { OptionError } from "../base/option-error.ts";
 
 export interface AccessOptions {
-  /** The values of --authorization-mode. The first mode that allows or denies a request decides. Default RBAC. */
+  /** The values of --authorization-mode. A request is allowed if one of the modes allows it. Default RBAC. */
   readonly authorizationModes?: readonly string[] | undefined;
   /**
    * Whether requests without credentials are authenticated as system:anonymous; they are then authorized like all other

@@ -1,3 +1,4 @@
+/** The user of a request, and what authentication adds to the request. */
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 
 export interface User {

@@ -141,7 +141,7 @@ describe("a write is rejected if a webhook returns", () => {
     expect(refused).toBe(`${internal} json: cannot unmarshal number`);
   });
 
-  test("nothing usable, unless its failurePolicy is Ignore; then the next webhook is called", async () => {
+  test("an unusable response, unless its failurePolicy is Ignore; then the next webhook is called", async () => {
     const { object, told } = await mutate({
       configurations: [configuration("config", { failurePolicy: "Ignore" }, { name: "b" })],
       answer: (review, name) => (name === "b" ? withPatch(review, [label("b")]) : {}),
