@@ -46,7 +46,7 @@ interface AuditOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: AuditMetrics;
-  /** Decodes bodies that are not JSON. If absent, such bodies are omitted from events, and an annotation says so. */
+  /** Decodes bodies that are not JSON. If absent, events omit such bodies, and an annotation reports it. */
   readonly readBody?: ReadBody | undefined;
   /** The attributes of a request that authorization checks. By default they are derived from the path. */
   readonly attributesOf?: AttributesOf | undefined;

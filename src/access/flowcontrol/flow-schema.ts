@@ -42,7 +42,7 @@ interface ResourceRule {
 interface PathRule {
   readonly verbs: Names;
   readonly paths: Names;
-  /** Path prefixes, from rules that end in a star. */
+  /** Path prefixes: a URL of the rule also matches the paths below it. */
   readonly prefixes: readonly string[];
 }
 

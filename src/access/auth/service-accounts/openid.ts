@@ -19,8 +19,8 @@ export interface OpenIdOptions extends Pick<ServiceAccountOptions, "issuers" | "
 }
 
 /**
- * Throws an Error if the issuer is not a plain https URL or there are no keys. As in kubernetes, the server then does not serve the
- * documents.
+ * Throws an Error if the issuer is not a plain https URL or there are no keys. As in kubernetes, the server then does
+ * not serve the documents.
  */
 export function openIdDocuments(options: OpenIdOptions): OpenIdDocuments {
   const [issuer] = options.issuers;
