@@ -56,8 +56,8 @@ function readName(element: DerElement | undefined): CertificateSubject | undefin
 }
 
 /**
- * The number of intermediate certificates that may follow this CA in a chain: Infinity if there is no limit, -1 if the
- * extension cannot be parsed.
+ * The number of intermediate certificates that may be between this CA and the leaf: Infinity if there is no limit, -1
+ * if the extension cannot be parsed.
  */
 export function readPathLengthMax(certificate: Buffer): number {
   const fields = readFields(certificate);

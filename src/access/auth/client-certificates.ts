@@ -35,7 +35,7 @@ interface Candidate {
   readonly from: number;
   readonly until: number;
   readonly allowsClients: boolean;
-  /** The number of intermediate certificates that may follow this certificate in a chain. */
+  /** The number of intermediate certificates that may be between this certificate and the leaf. */
   readonly pathLengthMax: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Computes the total requests or limits of a pod: those of its containers, but at least those that its init containers
- * need together with the sidecars that were started before them.
+ * Computes the total requests or limits of a pod: the sum of its containers and sidecars, but at least what each init
+ * container needs together with the sidecars that were started before it.
  */
 import {
   aggregatedAmounts,

@@ -72,8 +72,8 @@ function isMirror(pod: JsonObject): boolean {
 }
 
 /**
- * Rejects a mirror pod with references that its kubelet could not resolve: it represents a static pod, which cannot use
- * service accounts or Secrets.
+ * Rejects a mirror pod that references service accounts or Secrets, because the static pod that it represents cannot
+ * use them.
  */
 function rejectMirror(attributes: Attributes, pod: JsonObject): void {
   const spec = objectAt(pod, "spec");

@@ -184,18 +184,30 @@ describe("with all authenticators, a request with", () => {
   const guard = { "x-kubernetes-peer-proxied": ["true"] };
 
   test.each<readonly [what: string, request: WithInfo, result: string]>([
-    ["nothing", asked([]), "system:anonymous"],
-    ["only claims", asked([], claims), "system:anonymous"],
-    ["claims and a token", asked([], claims, "Bearer secret"), "tom"],
-    ["claims and a user's certificate", asked([jane], claims), "jane"],
-    ["claims of a front proxy", asked([proxy], claims), "root peer proxied"],
-    ["claims of a front proxy and a bad token", asked([proxy], claims, "Bearer wrong"), "root peer proxied"],
-    ["a front proxy without a user name", asked([proxy], guard), "401"],
-    ["a front proxy without a user name, with a token", asked([proxy], guard, "Bearer secret"), "tom"],
-    ["a user's certificate and a bad token", asked([jane], {}, "Bearer wrong"), "jane"],
-    ["a certificate of an unknown CA and a token", asked([issueClient(issueCa("x"))], claims, "Bearer secret"), "tom"],
-    ["a certificate of an unknown CA", asked([issueClient(issueCa("x"))], claims), "401"],
-    ["a bad token", asked([], {}, "Bearer wrong"), "401"],
+    ["no credentials is anonymous", asked([]), "system:anonymous"],
+    ["only claims is anonymous", asked([], claims), "system:anonymous"],
+    ["claims and a token has the user of the token", asked([], claims, "Bearer secret"), "tom"],
+    ["claims and a user's certificate has the user of the certificate", asked([jane], claims), "jane"],
+    ["claims of a front proxy has the claimed user", asked([proxy], claims), "root peer proxied"],
+    [
+      "claims of a front proxy and a bad token has the claimed user",
+      asked([proxy], claims, "Bearer wrong"),
+      "root peer proxied",
+    ],
+    ["a front proxy's certificate but no user name is rejected", asked([proxy], guard), "401"],
+    [
+      "a front proxy's certificate, no user name and a token has the user of the token",
+      asked([proxy], guard, "Bearer secret"),
+      "tom",
+    ],
+    ["a user's certificate and a bad token has the user of the certificate", asked([jane], {}, "Bearer wrong"), "jane"],
+    [
+      "a certificate of an unknown CA and a token has the user of the token",
+      asked([issueClient(issueCa("x"))], claims, "Bearer secret"),
+      "tom",
+    ],
+    ["a certificate of an unknown CA is rejected", asked([issueClient(issueCa("x"))], claims), "401"],
+    ["a bad token is rejected", asked([], {}, "Bearer wrong"), "401"],
   ])("%s", async (_, request, result) => {
     expect(await outcome(request)).toBe(result);
   });
