@@ -153,7 +153,7 @@ describe("impersonation", () => {
     );
   });
 
-  test("that all modes deny returns the error of the mode that last succeeded for the requester", async () => {
+  test("that all modes deny returns the error of the mode that has succeeded before for the requester", async () => {
     const { authorizer } = recorded((line) => line === "impersonate /users/ /jane");
     const filter = impersonate({ authorizer, isConstrained: true })(() => Promise.resolve(OK));
     const ask = (user: string): Promise<ApiResponse> => {

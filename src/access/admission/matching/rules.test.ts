@@ -63,7 +63,7 @@ describe("the version that a rule matches", () => {
     ["Cluster", "", "nodes", true],
     ["Cluster", "ns", "namespaces", true],
     ["Elsewhere", "ns", "pods", false],
-  ])("exists for scope %s and namespace %j of %s: %s", (scope, namespace, resource, isMatch) => {
+  ])("is defined for scope %s and a write in namespace %j to %s: %s", (scope, namespace, resource, isMatch) => {
     expect(matched({ scope }, { namespace, resource }) !== undefined).toBe(isMatch);
   });
 });

@@ -12,7 +12,7 @@ const DYNAMIC: readonly string[] = [
   "ValidatingAdmissionWebhook",
 ];
 
-test("builtInPlugins creates every other implemented plugin, in kubernetes' order", () => {
+test("builtInPlugins creates every implemented plugin without stored configuration, in kubernetes' order", () => {
   const plugins = builtInPlugins({
     reader: readerOf({}),
     authorizer: () => ({ allowed: false, reason: "" }),

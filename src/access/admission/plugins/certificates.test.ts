@@ -108,7 +108,7 @@ describe("CertificateSubjectRestriction", () => {
     ["example.com/other", MASTERS_REQUEST, undefined],
     [client, "bm9uZQ==", `${subject} failed to parse CSR: PEM block type must be CERTIFICATE REQUEST`],
   ])(
-    "for the signer %s rejects system:masters only if the certificate is for clients of the API server",
+    "for the signer %s rejects system:masters only if the signer is kubernetes.io/kube-apiserver-client",
     async (signerName, request, expected) => {
       const object = { metadata: { name: "r" }, spec: { signerName, request } };
       const given = attributes({ ...about, operation: "CREATE", object });
