@@ -7,16 +7,19 @@ import type { InFlightSettings } from "./flowcontrol/priority-and-fairness.ts";
 import { OptionError } from "../base/option-error.ts";
 
 export interface AccessOptions {
-  /** As --authorization-mode: the first mode with an opinion decides. Default RBAC. */
+  /** The values of --authorization-mode. A request is allowed if one of the modes allows it. Default RBAC. */
   readonly authorizationModes?: readonly string[] | undefined;
   /**
-   * Whether requests without credentials are admitted as system:anonymous and then authorized like all others. Default
-   * true, except with AlwaysAllow.
+   * Whether requests without credentials are authenticated as system:anonymous; they are then authorized like all other
+   * requests. Default true, except with AlwaysAllow.
    */
   readonly anonymousAuth?: boolean | undefined;
-  /** Whether FlowSchemas and priority levels control concurrency, instead of two in-flight limits. Default true. */
+  /**
+   * Whether FlowSchemas and PriorityLevelConfigurations limit concurrency, instead of the two in-flight limits. Default
+   * true.
+   */
   readonly priorityAndFairness?: boolean | undefined;
-  /** Plugins enabled in addition to the default ones. */
+  /** Plugins enabled in addition to the default plugins. */
   readonly enableAdmissionPlugins?: readonly string[] | undefined;
   readonly disableAdmissionPlugins?: readonly string[] | undefined;
 }
@@ -25,7 +28,7 @@ interface AccessConfig {
   readonly authorizationModes: readonly AuthorizationMode[];
   readonly anonymousAuth: boolean;
   readonly priorityAndFairness: boolean;
-  /** In the order in which they run. */
+  /** The names of the enabled plugins, in the order in which the plugins run. */
   readonly admissionPlugins: readonly string[];
 }
 
@@ -42,7 +45,7 @@ export function resolveAccess(options: AccessOptions): AccessConfig {
   const modes = authorizationModes(options.authorizationModes ?? ["RBAC"]);
   return {
     authorizationModes: modes,
-    // As kubernetes: with AlwaysAllow, anonymous requests are rejected unless the flag enables them.
+    // As kubernetes: with AlwaysAllow, anonymous requests are rejected unless --anonymous-auth enables them.
     anonymousAuth: options.anonymousAuth ?? !modes.includes("AlwaysAllow"),
     priorityAndFairness: options.priorityAndFairness ?? true,
     admissionPlugins: enabledPlugins(choice),

@@ -1,4 +1,4 @@
-/** Authentication, authorization, flow control and admission of one server. */
+/** Creates authentication, authorization, flow control and admission of a server. */
 import type { BackgroundTask } from "../base/background.ts";
 import type { BaseEnv } from "../base/env.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
@@ -33,7 +33,7 @@ interface AccessParts {
   };
   readonly context: RegistryContext;
   readonly callWebhook: CallWebhook;
-  /** Calls the server in-process as the server itself. */
+  /** Sends an in-process request to this server, as the loopback user. */
   readonly call: Accounts["call"];
   /** Resolves when this server is ready. */
   readonly ready: Promise<void>;
@@ -44,7 +44,7 @@ export interface Access {
   readonly tokens: Tokens;
   readonly admission: ServerAdmission;
   readonly flowControl: PriorityAndFairness;
-  /** Watches on the stored objects that configure access. */
+  /** The watches on stored objects that configure access, such as roles and FlowSchemas. */
   readonly tasks: readonly BackgroundTask[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * The ports that endpoints use for access reviews, and the OpenID documents with which other parties verify this
- * server's tokens.
+ * Creates the ports through which endpoints serve access reviews and token requests, and the OpenID documents with
+ * which other parties verify the tokens of this server.
  */
 import { authorizeCreateOnUpdate, freshAuthorizer, type CatchUp } from "./auth/authorize.ts";
 import { openIdDocuments, type OpenIdDocuments } from "./auth/service-accounts/openid.ts";
@@ -24,7 +24,7 @@ interface AccessEndpointParts {
   readonly access: Access;
 }
 
-/** Maximum time that a denied request waits for catching up with the store. */
+/** Maximum time that a request waits for catching up with the store before it is denied. */
 const CATCH_UP_MS = 1_000;
 
 export function catchUpOf({ env, cache }: Pick<AccessEndpointParts, "env" | "cache">): CatchUp {
@@ -59,7 +59,7 @@ export function accessPorts(
   };
 }
 
-/** Returns undefined if the issuer does not allow the documents. */
+/** The returned function returns undefined if the documents cannot be created, because of the issuer or the keys. */
 export function openIdOf(
   { env, config }: Pick<AccessEndpointParts, "env" | "config">,
   address: () => string,

@@ -28,12 +28,12 @@ describe("createAdmission", () => {
     expect(seen).toEqual(["a:ab", "b:ab"]);
   });
 
-  test("keeps the object if a plugin returns undefined", async () => {
+  test("keeps the object if the only plugin returns undefined", async () => {
     const admission = createAdmission([{ name: "a", handles: () => true, mutate: () => undefined }])(request);
     expect(await admission?.mutate(write)).toBe(POD);
   });
 
-  test("returns undefined for a request that no plugin handles, and caches this", () => {
+  test("returns undefined for a request that no plugin handles, and calls `handles` only for the first request", () => {
     let asked = 0;
     const admit = createAdmission([{ name: "a", handles: () => asked++ < 0 }]);
     expect([admit(request), admit(request)]).toEqual([undefined, undefined]);
@@ -47,7 +47,7 @@ describe("createAdmission", () => {
     expect(seen).toEqual([]);
   });
 
-  test("calls `handles` each time for a plugin whose handling changes", async () => {
+  test("calls `handles` for every request and every write if the plugin has handlesChange", async () => {
     let isInterested = false;
     const mutate = (): JsonObject => ({ changed: true });
     const admit = createAdmission([{ name: "a", handlesChange: true, handles: () => isInterested, mutate }]);

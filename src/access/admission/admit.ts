@@ -1,4 +1,7 @@
-/** Runs the admission plugins for the writes of a request: first all mutations in order, then all validations. */
+/**
+ * Runs the admission plugins for the writes of a request: `mutate` calls all mutating plugins in order, `validate` all
+ * validating plugins.
+ */
 import type { JsonObject } from "../../meta/json.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import type { Admission, AdmittedWrite, Operation } from "../../serving/registry/admission.ts";
@@ -9,15 +12,18 @@ const OPERATIONS: readonly Operation[] = ["CREATE", "UPDATE", "DELETE", "CONNECT
 
 type About = Pick<AdmissionRequest, "groupVersion" | "resource" | "subresource">;
 
-/** The plugins that may handle a write, including all whose handling changes. */
+/** The plugins that may handle a write, by operation. Plugins with `handlesChange` are always included. */
 type Candidates = Readonly<Record<Operation, readonly AdmissionPlugin[]>>;
 
-/** Custom resources come and go; when the cache exceeds this size, it is cleared. */
+/**
+ * The cache of candidates is cleared when it reaches this size; otherwise it would grow with every custom resource that
+ * ever existed.
+ */
 const REMEMBERED_MAX = 4096;
 
 export type AdmitRequest = (request: AdmissionRequest) => Admission | undefined;
 
-/** Undefined if no plugin handles such a request. */
+/** The returned function returns undefined for a request that no plugin handles. */
 export function createAdmission(plugins: readonly AdmissionPlugin[]): AdmitRequest {
   const known = new Map<string, Candidates>();
   return (request) => {
@@ -50,7 +56,7 @@ function isApplicable(plugin: AdmissionPlugin, operation: Operation, about: Abou
 
 function admission(candidates: Candidates, request: AdmissionRequest): Admission {
   return {
-    // Built-in plugins ignore managed fields; webhooks and policies may read them.
+    // Plugins with handlesChange, such as webhooks and policies, may read managed fields; other plugins ignore them.
     get omitsManagedFields() {
       return !candidates.CREATE.some(
         (plugin) => plugin.handlesChange === true && isApplicable(plugin, "CREATE", request),

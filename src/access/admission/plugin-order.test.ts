@@ -36,16 +36,16 @@ test.each([
   ],
   [{ enable: ["Priority"], disable: ["LimitRanger"] }, []],
   [{ enable: ["PodResizeValidator"], disable: ["PodNodeSelector"] }, []],
-])("%j returns the errors of kube-apiserver", (choice, errors) => {
+])("the flags %j have the errors of kube-apiserver", (choice, errors) => {
   expect(pluginChoiceErrors(choice)).toEqual(errors);
 });
 
-test("enabling a plugin that is not implemented is an error", () => {
+test("enabling a plugin that is off by default and not implemented is an error", () => {
   const why = 'enable-admission-plugins plugin "PodNodeSelector" is not implemented';
   expect(pluginChoiceErrors({ enable: ["PodNodeSelector", "Priority"], disable: [] })).toEqual([why]);
 });
 
-test("missingPlugins and fixedPlugins list plugins that are not implemented or cannot be disabled", () => {
+test("missingPlugins lists plugins that are not implemented, and fixedPlugins those that cannot be disabled", () => {
   expect(missingPlugins()).toContain("ImagePolicyWebhook");
   expect(fixedPlugins()).toEqual(["NamespaceLifecycle", "NamespaceExists", "StorageObjectInUseProtection"]);
 });

@@ -3,14 +3,17 @@
 interface PluginEntry {
   readonly name: string;
   readonly isOn: boolean;
-  /** "elsewhere": always enforced by the kinds or the registry. */
+  /**
+   * "plugin": implemented as a plugin. "elsewhere": always enforced, by the kinds or the registry. "no": not
+   * implemented.
+   */
   readonly done: "plugin" | "elsewhere" | "no";
 }
 
 const on = (name: string, done: PluginEntry["done"]): PluginEntry => ({ name, isOn: true, done });
 const off = (name: string, done: PluginEntry["done"]): PluginEntry => ({ name, isOn: false, done });
 
-/** In the order of kube-apiserver 1.36. */
+/** All plugins, in the order of kube-apiserver 1.36. */
 const PLUGINS: readonly PluginEntry[] = [
   off("AlwaysAdmit", "plugin"),
   off("NamespaceAutoProvision", "no"),
@@ -63,7 +66,9 @@ interface PluginChoice {
   readonly disable: readonly string[];
 }
 
-/** The errors of the choice, with kube-apiserver's messages where it has them. */
+/**
+ * Validates the values of both flags. The messages are kube-apiserver's, except for plugins that are not implemented.
+ */
 export function pluginChoiceErrors({ enable, disable }: PluginChoice): string[] {
   const unknown = (flag: string, names: readonly string[]): string[] =>
     names.filter((name) => !NAMES.has(name)).map((name) => `${flag} plugin ${JSON.stringify(name)} is unknown`);
@@ -71,7 +76,8 @@ export function pluginChoiceErrors({ enable, disable }: PluginChoice): string[] 
   return [
     ...unknown("enable-admission-plugins", enable),
     ...unknown("disable-admission-plugins", disable),
-    // DIFFERS: enabling a plugin that is not implemented is an error, so that no operator relies on its checks.
+    // DIFFERS: enabling a plugin that is off by default and not implemented is an error, so that no operator relies on
+    // its checks.
     ...PLUGINS.filter(({ name, isOn, done }) => !isOn && done === "no" && enable.includes(name)).map(
       ({ name }) => `enable-admission-plugins plugin ${JSON.stringify(name)} is not implemented`,
     ),
@@ -81,7 +87,7 @@ export function pluginChoiceErrors({ enable, disable }: PluginChoice): string[] 
   ];
 }
 
-/** The names of the enabled plugins, in order. */
+/** The names of the enabled plugins, in the order in which the plugins run. */
 export function enabledPlugins({ enable, disable }: PluginChoice): readonly string[] {
   return PLUGINS.filter(({ name, isOn }) => enable.includes(name) || (isOn && !disable.includes(name))).map(
     ({ name }) => name,
@@ -92,7 +98,7 @@ export function defaultPlugins(): readonly string[] {
   return enabledPlugins({ enable: [], disable: [] });
 }
 
-/** In alphabetical order, as --help lists them. */
+/** The names of all plugins in alphabetical order, as --help lists them. */
 export function registeredPlugins(): readonly string[] {
   return [...NAMES].sort();
 }
@@ -102,7 +108,7 @@ export function missingPlugins(): readonly string[] {
   return PLUGINS.filter(({ done }) => done === "no").map(({ name }) => name);
 }
 
-/** The plugins that flags cannot disable, because the registry and the kinds enforce their rules. */
+/** The plugins that flags cannot disable, because the registry or the kinds enforce their rules. */
 export function fixedPlugins(): readonly string[] {
   return PLUGINS.filter(({ done }) => done === "elsewhere").map(({ name }) => name);
 }

@@ -1,9 +1,12 @@
-/** Determines the audit ID of a request: the one that the client or the proxying peer sent. Pure. */
+/**
+ * Determines the audit ID of a request: the ID in the Audit-ID header, which the client or the proxying peer sends.
+ * Pure.
+ */
 import type { ApiRequest } from "../../serving/http/message.ts";
 
 const HEADER = "audit-id";
 
-/** As kubernetes: unchanged, and the first one if there are several. Undefined if there is none. */
+/** As kubernetes: the first Audit-ID header counts, unchanged. Undefined if there is none or it is empty. */
 export function requestAuditId({
   headers,
   rawHeaders,
@@ -14,7 +17,7 @@ export function requestAuditId({
   return first === "" ? undefined : first;
 }
 
-/** Reads the raw headers, because the parsed headers join repeated lines. */
+/** Reads the raw headers, because the parsed headers join repeated headers with commas. */
 function firstLine(rawHeaders: readonly string[] = []): string | undefined {
   for (let index = 0; index + 1 < rawHeaders.length; index += 2)
     if (rawHeaders[index]!.toLowerCase() === HEADER) return rawHeaders[index + 1];

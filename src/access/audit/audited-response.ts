@@ -11,8 +11,9 @@ export interface AuditedResponse {
 }
 
 /**
- * No Status is larger. Unless the event includes the response object, the server parses only smaller responses that may
- * be a Status: errors, responses to deletes, and responses that begin as a Status.
+ * An upper limit for the size of a Status. If the event does not include the response object, the server parses only
+ * responses up to this size, and only those that may be a Status: errors, responses to deletes, and responses that
+ * begin like a Status.
  */
 const STATUS_BYTES_MAX = 256 * 1024;
 
@@ -45,7 +46,7 @@ export function auditedResponse(
   const { read, omitManagedFields } = options;
   const object = readAuditObject(bytes, { mediaType, read, omitManagedFields });
   if (object.kind !== "json") return { status: { code }, object };
-  // JSON without a kind, such as /version and OpenAPI, is not an object.
+  // JSON without a kind, such as /version or an OpenAPI document, is not an API object.
   if (!isJsonObject(object.value) || stringAt(object.value, "kind") === "")
     return { status: { code }, object: undefined };
   return { status: mayBeStatus ? statusIn(object.value, code) : { code }, object };
@@ -53,18 +54,21 @@ export function auditedResponse(
 
 const STATUS_BEGINNING = Buffer.from('{"kind":"Status",');
 
-/** True for the responses to evictions and bindings. */
+/** True for the JSON of a Status, such as the response to an eviction or binding. */
 function beginsAsStatus([first]: readonly Buffer[]): boolean {
   return first?.subarray(0, STATUS_BEGINNING.length).equals(STATUS_BEGINNING) ?? false;
 }
 
-/** The Status that the client receives. */
+/** Status and object of an error response: the Status that the client receives. */
 export function auditedErrorResponse(error: StatusError): AuditedResponse {
   const status = error.toStatus();
   return { status: { ...boundedStatus(status), code: error.code }, object: textOf(status, false) };
 }
 
-/** As kubernetes endpoints/filters/audit.go. */
+/**
+ * As kubernetes: the Status in the audit event of a handler that throws an unexpected error
+ * (endpoints/filters/audit.go).
+ */
 export function panicOf(thrown: unknown): AuditedResponse {
   const said = thrown instanceof Error ? thrown.message : String(thrown);
   const message = `APIServer panic'd: ${said}`;

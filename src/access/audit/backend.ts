@@ -1,28 +1,29 @@
-/** The ports of the audit backend and its output. */
+/** Ports of auditing: the backend that receives events, and the output that the log backend writes to. */
 import type { AuditEvent } from "./event.ts";
 
 export interface AuditBackend {
   /**
-   * Serializes the event before it returns, so that later changes have no effect. Returns a promise if the request must
-   * wait. False: the event is not stored, and the request must be rejected.
+   * Serializes the event before it returns, so that later changes of the event have no effect. Returns a promise if the
+   * request must wait until the event is written. The result is false if the event is not stored and the request must
+   * therefore be rejected.
    */
   process(event: AuditEvent): boolean | Promise<boolean>;
-  /** Writes all accepted events; later ones are dropped and counted. */
+  /** Writes all accepted events. Events that arrive later are dropped and counted. */
   close(): Promise<void>;
 }
 
-/** The destination of a log: a file or standard output. */
+/** The destination of the audit log: a file or standard output. */
 export interface AuditOutput {
   /**
-   * The caller waits for the promise before it calls again. Resolves to the lines that were not written, with the
-   * error; never rejects.
+   * Resolves to the lines that were not written, each with its error; never rejects. The caller waits for the promise
+   * before the next call.
    */
   write(lines: readonly Buffer[]): Promise<readonly LostLine[]>;
   close(): Promise<void>;
 }
 
 export interface LostLine {
-  /** Index into the given lines. */
+  /** Index of the line in the argument of `write`. */
   readonly index: number;
   readonly error: Error;
 }

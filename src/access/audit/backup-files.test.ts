@@ -12,11 +12,11 @@ test.each([
   ["audit", "audit-2030-01-10T00-00-00.000"],
   [".log", "-2030-01-10T00-00-00.000.log"],
   ["a.b.log", "a.b-2030-01-10T00-00-00.000.log"],
-])("%s is rotated to %s", (name, backup) => {
+])("the log %s is rotated to the backup %s", (name, backup) => {
   expect(backupName(logNameOf(name), NOW)).toBe(backup);
 });
 
-test("the newest backups are kept; a backup and its compressed copy count once", () => {
+test("only the newest backups are kept; a backup and its compressed copy count as one", () => {
   const files = [OLD, `${NEW}.gz`, NEW, MIDDLE];
   expect(backupTasksOf(files, LOG, { ...KEEP_ALL, backupsMax: 2 }).remove).toEqual([OLD]);
   expect(backupTasksOf(files, LOG, { ...KEEP_ALL, backupsMax: 3 }).remove).toEqual([]);

@@ -1,9 +1,9 @@
-/** The names of rotated logs and the retention rules, both as in lumberjack. Pure. */
+/** Names rotated logs and decides which of them to remove or compress, as lumberjack does. Pure. */
 
 export interface Retention {
-  /** 0: no limit. */
+  /** Maximum number of rotated logs; 0 means no limit. */
   readonly backupsMax: number;
-  /** 0: no limit. */
+  /** Maximum age of rotated logs; 0 means no limit. */
   readonly ageDaysMax: number;
   readonly compress: boolean;
 }
@@ -21,19 +21,21 @@ interface BackupTasks {
 export const COMPRESSED = ".gz";
 const DAY_MS = 86_400_000;
 
-/** As Go's filepath.Ext: from the last dot, even if the name begins with it. */
+/**
+ * Splits a file name. As Go's filepath.Ext, the extension begins at the last dot, even if that is the first character.
+ */
 export function logNameOf(fileName: string): LogName {
   const dot = fileName.lastIndexOf(".");
   const stem = dot === -1 ? fileName : fileName.slice(0, dot);
   return { prefix: `${stem}-`, extension: dot === -1 ? "" : fileName.slice(dot) };
 }
 
-/** Turns audit.log into audit-2030-01-02T03-04-05.678.log. */
+/** The name of a rotated log: audit.log becomes audit-2030-01-02T03-04-05.678.log. */
 export function backupName({ prefix, extension }: LogName, epochMs: number): string {
   return `${prefix}${new Date(epochMs).toISOString().slice(0, -1).replaceAll(":", "-")}${extension}`;
 }
 
-/** The backups of a directory to remove and to compress. */
+/** Selects the rotated logs of a directory that are to be removed or compressed. */
 export function backupTasksOf(
   fileNames: readonly string[],
   log: LogName,
@@ -62,7 +64,7 @@ interface Backup {
   readonly epochMs: number;
 }
 
-/** Newest first. */
+/** The rotated logs among the files, newest first. */
 function backupsOf(fileNames: readonly string[], log: LogName): Backup[] {
   const backups: Backup[] = [];
   for (const fileName of fileNames) {

@@ -1,14 +1,14 @@
-/** Decides when waiting events are written and how many at once, by the flags of batch mode. */
+/** Decides when waiting audit events are written, and how many at once, according to the --audit-log-batch flags. */
 import { sleep, type Cancel, type Clock } from "../../base/clock.ts";
 
 export interface BatchOptions {
-  /** Maximum number of waiting events; further ones are dropped. */
+  /** Maximum number of waiting events; further events are dropped. */
   readonly bufferSize: number;
-  /** Maximum number of events per batch. 1: events are not batched. */
+  /** Maximum number of events per batch; 1 means that events are not batched. */
   readonly sizeMax: number;
-  /** Maximum time to wait for a batch to fill. */
+  /** Maximum time that an event waits for its batch to fill. */
   readonly waitMaxMs: number;
-  /** Undefined: batches per second are not limited. */
+  /** Undefined if the number of batches per second is not limited. */
   readonly throttle: { readonly perSecond: number; readonly burst: number } | undefined;
 }
 
@@ -27,7 +27,7 @@ export class Batches<Item> {
     this.#tokensAtMs = clock.monotonic();
   }
 
-  /** True if a batch is due. Otherwise calls `later` when the first event has waited for the maximum time. */
+  /** True if a batch is due. Otherwise calls `later` when the oldest event has waited for the maximum time. */
   isDue(waiting: number, later: () => void): boolean {
     if (waiting === 0) return false;
     const { sizeMax, waitMaxMs } = this.#options;
@@ -45,11 +45,12 @@ export class Batches<Item> {
 
   take(items: readonly Item[]): readonly Item[] {
     const { sizeMax, throttle } = this.#options;
-    // Without a throttle, batches of one event may be merged, because their number is not observable.
+    // If batches are not throttled, waiting events can be written at once even if the batch size is 1, because the
+    // result is the same.
     return sizeMax === 1 && throttle === undefined ? items : items.slice(0, sizeMax);
   }
 
-  /** Resolves when the throttle admits the next batch. */
+  /** Resolves when the throttle allows the next batch. */
   async admitted(): Promise<void> {
     const { throttle } = this.#options;
     if (throttle === undefined || this.flush.signal.aborted) return;
@@ -61,7 +62,7 @@ export class Batches<Item> {
     if (this.#tokens < 0) await sleep(this.#clock, (-this.#tokens / perSecond) * 1000, this.flush.signal);
   }
 
-  /** Ends all waiting, for shutdown. */
+  /** Ends the wait for full batches and for the throttle, for shutdown. */
   hurry(): void {
     this.flush.abort();
     this.#timer?.();

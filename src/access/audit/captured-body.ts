@@ -1,4 +1,4 @@
-/** A request body whose bytes are kept when it is read as a whole. Streamed bodies are not kept. */
+/** Wraps a request body and keeps its bytes for the audit event. Streamed bodies are not kept. */
 import type { RequestBody } from "../../serving/http/message.ts";
 
 export class CapturedBody implements RequestBody {
@@ -9,7 +9,7 @@ export class CapturedBody implements RequestBody {
     this.#body = body;
   }
 
-  /** Undefined until the body has been read. */
+  /** Undefined until the body has been read as a whole. */
   get bytes(): Buffer | undefined {
     return this.#bytes;
   }

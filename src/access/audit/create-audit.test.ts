@@ -75,7 +75,7 @@ const readAndAnswer: Handler<Asked> = async ({ body }) => {
 };
 
 describe("the audit ID", () => {
-  test("is the client's or a new one, and is set on every response and event", async () => {
+  test("is taken from the request or generated, and is set on every response and event", async () => {
     const scene = new Scene();
     const seen: (string | undefined)[] = [];
     const handler: Handler<Asked> = (request) => {
@@ -92,7 +92,7 @@ describe("the audit ID", () => {
     expect(scene.events.map(({ auditID }) => auditID)).toEqual(["mine", "mine", seen[1], seen[1]]);
   });
 
-  test("is the first of several header lines, unchanged", async () => {
+  test("is the value of the first Audit-ID header, unchanged", async () => {
     const rawHeaders = ["Audit-ID", "a,1", "audit-id", "b"];
     const response = await new Scene().send({ headers: { "audit-id": "a,1, b" } }, OK, { rawHeaders });
     expect(response.headers["audit-id"]).toBe("a,1");
@@ -141,7 +141,7 @@ describe("a request is recorded", () => {
     expect(some.metrics.render()).toContain("apiserver_audit_event_total 1");
   });
 
-  test("without computing the reason of a decision if the level is None or auditing is off", async () => {
+  test("without computing the reason of the authorization decision if the level is None or auditing is off", async () => {
     let asked = 0;
     const decision = {
       allowed: true,
@@ -178,14 +178,14 @@ describe("a request is recorded", () => {
       expect(answered?.[field]).toEqual(thrown?.[field]);
   });
 
-  test("as Panic with the message if the handler throws an unexpected error", async () => {
+  test("in the stage Panic if the handler throws an unexpected error", async () => {
     const scene = new Scene();
     await expect(scene.send({}, () => Promise.reject(new TypeError("oh")))).rejects.toThrow("oh");
     expect(scene.stages).toEqual(["RequestReceived", "Panic"]);
     expect(scene.events[1]!["responseStatus"]).toMatchObject({ message: "APIServer panic'd: oh", code: 500 });
   });
 
-  test("as complete if the client disconnects or the deadline passes", async () => {
+  test("in the stage ResponseComplete if the client disconnects or the deadline passes", async () => {
     const scene = new Scene();
     const abort = new AbortController();
     const leave = (reason?: unknown): Promise<ApiResponse> => {
@@ -220,7 +220,7 @@ describe("the objects of an event", () => {
     expect(scene.events[1]!["objectRef"]).toMatchObject({ name: "c", uid: "u", namespace: "ns" });
   });
 
-  test("are the decoded request object, if the handler provides it", async () => {
+  test("are decoded by the handler if it provides the request object", async () => {
     const scene = new Scene({ rule: { level: "Request", omitManagedFields: true } });
     const object = {
       kind: "ConfigMap",
@@ -242,7 +242,7 @@ describe("the objects of an event", () => {
     expect(object).not.toHaveProperty("immutable");
   });
 
-  test("are decoded if they are not JSON, or an annotation reports that they are omitted", async () => {
+  test("are decoded if they are not JSON; if they cannot be decoded, an annotation reports that they are omitted", async () => {
     const yaml = { ...create, body: "a: 1", headers: { "content-type": "application/yaml" } };
     const reading = new Scene({ readBody: () => ({ a: 1 }) });
     await reading.send(yaml, readAndAnswer);
@@ -253,7 +253,7 @@ describe("the objects of an event", () => {
     expect(missing.events[1]!["annotations"]).toEqual({ "evenkeel.io/request-object": "omitted: application/yaml" });
   });
 
-  test("do not include pages, documents and plain text", async () => {
+  test("do not include JSON without a kind and plain text", async () => {
     const scene = new Scene();
     await scene.send({ url: "/version" }, () => Promise.resolve(jsonResponse(200, { major: "1" })));
     await scene.send({ url: "/healthz" }, () => Promise.resolve(textResponse(200, "ok")));
@@ -263,7 +263,7 @@ describe("the objects of an event", () => {
     }
   });
 
-  test("do not include the Status of a delete, which becomes responseStatus", async () => {
+  test("at level Metadata do not include the Status of a delete, which becomes responseStatus", async () => {
     const scene = new Scene({ rule: { level: "Metadata" } });
     const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", details: { name: "c" } };
     await scene.send({ method: "DELETE", url: `${CONFIG_MAPS}/c` }, () => Promise.resolve(jsonResponse(200, status)));
@@ -274,7 +274,7 @@ describe("the objects of an event", () => {
 });
 
 describe("a response that is a Status", () => {
-  test("becomes responseStatus at every level, as for an eviction", async () => {
+  test("becomes responseStatus even at level Metadata, for example for an eviction", async () => {
     const scene = new Scene({ rule: { level: "Metadata" } });
     const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
     const response = jsonResponse(201, status);
@@ -284,7 +284,7 @@ describe("a response that is a Status", () => {
 });
 
 describe("a long-running response", () => {
-  test("is recorded as started with its headers and as complete when it is closed", async () => {
+  test("is recorded as ResponseStarted when it is returned and as ResponseComplete when it is closed", async () => {
     const scene = new Scene();
     let close: (() => void) | undefined;
     const opened: StreamSink[] = [];
@@ -301,7 +301,7 @@ describe("a long-running response", () => {
     expect(scene.stages).toEqual(["RequestReceived", "ResponseStarted", "ResponseComplete"]);
   });
 
-  test("with an upgrade is complete when the connection ends or was never established", async () => {
+  test("with an upgrade is complete when the connection ends, or if it was never established", async () => {
     const scene = new Scene();
     const opened: (Duplex | undefined)[] = [];
     const upgrade: ApiResponse = {
@@ -321,7 +321,7 @@ describe("a long-running response", () => {
     expect(scene.events.at(-1)!["responseStatus"]).toEqual({ metadata: {}, code: 101 });
   });
 
-  test("that fails has all three events", async () => {
+  test("that fails is recorded in all three stages", async () => {
     const scene = new Scene();
     const rejected = scene.send({ url: `${CONFIG_MAPS}?watch=1` }, () =>
       Promise.reject(new StatusError("Expired", "old")),
@@ -334,7 +334,7 @@ describe("a long-running response", () => {
 describe("a request that fails authentication", () => {
   const unauthorized = new StatusError("Unauthorized", "Unauthorized");
 
-  test("has one event, without a user", async () => {
+  test("has one event, in the stage ResponseStarted and without a user", async () => {
     const scene = new Scene();
     const { identify, failedAuthentication } = scene.audit;
     const handler = identify(failedAuthentication(() => Promise.reject(unauthorized)) as Handler<ApiRequest>);
@@ -348,14 +348,14 @@ describe("a request that fails authentication", () => {
     ]);
   });
 
-  test("differs from an authenticated request that returns 401", async () => {
+  test("is recorded differently from an authenticated request that returns 401", async () => {
     const scene = new Scene();
     await expect(scene.send({}, () => Promise.reject(unauthorized))).rejects.toBe(unauthorized);
     expect(scene.stages).toEqual(["RequestReceived", "ResponseComplete"]);
   });
 });
 
-describe("in strict mode", () => {
+describe("in blocking-strict mode", () => {
   test("a request whose first event cannot be stored is rejected", async () => {
     const scene = new Scene();
     scene.backend.isStoring = false;

@@ -1,7 +1,7 @@
 /**
- * The audit filters. `identify` comes before all other filters, `failedAuthentication` directly before authentication,
- * and `record` directly after it. As in kube-apiserver, a request that is rejected before authentication is not
- * audited.
+ * Creates the audit filters. `identify` runs before all other filters, `failedAuthentication` directly before
+ * authentication, and `record` directly after it. As in kube-apiserver, a request that is rejected before
+ * authentication is not audited.
  */
 import type { Duplex } from "node:stream";
 import type { AccessAttributes, AuthorizationDecision } from "../auth/authorize.ts";
@@ -40,22 +40,22 @@ import { RequestTrail } from "./request-trail.ts";
 import type { AuditTrail } from "../../serving/http/audit-trail.ts";
 
 interface AuditOptions {
-  /** Without a policy and a backend, requests only get an audit ID. */
+  /** If the policy or the backend is absent, requests get an audit ID but are not recorded. */
   readonly policy?: AuditPolicy | undefined;
   readonly backend?: AuditBackend | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly metrics: AuditMetrics;
-  /** Decodes bodies that are not JSON. Without it they are omitted, with an annotation. */
+  /** Decodes bodies that are not JSON. If absent, events omit such bodies, and an annotation reports it. */
   readonly readBody?: ReadBody | undefined;
-  /** The attributes of a request as authorization sees them. Default: derived from the path. */
+  /** The attributes of a request that authorization checks. By default they are derived from the path. */
   readonly attributesOf?: AttributesOf | undefined;
 }
 
 export type AttributesOf = (request: WithInfo) => AccessAttributes;
 
 export interface Audit {
-  /** Gives every request an audit ID, and sets it on every response. */
+  /** Assigns an audit ID to every request, and sets it on every response. */
   readonly identify: PassingFilter<ApiRequest>;
   readonly failedAuthentication: PassingFilter<WithInfo>;
   readonly record: PassingFilter<WithUser>;
@@ -66,9 +66,10 @@ export interface Audited {
   readonly audit?: AuditTrail;
 }
 
-/** Called by the authorization filter. As kubernetes endpoints/filters/authorization.go. */
+/** Called by the authorization filter. Sets the annotations of kubernetes endpoints/filters/authorization.go. */
 export function recordDecision({ audit }: Audited, decision: AuthorizationDecision): void {
-  // Computing the reason is expensive (it grows with the subjects of a binding), so do it only if it is recorded.
+  // The reason is computed only if it is recorded, because computing it is expensive: the cost grows with the subjects
+  // of a binding.
   if (!(audit instanceof RequestTrail) || audit.level === "None") return;
   audit.annotate("authorization.k8s.io/decision", decision.allowed ? "allow" : "forbid");
   audit.annotate("authorization.k8s.io/reason", decision.reason);
@@ -114,7 +115,8 @@ function identify(newTrail: (request: ApiRequest) => AuditTrail): PassingFilter<
 }
 
 /**
- * Responses may share their headers, so copy them. Adding to a copy is several times faster than merging three objects.
+ * Copies the headers, because responses may share them. Adding to a copy is several times faster than merging three
+ * objects.
  */
 function responseHeaders(
   { responseHeaders: wanted }: ApiRequest,
@@ -144,7 +146,7 @@ class Recorder {
     this.#parts = parts;
   }
 
-  /** As kubernetes: one event in the stage ResponseStarted. */
+  /** As kubernetes: one event, in the stage ResponseStarted. */
   async failedAuthentication<Req extends WithInfo>(next: Handler<Req>, request: Req): Promise<ApiResponse> {
     try {
       return await next(request);
@@ -186,7 +188,7 @@ class Recorder {
 
   async #failed(running: Running, thrown: unknown): Promise<void> {
     const { signal } = running.request;
-    // The abort reason holds the Status that a passed deadline returns to the client.
+    // If a deadline has passed, the abort reason is the StatusError that the client receives.
     const error: unknown = !(thrown instanceof StatusError) && signal.aborted ? signal.reason : thrown;
     if (error instanceof StatusError) await this.#ended(running, auditedErrorResponse(error));
     else if (signal.aborted) await this.#ended(running, CLOSED_EARLY);
@@ -263,7 +265,7 @@ interface Running {
   readonly isLong: boolean;
 }
 
-/** The caller does not wait, because the response has been sent. */
+/** Records the end of a response. The caller ignores the result, because the response has already been sent. */
 type Complete = () => boolean | Promise<boolean>;
 
 function untilClosed(open: (sink: StreamSink) => void, complete: Complete): (sink: StreamSink) => void {
@@ -284,7 +286,7 @@ function untilGone(
   };
 }
 
-/** As kubernetes responsewriters#InternalError. */
+/** The response for a request whose event cannot be stored. As kubernetes responsewriters#InternalError. */
 function notStored({ path, rawQuery }: ApiRequest): ApiResponse {
   const uri = (rawQuery === "" ? path : `${path}?${rawQuery}`)
     .replaceAll("&", "&amp;")

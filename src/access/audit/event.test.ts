@@ -3,14 +3,14 @@ import { jsonLine, legacyLine, microTime } from "./event.ts";
 import { auditEvent } from "../../../test/testing/access/audit/events.ts";
 
 describe("as JSON", () => {
-  test("an event is one line in kube-apiserver's member order, with HTML escaped", () => {
+  test("an event is one line with kube-apiserver's order of fields, and HTML characters are escaped", () => {
     expect(jsonLine(auditEvent())).toBe(
       String.raw`{"kind":"Event","apiVersion":"audit.k8s.io/v1","level":"Metadata","auditID":"id-1","stage":"ResponseComplete","requestURI":"/api/v1/pods?a=1\u0026b=\u003c2\u003e","verb":"list","user":{"username":"alice","groups":["devs"]},"sourceIPs":["127.0.0.1"],"userAgent":"curl/8","responseStatus":{"metadata":{},"code":200},"requestReceivedTimestamp":"2030-01-01T00:00:00.000000Z","stageTimestamp":"2030-01-01T00:00:00.001500Z"}` +
         "\n",
     );
   });
 
-  test("an event with all members has them in kube-apiserver's order", () => {
+  test("an event with all fields has them in kube-apiserver's order", () => {
     const line = jsonLine(
       auditEvent({
         user: undefined,
@@ -42,14 +42,14 @@ describe("as JSON", () => {
   });
 });
 
-describe("as text", () => {
-  test("an event is one line as kube-apiserver writes it", () => {
+describe("as legacy text", () => {
+  test("an event is one line in the format of kube-apiserver", () => {
     expect(legacyLine(auditEvent())).toBe(
       '2030-01-01T00:00:00Z AUDIT: id="id-1" stage="ResponseComplete" ip="127.0.0.1" method="list" user="alice" groups="\\"devs\\"" as="<self>" asgroups="<lookup>" user-agent="curl/8" namespace="<none>" uri="/api/v1/pods?a=1&b=<2>" response="200"\n',
     );
   });
 
-  test("absent values have placeholders, and line breaks are escaped", () => {
+  test("absent values are replaced by placeholders, and line breaks are escaped", () => {
     const line = legacyLine(
       auditEvent({
         user: undefined,

@@ -28,13 +28,13 @@ export interface AuditEvent {
   readonly verb: string;
   readonly user: User | undefined;
   readonly impersonatedUser: User | undefined;
-  /** Empty if there is none. */
+  /** The verb that allowed a constrained impersonation (since 1.36); empty otherwise. */
   readonly impersonationConstraint: string;
   readonly sourceIPs: readonly string[];
   readonly userAgent: string;
   readonly objectRef: ObjectReference | undefined;
   readonly responseStatus: ResponseStatus | undefined;
-  /** JSON on one line. */
+  /** One line of JSON. */
   readonly requestObject: string | undefined;
   readonly responseObject: string | undefined;
   /** Milliseconds since the epoch, with a fraction. */
@@ -45,7 +45,7 @@ export interface AuditEvent {
 
 export type LogFormat = "json" | "legacy";
 
-/** Includes the line feed. */
+/** The line ends with a line feed. */
 export function jsonLine(event: AuditEvent): string {
   const { level, auditID, stage, requestURI, verb, sourceIPs, userAgent, requestObject, responseObject } = event;
   const head = JSON.stringify({
@@ -74,7 +74,7 @@ export function jsonLine(event: AuditEvent): string {
   return `${escapeJsonForHtml(`${head.slice(0, -1)}${request}${response},${tail.slice(1)}`)}\n`;
 }
 
-/** As kubernetes audit/format.go#EventString. */
+/** As kubernetes audit/format.go#EventString. The line ends with a line feed. */
 export function legacyLine(event: AuditEvent): string {
   const { user, impersonatedUser: as, objectRef, responseStatus, sourceIPs } = event;
   const hasName = user !== undefined && user.name !== "";
@@ -133,7 +133,7 @@ function given(text: string): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** `fromEntries` defines properties instead of assigning them, because a key may be `__proto__`. */
+/** Uses `fromEntries`, which defines properties instead of assigning them, because a key may be `__proto__`. */
 function sorted<Value>(entries: ReadonlyMap<string, Value>): Record<string, Value> {
   return Object.fromEntries([...entries].sort(([left], [right]) => (left < right ? -1 : 1)));
 }
@@ -146,7 +146,7 @@ export function microTime(epochMs: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(rest).padStart(3, "0")}Z`;
 }
 
-/** As Go's RFC3339Nano: without trailing zeros. */
+/** As Go's RFC3339Nano: trailing zeros of the fraction are removed. */
 function nanoTime(epochMs: number): string {
   return microTime(epochMs).replace(/\.?0+Z$/, "Z");
 }

@@ -1,4 +1,4 @@
-/** The trail of a request that is not audited: only its ID. */
+/** The audit trail of a request that is not audited: it only holds the audit ID. */
 import type { AuditTrail } from "../../serving/http/audit-trail.ts";
 
 export class IdOnlyTrail implements AuditTrail {

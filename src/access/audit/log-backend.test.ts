@@ -9,7 +9,7 @@ import { auditEvent } from "../../../test/testing/access/audit/events.ts";
 
 const BATCH: LogOptions["batch"] = { bufferSize: 10_000, sizeMax: 1, waitMaxMs: 0, throttle: undefined };
 
-/** An output that writes only after release(), or fails. */
+/** An output that can fail, or wait with each write for release(). */
 class HeldOutput implements AuditOutput {
   readonly writes: string[][] = [];
   isHeld = false;
@@ -76,7 +76,7 @@ class Scene {
 }
 
 describe("in batch mode", () => {
-  test("requests do not wait, and a slow disk does not change the order of events", async () => {
+  test("requests do not wait, and events are written in order even if the disk is slow", async () => {
     const scene = new Scene();
     scene.output.isHeld = true;
     expect(scene.take("1", "2", "3")).toEqual([true, true, true]);
@@ -87,7 +87,7 @@ describe("in batch mode", () => {
     expect(scene.output.isClosed).toBe(true);
   });
 
-  test("events beyond the buffer size are dropped, counted and logged once", async () => {
+  test("events beyond the buffer size are dropped and counted, and the log reports this once", async () => {
     const scene = new Scene({ batch: { ...BATCH, bufferSize: 2 } });
     scene.output.isHeld = true;
     expect(scene.take("1", "2", "3", "4", "5")).toEqual([true, true, true, true, true]);
@@ -105,7 +105,7 @@ describe("in batch mode", () => {
     expect(scene.lost("buffered")).toBe(1);
   });
 
-  test("a batch is written when it is full or its maximum wait has passed", async () => {
+  test("a batch is written when it is full or an event has waited for the maximum time", async () => {
     const scene = new Scene({ batch: { ...BATCH, sizeMax: 2, waitMaxMs: 100 } });
     scene.take("1", "2", "3");
     await scene.world.advance(99);
@@ -146,7 +146,7 @@ describe("in blocking mode", () => {
   test.each([
     ["blocking", true],
     ["blocking-strict", false],
-  ] as const)("write errors are counted; in %s mode, the request is served: %s", async (mode, goesOn) => {
+  ] as const)("write errors are counted, and in %s mode the request is served: %s", async (mode, goesOn) => {
     const scene = new Scene({ mode });
     scene.output.error = new Error("ENOSPC");
     expect(await scene.stored("1", "2")).toEqual([goesOn, goesOn]);
@@ -156,7 +156,7 @@ describe("in blocking mode", () => {
     expect(scene.reported).toEqual(["audit events are being dropped", "audit log recovered"]);
   });
 
-  test("a hanging disk uses a limited amount of memory", async () => {
+  test("events are dropped when too many bytes wait for a hanging disk", async () => {
     const scene = new Scene({ mode: "blocking-strict", waitingBytesMax: 1000 });
     scene.output.isHeld = true;
     expect(scene.take("1", "2", "3")).toEqual(["wait", "wait", false]);
@@ -166,7 +166,7 @@ describe("in blocking mode", () => {
   });
 });
 
-test("an output that rejects loses only its lines", async () => {
+test("an output that rejects loses only the lines of this write", async () => {
   const scene = new Scene({ mode: "blocking-strict" });
   scene.output.write = () => Promise.reject(new Error("bug"));
   expect(await scene.stored("1")).toEqual([false]);
@@ -213,7 +213,7 @@ describe("an event that exceeds the maximum size", () => {
     expect(scene.output.writes).toEqual([]);
   });
 
-  test("is measured as JSON even in the legacy format", async () => {
+  test("is measured as JSON, even if it is written in the legacy format", async () => {
     const scene = new Scene({ eventBytesMax: 600, format: "legacy" });
     expect(scene.backend.process(auditEvent({ level: "Request", requestObject }))).toBe(true);
     await scene.backend.close();

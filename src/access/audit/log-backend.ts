@@ -1,7 +1,7 @@
 /**
  * The audit backend that writes events as lines of a log. It keeps the order of the events, writes many lines at once
- * without blocking the event loop, and limits the bytes that wait. A log that cannot be written is logged and counted.
- * It affects requests only in blocking-strict mode.
+ * without blocking the event loop, and limits the bytes that wait to be written. Write errors are logged and counted;
+ * they affect requests only in blocking-strict mode.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -18,7 +18,7 @@ export interface LogOptions {
   readonly format: LogFormat;
   readonly mode: LogMode;
   readonly batch: BatchOptions;
-  /** Undefined: no limit. */
+  /** Maximum size of an event in bytes; undefined means no limit. */
   readonly eventBytesMax: number | undefined;
 }
 
@@ -27,14 +27,20 @@ export interface LogBackendParts extends LogOptions {
   readonly metrics: Pick<AuditMetrics, "errors">;
   readonly clock: Clock;
   readonly log: Log;
-  /** Maximum number of waiting bytes in every mode, in case the disk hangs. Default 64 MiB. */
+  /**
+   * Maximum number of bytes that wait to be written, in every mode. It limits the memory that is used if the disk
+   * hangs. Default 64 MiB.
+   */
   readonly waitingBytesMax?: number;
 }
 
 const WAITING_BYTES_MAX = 64 * 1024 * 1024;
-/** The share of the waiting bytes that events with objects may use; the rest is reserved for events without objects. */
+/** The share of `waitingBytesMax` that events with objects may use. The rest is reserved for events without objects. */
 const OBJECTS_SHARE = 0.75;
-/** Maximum number of bytes per write. Large writes are efficient, because each write waits for a turn of the event loop. */
+/**
+ * Maximum number of bytes per write. Large writes are efficient, because each write takes at least one iteration of the
+ * event loop.
+ */
 const WRITE_BYTES_MAX = 16 * 1024 * 1024;
 
 interface Waiting {
@@ -91,7 +97,9 @@ class LogBackend implements AuditBackend {
     await this.#parts.output.close();
   }
 
-  /** Omits objects while many bytes are waiting, so that large objects do not displace other events. */
+  /**
+   * Omits the objects of the event while many bytes are waiting, so that large objects do not displace other events.
+   */
   #fittingLineOf(event: AuditEvent): Buffer | undefined {
     const line = this.#lineOf(event);
     const { waitingBytesMax = WAITING_BYTES_MAX } = this.#parts;
@@ -99,7 +107,10 @@ class LogBackend implements AuditBackend {
     return isCrowded && hasObjects(event) ? this.#lineOf(withoutObjects(event)) : line;
   }
 
-  /** As kubernetes plugin/pkg/audit/truncate: first omits the objects, then drops the event. */
+  /**
+   * As kubernetes plugin/pkg/audit/truncate: omits the objects of an event that is too large, and drops the event if it
+   * is still too large.
+   */
   #lineOf(event: AuditEvent): Buffer | undefined {
     const { format, eventBytesMax } = this.#parts;
     const lineOf = format === "json" ? jsonLine : legacyLine;
@@ -122,7 +133,7 @@ class LogBackend implements AuditBackend {
   #write(): void {
     this.#writing ??= this.#writeAll().finally(() => {
       this.#writing = undefined;
-      // Write the events that arrived during the last write.
+      // Events may have arrived during this write.
       if (this.#waiting.length > 0 && (this.#batches?.isDue(this.#waiting.length, () => this.#write()) ?? true))
         this.#write();
     });

@@ -3,9 +3,9 @@ import type { Counter, MetricFamily, MetricsRegistry } from "../../base/metrics.
 
 export interface AuditMetrics {
   readonly events: Counter;
-  /** By the component that failed. */
+  /** Lost events, by the component that lost them. */
   readonly errors: MetricFamily<Counter>;
-  /** By the policy's level of the request. */
+  /** Requests, by the level that the policy assigns to them. */
   readonly levels: MetricFamily<Counter>;
   readonly rejected: Counter;
 }

@@ -1,10 +1,13 @@
-/** Wall-clock time with microsecond resolution: adds the progress of the monotonic clock to the last millisecond. */
+/** Provides the wall-clock time in microseconds, by adding the progress of the monotonic clock to a start time. */
 import type { Clock } from "../../base/clock.ts";
 
-/** Maximum difference of the two clocks; beyond it the wall clock is assumed to have been set. */
+/** If the wall clock differs from the computed time by more than this, it was set, and the start time is corrected. */
 const APART_MS_MAX = 2;
 
-/** Milliseconds since the epoch, with a fraction. It goes back only if the wall clock was set back. */
+/**
+ * The returned function returns milliseconds since the epoch, with a fraction. The time decreases only if the wall
+ * clock was set back.
+ */
 export function createMicroClock(clock: Clock): () => number {
   let offsetMs = clock.now() - clock.monotonic();
   return () => {

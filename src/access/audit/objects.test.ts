@@ -29,7 +29,7 @@ describe("a body", () => {
     expect(read("{bad", { mediaType: "application/merge-patch+json" })).toEqual({ kind: "malformed" });
   });
 
-  test("of another type is decoded if possible, and otherwise omitted with its type", () => {
+  test("of another media type is decoded if possible, and otherwise omitted with its media type as the reason", () => {
     const mediaType = "application/yaml";
     expect(read("a: 1", { mediaType, read: () => ({ a: 1 }) })).toBe('{"a":1}');
     expect(read("a: 1", { mediaType })).toEqual({ kind: "omitted", why: mediaType });
@@ -39,11 +39,11 @@ describe("a body", () => {
     expect(read("a: 1", { mediaType, read: failing })).toEqual({ kind: "omitted", why: mediaType });
   });
 
-  test("that is JSON is parsed as JSON, whatever its media type", () => {
+  test("that is JSON is parsed as JSON, regardless of its media type", () => {
     expect(read('{"a": 1}', { mediaType: "application/apply-patch+yaml" })).toBe('{"a":1}');
   });
 
-  test("that is too large is omitted with its size", () => {
+  test("that is too large is omitted with its size as the reason", () => {
     const text = `"${" ".repeat(OBJECT_BYTES_MAX)}"`;
     expect(read(text)).toEqual({ kind: "omitted", why: `${OBJECT_BYTES_MAX + 2} bytes` });
   });

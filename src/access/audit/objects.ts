@@ -2,18 +2,21 @@
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 
 /**
- * Maximum size of a body in an event. kube-apiserver has no such limit, so clients determine the length of its lines.
+ * Maximum size of a body in an event. kube-apiserver has no such limit, so clients determine the length
+ * of its log lines.
  */
 export const OBJECT_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Decodes bodies that are not JSON, such as YAML and protobuf. Undefined if it cannot. May throw. */
+/**
+ * Decodes bodies that are not JSON, such as YAML and protobuf. Returns undefined for unknown media types. May throw.
+ */
 export type ReadBody = (bytes: Buffer, mediaType: string) => unknown;
 
 export type ReadObject =
   | { readonly kind: "json"; readonly text: string; readonly value: unknown }
-  /** Omitted for a reason that the event reports. */
+  /** The object is omitted; an annotation of the event reports why. */
   | { readonly kind: "omitted"; readonly why: string }
-  /** Not decodable, even for the handler. */
+  /** The body is not valid JSON, so the handler rejects it. */
   | { readonly kind: "malformed" };
 
 export function readAuditObject(
@@ -42,7 +45,7 @@ export function textOf(value: unknown, omitManagedFields: boolean): ReadObject |
       ? { kind: "omitted", why: `${text.length} characters` }
       : { kind: "json", text, value: shown };
   } catch {
-    // Nested deeper than the stack allows.
+    // The value is nested deeper than the stack allows.
     return undefined;
   }
 }
@@ -57,7 +60,7 @@ function parseJson(bytes: Buffer): (ReadObject & { kind: "json" }) | undefined {
     const value: unknown = JSON.parse(text);
     return { kind: "json", text: compactJson(text), value };
   } catch {
-    // Not JSON, despite its media type.
+    // The body is not JSON; the caller checks the media type.
     return undefined;
   }
 }
@@ -66,12 +69,12 @@ function readOther(bytes: Buffer, mediaType: string, read: ReadBody | undefined)
   try {
     return read?.(bytes, mediaType);
   } catch {
-    // The handler reports the error to the client.
+    // The handler reports the decoding error to the client.
     return undefined;
   }
 }
 
-/** Removes whitespace from well-formed JSON; numbers keep their digits. */
+/** Removes whitespace from well-formed JSON. In contrast to parsing, this keeps all digits of numbers. */
 export function compactJson(text: string): string {
   let compact = "";
   let at = 0;
@@ -105,7 +108,10 @@ function withoutManagedFields(read: ReadObject & { kind: "json" }): ReadObject {
   return value === read.value ? read : { kind: "json", text: JSON.stringify(value), value };
 }
 
-/** As kubernetes audit/request.go#copyWithoutManagedFields: from objects, list items and table rows. */
+/**
+ * As kubernetes audit/request.go#copyWithoutManagedFields: removes managed fields from an object, from list items and
+ * from table rows.
+ */
 function stripped(value: unknown): unknown {
   if (!isJsonObject(value)) return value;
   const { items, rows } = value;

@@ -32,7 +32,7 @@ function parts(changes: Partial<OpenAuditParts> = {}): OpenAuditParts & { metric
   return { config: CONFIG, clock, random, log: SILENT_LOG, ...changes, metrics: new MetricsRegistry() };
 }
 
-test("events are written, and close closes the log", async () => {
+test("events are written, and closing the audit closes the log", async () => {
   const written: string[] = [];
   let isClosed = false;
   const output: AuditOutput = {
@@ -52,7 +52,7 @@ test("events are written, and close closes the log", async () => {
   expect(isClosed).toBe(true);
 });
 
-test("a log that cannot be opened fails the startup with an error", async () => {
+test("the server does not start if the audit log cannot be opened", async () => {
   const openOutput = (): Promise<never> => Promise.reject(new Error("EROFS"));
   await expect(openAudit(parts({ openOutput }))).rejects.toThrow("failed to open the audit log /audit.log: EROFS");
 });
@@ -60,7 +60,7 @@ test("a log that cannot be opened fails the startup with an error", async () => 
 test.each([
   ["a policy and a log", { config: NO_AUDIT }],
   ["a place to write to", {}],
-])("without %s, requests get an ID and shared responses are not modified", async (_, changes) => {
+])("without %s, requests get an audit ID, and shared responses are not modified", async (_, changes) => {
   const given = parts(changes);
   const audit = await openAudit(given);
   const shared = textResponse(200, "ok");
@@ -71,7 +71,7 @@ test.each([
   await audit.close();
 });
 
-test("warnings are logged at startup", async () => {
+test("warnings about the configuration are logged at startup", async () => {
   const reported: string[] = [];
   const log = { ...SILENT_LOG, warn: (message: string) => void reported.push(message) };
   await openAudit(parts({ log, config: { ...NO_AUDIT, warnings: ["a warning"] } }));

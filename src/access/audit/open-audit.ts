@@ -1,4 +1,4 @@
-/** Creates the audit filters and the log from the configuration. */
+/** Creates the audit filters and opens the audit log according to the configuration. */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -12,7 +12,7 @@ import type { AuditConfig, LogFileOptions } from "./options.ts";
 
 export interface OpenAuditParts {
   readonly config: AuditConfig;
-  /** Opens the output of the log. Rejects if it cannot be written. Absent in environments without a log. */
+  /** Opens the output of the audit log; rejects if it cannot be written. Absent if the environment has no files. */
   readonly openOutput?: ((file: LogFileOptions) => Promise<AuditOutput>) | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -23,7 +23,8 @@ export interface OpenAuditParts {
 }
 
 /**
- * Rejects with a one-sentence error if the log cannot be opened: a server that must audit does not start without it.
+ * Rejects with a one-sentence error if the audit log cannot be opened, because a server that must audit does not start
+ * without it.
  */
 export async function openAudit(parts: OpenAuditParts): Promise<Audit> {
   const { config, openOutput, clock, log, random, readBody, attributesOf } = parts;

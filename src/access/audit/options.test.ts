@@ -20,7 +20,7 @@ test("without flags nothing is audited", () => {
   expect(resolveAudit(given())).toEqual({ policy: undefined, log: undefined, warnings: [] });
 });
 
-test("the defaults are those of kube-apiserver", () => {
+test("without other flags, the defaults are those of kube-apiserver", () => {
   expect(resolved("--audit-log-path", "a.log").log).toEqual({
     file: { path: "a.log", bytesMax: 104_857_600, backupsMax: 100, ageDaysMax: 366, compress: false },
     format: "json",
@@ -33,7 +33,7 @@ test("the defaults are those of kube-apiserver", () => {
   });
 });
 
-test("each flag has its effect", () => {
+test("each flag sets its option", () => {
   const flags = [
     ...["path=a", "format=legacy", "mode=batch", "maxage=0", "maxbackup=0", "maxsize=0", "compress"],
     ...["batch-buffer-size=5", "batch-max-size=4", "batch-max-wait=3s", "batch-throttle-enable"],
@@ -55,7 +55,7 @@ test.each([
     { logPath: "-", policy: { ...POLICY, value: { ...POLICY.value, x: 1 } } },
     'the audit policy p.yaml contains the unknown field "x"',
   ],
-])("flags without effect return a warning: %j", (more, warning) => {
+])("a flag or field without effect returns a warning: %j", (more, warning) => {
   expect(resolveAudit({ ...given(), ...more }).warnings).toEqual([warning]);
 });
 

@@ -1,4 +1,4 @@
-/** The `--audit-*` flags: the audit policy and the log. */
+/** Validates the --audit-* flags, which set the audit policy and the audit log. */
 import type { Retention } from "./backup-files.ts";
 import type { BatchOptions } from "./batches.ts";
 import type { LogOptions } from "./log-backend.ts";
@@ -7,9 +7,9 @@ import type { AuditPolicy } from "./policy.ts";
 
 /** The values of the flags, with their defaults. */
 export interface AuditGiven {
-  /** The parsed policy file and its name. */
+  /** The parsed policy and the name of its file. */
   readonly policy?: { readonly value: unknown; readonly file: string };
-  /** Absent: no log. "-": standard output. */
+  /** The path of the audit log: absent for no log, "-" for standard output. */
   readonly logPath?: string;
   readonly logFormat: string;
   readonly logMode: string;
@@ -35,7 +35,7 @@ export interface AuditGiven {
 
 export interface LogFileOptions extends Retention {
   readonly path: string;
-  /** 0: the log is not rotated. */
+  /** Maximum size of the file; 0 means that the file is not rotated. */
   readonly bytesMax: number;
 }
 
@@ -46,7 +46,7 @@ interface AuditLogConfig extends LogOptions {
 export interface AuditConfig {
   readonly policy: AuditPolicy | undefined;
   readonly log: AuditLogConfig | undefined;
-  /** Logged for the operator at startup. */
+  /** Warnings that are logged at startup. */
   readonly warnings: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-/** Parses and validates an audit policy file. Errors are one sentence for the operator. */
+/** Parses and validates an audit policy file. Each error is one sentence for the operator. */
 import { aggregateText } from "../../meta/aggregate-text.ts";
 import { invalidValue, required, unsupportedValue } from "../../meta/field-errors.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
@@ -14,14 +14,14 @@ import {
   type AuditStage,
 } from "./policy.ts";
 
-/** An invalid policy. The message is one sentence for the operator. */
+/** The policy is invalid. The message is one sentence for the operator. */
 export class AuditPolicyError extends Error {
   override readonly name = "AuditPolicyError";
 }
 
-/** Every request may have to check every rule, so their number is limited. */
+/** Maximum number of rules, because every request may have to be compared with every rule. */
 const RULES_MAX = 10_000;
-/** Counts repeated lists, because YAML aliases can repeat one list many times. */
+/** Maximum number of list entries in the policy. A list that YAML aliases repeat counts each time. */
 const ENTRIES_MAX = 1_000_000;
 const ERRORS_MAX = 100;
 
@@ -77,7 +77,7 @@ function ruleOf(reader: Reader, rule: JsonObject, path: string): AuditRule {
   };
 }
 
-/** Reads members of the expected type and throws for others; null counts as absent. */
+/** Reads the fields of the policy, and throws if a field has the wrong type. A null counts as absent. */
 class Reader {
   readonly warnings: string[] = [];
   #entries = 0;
@@ -164,7 +164,7 @@ function* urlErrors(urls: readonly string[], path: string): Generator<FieldError
   }
 }
 
-/** As kubernetes: the path does not contain the index of the entry. */
+/** As kubernetes: the field paths of the errors do not contain the index of the entry. */
 function* resourceErrors(entries: readonly GroupResources[], path: string): Generator<FieldError, void, undefined> {
   for (const { group, resources, resourceNames } of entries) {
     const problems = group === "" || group === "*" ? [] : dnsSubdomainErrors(group);

@@ -19,7 +19,7 @@ function isMatch(rule: object, url: string, method = "GET"): boolean {
 
 const POD = "/api/v1/namespaces/ns/pods/p";
 
-describe("a rule matches", () => {
+describe("a rule", () => {
   test.each<[rule: object, url: string, fits: boolean, method?: string]>([
     [{}, POD, true],
     [{ users: ["alice"] }, POD, true],
@@ -53,19 +53,19 @@ describe("a rule matches", () => {
     [{ nonResourceURLs: ["/metrics"] }, "/healthz", false],
     [{ nonResourceURLs: ["*"] }, "/healthz", true],
     [{ nonResourceURLs: ["*"] }, POD, false],
-  ])("%j and %s: %s", (rule, url, fits, method) => {
+  ])("%j matches a request for %s: %s", (rule, url, fits, method) => {
     expect(isMatch(rule, url, method)).toBe(fits);
   });
 });
 
-test("the first matching rule decides, and without one nothing is audited", () => {
+test("the first matching rule decides, and a request that no rule matches is not audited", () => {
   const rules = [{ level: "None", verbs: ["get"] }, { level: "Metadata" }];
   expect(decide(policy(rules), POD).level).toBe("None");
   expect(decide(policy(rules), POD, "DELETE").level).toBe("Metadata");
   expect(decide(policy([rules[0]!]), POD, "DELETE").level).toBe("None");
 });
 
-test("the policy and the rule omit stages; the rule overrides the policy for managed fields", () => {
+test("stages are omitted if the policy or the rule omits them, and omitManagedFields of a rule overrides that of the policy", () => {
   const value = policy(
     [
       { level: "Request", verbs: ["get"], omitStages: ["Panic"], omitManagedFields: false },
@@ -129,12 +129,12 @@ describe("an invalid policy is rejected with kube-apiserver's message", () => {
     [rule({ omitManagedFields: "yes" }), /must be true or false/],
     [[], /not an object/],
     [null, /not an object/],
-  ])("or with our own, if the value is not a policy: %j", (value, message) => {
+  ])("or with Evenkeel's own message, if the value is not a policy: %j", (value, message) => {
     expect(() => parsePolicy(value)).toThrow(message);
   });
 });
 
-test("a list that is repeated by an alias is counted each time", () => {
+test("a list that a YAML alias repeats counts each time toward the limit", () => {
   const verbs = Array.from({ length: 2_000 }, () => "get");
   const rules = Array.from({ length: 1_000 }, () => ({ level: "None", verbs }));
   expect(() => parsePolicy(policy(rules))).toThrow(/more than 1000000 entries/);

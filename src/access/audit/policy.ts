@@ -2,7 +2,7 @@
 import type { AccessAttributes } from "../auth/authorize.ts";
 import type { User } from "../auth/user.ts";
 
-/** In ascending order. */
+/** The levels in ascending order. */
 export const LEVELS = ["None", "Metadata", "Request", "RequestResponse"] as const;
 export type AuditLevel = (typeof LEVELS)[number];
 
@@ -10,7 +10,7 @@ export const STAGES = ["RequestReceived", "ResponseStarted", "ResponseComplete",
 export type AuditStage = (typeof STAGES)[number];
 
 export interface GroupResources {
-  /** Empty: the core group. "*": all groups. */
+  /** The API group: "" for the core group, "*" for all groups. */
   readonly group: string;
   readonly resources: readonly string[];
   readonly resourceNames: readonly string[];
@@ -25,7 +25,7 @@ export interface AuditRule {
   readonly namespaces: readonly string[];
   readonly nonResourceURLs: readonly string[];
   readonly omitStages: readonly AuditStage[];
-  /** Undefined: the policy's value applies. */
+  /** Undefined if the value of the policy applies. */
   readonly omitManagedFields: boolean | undefined;
 }
 
@@ -47,7 +47,7 @@ export function isAtLeast(level: AuditLevel, wanted: AuditLevel): boolean {
 
 export type EvaluatePolicy = (user: User | undefined, asked: AccessAttributes) => AuditDecision;
 
-/** Without a user, only rules without users and groups match. */
+/** The returned function receives no user if authentication failed; then only rules without users and groups match. */
 export function policyEvaluator(policy: AuditPolicy): EvaluatePolicy {
   const { omitStages, omitManagedFields } = policy;
   const unmatched: AuditDecision = { level: "None", omitStages: new Set(omitStages), omitManagedFields };
@@ -78,7 +78,7 @@ function isResourceMatch({ namespaces, resources }: AuditRule, asked: AccessAttr
   return resources.length === 0 || resources.some((one) => isGroupMatch(one, asked));
 }
 
-/** As kubernetes: a namespace object is in its own namespace. */
+/** As kubernetes: the namespace of a Namespace object is its own name. */
 export function auditedNamespace({ resource, namespace, name }: AccessAttributes): string {
   return resource === "namespaces" && namespace === "" ? name : namespace;
 }

@@ -9,16 +9,16 @@ import { isAtLeast, auditedNamespace, type AuditDecision, type AuditLevel, type 
 import { sourceIps } from "./source-ips.ts";
 import type { AuditTrail } from "../../serving/http/audit-trail.ts";
 
-/** Maximum number and length of annotations, far above the needs of admission plugins. */
+/** Maximum number and length of annotations. Both are far above what admission plugins need. */
 const ANNOTATIONS_MAX = 500;
 const ANNOTATION_CHARACTERS_MAX = 64 * 1024;
 
 const USER_AGENT_BYTES_MAX = 1024;
 const TRUNCATED_SUFFIX = "...TRUNCATED";
 
-/** As kubernetes plugin/pkg/audit/truncate: set if objects were omitted. */
+/** As kubernetes plugin/pkg/audit/truncate: the annotation of an event whose objects were omitted. */
 export const TRUNCATED_ANNOTATION = "audit.k8s.io/truncated";
-/** Annotations with the reason why a request or response object is omitted although the policy includes it. */
+/** Annotations that say why a request or response object is omitted although the level includes it. */
 const REQUEST_OBJECT_ANNOTATION = "evenkeel.io/request-object";
 const RESPONSE_OBJECT_ANNOTATION = "evenkeel.io/response-object";
 
@@ -47,7 +47,7 @@ export class RequestTrail implements AuditTrail {
     this.#receivedMs = receivedMs;
   }
 
-  /** Undefined until the policy has been evaluated. */
+  /** The audit level of the request; undefined until the policy has been evaluated. */
   get level(): AuditLevel | undefined {
     return this.#decision?.level;
   }
@@ -87,7 +87,7 @@ export class RequestTrail implements AuditTrail {
     this.#hasRequestObject = true;
     this.#referTo(object);
     if (!isAtLeast(this.#decision.level, "Request")) return;
-    // Serialize now, because the object may change later.
+    // The object is serialized now, because the handler may change it later.
     const read = textOf(completed(object, complete), this.#decision.omitManagedFields) ?? {
       kind: "omitted",
       why: "nested too deeply",
@@ -96,7 +96,7 @@ export class RequestTrail implements AuditTrail {
   }
 
   // DIFFERS: kube-apiserver always records the decoded object, and loses the event of a YAML patch.
-  /** Records the body as it was sent, if the handler did not provide the decoded object. */
+  /** Records the body as it was sent, unless the handler has provided the decoded object. */
   requestBytes(bytes: Buffer, { method, mediaType, read }: SentBody): void {
     const { level, omitManagedFields } = this.#decision!;
     const isPatch = method === "PATCH";
@@ -104,7 +104,7 @@ export class RequestTrail implements AuditTrail {
     const namesObject = method === "POST" || method === "PUT";
     if (bytes.length === 0 || (!isWanted && !namesObject)) return;
     this.#hasRequestObject = true;
-    // As kubernetes: a patch is recorded unchanged.
+    // As kubernetes: managed fields are not removed from a patch.
     const sent = readAuditObject(bytes, { mediaType, read, omitManagedFields: omitManagedFields && !isPatch });
     if (sent.kind === "json" && namesObject && isJsonObject(sent.value)) this.#referTo(sent.value);
     if (isWanted) this.#requestObject = this.#kept(sent, REQUEST_OBJECT_ANNOTATION);
@@ -120,7 +120,10 @@ export class RequestTrail implements AuditTrail {
     return this.#decision?.omitManagedFields ?? false;
   }
 
-  /** Undefined for a stage that the policy omits. The default time is the arrival of the request. */
+  /**
+   * Creates the event of a stage; undefined if the policy omits the stage. By default, the time of the stage is the
+   * arrival of the request.
+   */
   eventAt(stage: AuditStage, stageMs = this.#receivedMs): AuditEvent | undefined {
     if (this.#received === undefined || this.#decision!.omitStages.has(stage)) return undefined;
     return {
@@ -194,13 +197,16 @@ function userAgentOf(headers: ApiRequest["headers"]): string {
   return utf8(said.length > USER_AGENT_BYTES_MAX ? said.slice(0, USER_AGENT_BYTES_MAX) + TRUNCATED_SUFFIX : said);
 }
 
-/** Header values are bytes, almost always ASCII. */
+/** Decodes a header value, in which each character stands for one byte. Nearly all are ASCII. */
 function utf8(bytes: string): string {
   // oxlint-disable-next-line no-control-regex -- any byte may be there
   return /^[\x00-\x7f]*$/.test(bytes) ? bytes : Buffer.from(bytes, "latin1").toString("utf8");
 }
 
-/** An object that is nested too deeply cannot be copied; it is not serialized either. */
+/**
+ * Returns the completed copy, or the object itself if it is nested too deeply to be copied. Such an object cannot be
+ * serialized either.
+ */
 function completed(object: JsonObject, complete: (copy: JsonObject) => JsonObject): JsonObject {
   try {
     return complete(structuredClone(object));

@@ -8,7 +8,10 @@ test.each<[forwarded: string | undefined, real: string | undefined, remote: stri
   ["1.2.3.4,127.0.0.1", undefined, "::ffff:127.0.0.1", ["1.2.3.4", "127.0.0.1"]],
   ["010.01.0.000", undefined, "2001:DB8:0::1", ["10.1.0.0", "2001:db8::1"]],
   ["", "nothing", "", []],
-])("X-Forwarded-For %j, X-Real-Ip %j, from %j: %j", (forwarded, real, remoteAddress, ips) => {
-  const headers = { "x-forwarded-for": forwarded, "x-real-ip": real };
-  expect(sourceIps({ headers, connection: { protocol: "h2", remoteAddress, clientChain: [] } })).toEqual(ips);
-});
+])(
+  "a request with X-Forwarded-For %j and X-Real-Ip %j from the address %j has the source IPs %j",
+  (forwarded, real, remoteAddress, ips) => {
+    const headers = { "x-forwarded-for": forwarded, "x-real-ip": real };
+    expect(sourceIps({ headers, connection: { protocol: "h2", remoteAddress, clientChain: [] } })).toEqual(ips);
+  },
+);

@@ -1,9 +1,12 @@
-/** Determines the source IPs of a request. Only the last one, the address of the connection, is verified. Pure. */
+/**
+ * Determines the source IPs of a request. Only the last of them, the address of the connection, can be trusted. Pure.
+ */
 import { formatAddress, parseAddress } from "../../meta/ip-address.ts";
 import { headerValue, type ApiRequest } from "../../serving/http/message.ts";
 
 /**
- * As kubernetes util/net#SourceIPs: X-Forwarded-For, then X-Real-Ip if it differs, then the address of the connection.
+ * As kubernetes util/net#SourceIPs: the addresses of X-Forwarded-For, then X-Real-Ip unless it is one of them, then the
+ * address of the connection unless it is the last of them.
  */
 export function sourceIps({ headers, connection }: Pick<ApiRequest, "headers" | "connection">): string[] {
   const ips: string[] = [];
@@ -21,7 +24,7 @@ export function sourceIps({ headers, connection }: Pick<ApiRequest, "headers" | 
 
 const IPV4_IN_IPV6 = 0xffffn;
 
-/** Accepts leading zeros, and writes an IPv4-mapped IPv6 address as IPv4. */
+/** Parses an IP address like Go: accepts leading zeros, and returns an IPv4-mapped IPv6 address as IPv4. */
 function sloppyIp(text: string): string | undefined {
   const plain = text.includes(":") ? text : text.replace(/(^|\.)0+(?=\d)/g, "$1");
   const address = parseAddress(plain);

@@ -44,7 +44,7 @@ describe("parseTokenFile", () => {
     expect(() => parseTokenFile(text)).toThrow(sentence);
   });
 
-  test("error messages do not contain tokens", () => {
+  test("does not put tokens into error messages", () => {
     for (const text of ["hunter2,jane", 'hunter2,"jane,1', "hunter2"])
       expect(() => parseTokenFile(text)).toThrow(/^(?!.*hunter2)/);
   });
@@ -53,7 +53,7 @@ describe("parseTokenFile", () => {
     expect([...parseTokenFile("hunter2,jane,1").keys()].join()).not.toContain("hunter2");
   });
 
-  test("the last line of a duplicate token wins", () => {
+  test("uses the last of several lines with the same token", () => {
     expect([...parseTokenFile("t,jane,1\nt,john,2").values()].map((user) => user.name)).toEqual(["john"]);
   });
 });
@@ -64,14 +64,14 @@ describe("the token file authenticator", () => {
     authenticator(infoRequest({ headers: authorization === undefined ? {} : { authorization } }));
 
   test.each(["Bearer secret", "bearer secret", "BEARER secret ", "Bearer secret\t"])(
-    "authenticates %j as jane",
+    "authenticates the header %j as jane",
     (authorization) => {
       expect(answerTo(authorization)).toMatchObject({ user: { name: "jane" }, isVerifiedPeer: false });
     },
   );
 
   test.each(["Bearer wrong", "Bearer secre", "Bearer secrets", "Bearer Secret", "Bearer constructor"])(
-    "rejects %j",
+    "rejects the header %j",
     (authorization) => {
       expect(answerTo(authorization)).toBe("rejected");
     },
@@ -188,7 +188,7 @@ describe("allowAuthenticated", () => {
     ["GET /", false],
     ["GET /HEALTHZ", false],
     ["GET /constructor", false],
-  ])("allows every authenticated request; an anonymous %s: %s", (line, allowed) => {
+  ])("allows every authenticated request, and an anonymous %s: %s", (line, allowed) => {
     const [method = "", url = ""] = line.split(" ");
     expect(allowAuthenticated(ANONYMOUS, infoRequest({ method, url }).info).allowed).toBe(allowed);
     expect(allowAuthenticated(JANE, infoRequest({ method, url }).info).allowed).toBe(true);

@@ -69,7 +69,7 @@ describe("authenticate", () => {
     [{ "x-kubernetes-peer-proxied": ["untrue", ""] }, false],
     [{ "x-remote-user": ["true"] }, false],
   ])(
-    "%j: a request of a verified peer is proxied: %s; for other clients the claim is ignored",
+    "for the claims %j, a request of a verified peer is proxied: %s; the claims of other clients are ignored",
     async (claims, isProxied) => {
       expect(await ask([peer], { claims })).toMatchObject({ isVerifiedPeer: true, isProxied });
       expect(await ask([known(JANE)], { claims })).toMatchObject({ isVerifiedPeer: false, isProxied: false });

@@ -1,3 +1,4 @@
+/** The authentication filter: determines the user of a request, and whether a verified peer has sent it. */
 import type { Filter } from "../../serving/http/chain.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import { NO_CLAIMS, type IdentityClaims } from "../../serving/http/filters/strip-identity.ts";
@@ -11,14 +12,17 @@ export interface Authenticated {
   readonly isVerifiedPeer: boolean;
 }
 
-/** The authenticated user; "none" if the request carries no credentials of this kind; "rejected" if they are wrong. */
+/**
+ * The authenticated user, "none" if the request has no credentials of this kind, or "rejected" if the credentials are
+ * wrong.
+ */
 export type AuthenticatorResult = Authenticated | "none" | "rejected";
 
-/** Returns a promise only if it must read the store; nearly all requests are authenticated synchronously. */
+/** Returns a promise only if it must read the store. Nearly all requests are authenticated synchronously. */
 export type Authenticator = (request: WithInfo) => AuthenticatorResult | Promise<AuthenticatorResult>;
 
 /**
- * Tries each authenticator in turn and removes the identity claims from the request, so that no later filter reads
+ * Tries each authenticator in order, and removes the identity claims from the request, so that no later filter reads
  * them. A request without any credentials is anonymous, unless anonymous requests are rejected.
  */
 export function authenticate(
@@ -52,7 +56,10 @@ function withCaller(request: WithInfo, { user, isVerifiedPeer }: Authenticated):
   });
 }
 
-/** A header line may hold several values, because an intermediary may have joined equal headers. */
+/**
+ * Whether a proxy header of the request is set to true. A header line may hold several values, because an intermediary
+ * may have joined repeated headers.
+ */
 function claimsProxied(claims: IdentityClaims): boolean {
   return LOOP_GUARDS.some((guard) =>
     claims.get(guard)?.some((line) => line.split(",").some((value) => value.trim() === "true")),

@@ -1,4 +1,4 @@
-/** The authorization modes in their configured order, and the watches on roles and bindings that feed RBAC. */
+/** Creates the authorizers of the configured modes, and the watches on roles and bindings that RBAC needs. */
 import type { Authorization, RulesOf } from "./authorization.ts";
 import type { AuthorizationDecision } from "./authorize.ts";
 import { withPrivilegedGroups } from "./rbac/privileged-groups.ts";
@@ -15,7 +15,7 @@ export interface ConfiguredAuthorization {
   /** Resolves the rules of roles, even if RBAC is not an enabled mode. */
   readonly resolver: RuleResolver;
   readonly tasks: readonly BackgroundTask[];
-  /** True once all stored roles and bindings have been read. */
+  /** True after all stored roles and bindings have been read. */
   isLoaded(): boolean;
 }
 
@@ -33,7 +33,7 @@ export function createAuthorization(
       { group: RBAC_GROUP, resource },
       whenReset(table, () => due.delete(resource)),
     );
-    // A resource that is not served never syncs, so do not wait for it.
+    // The watch of a resource that is not served never syncs, so it is not waited for.
     if (task === undefined) due.delete(resource);
     return task === undefined ? [] : [task];
   };
@@ -71,7 +71,7 @@ function authorizationOf(mode: AuthorizationMode, rbac: Authorization): Authoriz
   }
 }
 
-/** Allows if any mode allows; otherwise joins the reasons of all modes. */
+/** Allows a request if any mode allows it. Otherwise the reason joins the reasons of all modes. */
 function inOrder(all: readonly Authorization[]): Authorization {
   const [only] = all;
   if (all.length === 1 && only !== undefined) return only;

@@ -1,8 +1,8 @@
-/** The port of authorization: the decision about one request, and the rules of a user. */
+/** The port of authorization: decides whether a user may perform an action, and lists the rules of a user. */
 import type { Authorizer } from "./authorize.ts";
 import type { User } from "./user.ts";
 
-/** The rules as SelfSubjectRulesReview lists them. */
+/** A rule as SelfSubjectRulesReview lists it. */
 interface ResourceRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
@@ -25,6 +25,6 @@ export interface RulesOf {
 
 export interface Authorization {
   readonly authorize: Authorizer;
-  /** The rules of the user in the namespace. */
+  /** The rules that apply to the user in this namespace. */
   rulesFor(user: User, namespace: string): RulesOf;
 }

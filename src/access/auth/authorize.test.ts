@@ -12,7 +12,7 @@ function by(user: User, options: RequestOptions): WithUser {
   return { ...infoRequest(options), user, isVerifiedPeer: false, isProxied: false };
 }
 
-/** An authorizer that allows only after catching up, and only if `isGranted`. */
+/** An authorizer that denies until `catchUp` was called, and afterwards allows if `isGranted`. */
 function granting(isGranted: boolean): { authorizer: Authorizer; catchUp: () => Promise<void>; waits: () => number } {
   let allowed = false;
   let waits = 0;
@@ -27,15 +27,15 @@ function granting(isGranted: boolean): { authorizer: Authorizer; catchUp: () => 
   };
 }
 
-describe("a denied request", () => {
+describe("a request", () => {
   const ask = ({ authorizer, catchUp }: ReturnType<typeof granting>, user: User): Promise<ApiResponse> =>
     authorize(authorizer, { catchUp })(() => Promise.resolve(OK))(by(user, PODS));
 
-  test("is allowed if catching up reveals the permission", async () => {
+  test("that the cache denies is allowed if catching up reveals the permission", async () => {
     expect(await ask(granting(true), JANE)).toBe(OK);
   });
 
-  test("catches up only once", async () => {
+  test("that is denied catches up only once", async () => {
     const access = granting(false);
     await expect(ask(access, JANE)).rejects.toMatchObject({ code: 403 });
     expect(access.waits()).toBe(1);
@@ -47,12 +47,12 @@ describe("a denied request", () => {
     expect(access.waits()).toBe(0);
   });
 
-  test("stays denied if catching up fails", async () => {
+  test("that the cache denies stays denied if catching up fails", async () => {
     const catchUp = (): Promise<void> => Promise.reject(new Error("no store"));
     await expect(ask({ ...granting(false), catchUp }, JANE)).rejects.toMatchObject({ code: 403 });
   });
 
-  test("an allowed request does not catch up", async () => {
+  test("that the cache allows does not catch up", async () => {
     const access = granting(true);
     expect(await ask({ ...access, authorizer: () => ({ allowed: true, reason: "" }) }, JANE)).toBe(OK);
     expect(access.waits()).toBe(0);
@@ -82,7 +82,7 @@ describe("authorizeCreateOnUpdate", () => {
     });
   });
 
-  test("permission to create is sufficient", async () => {
+  test("permission to create does not require permission to update", async () => {
     await expect(
       authorizeCreateOnUpdate((_, { verb }) => ({ allowed: verb === "create", reason: "" }))(request),
     ).resolves.toBeUndefined();
@@ -105,11 +105,11 @@ describe("accessOf", () => {
     ["/apis/metrics.example/v1/pods?fieldSelector=metadata.name=x,a=%zz", "", ""],
     ["/api/v1/watch/pods?fieldSelector=metadata.name%3Dx", "", ""],
     ["/api/v1/namespaces/n/pods/y?fieldSelector=metadata.name%3Dx", "n", "y"],
-  ])("%s has namespace %j and name %j", (url, namespace, name) => {
+  ])("of %s returns namespace %j and name %j", (url, namespace, name) => {
     expect(accessOf(infoRequest({ url }))).toMatchObject({ namespace, name });
   });
 
-  test("deletecollection with a name selector has no object name", () => {
+  test("of a deletecollection with a name selector returns no name", () => {
     const url = "/api/v1/namespaces/n/pods?fieldSelector=metadata.name%3Dx";
     expect(accessOf(infoRequest({ method: "DELETE", url }))).toMatchObject({ verb: "deletecollection", name: "" });
   });

@@ -9,7 +9,7 @@ import { pathSegmentErrors } from "../../meta/names.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { AUTHENTICATED, type User, type WithUser } from "./user.ts";
 
-/** The attributes of an action: of a request, or as given in an access review. */
+/** The attributes of an action: those of a request, or those that an access review asks about. */
 export type AccessAttributes = Pick<
   RequestInfo,
   "isResourceRequest" | "verb" | "group" | "version" | "namespace" | "resource" | "subresource" | "name" | "path"
@@ -17,7 +17,7 @@ export type AccessAttributes = Pick<
 
 export interface AuthorizationDecision {
   readonly allowed: boolean;
-  /** Shown to the client. */
+  /** The reason that the client receives. */
   readonly reason: string;
 }
 
@@ -27,7 +27,7 @@ export type Authorizer = (user: User, asked: AccessAttributes) => AuthorizationD
 /** Resolves when this server has caught up with the revision that the store had at the time of the call. */
 export type CatchUp = (signal: AbortSignal) => Promise<void>;
 
-/** Returns a promise if the decision waits for catching up. */
+/** An authorizer that may catch up with the store first; it then returns a promise. */
 type FreshAuthorizer = (
   user: User,
   asked: AccessAttributes,
@@ -35,7 +35,7 @@ type FreshAuthorizer = (
 ) => AuthorizationDecision | Promise<AuthorizationDecision>;
 
 interface AuthorizeOptions {
-  /** Absent: decides from the local cache alone. */
+  /** If absent, only the local cache decides. */
   readonly catchUp?: CatchUp | undefined;
   /** Called with every decision, for the audit event. */
   readonly onDecision?: ((request: WithUser, decision: AuthorizationDecision) => void) | undefined;
@@ -70,18 +70,18 @@ export function freshAuthorizer(authorizer: Authorizer, catchUp: CatchUp | undef
   };
 }
 
-/** Swallows errors: if catching up fails, the decision is based on the local cache. */
+/** Catches up with the store and ignores errors, because the local cache can decide anyway. */
 export async function tryCatchUp(catchUp: CatchUp, signal: AbortSignal): Promise<void> {
   try {
     await catchUp(signal);
   } catch {
-    // The caller decides again from the same local state.
+    // The caller then decides from the unchanged local cache.
   }
 }
 
 /**
- * Checks the verb create when a PUT or an apply finds no object: permission to update does not include it. Throws if it
- * is denied.
+ * Authorizes the verb create when a PUT or an apply finds no object, because permission to update does not include it.
+ * Throws if it is denied.
  */
 export function authorizeCreateOnUpdate(
   authorizer: Authorizer,
@@ -113,8 +113,8 @@ function isOldWatchPath({ apiPrefix, segments }: RequestInfo): boolean {
 }
 
 /**
- * Characters that Go rejects in a query. An aggregated API server would ignore such a selector, so this server must not
- * derive a name from it.
+ * Characters that Go rejects in a query. An aggregated API server would ignore a selector with them, so this server
+ * must not derive a name from it.
  */
 const REJECTED_BY_GO = /[;%]/;
 
@@ -124,14 +124,14 @@ function selectedName(fieldSelector: string): string {
     const name = requiredValue(parseFieldSelector(fieldSelector), "metadata.name") ?? "";
     return pathSegmentErrors(name).length === 0 ? name : "";
   } catch {
-    // An invalid selector selects no name; if the request is allowed, the handler of the list rejects the selector.
+    // An invalid selector selects no name. If the request is allowed, the list handler rejects the selector.
     return "";
   }
 }
 
 const PUBLIC_PATHS: ReadonlySet<string> = new Set(["healthz", "livez", "readyz", "version"]);
 
-/** Allows authenticated users everything, and anonymous users health and version. */
+/** Allows everything to authenticated users, and only the health and version paths to anonymous users. */
 export function allowAuthenticated(user: User, asked: AccessAttributes): AuthorizationDecision {
   if (user.groups.includes(AUTHENTICATED)) return YES;
   return asked.verb === "get" && !asked.isResourceRequest && PUBLIC_PATHS.has(asked.path.split("/")[1] ?? "")
@@ -160,7 +160,7 @@ function describe(user: User, asked: AccessAttributes): string {
   return `${who} resource ${goQuote(resource)} in API group ${goQuote(group)} ${scope}`;
 }
 
-/** Escapes HTML, so that a browser never renders an error; quotes are harmless. */
+/** Escapes HTML, so that a browser never renders markup from an error message. Quotes need no escaping. */
 function sanitize(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -51,7 +51,7 @@ describe("bearerAuthenticator", () => {
     ],
     ["without any authenticator", {}, "secret", "rejected"],
     ["of another audience", { staticAuthenticators: [file], apiAudiences: ["else"] }, "secret", "rejected"],
-  ])("authenticates a token %s", async (_, options, token, name) => {
+  ])("authenticates or rejects a token %s", async (_, options, token, name) => {
     const authenticator = bearerAuthenticator({
       staticAuthenticators: [],
       dynamicAuthenticators: [],
@@ -61,7 +61,7 @@ describe("bearerAuthenticator", () => {
     expect(await nameOf(authenticator(request(token)))).toBe(name);
   });
 
-  test("does not cache tokens that can be revoked", async () => {
+  test("does not cache results of dynamic authenticators, whose tokens can be revoked", async () => {
     let response: TokenResult = { user: BOT, audiences: API };
     const authenticator = bearerAuthenticator({
       staticAuthenticators: [file],
@@ -114,7 +114,7 @@ describe("staticTokens", () => {
     [["other", "api"], ["api"]],
     [["other"], undefined],
     [[], []],
-  ])("requested audiences %j yield %j", (audiences, response) => {
+  ])("a token that is requested for the audiences %j is valid for %j", (audiences, response) => {
     const given = file("secret", audiences);
     if (response === undefined) expect(given).toBe("unknown");
     else expect(given).toMatchObject({ audiences: response });

@@ -1,21 +1,21 @@
-/** Bearer tokens in the `Authorization` header, and the authenticators that identify their users. */
+/** Authenticates requests by the bearer token in the `Authorization` header, with several token authenticators. */
 import { headerValue, type ApiRequest, type ConnectionInfo } from "../../serving/http/message.ts";
 import type { Authenticated, Authenticator, AuthenticatorResult } from "./authenticate.ts";
 import type { TokenResult, TokenAuthenticator, TokenOwner } from "./tokens.ts";
 import { withAuthenticatedGroup } from "./user.ts";
 
 export interface BearerOptions {
-  /** Authenticators whose result for a token never changes while the server runs; tried first. */
+  /** Authenticators whose result for a token never changes while the server runs. They are tried first. */
   readonly staticAuthenticators: readonly TokenAuthenticator[];
-  /** Authenticators whose tokens expire or are revoked; called for each request. */
+  /** Authenticators whose tokens can expire or be revoked. They are called for each request. */
   readonly dynamicAuthenticators: readonly TokenAuthenticator[];
   /** A token must be valid for one of these audiences. */
   readonly apiAudiences: readonly string[];
 }
 
 /**
- * Caches the last accepted static token per connection, because most connections send the same header in every request.
- * Comparing in plain text is safe there: only a client that sent the token before can match it.
+ * Caches the last accepted static token of each connection, because most connections send the same header with every
+ * request. Comparing the header in plain text is safe, because only a client that has sent the token can match it.
  */
 export function bearerAuthenticator({
   staticAuthenticators,
@@ -50,8 +50,8 @@ export function bearerAuthenticator({
 }
 
 /**
- * As kubernetes: exactly one space before the token. DIFFERS: text after the token and a space is not ignored; such a
- * header carries no token.
+ * As kubernetes: exactly one space precedes the token. DIFFERS: a header with more text after the token carries no
+ * token; kubernetes ignores that text.
  */
 function bearerToken(header: string | undefined): string | undefined {
   return header === undefined ? undefined : /^bearer (\S+)\s*$/i.exec(header)?.[1];
@@ -67,7 +67,10 @@ function isOwner(answer: TokenResult): answer is TokenOwner {
   return typeof answer === "object" && "user" in answer;
 }
 
-/** The first authenticator that accepts the token determines the user. If none does, the result joins their errors. */
+/**
+ * Returns the user of the first authenticator that accepts the token. If none accepts it, the result joins their
+ * errors.
+ */
 export function tokenUnion(authenticators: readonly TokenAuthenticator[]): TokenAuthenticator {
   return (token, audiences) => tryFrom({ authenticators, token, audiences, errors: [] }, 0);
 }

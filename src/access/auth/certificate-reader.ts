@@ -1,17 +1,18 @@
 /**
  * Reads fields from the DER of a certificate or certificate signing request that Node does not expose exactly.
- * `X509Certificate.subject` is display text: a value that contains a line break looks like two attributes.
+ * `X509Certificate.subject` is not exact: it is display text in which a value with a line break looks like two
+ * attributes.
  */
 import { DER_TAG, partsOf, readElement, readElements, type DerElement } from "../../base/der-reader.ts";
 import { pemBlocks } from "../../base/pem.ts";
 
 interface CertificateSubject {
-  /** Empty if there is none; the last one if there are several, as in Go. */
+  /** The common name; empty if there is none, and the last one if there are several, as in Go. */
   readonly commonName: string;
   readonly organizations: readonly string[];
 }
 
-/** Encoded object identifiers in hexadecimal. */
+/** Object identifiers: the hexadecimal form of their DER encoding. */
 const OID = { commonName: "550403", organization: "55040a", basicConstraints: "551d13" } as const;
 const EXTENSIONS_TAG = 0xa3;
 const VERSION_TAG = 0xa0;
@@ -21,7 +22,10 @@ export function readSubject(certificate: Buffer): CertificateSubject | undefined
   return readName(readFields(certificate)?.[SUBJECT_INDEX]);
 }
 
-/** The requested subject of a PKCS#10 request, given as base64 of PEM; undefined if it cannot be parsed. */
+/**
+ * The subject of a PKCS#10 certificate signing request, which is given as base64 of PEM; undefined if it cannot be
+ * parsed.
+ */
 export function readRequestedSubject(base64: string): CertificateSubject | undefined {
   const [block] = pemBlocks(Buffer.from(base64, "base64").toString("latin1"));
   const outer = block === undefined ? undefined : readElement(block.bytes);
@@ -52,8 +56,8 @@ function readName(element: DerElement | undefined): CertificateSubject | undefin
 }
 
 /**
- * The number of intermediate certificates allowed below this one; Infinity without a limit, -1 if the extension cannot
- * be parsed.
+ * The number of intermediate certificates that may be between this CA and the leaf: Infinity if there is no limit, -1
+ * if the extension cannot be parsed.
  */
 export function readPathLengthMax(certificate: Buffer): number {
   const fields = readFields(certificate);
@@ -74,12 +78,12 @@ export function readPathLengthMax(certificate: Buffer): number {
   return Infinity;
 }
 
-/** Serial number, signature algorithm, issuer and validity precede the subject. */
+/** The index of the subject after serial number, signature algorithm, issuer and validity. */
 const SUBJECT_INDEX = 4;
-/** The version of the request precedes the subject. */
+/** The index of the subject after the version of the request. */
 const REQUEST_SUBJECT_INDEX = 1;
 
-/** The fields of the signed part, starting with the serial number. */
+/** The fields of the signed part of a certificate, starting with the serial number. */
 function readFields(certificate: Buffer): DerElement[] | undefined {
   const whole = partsOf(readElements(certificate)?.[0], DER_TAG.sequence);
   const fields = partsOf(whole?.[0], DER_TAG.sequence);

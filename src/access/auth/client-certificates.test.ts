@@ -81,7 +81,7 @@ describe("createCertificateVerifier", () => {
     expect(isTrusted([pinned], [issueClient(pinned)])).toBe(false);
   });
 
-  test("accepts the valid certificate of a renewed CA", () => {
+  test("accepts a certificate of a CA that was renewed with the same key", () => {
     const old = issueCa("renewed", { notAfter: NOW - HOUR_MS });
     const renewed = issueCa("renewed", { keys: old });
     expect(isTrusted([old, renewed], [issueClient(old)])).toBe(true);
@@ -188,7 +188,7 @@ describe("readSubject", () => {
     ["bytes that are not UTF-8", Buffer.of(0x0c, 1, 0xeb)],
     ["an unsupported string type", string(0x1c, Buffer.from("\0\0\0a"))],
     ["half a character", string(0x1e, Buffer.of(0xd8, 0x00))],
-  ])("returns undefined for a name of %s", (_, value) => {
+  ])("returns undefined for a common name or organization with %s", (_, value) => {
     expect(subjectOf(["CN", value])).toBeUndefined();
     expect(subjectOf(["CN", "jane"], ["O", value])).toBeUndefined();
     expect(subjectOf(["CN", "jane"], ["OU", value])).toMatchObject({ commonName: "jane" });

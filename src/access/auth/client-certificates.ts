@@ -1,22 +1,29 @@
 /**
- * Verifies which CA bundle a client certificate chains to. TLS has checked the chain against all CAs that the server
- * accepts. But the CA of users and the CA of front proxies give different rights, so each bundle is checked again
- * separately. Revocation and name constraints are left to TLS. Some releases of Node expose only the leaf to a server
- * (nodejs/node#65579), as a resumed session does: an intermediate CA is then trusted only if the bundle contains it.
+ * Verifies that a client certificate chains to a given CA bundle. TLS has only checked it against all CAs that the
+ * server accepts. But the CA of users and the CA of front proxies grant different rights, so each bundle is checked
+ * separately. Revocation and name constraints are left to TLS. Some releases of Node expose only the leaf certificate
+ * to a server (nodejs/node#65579), and so does a resumed TLS session; an intermediate CA is then trusted only if the
+ * bundle contains it.
  */
 import { X509Certificate } from "node:crypto";
 import { readPathLengthMax } from "./certificate-reader.ts";
 
 export type CertificateChain = readonly X509Certificate[];
 
-/** True if the chain, leaf first, leads to the bundle at this time (milliseconds since the epoch). */
+/**
+ * True if the chain (leaf first) leads to a certificate of the bundle and all certificates on this path are valid at
+ * `now` (milliseconds since the epoch).
+ */
 export type CertificateVerifier = (chain: CertificateChain, now: number) => boolean;
 
 /** Maximum number of certificates from leaf to root. */
 const PATH_LENGTH_MAX = 8;
 /** Maximum number of presented certificates that are considered. */
 const PRESENTED_MAX = 16;
-/** Bounds the cost of a chain of certificates with equal names. */
+/**
+ * Maximum number of signature checks for one chain, because a chain of certificates with equal names has very many
+ * paths.
+ */
 const SIGNATURE_CHECKS_MAX = 64;
 
 const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2";
@@ -28,7 +35,7 @@ interface Candidate {
   readonly from: number;
   readonly until: number;
   readonly allowsClients: boolean;
-  /** The number of intermediate certificates allowed below this one. */
+  /** The number of intermediate certificates that may be between this certificate and the leaf. */
   readonly pathLengthMax: number;
 }
 
@@ -51,7 +58,10 @@ export function createCertificateVerifier(caPem: string): CertificateVerifier {
   return (chain, now) => chain.length > 0 && windowsOf(chain).some(({ from, until }) => from <= now && now <= until);
 }
 
-/** Caches a result per chain. A connection keeps its chain, so the result is computed once per connection. */
+/**
+ * Caches the result for each chain. All requests of a connection share one chain, so the result is computed once per
+ * connection.
+ */
 export function rememberByChain<T>(compute: (chain: CertificateChain) => T): (chain: CertificateChain) => T {
   const known = new WeakMap<CertificateChain, { readonly value: T }>();
   return (chain) => {
@@ -79,8 +89,8 @@ export function parseCertificates(pem: string): X509Certificate[] {
 }
 
 /**
- * The time windows in which the chain leads to a root: one per valid path, the intersection of the validity periods
- * along it.
+ * The times at which the chain leads to a root: for each valid path, the intersection of the validity periods of its
+ * certificates.
  */
 function findWindows(chain: CertificateChain, roots: readonly Candidate[]): readonly Window[] {
   const [leaf, ...intermediates] = chain.slice(0, PRESENTED_MAX).map(toCandidate);
@@ -101,7 +111,7 @@ function searchPath(path: readonly Candidate[], search: Search): void {
     return;
   }
   if (path.length === PATH_LENGTH_MAX) return;
-  // As Go: self-issued certificates count as well.
+  // As Go: self-issued certificates count toward the path length too.
   const below = path.length - 1;
   for (const issuer of [...search.roots, ...search.intermediates]) {
     if (below > issuer.pathLengthMax || path.some((one) => one.fingerprint === issuer.fingerprint)) continue;
@@ -115,13 +125,13 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate, searc
   try {
     return certificate.verify(issuer.publicKey);
   } catch {
-    // A key or algorithm that this build of OpenSSL does not support verifies nothing.
+    // A signature with a key or algorithm that this build of OpenSSL does not support cannot be verified.
     return false;
   }
 }
 
 function toCandidate(certificate: X509Certificate): Candidate {
-  // Node's name for the extended key usage; undefined if the certificate does not restrict it.
+  // Node names the extended key usages `keyUsage`. It is undefined if the certificate does not restrict its use.
   const usages = certificate.keyUsage as readonly string[] | undefined;
   return {
     certificate,

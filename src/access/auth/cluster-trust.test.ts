@@ -35,7 +35,7 @@ test("the cluster trust keeps the CAs of other servers until they expire, withou
   expect(clusterTrust(before, { ...parts, clientCa: undefined }, NOW + YEARS_MS)?.["client-ca-file"]).toBeUndefined();
 });
 
-test("the cluster trust replaces invalid data", () => {
+test("the cluster trust overwrites data that is not valid", () => {
   const broken = {
     "client-ca-file": "nonsense",
     "requestheader-allowed-names": "{",

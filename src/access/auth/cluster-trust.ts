@@ -1,14 +1,14 @@
 /**
- * The content of the ConfigMap extension-apiserver-authentication: the CAs and front proxy headers that all servers of
- * a cluster trust. Aggregated API servers read it. Pure.
+ * Computes the ConfigMap extension-apiserver-authentication, which holds the CAs and front proxy headers that all
+ * servers of a cluster trust. Aggregated API servers read it. Pure.
  */
 import { parseCertificates } from "./client-certificates.ts";
 import type { RequestHeaderOptions } from "./request-header-options.ts";
 
 export interface TrustParts {
-  /** PEM of the CA that signs user certificates. */
+  /** PEM of the CA that signs the certificates of users. */
   readonly clientCa: string | undefined;
-  /** PEM of the CA that currently signs front proxy certificates. */
+  /** PEM of the CA that signs the certificates of front proxies. */
   readonly frontProxyCa: string | undefined;
   readonly requestHeader: RequestHeaderOptions | undefined;
 }
@@ -16,7 +16,7 @@ export interface TrustParts {
 type Data = Readonly<Record<string, string>>;
 
 /**
- * Merges the existing data with this server's. CAs of other servers stay until they expire, because servers are
+ * Merges this server's CAs into the existing data. CAs of other servers are kept until they expire, because servers are
  * replaced one by one. Undefined if there is no CA.
  */
 export function clusterTrust(existing: Data, parts: TrustParts, nowMs: number): Data | undefined {

@@ -1,4 +1,4 @@
-/** Creates all authenticators of this server. */
+/** Creates the authenticators of a server. */
 import { type CertificateAuthorities, currentVerifier } from "./reloading/authorities.ts";
 import type { Reloading } from "./reloading/reloading.ts";
 import type { RequestHeaderOptions } from "./request-header-options.ts";
@@ -25,7 +25,7 @@ import type { BaseEnv } from "../../base/env.ts";
 
 export interface AuthenticationSettings {
   readonly serviceAccounts: ServiceAccountOptions;
-  /** Users by token digest. */
+  /** The users of the token file, by the digest of their token. */
   readonly users: ReadonlyMap<string, User>;
   readonly authorities: Reloading<CertificateAuthorities>;
   readonly requestHeader: RequestHeaderOptions | undefined;
@@ -42,13 +42,13 @@ export interface Tokens {
   readonly requests: TokenRequests | undefined;
 }
 
-/** Reads of service account objects, and the call that labels the Secret of a used token. */
+/** Access to the API: reads service account objects, and labels the Secret of a legacy token that was used. */
 export interface Accounts {
   readonly objects: ObjectReader;
   readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
 }
 
-/** Undefined if service accounts are disabled. */
+/** `accounts` is undefined if service accounts are disabled. */
 export function createTokens(
   { clock, random, log }: BaseEnv,
   { serviceAccounts, users }: Pick<AuthenticationSettings, "serviceAccounts" | "users">,
@@ -79,7 +79,10 @@ export function createTokens(
   };
 }
 
-/** Runs in the background: the request that used the token neither waits nor fails. */
+/**
+ * Labels the Secret of a used token with the date. The request that used the token neither waits for this nor fails
+ * with it.
+ */
 async function labelUsed(call: Accounts["call"], use: LegacyTokenUse, log: Log): Promise<void> {
   const { namespace, name, uid, label, date } = use;
   const target = `/api/v1/namespaces/${namespace}/secrets/${name}`;
@@ -99,7 +102,7 @@ interface AuthenticatorParts {
   readonly loopback: ConnectionInfo;
 }
 
-/** In kube-apiserver's order: the first authenticator that accepts the request determines the user. */
+/** Returns the authenticators in kube-apiserver's order. The first one that accepts a request determines the user. */
 export function createAuthenticators({ env, config, tokens, loopback }: AuthenticatorParts): Authenticator[] {
   const { clock } = env;
   const { authorities, requestHeader, clientCa } = config;

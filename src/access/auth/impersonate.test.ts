@@ -17,7 +17,7 @@ interface Asking {
   readonly user?: User;
 }
 
-/** The request as the next filter sees it. */
+/** The request that the filter passes to the next filter. */
 async function passed(options: Partial<ImpersonateOptions>, asking: Asking): Promise<WithUser> {
   const { headers = {}, raw, url = "/api/v1/namespaces/a/pods", user = ROOT } = asking;
   const seen: WithUser[] = [];
@@ -30,7 +30,9 @@ async function passed(options: Partial<ImpersonateOptions>, asking: Asking): Pro
   return seen[0]!;
 }
 
-/** Records each check as `verb group/resource/sub ns/name` and denies those that `isAllowed` denies. */
+/**
+ * An authorizer that records each check as `verb group/resource/subresource namespace/name`, and a list of these lines.
+ */
 function recorded(isAllowed: (line: string) => boolean): { authorizer: Authorizer; lines: string[] } {
   const lines: string[] = [];
   return {
@@ -46,7 +48,7 @@ function recorded(isAllowed: (line: string) => boolean): { authorizer: Authorize
 const isPlain = (line: string): boolean => line.startsWith("impersonate ");
 const SA = "system:serviceaccount:ns:sa";
 
-describe("the request continues as the user of", () => {
+describe("a request continues as the user that is named by", () => {
   test.each<readonly [headers: RequestHeaders, user: Partial<User>]>([
     [{ "impersonate-user": "jane" }, { name: "jane", groups: [AUTHENTICATED] }],
     [
@@ -74,13 +76,13 @@ describe("the request continues as the user of", () => {
     expect(request.impersonatedBy).toBe(ROOT);
   });
 
-  test("an extra key may have any name", async () => {
+  test("headers with the extra key __proto__", async () => {
     const headers = { "impersonate-user": "j", ["impersonate-extra-__proto__"]: "a" };
     const { user } = await passed({ authorizer: recorded(isPlain).authorizer }, { headers });
     expect(Object.entries(user.extra)).toEqual([["__proto__", ["a"]]]);
   });
 
-  test("an empty user name impersonates no user", async () => {
+  test("its credentials, if Impersonate-User is empty", async () => {
     const request = await passed({ authorizer: nothing }, { headers: { "impersonate-user": "", accept: "x" } });
     expect(request).toMatchObject({ user: ROOT, headers: { accept: "x" } });
     expect(request.impersonatedBy).toBeUndefined();
@@ -88,7 +90,7 @@ describe("the request continues as the user of", () => {
 });
 
 describe("the Impersonate headers", () => {
-  test("are removed from both forms of the headers, in any case", async () => {
+  test("are removed from the parsed and the raw headers, in any spelling", async () => {
     const raw = ["Accept", "x", "IMPERSONATE-User", "jane", "impersonate-Group", "a", "Impersonate-Group", "b, c"];
     const headers = { accept: "x", "impersonate-user": "jane", "impersonate-group": "a, b, c" };
     const request = await passed({}, { headers, raw: [...raw, "Impersonate-Extra-K", "v", "Impersonate-Else", "y"] });
@@ -97,12 +99,12 @@ describe("the Impersonate headers", () => {
     expect(request.user.groups).toEqual(["a", "b, c", AUTHENTICATED]);
   });
 
-  test("name the user of the first line if the header is repeated", async () => {
+  test("name the user of the first line if Impersonate-User is repeated", async () => {
     const raw = ["Impersonate-User", "jane", "Impersonate-User", "root"];
     expect((await passed({}, { headers: { "impersonate-user": "jane, root" }, raw })).user.name).toBe("jane");
   });
 
-  test("count even if only one form of the headers contains them", async () => {
+  test("take effect even if only the parsed or only the raw headers contain them", async () => {
     const raw = ["Impersonate-User", "jane"];
     expect((await passed({}, { raw })).user.name).toBe("jane");
     expect((await passed({}, { headers: { "impersonate-user": "jane" }, raw: [] })).user.name).toBe("jane");
@@ -113,7 +115,7 @@ describe("the Impersonate headers", () => {
   });
 });
 
-describe("headers without a user name are rejected", () => {
+describe("a request with Impersonate headers but without a user name is rejected:", () => {
   const said: readonly (readonly [headers: RequestHeaders, now: string, before: string])[] = [
     [
       { "impersonate-group": "g" },
@@ -142,16 +144,16 @@ describe("headers without a user name are rejected", () => {
   });
 });
 
-describe("denied impersonation", () => {
+describe("impersonation", () => {
   const headers = { "impersonate-user": "jane" };
 
-  test("returns the error of the first mode", async () => {
+  test("that all modes deny returns the error of the first mode", async () => {
     await expect(passed({ authorizer: nothing }, { headers })).rejects.toThrow(
       'pods is forbidden: User "root" cannot impersonate-on:user-info:list resource "pods" in API group "" in the namespace "a"',
     );
   });
 
-  test("returns the error of the mode that last succeeded for the requester", async () => {
+  test("that all modes deny returns the error of the mode that has succeeded before for the requester", async () => {
     const { authorizer } = recorded((line) => line === "impersonate /users/ /jane");
     const filter = impersonate({ authorizer, isConstrained: true })(() => Promise.resolve(OK));
     const ask = (user: string): Promise<ApiResponse> => {
@@ -165,7 +167,7 @@ describe("denied impersonation", () => {
     );
   });
 
-  test("is decided again after catching up once, for authenticated users only", async () => {
+  test("that is denied is decided again after catching up once, but only for authenticated requesters", async () => {
     let isGranted = false;
     let waits = 0;
     const options = {
@@ -183,7 +185,7 @@ describe("denied impersonation", () => {
     expect(waits).toBe(1);
   });
 
-  test("onImpersonated receives the requester, the user and the constraint", async () => {
+  test("calls onImpersonated with the requester, the impersonated user and the constraint", async () => {
     const reported: string[] = [];
     const onImpersonated: ImpersonateOptions["onImpersonated"] = ({ user }, as) =>
       void reported.push(`${user.name} ${as.user.name} ${as.constraint}`);

@@ -1,6 +1,6 @@
 /**
  * The impersonation filter: replaces the user of a request with the user that the Impersonate-* headers name, if the
- * requester is allowed to impersonate it. Later filters see only the impersonated user.
+ * requester is allowed to impersonate this user. Later filters authorize the impersonated user.
  */
 import type { PassingFilter } from "../../serving/http/chain.ts";
 import { StatusError } from "../../meta/status-error.ts";
@@ -18,11 +18,11 @@ import { AUTHENTICATED, type User, type WithUser } from "./user.ts";
 
 export interface ImpersonateOptions {
   readonly authorizer: Authorizer;
-  /** Since 1.36, impersonation can be allowed for certain users and requests only. */
+  /** True since 1.36: impersonation can then be limited to certain users and actions. */
   readonly isConstrained: boolean;
-  /** Called before an authenticated requester is denied. */
+  /** Catches up with the store before an authenticated requester is denied. */
   readonly catchUp?: CatchUp | undefined;
-  /** Called for the audit log, while the request still has the requester as its user. */
+  /** Called for the audit event, while the user of the request is still the requester. */
   readonly onImpersonated?: ((request: WithUser, impersonated: Impersonated) => void) | undefined;
 }
 
@@ -58,8 +58,8 @@ export function impersonate(options: ImpersonateOptions): PassingFilter<WithUser
 const REMEMBERED_MAX = 10_000;
 
 /**
- * Tries each mode, starting with the one that last succeeded for the requester. Returns the first error if all modes
- * fail.
+ * Tries the modes in order, but first the mode that last succeeded for the requester. If all modes fail, returns the
+ * first error.
  */
 function createModeSelector(modes: readonly Mode[]): (attempt: Attempt) => Impersonated | StatusError {
   const remembered = new LruMap<number>(REMEMBERED_MAX);

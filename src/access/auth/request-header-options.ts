@@ -1,4 +1,7 @@
-/** The `--requestheader-*` flags: how front proxies are verified, and in which headers they name the user. */
+/**
+ * Validates the `--requestheader-*` flags, which define how front proxies are verified and in which headers they name
+ * the user.
+ */
 import type { StripIdentityOptions } from "../../serving/http/filters/strip-identity.ts";
 import {
   REMOTE_EXTRA_PREFIX,
@@ -9,21 +12,23 @@ import {
 import { parseCertificates } from "./client-certificates.ts";
 
 export interface RequestHeaderFlags {
-  /** PEM of `--requestheader-client-ca-file`; without it, no client is a front proxy. */
+  /** PEM of `--requestheader-client-ca-file`. If undefined, there are no front proxies. */
   readonly clientCa: string | undefined;
   readonly allowedNames?: readonly string[] | undefined;
   readonly usernameHeaders?: readonly string[] | undefined;
   readonly uidHeaders?: readonly string[] | undefined;
   readonly groupHeaders?: readonly string[] | undefined;
   readonly extraHeadersPrefix?: readonly string[] | undefined;
-  /** PEM of `--client-ca-file`, to reject a CA that would make every user a front proxy. */
+  /**
+   * PEM of `--client-ca-file`. It must not overlap with `clientCa`, because then every user could act as a front proxy.
+   */
   readonly userCa?: string | undefined;
 }
 
-/** Header names and prefixes are lower case. */
+/** The validated flags. Header names and prefixes are lower case. */
 export interface RequestHeaderOptions {
   readonly clientCa: string;
-  /** Allowed common names; empty: every certificate of the CA. */
+  /** Allowed common names; empty if all certificates of the CA are allowed. */
   readonly allowedNames: readonly string[];
   readonly usernameHeaders: readonly string[];
   readonly uidHeaders: readonly string[];
@@ -31,7 +36,7 @@ export interface RequestHeaderOptions {
   readonly extraHeadersPrefixes: readonly string[];
 }
 
-/** Undefined if there is no CA. Throws an Error with a one-sentence message if the flags are invalid. */
+/** Undefined if there is no front proxy CA. Throws an Error with a one-sentence message if the flags are invalid. */
 export function requestHeaderOptions(flags: RequestHeaderFlags): RequestHeaderOptions | undefined {
   const allowedNames = checkedValues("requestheader-allowed-names", flags.allowedNames ?? []);
   const usernameHeaders = headers("requestheader-username-headers", flags.usernameHeaders ?? [REMOTE_USER_HEADER]);
@@ -50,9 +55,7 @@ export function requestHeaderOptions(flags: RequestHeaderFlags): RequestHeaderOp
   return { clientCa, allowedNames, usernameHeaders, uidHeaders, groupHeaders, extraHeadersPrefixes };
 }
 
-/**
- * The configured headers that are removed from requests of unverified clients, in addition to the conventional ones.
- */
+/** The configured headers that are removed from requests of unverified clients, in addition to the standard headers. */
 export function spoofableHeaders(options: RequestHeaderOptions | undefined): StripIdentityOptions {
   if (options === undefined) return { headerNames: new Set(), headerPrefixes: [] };
   return {
@@ -61,7 +64,9 @@ export function spoofableHeaders(options: RequestHeaderOptions | undefined): Str
   };
 }
 
-/** Headers that requests need for other purposes; as identity headers they would be removed. */
+/**
+ * Headers with another purpose. They cannot be identity headers, because identity headers are removed from requests.
+ */
 const NEEDED_HEADERS: readonly string[] = [
   "accept",
   "accept-encoding",
@@ -112,7 +117,7 @@ function checkedValues(flag: string, values: readonly string[]): string[] {
   });
 }
 
-/** Without allowed names, every user could pass as a front proxy. */
+/** Rejects CA bundles that share a certificate, because without allowed names every user could act as a front proxy. */
 export function rejectCommonCertificate(frontProxyCa: string, userCa: string): void {
   const fingerprints = new Set(parseCertificates(frontProxyCa).map(({ fingerprint256 }) => fingerprint256));
   if (parseCertificates(userCa).some(({ fingerprint256 }) => fingerprints.has(fingerprint256)))

@@ -1,4 +1,4 @@
-/** The port of token authenticators. */
+/** The port of token authenticators, which determine the user of a bearer token. */
 import type { User } from "./user.ts";
 
 export interface TokenOwner {
@@ -11,10 +11,10 @@ export interface TokenOwner {
 
 export type TokenResult =
   | TokenOwner
-  /** Not a token of this kind; another authenticator may accept it. */
+  /** The token is not of the kind that this authenticator knows; another authenticator may accept it. */
   | "unknown"
-  /** A token of this kind that is not valid; a TokenReview shows the reason, a rejected request does not. */
+  /** The token is of this kind but not valid. A TokenReview returns the error; a request is rejected without it. */
   | { readonly error: string };
 
-/** Returns a promise if it must read the store. */
+/** Returns a promise if the authenticator must read the store. */
 export type TokenAuthenticator = (token: string, audiences: readonly string[]) => TokenResult | Promise<TokenResult>;

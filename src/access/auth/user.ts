@@ -1,3 +1,4 @@
+/** The user of a request, and what authentication adds to the request. */
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 
 export interface User {
@@ -9,13 +10,13 @@ export interface User {
 
 export interface WithUser extends WithInfo {
   readonly user: User;
-  /** The requester, if it impersonates `user`. */
+  /** The user that was authenticated, if this user impersonates `user`. */
   readonly impersonatedBy?: User | undefined;
-  /** True if another server forwards the user: request-header authentication succeeded. */
+  /** True if request-header authentication succeeded: a peer or another front proxy has forwarded the user. */
   readonly isVerifiedPeer: boolean;
-  /** The ID of the peer that proxied the request, if a verified peer sent it. */
+  /** The server ID of the peer that proxied the request. Undefined for requests that are not proxied. */
   readonly proxiedBy?: string | undefined;
-  /** True if a verified peer has proxied the request; it is then served locally and not proxied again. */
+  /** True if a verified peer has proxied the request. The request is then served locally and not proxied again. */
   readonly isProxied: boolean;
 }
 
@@ -25,7 +26,7 @@ export const UNAUTHENTICATED = "system:unauthenticated";
 
 export const ANONYMOUS: User = { name: "system:anonymous", uid: "", groups: [UNAUTHENTICATED], extra: {} };
 
-/** An anonymous user stays anonymous, even if a peer forwards it. */
+/** Adds the group system:authenticated, except to an anonymous user, which a peer may have forwarded. */
 export function withAuthenticatedGroup(user: User): User {
   if (user.groups.includes(AUTHENTICATED) || user.groups.includes(UNAUTHENTICATED) || user.name === ANONYMOUS.name)
     return user;

@@ -1,10 +1,13 @@
-/** A bounded cache in two generations: an entry that is not read during one generation is evicted. */
+/**
+ * A cache of limited size with two generations. When the young generation is full, it becomes the old one, and entries
+ * of the old one that were not read are dropped.
+ */
 export class BoundedMemo<Value> {
   readonly #max: number;
   #young = new Map<string, Value>();
   #old = new Map<string, Value>();
 
-  /** The cache holds at most twice as many entries. */
+  /** `max` is the size of one generation, so the cache holds up to twice as many entries. */
   constructor(max: number) {
     this.#max = max;
   }
@@ -31,5 +34,7 @@ export class BoundedMemo<Value> {
   }
 }
 
-/** Longer keys are not cached: no user or namespace name is longer, and together they could fill the memory. */
+/**
+ * Longer keys are not cached, because many of them could fill the memory. Names of users and namespaces are shorter.
+ */
 const KEY_CHARACTERS_MAX = 1_024;

@@ -1,6 +1,6 @@
 /**
- * Classifies requests: finds the FlowSchema and the flow of a request. The rules that apply to a user are cached for
- * its next request.
+ * Classifies requests: finds the FlowSchema of a request, and the queues of its flow. The rules that apply to a user
+ * are cached for its next request.
  */
 import type { User } from "../auth/user.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
@@ -12,21 +12,21 @@ import { CATCH_ALL } from "./priority-level.ts";
 import type { FlowCounts } from "./queue-set.ts";
 import { deal, hashOfFlow } from "./shuffle-sharding.ts";
 
-/** A FlowSchema in use. */
+/** A FlowSchema whose priority level exists, with its state. */
 export interface Flow {
   readonly schema: FlowSchema;
   readonly level: LevelState;
   readonly counts: FlowCounts;
   readonly series: FlowSeries;
-  /** The headers of its responses. */
+  /** The response headers that name the FlowSchema and the priority level. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Hands of queues by flow distinguisher. */
+  /** Cached hands by flow distinguisher. A hand is the set of queues that shuffle sharding assigns to a flow. */
   readonly handsByDistinguisher: BoundedMemo<readonly number[]>;
 }
 
 export interface Classified {
   readonly flow: Flow;
-  /** The queues in which the request may wait; empty if its level has no queues. */
+  /** The hand of the flow: the queues in which the request may wait. Empty if the priority level has no queues. */
   readonly hand: readonly number[];
 }
 
@@ -35,7 +35,7 @@ const NO_HAND: readonly number[] = [];
 
 interface KnownUser {
   readonly user: User;
-  /** The rules that apply to this user, in matching order. */
+  /** The rules whose subjects include this user, in matching order. */
   readonly rules: readonly { readonly rule: FlowRule; readonly flow: Flow }[];
 }
 
@@ -43,7 +43,7 @@ export class Classifier {
   readonly #flows: readonly Flow[];
   readonly #users = new BoundedMemo<KnownUser>(USERS_MAX);
 
-  /** In matching order. */
+  /** `flows` are in matching order. */
   constructor(flows: readonly Flow[]) {
     this.#flows = flows;
   }

@@ -1,11 +1,13 @@
-/** Computes Retry-After for rejected requests of a priority level: it grows while the overload lasts. */
+/**
+ * Computes the Retry-After header for rejected requests of a priority level. The value grows while the overload lasts.
+ */
 
 const RETRY_AFTER_SECONDS_MAX = 32;
 
 export class DroppedRequests {
   #second = 0;
   #count = 0;
-  /** Rejections per second, oldest first; no longer than the longest wait. */
+  /** The number of rejections in each second, oldest first, for at most as long as the largest Retry-After. */
   #history: { readonly second: number; readonly count: number }[] = [];
   #raisedSecond = 0;
   #retryAfter = 1;

@@ -28,7 +28,7 @@ class World {
   readonly clock = createManualClock();
   readonly metrics = new MetricsRegistry();
   readonly control;
-  /** Requests that are being served, with their user. */
+  /** Requests that are being served, with the names of their users. */
   readonly served: { readonly who: string; readonly answer: () => void; readonly fail: () => void }[] = [];
   readonly #handler;
 
@@ -107,7 +107,7 @@ describe("before any objects are loaded", () => {
   });
 });
 
-describe("with objects", () => {
+describe("with stored objects", () => {
   test("the response names the FlowSchema and the priority level", async () => {
     const world = new World().oneLevel();
     const response = world.ask(JANE);
@@ -175,7 +175,7 @@ describe("with objects", () => {
     expect((await after).headers["x-kubernetes-pf-flowschema-uid"]).toBe("schema-first");
   });
 
-  test("a deleted level serves its waiting requests and is then removed", async () => {
+  test("a deleted priority level serves its waiting requests and is then removed", async () => {
     const world = new World(1).oneLevel();
     const asked = [world.ask(JANE), world.ask(JANE), world.ask(JANE)];
     world.control.priorityLevels.remove("", "all");
@@ -188,7 +188,7 @@ describe("with objects", () => {
     expect(world.metrics.render()).not.toContain('limit_seats{priority_level="all"}');
   });
 
-  test("a user with different groups is classified separately", async () => {
+  test("requests of one user with different groups are classified separately", async () => {
     const world = new World().oneLevel();
     world.control.flowSchemas.put(
       flowSchema("dev", "all", {
@@ -217,7 +217,7 @@ describe("a request waits", () => {
     ["/api/v1/namespaces/a/pods/x", 15_000],
     ["/api/v1/namespaces/a/pods/x?timeout=2000", 500],
     ["/api/v1/namespaces/a/pods?watch=1&timeout=2000", 15_000],
-  ])("%s for at most a quarter of its timeout: %i ms", async (url, limitMs) => {
+  ])("at most a quarter of its timeout: a request for %s waits %i ms", async (url, limitMs) => {
     const world = new World(1).oneLevel();
     void world.ask(JANE);
     const waiting = world.ask(JANE, { url });
@@ -244,7 +244,7 @@ describe("a request waits", () => {
     expect(world.served).toHaveLength(2);
   });
 
-  test("not at all if a peer has proxied it", async () => {
+  test("not at all if a peer has proxied it, because it has a seat there", async () => {
     const world = new World(1).oneLevel();
     void world.ask(JANE);
     void world.ask(JANE);
@@ -291,12 +291,15 @@ describe("long-running requests", () => {
     expect(world.served).toHaveLength(2);
   });
 
-  test.each(["exec", "attach", "portforward", "proxy", "log"])("%s does not take a seat", async (subresource) => {
-    const world = new World(1);
-    void world.ask(JANE);
-    void world.ask(JANE, { url: `/api/v1/namespaces/a/pods/x/${subresource}` });
-    expect(world.served).toHaveLength(2);
-  });
+  test.each(["exec", "attach", "portforward", "proxy", "log"])(
+    "the subresource %s does not take a seat",
+    async (subresource) => {
+      const world = new World(1);
+      void world.ask(JANE);
+      void world.ask(JANE, { url: `/api/v1/namespaces/a/pods/x/${subresource}` });
+      expect(world.served).toHaveLength(2);
+    },
+  );
 });
 
 test("the lists of one client do not block the event loop for other clients", async () => {
@@ -319,7 +322,7 @@ test("the lists of one client do not block the event loop for other clients", as
   const responses: Promise<ApiResponse>[] = [];
   for (let index = 0; index < 50; index++) {
     responses.push(handler(userRequest(JANE, { url: "/api/v1/pods" })));
-    // As between two requests of one connection: pending microtasks complete.
+    // Completes pending microtasks, as happens between two requests of one connection.
     for (let tick = 0; tick < 5; tick++) await Promise.resolve();
   }
   responses.push(handler(userRequest(JOE)));
@@ -392,7 +395,7 @@ describe("processing of request bodies", () => {
     };
   }
 
-  test("takes several turns of the event loop, alternating between users", async () => {
+  test("is spread over several turns of the event loop and alternates between users", async () => {
     const { done, send, turn, pass } = workshop(200);
     const responses = [send(JANE), send(JANE), send(JANE), send(JOE), send(ROOT)];
     await new Promise(setImmediate);
@@ -408,7 +411,7 @@ describe("processing of request bodies", () => {
     expect(done).toHaveLength(6);
   });
 
-  test("that takes long is followed by a pause for new clients", async () => {
+  test("that takes long is followed by a pause, in which new clients can connect", async () => {
     const { done, send, turn, pass } = workshop(100);
     const responses = [send(JANE), send(JOE)];
     await new Promise(setImmediate);
@@ -420,7 +423,7 @@ describe("processing of request bodies", () => {
     await Promise.all(responses);
   });
 
-  test("that is quick shares a turn", async () => {
+  test("that is quick runs for several requests in one turn of the event loop", async () => {
     const { done, send, turn } = workshop(1);
     for (let index = 0; index < 30; index++) void send(JANE);
     await new Promise(setImmediate);
@@ -438,12 +441,12 @@ describe("processing of request bodies", () => {
     while ((await turn()) > 0);
     await pass(40);
     expect(done).toEqual(["jane"]);
-    // The reason must be a Status; another error would be logged as a failure of this server.
+    // The error must be a Status; the server would log any other error as its own failure.
     const reason = { message: "the client disconnected before its request was complete", code: 400 };
     expect(await responses).toMatchObject([{ status: "fulfilled" }, { status: "rejected", reason }]);
   });
 
-  test("of large requests leaves at least half of the time to small ones", async () => {
+  test("of large requests leaves at least half of the time to small requests", async () => {
     const { done, send, turn, pass } = workshop(20);
     for (let index = 0; index < 3; index++) void send(JANE, { bytes: 2 * LARGE });
     await new Promise(setImmediate);
@@ -458,7 +461,7 @@ describe("processing of request bodies", () => {
     expect(done).toEqual(["jane", "joe", "joe", "joe", "joe", "jane", "jane"]);
   });
 
-  test("of a user whose last request took long waits with the large ones", async () => {
+  test("of a user whose last request took long waits with the large requests", async () => {
     const { done, send, turn, pass } = workshop(100);
     const responses = [send(JANE), send(JANE)];
     await new Promise(setImmediate);
@@ -481,7 +484,7 @@ describe("processing of request bodies", () => {
     ["application/yaml", 1],
     ["application/json;as=Table;v=v1;g=meta.k8s.io", 1],
     ["application/json", 3],
-  ])("also applies to reads as %s: %i of three are processed at once", async (accept, count) => {
+  ])("also applies to reads as %s: %i of three reads are processed at once", async (accept, count) => {
     const { done, send, turn } = workshop(1);
     const responses = [1, 2, 3].map(() => send(JANE, { method: "GET", bytes: 0, headers: { accept } }));
     await new Promise(setImmediate);
@@ -490,7 +493,7 @@ describe("processing of request bodies", () => {
     await Promise.all(responses);
   });
 
-  test("is rejected if too many large bodies wait, and canceled requests free their place", async () => {
+  test("is rejected if too many large bodies wait; a canceled request no longer counts", async () => {
     const { send } = workshop(200);
     void send(JOE, { bytes: 2 * LARGE });
     await new Promise(setImmediate);

@@ -20,17 +20,17 @@ import { estimatedSeats, type ObjectStats } from "./work-estimate.ts";
 interface FlowControlOptions {
   readonly clock: Clock;
   readonly metrics: MetricsRegistry;
-  /** Concurrency limit of the server without exempt requests: the sum of both in-flight limits. */
+  /** The concurrency limit of the server: the sum of both in-flight limits. Exempt requests do not count. */
   readonly serverSeats: number;
-  /** Default timeout of a request. */
+  /** The timeout of a request that does not specify one. */
   readonly requestTimeoutMs: number;
-  /** The timeout that the request specifies. */
+  /** The timeout that the request specifies; undefined if it specifies none. */
   readonly requestedTimeoutMs?: (request: WithUser) => number | undefined;
   /**
    * Calls back in the next turn of the event loop, as setImmediate does. Absent in environments without an event loop.
    */
   readonly nextTurn?: (callback: () => void) => void;
-  /** Statistics of the stored objects; undefined if the resource is not stored in this cluster. */
+  /** Statistics of the stored objects of a resource; undefined if the resource is not stored in this cluster. */
   readonly statsOf: (info: RequestInfo) => ObjectStats | undefined;
 }
 
@@ -77,8 +77,8 @@ async function serve<Req extends WithUser>(control: Control, next: Handler<Req>,
   const { level, counts, series } = flow;
   const seats = estimatedSeats(request, level.seatsMax, statsOf);
   series.seats.observe(seats);
-  // The peer has already given the request a seat. If it waited for another one here, servers could deadlock on each
-  // other's seats. DIFFERS: kube-apiserver lets it wait.
+  // A proxied request already holds a seat at the peer. If it also waited for a seat here, servers could deadlock on
+  // each other's seats. DIFFERS: in kube-apiserver it waits.
   const entrant: Entrant = { seats, hand, counts, isUrgent: isProxied };
   const place = level.queues.start(entrant, arrivedMs);
   if (typeof place === "string") return rejectedResponse(control, flow, place, arrivedMs);
@@ -91,7 +91,7 @@ async function serve<Req extends WithUser>(control: Control, next: Handler<Req>,
   executing[kind]++;
   try {
     if (seats > 1 || needsConversion(request)) await readingTurn(control, flow, { request, isWide: seats > 1 });
-    // A watch holds its seats until its response begins. Sending a response is not counted.
+    // A watch holds its seats until its response begins. The time in which a response is sent does not count.
     return await next(Object.assign(paced(control, seat, request), { responseHeaders: flow.headers }));
   } finally {
     executing[kind]--;
@@ -108,7 +108,7 @@ interface Seated {
   readonly place: QueuePlace;
 }
 
-/** The seat of a request while it is processed. */
+/** The seats that a request holds while it is processed. */
 class Seat {
   readonly flow: Flow;
   readonly #control: Control;
@@ -141,12 +141,14 @@ class Seat {
 
 const OTHER_FORMS = /yaml|\bas\s*=/i;
 
-/** True if the response needs a conversion from the stored form: a table or YAML. */
+/** True if the response must be converted to a table or to YAML. */
 function needsConversion({ info, headers }: WithUser): boolean {
   return READ_VERBS.has(info.verb) && OTHER_FORMS.test(headerValue(headers, "accept") ?? "");
 }
 
-/** Building a response blocks the event loop, sometimes for long. So each such read of a user waits for its turn. */
+/**
+ * Building the response of such a read blocks the event loop, sometimes for long. So the reads of a user wait in turns.
+ */
 async function readingTurn(
   { pacing }: Control,
   { level }: Flow,
@@ -176,7 +178,7 @@ function kindOf({ verb }: RequestInfo): keyof KindCounts {
   return READ_VERBS.has(verb) ? "readOnly" : "mutating";
 }
 
-/** False if the wait times out or the client disconnects. */
+/** Waits for seats. False if the wait times out or the client disconnects. */
 async function hasTurn(control: Control, request: WithUser, { level }: Flow, place: QueuePlace): Promise<boolean> {
   const { clock, waiting } = control;
   const kind = kindOf(request.info);

@@ -22,7 +22,7 @@ interface FlowReading {
   readonly counts: FlowCounts;
 }
 
-/** Requests by kind (read-only, mutating), as servers without priority and fairness report them. */
+/** Numbers of requests by kind (read-only or mutating), which servers without priority and fairness report too. */
 export interface KindCounts {
   readOnly: number;
   mutating: number;
@@ -35,7 +35,7 @@ export interface Readings {
   readonly waiting: KindCounts;
 }
 
-/** The series of one FlowSchema. */
+/** The metric series of one FlowSchema. */
 export interface FlowSeries {
   readonly dispatched: Counter;
   readonly seats: Histogram;

@@ -1,4 +1,4 @@
-/** The current FlowSchemas and priority levels. A change takes effect with the next request. */
+/** Holds the current FlowSchemas and priority levels. A change takes effect with the next request. */
 import type { User } from "../auth/user.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import type { ObjectTable } from "../../meta/object-table.ts";
@@ -17,13 +17,13 @@ import { objectMap } from "./object-map.ts";
 import { readPriorityLevel, type PriorityLevel } from "./priority-level.ts";
 import type { FlowCounts, QueuePlace } from "./queue-set.ts";
 
-/** Cached hands per FlowSchema; at most twice as many are kept. */
+/** Number of cached hands (sets of queues) per FlowSchema; the cache keeps up to twice as many. */
 const HANDS_MAX = 1_000;
 
 /**
- * Calls back in the next turn of the event loop. A list from memory ends within one turn, so a client could run any
- * number of lists in a row and never hold the seats of two. Therefore a request with more than one seat releases its
- * seats only in the next turn, when the requests of other clients are queued as well.
+ * Calls back in the next turn of the event loop. A request with more than one seat releases its seats only then, when
+ * requests of other clients have been queued too. Otherwise one client could send any number of lists in a row: a list
+ * from memory ends within one turn, so the client would never hold the seats of two lists.
  */
 export type NextTurn = (callback: (nowMs: number) => void) => void;
 
@@ -40,7 +40,7 @@ export class FlowRegister {
   #ended: { readonly level: LevelState; readonly place: QueuePlace }[] = [];
   #flows: readonly Flow[] = [];
   #classifier = new Classifier([]);
-  /** True if an object has changed since the last request. */
+  /** True if a FlowSchema or priority level has changed since the last request. */
   #isStale = true;
 
   constructor(

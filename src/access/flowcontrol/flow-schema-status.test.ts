@@ -11,7 +11,7 @@ const schema = (name: string, level: string, conditions: JsonObject[] = []): Jso
   status: { conditions },
 });
 
-test("the Dangling condition is written once both resources are synced, and again when it changes", async () => {
+test("the Dangling condition is written once FlowSchemas and priority levels are synced, and whenever it changes", async () => {
   const world = new World({ seed: 1 });
   const said: string[] = [];
   const call = (request: InProcessRequest): Promise<InProcessResponse> => {

@@ -1,6 +1,7 @@
 /**
- * Maintains the Dangling condition of FlowSchemas, as kube-apiserver does: whether the referenced priority level
- * exists. Tools rely on it. All servers of a cluster compute the same condition, so it is written only once.
+ * Maintains the Dangling condition of FlowSchemas, as kube-apiserver does. It says whether the referenced priority
+ * level is missing, and tools rely on it. All servers of a cluster compute the same condition, so only the first of
+ * them writes it.
  */
 import type { Clock } from "../../base/clock.ts";
 import { Wakeable } from "../../base/wakeable.ts";
@@ -19,7 +20,7 @@ const IDLE_MS = 60_000;
 
 export interface FlowSchemaStatusParts {
   readonly clock: Clock;
-  /** Calls the server in-process as the server itself. */
+  /** Sends an in-process request to this server, as the loopback user. */
   readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
   /** Resolves when the server accepts writes. */
   readonly ready: Promise<void>;
@@ -61,7 +62,7 @@ export function flowSchemaStatus({ clock, call, ready }: FlowSchemaStatusParts):
         await whenOrAborted(ready, signal);
         while (!signal.aborted) {
           let isAllSaid = true;
-          // Before both resources are synced, a missing level proves nothing.
+          // Until both resources are synced, a priority level that is not cached may exist.
           if (loaded.has(schemas) && loaded.has(levels))
             for (const schema of [...schemas.values()]) isAllSaid = (await report(schema)) && isAllSaid;
           await due.wait(isAllSaid ? IDLE_MS : RETRY_MS, signal);
@@ -90,7 +91,7 @@ function hasCondition(schema: JsonObject, { status, reason, message }: Condition
   return said?.["status"] === status && said["reason"] === reason && said["message"] === message;
 }
 
-/** True if done: the condition is written, or the FlowSchema was deleted. */
+/** True if nothing remains to be done: the condition is written, or the FlowSchema was deleted. */
 async function writeCondition(
   call: FlowSchemaStatusParts["call"],
   schema: JsonObject,

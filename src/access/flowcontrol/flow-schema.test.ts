@@ -42,7 +42,7 @@ describe("subjects", () => {
     [account("kube-system", "*"), userNamed("kube-system:robot"), false],
     [{ kind: "User" }, jane, false],
     [{ kind: "Robot", user: { name: "jane" } }, jane, false],
-  ])("%j match %j: %s", (subject, asked, expected) => {
+  ])("%j match the user %j: %s", (subject, asked, expected) => {
     expect(isSubject(ruleOf({ subjects: [subject], ...EVERYTHING }).subjects, asked)).toBe(expected);
   });
 });
@@ -77,7 +77,7 @@ describe("rules", () => {
     [paths("*"), "/anything", true],
     [paths("*"), "/api/v1/pods", false],
     [{ resourceRules: "odd", nonResourceRules: [null, 1] }, "/api/v1/pods", false],
-  ])("%j match %s: %s", (rule, url, expected) => {
+  ])("%j match the request %s: %s", (rule, url, expected) => {
     expect(isAbout(ruleOf({ subjects: [group("*")], ...rule }), infoRequest({ url }).info)).toBe(expected);
   });
 
@@ -113,12 +113,12 @@ describe("priority levels", () => {
     ["too many queues for the hash", priorityLevel("a", queued(10_000_000, 3, 10))],
     ["no queues", priorityLevel("a", queued(0, 0, 10))],
     ["an unknown limit response", priorityLevel("a", { limitResponse: { type: "Panic" } })],
-  ])("with %s are ignored", (_, object) => {
+  ])("with %s are invalid and ignored", (_, object) => {
     expect(readPriorityLevel(object)).toBeUndefined();
   });
 });
 
-describe("hands of queues", () => {
+describe("hands (the sets of queues of a flow)", () => {
   test("contain distinct queues, are stable per flow, and use all queues", () => {
     const deck = { queues: 128, handSize: 6 };
     const dealt = new Set<number>();
@@ -134,7 +134,7 @@ describe("hands of queues", () => {
   });
 
   test("equal those of kube-apiserver", () => {
-    // Hash 0 has only remainders of 0, which select the first cards; 2^64 − 1 has the remainders below.
+    // For hash 0 all remainders are 0, so the first queues are dealt; for hash 2^64 − 1 the remainders are those below.
     expect(deal(0n, { queues: 5, handSize: 3 })).toEqual([0, 1, 2]);
     expect(deal(2n ** 64n - 1n, { queues: 16, handSize: 4 })).toEqual([15, 0, 8, 7]);
     expect(isDealable({ queues: 1, handSize: 1 })).toBe(true);

@@ -1,4 +1,4 @@
-/** Parses a FlowSchema into sets for fast matching: its rules and its flow distinguisher. */
+/** Parses the rules and the flow distinguisher of a FlowSchema into sets for fast matching. */
 import type { User } from "../auth/user.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
@@ -23,17 +23,17 @@ interface Subjects {
   readonly matchesEveryUser: boolean;
   readonly users: ReadonlySet<string>;
   readonly groups: ReadonlySet<string>;
-  /** Namespaces of which all service accounts match. */
+  /** Namespaces whose service accounts all match. */
   readonly namespaces: ReadonlySet<string>;
 }
 
-/** Undefined: all names. */
+/** Undefined if all names match. */
 type Names = ReadonlySet<string> | undefined;
 
 interface ResourceRule {
   readonly verbs: Names;
   readonly groups: Names;
-  /** Including subresources, such as `pods/status`. */
+  /** Resources, including subresources such as `pods/status`. */
   readonly resources: Names;
   readonly namespaces: Names;
   readonly isClusterScope: boolean;
@@ -42,7 +42,7 @@ interface ResourceRule {
 interface PathRule {
   readonly verbs: Names;
   readonly paths: Names;
-  /** Path prefixes that match. */
+  /** Path prefixes: a URL of the rule also matches the paths below it. */
   readonly prefixes: readonly string[];
 }
 
@@ -107,7 +107,7 @@ function namesAt(rule: JsonObject, key: string): Names {
   return names.length === 1 && names[0] === "*" ? undefined : new Set(names);
 }
 
-/** Matching order of FlowSchemas. */
+/** Sorts FlowSchemas in matching order. */
 export function compareSchemas(left: FlowSchema, right: FlowSchema): number {
   if (left.precedence !== right.precedence) return left.precedence - right.precedence;
   return left.name < right.name ? -1 : left.name > right.name ? 1 : 0;
@@ -160,9 +160,7 @@ function isEvery(...names: readonly Names[]): boolean {
   return names.every((name) => name === undefined);
 }
 
-/**
- * The FlowSchemas that always exist, regardless of the store: system:masters is exempt, and every request has a level.
- */
+/** The FlowSchemas that exist even if the store does not contain them, so that every request matches one. */
 export const MANDATORY_EXEMPT: FlowSchema = mandatory(EXEMPT, 1, ["system:masters"]);
 export const MANDATORY_CATCH_ALL: FlowSchema = {
   ...mandatory(CATCH_ALL, 10_000, ["system:unauthenticated", "system:authenticated"]),

@@ -1,4 +1,4 @@
-/** The seats and queues of the priority levels. They survive changes of the configuration. */
+/** Keeps the seats and queues of the priority levels across changes of their configuration. */
 import { DroppedRequests } from "./dropped-requests.ts";
 import type { LevelReading } from "./flow-metrics.ts";
 import { MANDATORY_LEVELS, type PriorityLevel } from "./priority-level.ts";
@@ -11,7 +11,7 @@ export interface LevelState {
   limits: SeatLimits;
   /** Maximum number of seats of one request. */
   seatsMax: number;
-  /** True if the object was deleted while requests are still queued or executing. */
+  /** True if the priority level was deleted while requests wait or are executing. */
   isRetiring: boolean;
   readonly queues: QueueSet;
   readonly dropped: DroppedRequests;
@@ -30,7 +30,7 @@ export class LevelStates {
     this.#serverSeats = serverSeats;
   }
 
-  /** Undefined for a level that accepts no new requests. */
+  /** Undefined if there is no such level or it was deleted, so that it accepts no new requests. */
   get(name: string): LevelState | undefined {
     const state = this.#states.get(name);
     return state?.isRetiring === true ? undefined : state;
@@ -70,8 +70,8 @@ export class LevelStates {
     this.#states.set(config.name, { config, limits: NO_LIMITS, seatsMax: 1, isRetiring: false, queues, dropped });
   }
 
-  // DIFFERS: kube-apiserver adjusts by a timer. Here a request triggers the adjustment, because an idle server needs
-  // none.
+  // DIFFERS: kube-apiserver adjusts the seats by a timer. Here a request triggers the adjustment, because an idle
+  // server needs none.
   adjustWhenDue(nowMs: number): void {
     if (nowMs - this.#adjustedMs >= ADJUSTMENT_MS) this.#adjust(nowMs);
   }

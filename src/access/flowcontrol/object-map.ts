@@ -1,8 +1,8 @@
-/** A table that parses each object of a cluster-scoped resource once. */
+/** Creates a table that parses each object of a cluster-scoped resource once. */
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { ObjectTable } from "../../meta/object-table.ts";
 
-/** Invalid objects are ignored. */
+/** Fills `values`. Objects that `read` cannot parse are ignored. */
 export function objectMap<Value>(
   values: Map<string, Value>,
   read: (object: JsonObject) => Value | undefined,

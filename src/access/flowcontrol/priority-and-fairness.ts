@@ -1,6 +1,6 @@
 /**
- * Creates the concurrency filter: priority and fairness with the stored FlowSchemas and priority levels, or two
- * in-flight limits.
+ * Creates the concurrency filter of a server: either priority and fairness with the stored FlowSchemas and priority
+ * levels, or the two in-flight limits.
  */
 import type { WithUser } from "../auth/user.ts";
 import { SYSTEM_MASTERS } from "../auth/rbac/privileged-groups.ts";
@@ -23,7 +23,7 @@ export interface PriorityAndFairness {
   readonly tasks: readonly BackgroundTask[];
 }
 
-/** The part of the environment that lets heavy work wait for the next turn of the event loop. */
+/** The part of the environment through which long work waits for the next turn of the event loop. */
 export interface EventLoopTurns {
   /** Absent in environments without an event loop. */
   readonly nextTurn?: (callback: () => void) => void;
@@ -41,7 +41,7 @@ interface FlowObjects extends Pick<FlowSchemaStatusParts, "call" | "ready"> {
   readonly followed: StoredObjectParts;
 }
 
-/** Without stored objects, or with priority and fairness disabled, only the in-flight limits apply. */
+/** Without stored objects, or if priority and fairness is disabled, only the in-flight limits apply. */
 export function createPriorityAndFairness(
   parts: {
     readonly env: BaseEnv & EventLoopTurns;
@@ -86,10 +86,13 @@ function isMaster({ user }: WithUser): boolean {
   return user.groups.includes(SYSTEM_MASTERS);
 }
 
-/** Object sizes change slowly and computing them takes time, so they are cached for this long. */
+/** Average object sizes are cached for this long, because they change slowly and computing them takes time. */
 const SIZES_MS = 60_000;
 
-/** Undefined before the cache is synced, and for resources that are not stored in this cluster. */
+/**
+ * The returned function returns undefined until the watch cache is synced, and for resources that are not stored in
+ * this cluster.
+ */
 function objectStats({ clock, cache, resolve }: StoredObjectParts): (info: RequestInfo) => ObjectStats | undefined {
   const sizes = new Map<string, { readonly atMs: number; readonly averageBytes: number }>();
   const averageBytes = (prefix: string): number => {

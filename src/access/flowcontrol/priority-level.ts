@@ -5,19 +5,19 @@ import { isDealable } from "./shuffle-sharding.ts";
 export interface PriorityLevel {
   readonly name: string;
   readonly uid: string;
-  /** True if its requests neither wait nor are rejected. */
+  /** True if the requests of the level neither wait nor are rejected. */
   readonly isExempt: boolean;
   readonly shares: number;
   readonly lendablePercent: number;
-  /** Undefined: no limit. */
+  /** Undefined if borrowing is not limited. */
   readonly borrowingLimitPercent: number | undefined;
-  /** Undefined: a request that finds no seat is rejected. */
+  /** Undefined if the level has no queues: a request that finds no free seat is then rejected. */
   readonly queuing: Queuing | undefined;
 }
 
 export interface Queuing {
   readonly queues: number;
-  /** The number of queues from which a flow chooses the shortest. */
+  /** The number of queues that are assigned to a flow; each request waits in the one with the least work. */
   readonly handSize: number;
   readonly queueLengthLimit: number;
 }
@@ -25,7 +25,7 @@ export interface Queuing {
 export const EXEMPT = "exempt";
 export const CATCH_ALL = "catch-all";
 
-/** Undefined if the object is invalid; it is then ignored. */
+/** Undefined if the object is invalid; the caller then ignores it. */
 export function readPriorityLevel(object: JsonObject): PriorityLevel | undefined {
   const metadata = objectAt(object, "metadata");
   const [name, uid] = [stringAt(metadata, "name"), stringAt(metadata, "uid")];
@@ -50,7 +50,7 @@ function seatsOf(
   defaultShares: number,
 ): Pick<PriorityLevel, "shares" | "lendablePercent" | "borrowingLimitPercent"> {
   return {
-    // assuredConcurrencyShares is the name in v1beta2.
+    // v1beta2 calls this field assuredConcurrencyShares.
     shares: countAt(limits, "nominalConcurrencyShares") ?? countAt(limits, "assuredConcurrencyShares") ?? defaultShares,
     lendablePercent: Math.min(countAt(limits, "lendablePercent") ?? 0, 100),
     borrowingLimitPercent: countAt(limits, "borrowingLimitPercent"),
@@ -74,7 +74,7 @@ function countAt(parent: JsonObject, key: string): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
-/** The levels that always exist, regardless of the store. */
+/** The priority levels that exist even if the store does not contain them. */
 export const MANDATORY_LEVELS: readonly PriorityLevel[] = [
   {
     name: EXEMPT,

@@ -4,7 +4,9 @@ import { QueueSet, type FlowCounts, type QueuePlace } from "./queue-set.ts";
 
 const counts = (): FlowCounts => ({ executing: 0, executingSeats: 0, waiting: 0, waitingSeats: 0 });
 
-/** A level with one queue per flow, and the order in which its requests were served. */
+/**
+ * A priority level in which each test chooses the queue of a request, and the order in which its requests were served.
+ */
 class Level {
   nowMs = 0;
   readonly served: string[] = [];
@@ -32,7 +34,7 @@ class Level {
     this.queues.finish(this.places.get(name)!, this.nowMs);
   }
 
-  /** Finishes the executing requests one by one until none waits. */
+  /** Finishes the executing requests one by one until no request waits. */
   drain(eachMs: number): void {
     for (let index = 0; index < this.served.length; index++) {
       const place = this.places.get(this.served[index]!)!;
@@ -42,7 +44,7 @@ class Level {
 }
 
 describe("fair queuing", () => {
-  test("serves a flow with few requests before the backlog of one with many", () => {
+  test("serves a flow with few requests before the backlog of a flow with many requests", () => {
     const level = new Level(1);
     level.ask("running", 0);
     for (let index = 0; index < 20; index++) level.ask(`elephant-${index}`, 1);
@@ -53,7 +55,7 @@ describe("fair queuing", () => {
     expect(mice.at(-1)).toBeLessThanOrEqual(7);
   });
 
-  test("gives flows of long and short requests the same time", () => {
+  test("gives a flow of long requests the same time as a flow of short requests", () => {
     const level = new Level(1);
     level.ask("long-start", 1);
     for (let index = 0; index < 40; index++) {
@@ -71,7 +73,7 @@ describe("fair queuing", () => {
     expect(Math.abs(longMs - shortMs)).toBeLessThanOrEqual(200);
   });
 
-  test("charges wide requests for all their seats", () => {
+  test("charges a flow for all seats of its requests", () => {
     const level = new Level(4);
     level.ask("first", 0, 4);
     for (let index = 0; index < 8; index++) level.ask(`wide-${index}`, 1, 4);
@@ -82,7 +84,7 @@ describe("fair queuing", () => {
     expect(level.served).toHaveLength(17);
   });
 
-  test("serves a request that is wider than the limit alone", () => {
+  test("serves a request that needs more seats than the limit, but only alone", () => {
     const level = new Level(2);
     expect(level.ask("one", 0)).toBe("executing");
     expect(level.ask("wide", 1, 5)).toBe("waiting");
@@ -93,7 +95,7 @@ describe("fair queuing", () => {
 });
 
 describe("the queues of a level", () => {
-  test("reject a request if its queue is full, independently of other queues", () => {
+  test("reject a request if its queue is full, even if other queues are not", () => {
     const level = new Level(1, 2);
     expect([0, 1, 2, 3].map((index) => level.ask(`a${index}`, 1))).toEqual([
       "executing",
@@ -105,7 +107,7 @@ describe("the queues of a level", () => {
     expect(level.counts).toEqual({ executing: 1, executingSeats: 1, waiting: 3, waitingSeats: 3 });
   });
 
-  test("hold at most 10,000 requests, whatever is configured", () => {
+  test("hold at most 10,000 requests, whatever queueLengthLimit is configured", () => {
     const level = new Level(1, 1_000_000);
     level.ask("first", 0);
     let waiting = 0;
@@ -113,7 +115,7 @@ describe("the queues of a level", () => {
     expect(waiting).toBe(10_000);
   });
 
-  test("are chosen by the least work ahead within the hand", () => {
+  test("are chosen from the hand of the flow by the least work ahead", () => {
     const level = new Level(1, 2);
     level.ask("first", 0);
     level.ask("a", 1);
@@ -123,7 +125,7 @@ describe("the queues of a level", () => {
     expect(level.queues.start(entrant, 0)).toMatchObject({ queue: { index: 1 } });
   });
 
-  test("forget a canceled request and serve those that it blocked", () => {
+  test("remove a canceled request, and serve the requests that it blocked", () => {
     const level = new Level(2);
     level.ask("one", 0);
     level.ask("wide", 1, 2);
@@ -137,7 +139,7 @@ describe("the queues of a level", () => {
     expect(level.counts).toEqual(counts());
   });
 
-  test("adapt to more and to fewer seats", () => {
+  test("serve more requests if the limit of seats rises, and fewer if it falls", () => {
     const level = new Level(1);
     for (const name of ["a", "b", "c"]) level.ask(name, 0);
     level.queues.setLimit(3, 1);
@@ -151,7 +153,7 @@ describe("the queues of a level", () => {
     expect(level.served).toHaveLength(4);
   });
 
-  test("serve an urgent request at once, and count its seats", () => {
+  test("serve an urgent request at once, and count its seats toward the limit", () => {
     const level = new Level(1);
     level.ask("a", 0);
     const urgent = { seats: 1, hand: [0], counts: level.counts, isUrgent: true };
@@ -164,7 +166,7 @@ describe("the queues of a level", () => {
     expect(level.served).toEqual(["a", "b"]);
   });
 
-  test("reject a request without a seat if the level does not queue", () => {
+  test("reject a request that finds no free seat if the level has no queues", () => {
     const level = new Level(2);
     level.queues.configure({ isExempt: false, queuing: undefined });
     expect([level.ask("a", 0), level.ask("b", 0), level.ask("c", 0)]).toEqual([

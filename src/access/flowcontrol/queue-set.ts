@@ -1,7 +1,7 @@
 /**
- * The seats of one priority level and the queues before them. Fair queuing selects the next request: every queue has a
- * virtual time at which it would be served next if all queues advanced at the same pace, and the request with the
- * earliest virtual end is next.
+ * The seats of one priority level and the queues of requests that wait for them. Fair queuing selects the next request.
+ * Every queue has a virtual time at which its next request would start if all queues advanced at the same pace; the
+ * request with the earliest virtual end is next.
  */
 import { must } from "../../base/assert.ts";
 import type { Queuing } from "./priority-level.ts";
@@ -17,16 +17,16 @@ export interface FlowCounts {
 
 export interface Entrant {
   readonly seats: number;
-  /** The queues in which it may wait; ignored if the level has no queues. */
+  /** The queues in which the request may wait (the hand of its flow); ignored if the level has no queues. */
   readonly hand: readonly number[];
   readonly counts: FlowCounts;
-  /** Takes its seats at once, even beyond the limit. */
+  /** True if the request gets its seats at once, even beyond the limit. */
   readonly isUrgent: boolean;
 }
 
 export interface QueuePlace extends Entrant {
   readonly queue: Queue | undefined;
-  /** In virtual time. */
+  /** The virtual time at which the request arrived. */
   readonly arrivalR: number;
   state: "waiting" | "executing" | "over";
   startedMs: number;
@@ -38,21 +38,22 @@ type QueueRejection = "concurrency-limit" | "queue-full";
 
 interface Queue {
   readonly index: number;
-  /** Created when the first request waits. */
+  /** The waiting requests; created when the first request waits. */
   waiting: Set<QueuePlace> | undefined;
   waitingSeats: number;
   executing: number;
   executingSeats: number;
-  /** Virtual start time of its next request. */
+  /** The virtual start time of the next request of this queue. */
   nextStartR: number;
 }
 
-/** Initial estimate of the duration of a request. */
+/** Initial estimate of the duration of a request, from which its virtual end is computed. */
 const SERVICE_MS = 3;
-// DIFFERS: kube-apiserver limits only by queues × queueLengthLimit, which may be configured to billions.
+// Maximum number of waiting requests. DIFFERS: kube-apiserver limits them only by queues × queueLengthLimit, which may
+// be configured to billions.
 const WAITING_MAX = 10_000;
 
-/** Keeping some idle queues is cheaper than creating them again. */
+/** Maximum number of idle queues that are kept, because keeping them is cheaper than creating them again. */
 const IDLE_QUEUES_MAX = 1_000;
 
 export class QueueSet {
@@ -60,7 +61,7 @@ export class QueueSet {
   #isExempt = false;
   #queuing: Queuing | undefined;
   #limit = 0;
-  /** Queues in use and some idle ones; an idle queue has no state that must be kept. */
+  /** Queues in use and some idle queues. The state of an idle queue may be dropped. */
   readonly #queues = new Map<number, Queue>();
   #activeQueues = 0;
   #entered = 0;
@@ -69,9 +70,9 @@ export class QueueSet {
   #waitingSeats = 0;
   #executing = 0;
   #seatsInUse = 0;
-  /** The part of the seats in use that queued requests took. */
+  /** The seats in use by requests that had waited in a queue. */
   #queuedSeatsInUse = 0;
-  /** Virtual time: seat-milliseconds granted to each non-empty queue. */
+  /** The current virtual time: the seat-milliseconds that each non-empty queue has been granted. */
   #currentR = 0;
   #syncedMs: number;
 
@@ -113,7 +114,7 @@ export class QueueSet {
       queue.nextStartR += entrant.seats * SERVICE_MS;
       return place;
     }
-    // DIFFERS: kube-apiserver lets a queue exceed its limit while the free seats are too few for the next request.
+    // DIFFERS: in kube-apiserver, a queue may exceed its limit while the free seats are too few for the next request.
     if ((queue.waiting?.size ?? 0) >= queuing.queueLengthLimit || this.#waiting >= WAITING_MAX) {
       if (isIdle(queue)) this.#queues.delete(queue.index);
       return "queue-full";
@@ -143,7 +144,7 @@ export class QueueSet {
     if (this.#waiting > 0) this.#dispatch(nowMs);
   }
 
-  /** Removes a request that stops waiting. */
+  /** Removes a waiting request that was canceled or has timed out. */
   leave(place: QueuePlace, nowMs: number): void {
     this.#sync(nowMs);
     const queue = this.#unqueue(place);
@@ -151,7 +152,7 @@ export class QueueSet {
     boundStart(queue);
     this.#release(queue);
     this.demand.set(this.#seatsInUse + this.#waitingSeats, nowMs);
-    // It may have been a wide request that blocked others.
+    // The removed request may have needed many seats and blocked other requests.
     this.#dispatch(nowMs);
   }
 
@@ -169,7 +170,10 @@ export class QueueSet {
     return this.#seatsInUse + seats <= this.#limit;
   }
 
-  /** The queue of the hand with the least work ahead, starting with a different one each time. */
+  /**
+   * The queue of the hand with the least work ahead. Starts with a different queue each time, so that equal queues are
+   * used evenly.
+   */
   #choose(hand: readonly number[]): Queue {
     const offset = this.#entered++ % hand.length;
     let best = hand[offset]!;
@@ -241,7 +245,7 @@ export class QueueSet {
     return place;
   }
 
-  /** Returns the queue in which it waited. */
+  /** Removes the request from its queue, and returns the queue. */
   #unqueue(place: QueuePlace): Queue {
     const { seats, counts } = place;
     const queue = must(place.queue, "a request that waits has a queue");
@@ -267,7 +271,9 @@ export class QueueSet {
     }
   }
 
-  /** The request with the earliest virtual end; among equals, the one whose queue follows the last served queue. */
+  /**
+   * The waiting request with the earliest virtual end. Of several, the one whose queue follows the last served queue.
+   */
   #next(): QueuePlace {
     const queues = this.#queuing?.queues ?? 1;
     let [best, earliest, distance]: [QueuePlace | undefined, number, number] = [undefined, Infinity, Infinity];
@@ -298,7 +304,10 @@ function oldestOf({ waiting }: Queue): QueuePlace | undefined {
   return undefined;
 }
 
-/** No request starts before it has arrived in virtual time; otherwise an idle queue could save up its share. */
+/**
+ * Moves the virtual start of the queue to the arrival of its first request, if it is earlier. Otherwise an idle queue
+ * could save up its share.
+ */
 function boundStart(queue: Queue): void {
   const oldest = oldestOf(queue);
   if (oldest !== undefined && queue.nextStartR < oldest.arrivalR) queue.nextStartR = oldest.arrivalR;

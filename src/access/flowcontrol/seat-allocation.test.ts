@@ -19,7 +19,7 @@ const level = (shares: number, rest: Partial<PriorityLevel> = {}): PriorityLevel
 });
 
 describe("seats", () => {
-  test("are divided by shares, with the limits for lending and borrowing", () => {
+  test("are divided by concurrency shares, with limits for lending and borrowing", () => {
     const levels = [level(5), level(100, { lendablePercent: 90 }), level(0, { isExempt: true })];
     expect(seatLimits([...levels, level(20, { borrowingLimitPercent: 50 })], 600)).toEqual([
       { nominal: 24, lower: 24, upper: 624 },
@@ -36,24 +36,24 @@ describe("seats", () => {
     demand: { highWatermark: asked, smoothed: asked },
   });
 
-  test("are lent from idle levels to busy ones", () => {
+  test("are lent by idle levels to busy levels", () => {
     const [busy, idle] = currentLimits([claim(50, 50, 150, 200), claim(50, 5, 150, 0)]);
     expect([busy! + idle!, idle! < 10, busy! > 90]).toEqual([100, true, true]);
   });
 
-  test("stay within the needs and the upper limit of each level", () => {
+  test("stay within the demand and the upper limit of each level", () => {
     expect(currentLimits([claim(50, 5, 150, 200), claim(50, 5, 150, 200)])).toEqual([50, 50]);
     expect(currentLimits([claim(50, 50, 60, 200), claim(50, 5, 150, 0)])[0]).toBe(60);
   });
 
-  test("of exempt requests reduce those of other levels down to their lower limit", () => {
+  test("of exempt requests reduce the seats of other levels, down to the lower limit of each", () => {
     const exempt: SeatClaim = { ...claim(0, 0, 100, 90), isExempt: true };
     expect(currentLimits([exempt, claim(50, 20, 100, 50), claim(50, 20, 100, 50)])).toEqual([90, 20, 20]);
     const some: SeatClaim = { ...claim(0, 0, 100, 30), isExempt: true };
     expect(currentLimits([some, claim(50, 20, 100, 50), claim(50, 20, 100, 50)])).toEqual([30, 35, 35]);
   });
 
-  test("are all allocated within the bounds by one proportion", () => {
+  test("are allocated completely by one proportion of the targets, within the bounds", () => {
     const items = [
       { lower: 5, upper: 10, target: 10 },
       { lower: 0, upper: 100, target: 20 },
@@ -80,7 +80,7 @@ describe("seat demand", () => {
 });
 
 describe("Retry-After", () => {
-  test("doubles while many requests are rejected, and decreases while few are", () => {
+  test("doubles while many requests are rejected, and decreases while few are rejected", () => {
     const dropped = new DroppedRequests();
     const atSecond = (second: number, count: number): number => {
       let said = 0;
@@ -96,7 +96,7 @@ describe("Retry-After", () => {
   });
 });
 
-describe("the width of a request", () => {
+describe("the number of seats of a request", () => {
   const stats = { count: 1_000, averageBytes: 2_000 };
   test.each([
     ["/api/v1/pods", 10],
@@ -112,7 +112,7 @@ describe("the width of a request", () => {
     expect(estimatedSeats(infoRequest({ url }), 20, () => stats)).toBe(seats);
   });
 
-  test("is limited by its level, and is 1 if the resource is not stored", () => {
+  test("is limited by its priority level, and is 1 if the resource is not stored", () => {
     expect(estimatedSeats(infoRequest({ url: "/api/v1/pods" }), 3, () => stats)).toBe(3);
     expect(estimatedSeats(infoRequest({ url: "/apis/x.io/v1/things" }), 3, () => undefined)).toBe(1);
     expect([seatsMaxOf(49, 6), seatsMaxOf(245, 6), seatsMaxOf(4, 6), seatsMaxOf(1, undefined)]).toEqual([

@@ -6,11 +6,14 @@ export interface SeatLimits {
   readonly nominal: number;
   /** Seats that the level never lends. */
   readonly lower: number;
-  /** Maximum number of seats including borrowed ones. */
+  /** The maximum number of seats, including borrowed seats. */
   readonly upper: number;
 }
 
-/** Nominal seats by shares; rounded up, so their sum may exceed the server's seats slightly. */
+/**
+ * Divides the seats of the server by shares. Nominal seats are rounded up, so their sum may slightly exceed the seats
+ * of the server.
+ */
 export function seatLimits(levels: readonly PriorityLevel[], serverSeats: number): SeatLimits[] {
   const sharesOfAll = levels.reduce((sum, { shares }) => sum + shares, 0);
   return levels.map(({ shares, lendablePercent, borrowingLimitPercent }) => {
@@ -28,7 +31,7 @@ export interface SeatClaim {
   readonly demand: Demand;
 }
 
-/** The current limits: levels with low demand lend seats to levels with high demand. */
+/** The current number of seats of each level: levels with low demand lend seats to levels with high demand. */
 export function currentLimits(claims: readonly SeatClaim[]): number[] {
   const all: AssuredClaim[] = claims.map((claim) => ({ ...claim, assured: assuredSeats(claim) }));
   const seats = claims.reduce((sum, { limits }) => sum + limits.nominal, 0);
@@ -41,7 +44,7 @@ export function currentLimits(claims: readonly SeatClaim[]): number[] {
       assuredSum += assured;
     }
   }
-  // As kube-apiserver, which also allocates the seats that exempt requests have taken.
+  // As kube-apiserver: the seats that exempt requests use are allocated again.
   if (left > assuredSum) return fairLimits(all, seats);
   const fraction = left <= lowerSum ? 0 : (left - lowerSum) / (assuredSum - lowerSum);
   return all.map(({ isExempt, limits: { lower }, assured }) =>
@@ -53,7 +56,10 @@ interface AssuredClaim extends SeatClaim {
   readonly assured: number;
 }
 
-/** The seats that a level needs of its own, by the demand of the last period; exempt levels take all they need. */
+/**
+ * The seats of its own that a level needs, by its highest demand in the last period. An exempt level gets all the seats
+ * that it needs.
+ */
 function assuredSeats({ isExempt, limits: { nominal, lower }, demand: { highWatermark } }: SeatClaim): number {
   return Math.max(lower, isExempt ? highWatermark : Math.min(nominal, highWatermark));
 }
@@ -83,7 +89,10 @@ interface AllocationItem {
   readonly target: number;
 }
 
-/** The proportion of all targets that allocates all seats within the bounds, or comes closest to it. */
+/**
+ * The proportion by which all targets are multiplied, so that the results within their bounds add up to `seats` or come
+ * closest to it.
+ */
 export function fairProportion(items: readonly AllocationItem[], seats: number): number {
   const sumAt = (proportion: number): number => items.reduce((sum, item) => sum + bounded(item, proportion), 0);
   const bends = items.flatMap(({ lower, upper, target }) => [lower / target, upper / target]);

@@ -1,14 +1,14 @@
-/** Measures the seat demand of a priority level over time, which determines its allocation. */
+/** Measures the seat demand of a priority level over time. The demand determines the seats of the level. */
 
 /** The period of one smoothing step. */
 const ADJUSTMENT_MS = 10_000;
-/** The remaining part of an old demand after one period: half of it after five minutes. */
+/** The part of an old demand that remains after one period; after five minutes, half of it remains. */
 const SMOOTHING = 0.977;
 
 export interface Demand {
-  /** Maximum demand since the last adjustment. */
+  /** Highest demand since the last adjustment. */
   readonly highWatermark: number;
-  /** Rises at once, falls slowly. */
+  /** The smoothed demand, which rises at once and falls slowly. */
   readonly smoothed: number;
 }
 
@@ -32,7 +32,7 @@ export class SeatDemand {
     if (seats > this.#max) this.#max = seats;
   }
 
-  /** Returns the demand since the last call. */
+  /** Returns the demand since the last call, and starts a new period. */
   take(nowMs: number): Demand {
     this.#advance(nowMs);
     const elapsedMs = nowMs - this.#sinceMs;

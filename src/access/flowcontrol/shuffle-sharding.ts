@@ -1,4 +1,7 @@
-/** Shuffle sharding: assigns each flow a few of many queues, so that two flows are unlikely to share all of theirs. */
+/**
+ * Shuffle sharding: assigns to each flow a hand, that is, a few of many queues, so that two flows are unlikely to have
+ * the same hand.
+ */
 import { createHash } from "node:crypto";
 
 interface Deck {
@@ -9,13 +12,13 @@ interface Deck {
 const QUEUES_MAX = 2 ** 26;
 const HASH_BITS_MAX = 60;
 
-/** Whether a hash has enough bits to deal such a hand. */
+/** Whether a 64-bit hash has enough bits to select a hand of this size. */
 export function isDealable({ queues, handSize }: Deck): boolean {
   if (queues < 1 || handSize < 1 || handSize > queues || queues > QUEUES_MAX) return false;
   return Math.ceil(Math.log2(queues) * handSize) <= HASH_BITS_MAX;
 }
 
-/** The distinct queues of a flow; the same for the same flow. */
+/** The hand of a flow: distinct queues that depend only on the hash of the flow. */
 export function deal(flow: bigint, { queues, handSize }: Deck): readonly number[] {
   const remainders: number[] = [];
   let rest = flow;

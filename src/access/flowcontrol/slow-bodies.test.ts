@@ -37,7 +37,7 @@ describe("a slow request body", () => {
     };
   }
 
-  test("releases its seat until it has arrived", async () => {
+  test("releases the seat of its request until it has arrived", async () => {
     const { read, wait } = world();
     const { arrive, bytes, seen } = read("jane");
     await wait(99);
@@ -49,7 +49,7 @@ describe("a slow request body", () => {
     expect(seen).toEqual(["left", "back"]);
   });
 
-  test("keeps its seat if it arrives in time", async () => {
+  test("does not release the seat if it arrives in time", async () => {
     const { read, wait } = world();
     const { arrive, bytes, seen } = read("jane");
     arrive();
@@ -58,7 +58,7 @@ describe("a slow request body", () => {
     expect(seen).toEqual([]);
   });
 
-  test("is rejected while its user or all users together have too many of them", async () => {
+  test("is rejected if its user, or all users together, have too many slow bodies", async () => {
     const { read, wait } = world();
     const janes = Array.from({ length: 41 }, () => read("jane"));
     await wait(100);
@@ -73,7 +73,7 @@ describe("a slow request body", () => {
     expect(again.seen).toEqual(["left"]);
   });
 
-  test("is discarded if there is no seat when it arrives", async () => {
+  test("is discarded if no seat is free when it has arrived", async () => {
     const { read, wait } = world(() => Promise.reject(new Error("full")));
     const { arrive, bytes } = read("jane");
     await wait(100);

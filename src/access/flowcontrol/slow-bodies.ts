@@ -1,6 +1,7 @@
 /**
- * Releases the seats of requests whose bodies arrive slowly; otherwise clients that send a byte now and then could
- * block all seats. The number of such requests is limited per user, because their partial bodies are held in memory.
+ * Releases the seats of requests whose bodies arrive slowly. Otherwise, clients that send a byte now and then could
+ * occupy all seats. The number of such requests is limited, per user and in total, because their partial bodies are
+ * held in memory.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { RequestBody } from "../../serving/http/message.ts";
@@ -16,7 +17,7 @@ interface WaitingReader {
   readonly user: string;
   /** Releases the seat. */
   leave(): void;
-  /** Takes a seat again. Rejects if there is none. */
+  /** Acquires a seat again. Rejects if no seat becomes free. */
   reacquire(): Promise<void>;
 }
 
@@ -52,12 +53,15 @@ export class SlowBodies {
     }
   }
 
-  /** After a long turn of the event loop, data that has arrived meanwhile must be read first. */
+  /**
+   * Waits two turns of the event loop before a body counts as slow, so that data that arrived during a long turn is
+   * read first.
+   */
   #whenRead(judge: () => void): void {
     this.#nextTurn(() => this.#nextTurn(judge));
   }
 
-  /** A function, because the compiler does not see that `state` changes. */
+  /** A function, because the compiler does not see that `state` may have changed. */
   #isSlow(state: string): boolean {
     return state === "slow";
   }

@@ -1,9 +1,9 @@
 /**
- * Schedules the processing of request bodies over turns of the event loop. Decoding, admission and encoding mostly run
- * without interruption. If many requests arrive together, they would block the event loop for all other clients,
- * including health checks. So requests are processed one by one, alternating between users, and after some time the
- * event loop gets a turn. Requests that are expected to take long wait separately, so that the others get at least half
- * of the time.
+ * Schedules the processing of request bodies over turns (iterations) of the event loop. Decoding, admission and
+ * encoding mostly run without interruption, so many requests that arrive together would block the event loop for all
+ * other clients, including health checks. Therefore requests are processed one by one, alternating between users, and
+ * after some time the event loop continues. Requests that are expected to take long (heavy requests) wait separately,
+ * so that the other requests get at least half of the time.
  */
 import type { Clock } from "../../base/clock.ts";
 import { LruMap } from "../../base/lru-map.ts";
@@ -12,29 +12,29 @@ import { badRequest, StatusError, tooManyRequests } from "../../meta/status-erro
 /** As setImmediate: the callbacks run in the next turn of the event loop, one after the other. */
 type NextTurn = (callback: () => void) => void;
 
-/** Maximum work per turn of the event loop. */
+/** Maximum duration of the work in one turn of the event loop. */
 const TURN_MS = 10;
 /**
- * After longer work, waiting requests pause for this share of its duration, up to the maximum. New clients need the
- * pause: accepting a connection alone takes several turns.
+ * After longer work, waiting requests pause for this share of its duration, up to the maximum, so that new clients can
+ * connect: accepting a connection takes several turns.
  */
 const REST_SHARE = 0.2;
 const REST_MS_MAX = 200;
-/** Heavy requests pause for the full duration of the work before, up to this maximum. */
+/** Heavy requests pause for the full duration of the previous work, up to this maximum. */
 const HEAVY_REST_MS_MAX = 1_000;
-/** Maximum number of scheduled callbacks. */
+/** Maximum number of callbacks that are scheduled at the same time. */
 const CALLS_MAX = 32;
 
-/** Requests of this size are heavy: they are expected to take long. */
+/** Requests with a body of at least this size are heavy. */
 const HEAVY_BYTES = 64 * 1024;
 /**
- * Requests of a user whose last work took this long are heavy for a while, because a small request can also cause much
- * work.
+ * After work of at least this duration, all requests of the same user are heavy for a while, because a small request
+ * can cause long work too.
  */
 const LONG_MS = 50;
 const LONG_REMEMBERED_MS_MAX = 10_000;
 const USERS_REMEMBERED_MAX = 1_000;
-/** Limits of waiting heavy requests, which keep their seats and hold their bodies in memory. */
+/** Maximum numbers of waiting heavy requests, because they keep their seats and hold their bodies in memory. */
 const HEAVY_OF_ONE_USER_MAX = 64;
 const HEAVY_MAX = 256;
 
@@ -43,7 +43,7 @@ type TurnClock = Pick<Clock, "monotonic" | "after">;
 interface StartedWork {
   readonly user: string;
   readonly atMs: number;
-  /** True if only this work ran between this and the next callback. */
+  /** True if no other work runs until the next callback, so that the duration can be measured. */
   readonly isAlone: boolean;
 }
 
@@ -53,11 +53,11 @@ export class Turns {
   readonly #light = new Lane();
   readonly #heavy = new Lane();
   readonly #longUntilMs = new LruMap<number>(USERS_REMEMBERED_MAX);
-  /** Scheduled callbacks that have not run; while there is one, a request has just been processed. */
+  /** The number of scheduled callbacks that have not run yet. If there are any, a request has just been processed. */
   #calls = 0;
   #turn = 0;
   #turnBeganMs = 0;
-  /** The request that continued last; undefined once its duration has been measured. */
+  /** The request that was resumed last; undefined after its duration has been measured. */
   #wentOn: StartedWork | undefined;
   #wasHeavy = false;
   #restsUntilMs = 0;
@@ -70,8 +70,8 @@ export class Turns {
   }
 
   /**
-   * Undefined: the caller may continue at once. Rejects with a StatusError if too many requests wait or the client
-   * disconnects.
+   * Returns undefined if the caller may continue at once, otherwise a promise for its turn. The promise rejects with a
+   * StatusError if too many requests wait or the client disconnects.
    */
   take(who: string, bytes: number, signal: AbortSignal): Promise<void> | undefined {
     const nowMs = this.#clock.monotonic();
@@ -87,7 +87,7 @@ export class Turns {
     return turn;
   }
 
-  /** Throws if a body of this size would be rejected, before the body is read. */
+  /** Throws if a body of this size would be rejected because too many requests wait. Called before it is read. */
   rejectTooMany(who: string, bytes: number): void {
     if (bytes >= HEAVY_BYTES && this.#isFull(who)) throw tooManyWait();
   }
@@ -118,7 +118,7 @@ export class Turns {
     this.#nextTurn(() => this.#measure(this.#clock.monotonic()));
   }
 
-  /** The work of the previous callback has ended by now, unless it awaits something. */
+  /** Runs in a new callback. The work of the previous callback has ended by now, unless it awaits something. */
   #called(askedIn: number): void {
     this.#calls--;
     const nowMs = this.#clock.monotonic();
@@ -147,7 +147,7 @@ export class Turns {
       this.#longUntilMs.set(wentOn.user, nowMs + Math.min(workedMs * 10, LONG_REMEMBERED_MS_MAX));
   }
 
-  /** Heavy and light requests alternate while both wait. */
+  /** The next request. Heavy and light requests alternate if both are waiting. */
   #next(nowMs: number): Waiting | undefined {
     const mayBeHeavy = this.#heavy.size > 0 && nowMs >= this.#heavyRestsUntilMs;
     this.#wasHeavy = mayBeHeavy && (this.#light.size === 0 || !this.#wasHeavy);
@@ -181,7 +181,7 @@ interface Waiting {
   readonly goOn: () => void;
 }
 
-/** Waiting requests, alternating between users. */
+/** A list of waiting requests that alternates between users. */
 class Lane {
   readonly #byUser = new Map<string, Set<Waiting>>();
   #size = 0;
@@ -222,7 +222,9 @@ class Lane {
   }
 }
 
-/** The error for a canceled request: the Status of its deadline, or that the client disconnected. */
+/**
+ * The error of a canceled request: the StatusError of its deadline, or an error that says that the client disconnected.
+ */
 function cancellationError({ reason }: AbortSignal): StatusError {
   return reason instanceof StatusError ? reason : badRequest("the client disconnected before its request was complete");
 }

@@ -1,4 +1,4 @@
-/** Estimates the seats of a request: one, except for lists. Pure. */
+/** Estimates the number of seats of a request: one, except for lists and for watches that send initial events. Pure. */
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import type { Query } from "../../serving/http/query.ts";
 
@@ -10,7 +10,7 @@ export interface ObjectStats {
 
 const SEATS_MAX = 100;
 const BYTES_PER_SEAT = 100_000;
-/** Maximum memory that a list from the cache holds at once, regardless of its length. */
+/** Maximum memory that a list from the watch cache uses at once, regardless of its length. */
 const LIST_BYTES_MAX = 1_000_000;
 
 interface EstimatedRequest {
@@ -18,7 +18,7 @@ interface EstimatedRequest {
   readonly query: Query;
 }
 
-/** Undefined statistics: the resource is not stored in this cluster. */
+/** `statsOf` returns undefined if the resource is not stored in this cluster. */
 // DIFFERS: kube-apiserver also keeps the seats of a write for a while, depending on the number of watchers.
 export function estimatedSeats(
   { info, query }: EstimatedRequest,
@@ -55,8 +55,8 @@ function isOfOne({ name }: RequestInfo, query: Query): boolean {
 }
 
 /**
- * The maximum number of seats of one request: at most 15 % of the level, and few enough that one request from each
- * queue of a hand fits into the level.
+ * The maximum number of seats of one request: at most 15 % of the seats of the level, and few enough that one request
+ * from each queue of a hand can be executed at once.
  */
 export function seatsMaxOf(nominal: number, handSize: number | undefined): number {
   if (handSize === undefined) return SEATS_MAX;

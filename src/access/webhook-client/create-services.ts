@@ -17,14 +17,14 @@ import { createWebhookClient, type CallWebhook } from "./webhook-client.ts";
 interface ServicesParts {
   readonly env: BaseEnv;
   readonly client: Client;
-  /** Undefined: this server sends no outbound requests. */
+  /** Undefined if this server sends no outbound requests. */
   readonly outbound: Outbound | undefined;
   readonly overrides: ServiceOverrides;
 }
 
 export interface Services {
   readonly directory: ServiceDirectory;
-  /** Resolves from the Services and EndpointSlices cached so far. */
+  /** Resolves a Service from the Services and EndpointSlices that are cached at the time of the call. */
   readonly resolve: (service: ServiceReference) => Resolution;
   readonly overrides: ServiceOverrides;
   readonly callWebhook: CallWebhook;

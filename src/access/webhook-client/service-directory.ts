@@ -1,11 +1,13 @@
-/** A cache of Services and EndpointSlices. It starts to watch on first use, because most clusters never need it. */
+/**
+ * A cache of Services and EndpointSlices. It starts its watches on first use, because most clusters need no Services.
+ */
 import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import type { ResourceType, UnstructuredObject } from "../../client/objects.ts";
 import type { ServiceState } from "./service-resolver.ts";
 
 export interface ServiceDirectory extends ServiceState {
-  /** True once the cache is synced; false if the signal aborts before. The first call starts the watches. */
+  /** True when the cache is synced; false if the signal aborts first. The first call starts the watches. */
   ready(signal: AbortSignal): Promise<boolean>;
   onChange(handler: (namespace: string, name: string) => void): void;
   run(signal: AbortSignal): Promise<void>;
@@ -68,7 +70,7 @@ function follow(informer: Informer<UnstructuredObject>, tell: (object: Unstructu
   });
 }
 
-/** NAMESPACE/NAME from the label of the slice. */
+/** The Service of an EndpointSlice as NAMESPACE/NAME, from the label of the slice. */
 function serviceOf({ metadata }: UnstructuredObject): string | undefined {
   const name = metadata?.labels?.[SERVICE_NAME_LABEL];
   return name === undefined || name === "" ? undefined : `${metadata?.namespace ?? ""}/${name}`;

@@ -1,4 +1,7 @@
-/** Parses `--service-endpoint-override`: fixed addresses of Services that are not reachable through their endpoints. */
+/**
+ * Parses `--service-endpoint-override`, which sets fixed addresses of Services whose endpoints this server cannot
+ * reach.
+ */
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { parseAddress } from "../../meta/ip-address.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../meta/names.ts";
@@ -6,10 +9,10 @@ import type { ServiceOverrides } from "./service-resolver.ts";
 
 type ParsedOverrides =
   | { readonly isValid: true; readonly overrides: ServiceOverrides }
-  /** One sentence per invalid value, for the operator. */
+  /** One sentence for each invalid value. */
   | { readonly isValid: false; readonly problems: readonly string[] };
 
-/** Each in the form NAME.NAMESPACE=HOST:PORT. */
+/** Each text has the form NAME.NAMESPACE=HOST:PORT. */
 export function parseServiceOverrides(texts: readonly string[]): ParsedOverrides {
   const overrides = new Map<string, UpstreamAddress>();
   const problems: string[] = [];

@@ -9,19 +9,19 @@ const PORTS = [{ name: "https", port: 443, targetPort: "web" }];
 const NO_OVERRIDES: ServiceOverrides = new Map();
 
 describe("a Service is resolved to", () => {
-  test("its ready endpoints, with the port number of the slice", () => {
+  test("its ready endpoints, with the port number of the EndpointSlice", () => {
     const slice = sliceOf(["10.0.0.1", "10.0.0.2", "10.0.0.3"], { notReady: "10.0.0.2" });
     const addresses = resolved(service({ ports: PORTS }), [slice]);
     expect(addresses.toSorted()).toEqual(["10.0.0.1:8443", "10.0.0.3:8443"]);
   });
 
-  test("endpoints of its first address family before those of the second", () => {
+  test("endpoints of its first address family before endpoints of its second", () => {
     const spec = { ports: PORTS, ipFamilies: ["IPv6", "IPv4"] };
     const slices = [sliceOf(["10.0.0.1"]), sliceOf(["fd00::1"], { addressType: "IPv6" })];
     expect(resolved(service(spec), slices)).toEqual(["fd00::1:8443", "10.0.0.1:8443"]);
   });
 
-  test("at most five endpoints, randomly chosen", () => {
+  test("at most five endpoints in random order", () => {
     const hosts = Array.from({ length: 20 }, (_unused, index) => `10.0.0.${index + 1}`);
     const first = resolved(service({ ports: PORTS }), [sliceOf(hosts)], 0);
     const other = resolved(service({ ports: PORTS }), [sliceOf(hosts)], 0.99);
@@ -90,11 +90,11 @@ describe("an override", () => {
     "a.default=::1:1",
     "a.default=[127.0.0.1]:1",
     "a.default=https://x:1",
-  ])("%s is rejected", (text) => {
+  ])("of the form %s is rejected", (text) => {
     expect(parseServiceOverrides([text])).toMatchObject({ isValid: false, problems: [expect.stringContaining(text)] });
   });
 
-  test("may be specified once per Service", () => {
+  test("may be specified only once for each Service", () => {
     expect(parseServiceOverrides(["a.x=h:1", "a.x=h:2"])).toMatchObject({ isValid: false });
   });
 });

@@ -1,6 +1,7 @@
 /**
- * Resolves a Service reference to endpoint addresses from the Service and its EndpointSlices, as kube-apiserver does
- * with `--enable-aggregator-routing`. Cluster IPs are not used, so no service network is needed. Pure.
+ * Resolves a reference to a Service to endpoint addresses, from the Service and its EndpointSlices, as kube-apiserver
+ * does with `--enable-aggregator-routing`. Cluster IPs are not used, so this server need not reach the service network.
+ * Pure.
  */
 import { randomInteger, type Random } from "../../base/random.ts";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
@@ -15,11 +16,11 @@ export interface ServiceReference {
 
 export interface ServiceState {
   service(namespace: string, name: string): JsonObject | undefined;
-  /** The slices whose label names the Service. */
+  /** The EndpointSlices whose label names the Service. */
   endpointSlices(namespace: string, name: string): readonly JsonObject[];
 }
 
-/** NAME.NAMESPACE → fixed address, which takes precedence over the objects. */
+/** Fixed addresses by NAME.NAMESPACE. They take precedence over Services and EndpointSlices. */
 export type ServiceOverrides = ReadonlyMap<string, UpstreamAddress>;
 
 export type Resolution =
@@ -45,7 +46,8 @@ export function resolveService(reference: ServiceReference, parts: ResolveParts)
   if (service === undefined) return unresolved(`service ${goQuote(name)} not found`);
   const spec = objectAt(service, "spec");
   const type = serviceType(service);
-  // DIFFERS: kube-apiserver rejects ExternalName if it routes to endpoints, and uses it only if it does not.
+  // DIFFERS: kube-apiserver with `--enable-aggregator-routing` rejects ExternalName; without the flag, it uses the
+  // external name.
   if (type === "ExternalName") return externalName(spec, port);
   if (!WITH_ENDPOINTS.has(type)) return unresolved(`unsupported service type ${goQuote(type)}`);
   const portName = servicePortName(service, port);
@@ -62,19 +64,19 @@ export function overrideOf(
   return overrides.get(`${name}.${namespace}`);
 }
 
-/** The type, with kubernetes' default. */
+/** The type of the Service; ClusterIP if it is absent, as in kubernetes. */
 export function serviceType(service: JsonObject): string {
   const type = stringAt(objectAt(service, "spec"), "type");
   return type === "" ? "ClusterIP" : type;
 }
 
-/** "" for an unnamed port; undefined if the Service does not have the port. */
+/** The name of the port, which may be ""; undefined if the Service does not have the port. */
 export function servicePortName(service: JsonObject, port: number): string | undefined {
   const found = objectsAt(objectAt(service, "spec"), "ports").find((candidate) => candidate["port"] === port);
   return found === undefined ? undefined : stringAt(found, "name");
 }
 
-/** True if a slice with the port has a ready endpoint. */
+/** True if an EndpointSlice that has the port also has a ready endpoint. */
 export function hasReadyEndpoint(slices: readonly JsonObject[], portName: string): boolean {
   return slices.some(
     (slice) => slicePort(slice, portName) !== undefined && objectsAt(slice, "endpoints").some(isReady),
@@ -114,7 +116,7 @@ function sliceAddresses(slice: JsonObject, portName: string): UpstreamAddress[] 
   return objectsAt(slice, "endpoints")
     .filter(isReady)
     .flatMap(({ addresses }) => {
-      // Further addresses belong to the same endpoint.
+      // Only the first address is used, because all addresses belong to the same endpoint.
       const host: unknown = Array.isArray(addresses) ? addresses[0] : undefined;
       return typeof host === "string" && host !== "" ? [{ host, port }] : [];
     });
@@ -125,7 +127,7 @@ function slicePort(slice: JsonObject, portName: string): number | undefined {
   return found === undefined ? undefined : (found["port"] as number);
 }
 
-/** Ready if the condition is absent. */
+/** An endpoint without the condition is ready. */
 function isReady(endpoint: JsonObject): boolean {
   return objectAt(endpoint, "conditions")["ready"] !== false;
 }
@@ -134,7 +136,7 @@ function isPort(value: unknown): boolean {
   return typeof value === "number" && Number.isInteger(value) && value > 0 && value <= 65_535;
 }
 
-/** Up to the maximum number of items in random order. */
+/** Up to ADDRESSES_MAX of the items, in random order. */
 function randomSelection<Item>(items: Item[], random: Random): Item[] {
   const count = Math.min(items.length, ADDRESSES_MAX);
   for (let index = 0; index < count; index++) {

@@ -15,7 +15,7 @@ const ADDRESSES = [
 
 class Asked {
   readonly requests: OutboundRequest[] = [];
-  /** Errors that replace the first responses, in order. */
+  /** Errors with which the first requests fail, in order. */
   readonly failures: UpstreamError[] = [];
   readonly #clock = new World({ seed: 1 }).clock;
 
@@ -49,15 +49,18 @@ test.each<[clientConfig: JsonObject, address: string, serverName: string, target
   [{ url: "https://[::1]:99//a" }, "::1 99", "::1", "/a?timeout=30s"],
   [{ service: { namespace: "n", name: "hook" } }, "10.0.0.1 8443", "hook.n.svc", "/?timeout=30s"],
   [{ service: { namespace: "n", name: "hook", path: "a b?c" } }, "10.0.0.1 8443", "hook.n.svc", "/a%20b?timeout=30s"],
-])("%j is called at the right address", async (clientConfig, address, serverName, target) => {
-  const asked = new Asked();
-  await asked.call(clientConfig);
-  expect(asked.requests).toMatchObject([{ method: "POST", target, to: { serverName } }]);
-  const { host, port } = asked.requests[0]!.to.address;
-  expect(`${host} ${port}`).toBe(address);
-});
+])(
+  "a webhook with %j is called at its address, with its server name and path",
+  async (clientConfig, address, serverName, target) => {
+    const asked = new Asked();
+    await asked.call(clientConfig);
+    expect(asked.requests).toMatchObject([{ method: "POST", target, to: { serverName } }]);
+    const { host, port } = asked.requests[0]!.to.address;
+    expect(`${host} ${port}`).toBe(address);
+  },
+);
 
-test("the CA bundle is used; an empty one falls back to the system roots", async () => {
+test("the CA bundle is used to verify the webhook; with an empty bundle, the system roots are used", async () => {
   const asked = new Asked();
   const url = "https://hook";
   for (const pem of ["pem", " \n", ""]) await asked.call({ url, caBundle: Buffer.from(pem).toString("base64") });
@@ -68,7 +71,7 @@ test("the CA bundle is used; an empty one falls back to the system roots", async
   ]);
 });
 
-test("the endpoints of a Service are tried in turn until none is left", async () => {
+test("the endpoints of a Service are tried one after the other until one responds or all have failed", async () => {
   const asked = new Asked();
   const rejected = (): UpstreamError => new UpstreamError("connect", "no", { ...UNSENT, isRefused: true });
   asked.failures.push(rejected());
@@ -83,14 +86,17 @@ test("the endpoints of a Service are tried in turn until none is left", async ()
 test.each<[failure: UpstreamError, requests: number, message: string]>([
   [new UpstreamError("timeout", "late", { isSent: true }), 1, "context deadline exceeded"],
   [new UpstreamError("malformed", "what?", { isSent: true }), 1, "what?"],
-])("a request that was sent without a response is not repeated: %s", async (failure, requests, message) => {
-  const asked = new Asked();
-  asked.failures.push(failure);
-  await expect(asked.call({ url: "https://hook" })).rejects.toThrow(`Post "https://hook/?timeout=30s": ${message}`);
-  expect(asked.requests).toHaveLength(requests);
-});
+])(
+  "a request that was sent and timed out or got a malformed response is not repeated: %s",
+  async (failure, requests, message) => {
+    const asked = new Asked();
+    asked.failures.push(failure);
+    await expect(asked.call({ url: "https://hook" })).rejects.toThrow(`Post "https://hook/?timeout=30s": ${message}`);
+    expect(asked.requests).toHaveLength(requests);
+  },
+);
 
-test("a certificate of an unknown CA returns Go's error", async () => {
+test("a webhook whose certificate has an unknown CA returns Go's error message", async () => {
   const asked = new Asked();
   const cause = Object.assign(new Error("unable to verify"), { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" });
   asked.failures.push(...[1, 2].map(() => new UpstreamError("tls", "no connection", { ...UNSENT, cause })));
@@ -99,7 +105,7 @@ test("a certificate of an unknown CA returns Go's error", async () => {
   );
 });
 
-test("a connection that was just closed is replaced", async () => {
+test("a request is repeated if the webhook has closed the reused connection", async () => {
   const asked = new Asked();
   asked.failures.push(new UpstreamError("reset", "closed", { isSent: true }));
   expect(await asked.call({ url: "https://hook" })).toMatchObject({ status: 200 });
@@ -109,7 +115,7 @@ test.each<[clientConfig: JsonObject, message: string]>([
   [{}, "webhook configuration must have either service or URL"],
   [{ url: "http://hook" }, 'Unparsable URL: "http://hook"'],
   [{ service: { namespace: "n", name: "x" } }, 'Post "https://x.n.svc:443/?timeout=30s": service "x" not found'],
-])("%j returns an error", async (clientConfig, message) => {
+])("a clientConfig %j returns an error", async (clientConfig, message) => {
   await expect(new Asked().call(clientConfig)).rejects.toThrow(message);
 });
 

@@ -1,4 +1,4 @@
-/** Calls webhooks: derives the address and the TLS verification from a clientConfig. */
+/** Calls webhooks. Derives the address and the TLS verification from the clientConfig of the webhook. */
 import type { Resolution, ServiceReference } from "./service-resolver.ts";
 import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/within.ts";
@@ -16,7 +16,7 @@ import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 /** The versions of AdmissionReview and ConversionReview. */
 export type ReviewVersion = "v1" | "v1beta1";
 
-/** POSTs a JSON text. Rejects with an error whose message is shown to clients. */
+/** POSTs a JSON text to the webhook. Rejects with an error whose message is returned to clients. */
 export type CallWebhook = (
   clientConfig: JsonObject,
   body: string,
@@ -31,14 +31,14 @@ export interface WebhookCallOptions {
 
 interface WebhookClientParts {
   readonly clock: Clock;
-  /** Undefined: this server sends no outbound requests. */
+  /** Undefined if this server sends no outbound requests. */
   readonly outbound: Outbound | undefined;
   readonly resolve: (service: ServiceReference, signal: AbortSignal) => Promise<Resolution>;
 }
 
-/** The address of a webhook and the expected server name. */
+/** The address of a webhook, and the name that its certificate must have. */
 interface WebhookTarget {
-  /** The URL in error messages. */
+  /** The URL for error messages. */
   readonly url: string;
   readonly serverName: string;
   /** Path and query. */
@@ -47,7 +47,7 @@ interface WebhookTarget {
 }
 
 const HTTPS_PORT = 443;
-/** Maximum size of a response: several times the size of the objects of one call. */
+/** Maximum size of a response: several times the size of the objects in one call. */
 const RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
 /** The headers that kubernetes sends to webhooks. */
 const HEADERS: readonly string[] = [
@@ -108,13 +108,19 @@ async function call(parts: WebhookClientParts, place: WebhookTarget, question: Q
   throw failed;
 }
 
-/** Another endpoint may respond, and the call has no side effects, so it may be repeated. */
+/**
+ * Whether the call is tried again with the next address. Another endpoint may respond, and repeating is safe, because
+ * webhook calls must not have side effects.
+ */
 function isRetriable(thrown: unknown): boolean {
   if (!(thrown instanceof UpstreamError) || thrown.failure === "malformed") return false;
   return thrown.failure !== "timeout" || !thrown.isSent;
 }
 
-/** One more attempt than there are addresses, because the other side may just have closed a reused connection. */
+/**
+ * The addresses to try. The first one is tried once more at the end, because the webhook may just have closed a reused
+ * connection.
+ */
 async function addressesOf(
   { resolve, clock }: WebhookClientParts,
   { at }: WebhookTarget,
@@ -139,7 +145,7 @@ function placeOf(clientConfig: JsonObject, timeoutMs: number): WebhookTarget {
   const text = stringAt(clientConfig, "url");
   if (text === "") throw new Error("webhook configuration must have either service or URL");
   const url = URL.parse(text);
-  // Validation rejects other URLs, but the store may still contain them.
+  // Validation rejects other URLs, but the store may contain older objects.
   if (url === null || url.protocol !== "https:") throw new Error(`Unparsable URL: ${goQuote(text)}`);
   const host = url.hostname.replace(/^\[(.*)\]$/, "$1");
   const target = pathOf(url.pathname) + query;
@@ -155,24 +161,24 @@ function servicePlace(service: JsonObject, query: string): WebhookTarget {
     port: typeof port === "number" ? port : HTTPS_PORT,
   };
   const serverName = serviceServerName(reference);
-  // Parse the path, so that it cannot contain a query or break the request head.
+  // The path is parsed, so that it can neither contain a query nor break the request line.
   const path = URL.parse(stringAt(service, "path").replace(/^\/*/, "/"), "https://host")?.pathname ?? "/";
   const target = pathOf(path) + query;
   return { url: `https://${serverName}:${reference.port}${target}`, serverName, target, at: reference };
 }
 
-/** As kubernetes: without empty segments and without a trailing slash. */
+/** As kubernetes: without empty segments and a trailing slash. */
 function pathOf(path: string): string {
   return path.replace(/\/+/g, "/").replace(/(.)\/$/, "$1");
 }
 
-/** PEM; undefined if there is no bundle. */
+/** The CA bundle as PEM; undefined if it is absent or empty. */
 function caBundleOf(clientConfig: JsonObject): string | undefined {
   const pem = Buffer.from(stringAt(clientConfig, "caBundle"), "base64").toString("utf8");
   return pem.trim() === "" ? undefined : pem;
 }
 
-/** Translates known errors to Go's messages. */
+/** Translates known errors to the messages of Go's HTTP client. */
 function asGo(thrown: unknown, address: UpstreamAddress): unknown {
   if (!(thrown instanceof UpstreamError)) return thrown;
   if (thrown.failure === "timeout") return new Error("context deadline exceeded", { cause: thrown });

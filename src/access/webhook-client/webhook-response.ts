@@ -6,15 +6,15 @@ import { jsonKind } from "../../meta/go-fmt.ts";
 
 export interface WebhookResponse {
   readonly status: number;
-  /** "" if the header is absent. */
+  /** "" if the response has no Content-Type header. */
   readonly contentType: string;
   readonly body: Buffer;
 }
 
-/** Maximum length of a body that is quoted in an error. */
+/** Maximum length of a response body that an error message quotes. */
 const TEXT_BYTES_MAX = 2_048;
 
-/** The object in the response, or the error message. */
+/** Returns the JSON object in the response, or an error message. */
 export function parseWebhookResponse(response: WebhookResponse): JsonObject | string {
   const { status, body } = response;
   if (status < 200 || status > 206) return errorText(response);
@@ -38,7 +38,7 @@ function parse(body: Buffer): JsonObject | string {
   return `json: cannot unmarshal ${jsonKind(value)} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
 }
 
-/** A webhook may return a Status that describes its error. */
+/** True for a Status, with which a webhook may describe its error. */
 function isStatus({ kind, apiVersion }: JsonObject): boolean {
   return kind === "Status" && apiVersion === "v1";
 }

@@ -1,4 +1,7 @@
-/** The parts of the server that admission needs, and the watches on the objects that configure the plugins. */
+/**
+ * The parts of a server that its admission chain is created from, and the port through which plugins watch the objects
+ * that configure them.
+ */
 import type { BaseEnv } from "../../../base/env.ts";
 import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { ObjectReader, ObjectTable } from "../../../meta/object-table.ts";
@@ -17,12 +20,12 @@ export interface AdmissionParts {
   readonly context: RegistryContext;
   readonly authorization: ConfiguredAuthorization;
   readonly objects: ObjectReader;
-  /** The parts that are needed to watch built-in resources in the store. */
+  /** Dependencies of the watches on built-in resources. */
   readonly followed: StoredObjectParts;
   /** All served resources, including custom resources. */
   readonly served: { readonly resolve: ResolveEndpoint; readonly groups: () => readonly CatalogGroup[] };
   readonly callWebhook: CallWebhook;
 }
 
-/** Keeps a table of admissionregistration.k8s.io objects up to date by a watch. */
+/** Starts a watch that keeps a table of admissionregistration.k8s.io objects up to date. */
 export type Follow = (resource: string, table: ObjectTable) => void;

@@ -48,7 +48,10 @@ export function writeByWrite(asked: AdmitRequest, base: AdmissionRequest, withSt
   };
 }
 
-/** As kubernetes: a created namespace is in its own namespace, and a create by update has CreateOptions. */
+/**
+ * As kubernetes: the namespace of a created Namespace is its own name, and an update that creates the object has
+ * CreateOptions.
+ */
 function requestFor(base: AdmissionRequest, { operation, name }: AdmittedWrite): AdmissionRequest {
   if (operation !== "CREATE") return base;
   const { groupVersion, resource, options } = base;

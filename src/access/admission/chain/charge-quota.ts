@@ -1,4 +1,7 @@
-/** Writes the usage of an admitted object to the status of its quota before the object is stored. */
+/**
+ * Adds the usage of an admitted object to the status of a ResourceQuota before the object is stored. Returns undefined
+ * after a conflict or if the quota does not exist, so that the caller can check the quota again.
+ */
 import type { ChargeQuota } from "../plugins/quota/resource-quota.ts";
 import { objectAt, stringAt } from "../../../meta/json.ts";
 import { isReason } from "../../../meta/status-error.ts";

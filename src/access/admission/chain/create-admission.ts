@@ -40,7 +40,7 @@ export function createServerAdmission(parts: AdmissionParts): ServerAdmission {
   const follow = (resource: string, table: ObjectTable): void => {
     const awaited = untilLoaded.awaited(table);
     const task = watchObjects(followed, { group: GROUP, resource }, awaited);
-    // A release that does not serve the resource has no such objects.
+    // If the release does not serve the resource, the table stays empty and counts as loaded.
     if (task === undefined) awaited.reset([]);
     else tasks.push(task);
   };

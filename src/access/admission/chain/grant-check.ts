@@ -1,11 +1,11 @@
-/** Rejects a role or binding that would grant more than the user holds. */
+/** Prevents privilege escalation: rejects a role or binding that would grant more permissions than its author has. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { Admission, AdmittedWrite } from "../../../serving/registry/admission.ts";
 import { checkedResource, checkRoleWrite } from "../../auth/rbac/role-write.ts";
 import type { WithUser } from "../../auth/user.ts";
 import type { AdmissionParts } from "./admission-parts.ts";
 
-/** Prevents privilege escalation. Runs on the mutated object, before validation. */
+/** Wraps the admission of a request so that the check runs on the mutated object, before validation. */
 export function withGrantChecked(
   { authorization: { resolver, authorization }, objects }: AdmissionParts,
   { user, info }: WithUser,

@@ -1,6 +1,6 @@
 /**
- * Converts the object of a write to the versions that admission requires, and decodes objects that admission has
- * changed.
+ * Converts the object of a write to the API versions that webhooks and policies select, and decodes objects that they
+ * have changed.
  */
 import type { ObjectVersions, ServedVersion } from "../admission.ts";
 import type { CatalogGroup } from "../../../objects/catalog/catalog.ts";
@@ -31,15 +31,15 @@ interface VersionsOf {
   readonly resource: string;
   /** The kind of the written object. */
   readonly kind: ServedVersion["kind"];
-  /** True for the kind of the resource itself, false for that of a subresource such as Scale. */
+  /** True if `kind` is the kind of the resource itself, false if it is that of a subresource, such as Scale. */
   readonly isOwnKind: boolean;
 }
 
 export interface Versions {
   of(what: VersionsOf): ObjectVersions;
   /**
-   * Decodes the object as if it had been sent in that version: drops unknown fields and applies defaults. Throws the
-   * decoder's error.
+   * Decodes the object as if a client had sent it in this version: drops unknown fields and applies defaults. Throws
+   * the error of the decoder.
    */
   decode(object: JsonObject, version: ServedVersion): JsonObject;
   /** Undefined if the schema is unknown. */
@@ -83,7 +83,10 @@ function servedVersions(
   }));
 }
 
-/** A kind that is never stored is the same in every version. */
+/**
+ * An object whose kind is never stored, such as Scale, is not converted: it is the same in every version of the
+ * resource.
+ */
 async function converted(
   context: RegistryContext,
   to: ServedResource | undefined,

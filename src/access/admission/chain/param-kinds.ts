@@ -1,4 +1,4 @@
-/** Reads the parameter objects of policies, which may have any served kind. */
+/** Reads the parameter objects of admission policies, whose kind may be any served kind, including custom resources. */
 import type { VersionParts } from "./object-versions.ts";
 import type { ParamKinds } from "../policies/params.ts";
 import type { JsonObject } from "../../../meta/json.ts";

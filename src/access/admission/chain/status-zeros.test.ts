@@ -12,11 +12,14 @@ test.each<[apiVersion: string, kind: string, status: unknown]>([
   ["authentication.k8s.io/v1", "TokenRequest", { token: "", expirationTimestamp: null }],
   ["v1", "ConfigMap", undefined],
   ["example.com/v1", "Pod", undefined],
-])("an object without a status gets the zero status of %s %s: %j", (apiVersion, kind, status) => {
-  expect(withStatus({ apiVersion, kind })["status"]).toEqual(status);
-});
+])(
+  "an object without a status gets the zero value of the status of its kind: %s %s has %j",
+  (apiVersion, kind, status) => {
+    expect(withStatus({ apiVersion, kind })["status"]).toEqual(status);
+  },
+);
 
-test("an existing status is kept, and each call returns a new object", () => {
+test("an existing status is kept, and each call returns a new status object", () => {
   const pod: JsonObject = { apiVersion: "v1", kind: "Pod", status: { phase: "Running" } };
   expect(withStatus(pod)).toBe(pod);
   const service = { apiVersion: "v1", kind: "Service" };

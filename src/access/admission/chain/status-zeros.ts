@@ -1,11 +1,11 @@
 /**
- * Adds the status that Go serializes for an unset status struct, so that webhooks and policies see it and can patch
- * fields below it.
+ * Adds an unset status to an object as Go serializes it, so that webhooks and policies can read it and patch its
+ * fields.
  */
 import { type JsonObject, stringAt } from "../../../meta/json.ts";
 import type { FieldTable, ProtobufTables } from "../../../objects/protobuf/tables.ts";
 
-/** Returns the object itself if it has a status or its kind has none. */
+/** Returns the object itself if it already has a status or its kind has no status field. */
 export type WithStatus = (object: JsonObject) => JsonObject;
 
 export function createStatusZeros(tables: () => ProtobufTables): WithStatus {
@@ -40,7 +40,7 @@ function zeroStruct(message: string, tables: ProtobufTables): JsonObject {
   return zero;
 }
 
-/** Undefined if the field is omitted. */
+/** Undefined if Go would omit the zero value of the field. */
 function zeroOf({ shape, omitEmpty, scalar, message }: FieldTable, tables: ProtobufTables): unknown {
   if (shape === "inline") return undefined;
   if (shape !== "value") return omitEmpty ? undefined : null;

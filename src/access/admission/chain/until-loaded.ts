@@ -1,4 +1,7 @@
-/** Delays writes until all policies are loaded, because an unknown policy could deny them. */
+/**
+ * Delays writes until all webhook configurations and policies are loaded, because one that is not loaded yet could deny
+ * them.
+ */
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { admissionForbidden } from "../plugins/plugin-errors.ts";
 import type { Clock } from "../../../base/clock.ts";
@@ -7,11 +10,14 @@ import { whenReset, type ObjectTable } from "../../../meta/object-table.ts";
 
 interface UntilLoaded {
   readonly plugin: AdmissionPlugin;
-  /** Registers a table to wait for. */
+  /**
+   * Returns a wrapper of the table. Writes wait until every wrapper has been reset once, that is, until its objects are
+   * loaded.
+   */
   awaited(table: ObjectTable): ObjectTable;
 }
 
-/** The timeout of kubernetes. */
+/** As kubernetes. */
 const TIMEOUT_MS = 10_000;
 
 export function createUntilLoaded(clock: Clock): UntilLoaded {

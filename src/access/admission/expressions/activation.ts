@@ -1,4 +1,4 @@
-/** The values of the CEL variables for one write. */
+/** Computes the values of the CEL variables (object, oldObject, request, authorizer …) for one write. */
 import type { Attributes, ServedVersion } from "../admission.ts";
 import {
   type AuthorizerDecision,
@@ -12,7 +12,10 @@ import type { User } from "../../auth/user.ts";
 import { objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 import { jsonValue } from "./json-values.ts";
 
-/** The write in the version that a webhook or policy selects, if it is not the requested one. */
+/**
+ * The write, converted to the API version that a webhook or policy selects. Only used if that version is not the
+ * requested one.
+ */
 export interface ConvertedWrite {
   readonly version: ServedVersion;
   readonly object: JsonObject | undefined;
@@ -20,7 +23,7 @@ export interface ConvertedWrite {
 }
 
 export interface ActivationPorts {
-  /** Undefined if expressions have no authorizer. */
+  /** Undefined if expressions must not use the authorizer. */
   readonly authorizer?: Authorizer | undefined;
   /** The namespace of the written object; undefined for cluster-scoped objects and in match conditions. */
   readonly namespaceObject?: JsonObject | undefined;
@@ -28,10 +31,10 @@ export interface ActivationPorts {
   readonly versioned?: ConvertedWrite | undefined;
 }
 
-/** By variable name. */
+/** Keyed by variable name. */
 export type Activation = ReadonlyMap<string, Value>;
 
-/** Omits empty members, as in AdmissionReview requests. */
+/** Omits fields whose value is the empty string, as AdmissionReview requests do. */
 function withoutEmpty(members: Readonly<Record<string, unknown>>): JsonObject {
   const result: JsonObject = {};
   for (const [name, value] of Object.entries(members)) if (value !== "") result[name] = value;
@@ -104,7 +107,7 @@ function serviceAccountUser(namespace: string, name: string): User {
   };
 }
 
-/** DIFFERS: selectors are not passed to the authorizer. */
+/** DIFFERS: field and label selectors are not passed to the authorizer. */
 function authorizerCheck(authorizer: Authorizer, user: User): CheckAuthorization {
   return (question, as): AuthorizerDecision => {
     const who = as === undefined ? user : serviceAccountUser(as.namespace, as.name);
@@ -139,7 +142,7 @@ function authorizerValues(authorizer: Authorizer, attributes: Attributes): [stri
   ];
 }
 
-/** Expressions that do not use the authorizer can be evaluated without one. */
+/** Errors as the values of the authorizer variables. Only expressions that use such a variable fail. */
 const NO_AUTHORIZER: readonly [string, Value][] = ["authorizer", "authorizer.requestResource"].map((name) => [
   name,
   new EvalError(`no such attribute(s): ${name}`),
@@ -149,7 +152,10 @@ export function withoutAuthorizer(activation: Activation): Activation {
   return new Map([...activation, ...NO_AUTHORIZER]);
 }
 
-/** Match conditions see the requested resource, regardless of the object's version, and not its namespace. */
+/**
+ * For match conditions, request.resource is the requested resource even if the object was converted, and
+ * namespaceObject is null.
+ */
 export function conditionActivation(
   attributes: Attributes,
   { versioned, authorizer, params }: Omit<ActivationPorts, "namespaceObject">,

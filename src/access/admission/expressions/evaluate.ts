@@ -1,18 +1,18 @@
-/** Evaluates the expressions of a policy or webhook for one write within a common cost budget. */
+/** Evaluates the CEL expressions of a policy or webhook for one write. The expressions share a cost budget. */
 import { EvalError, isError, MapValue, type Value } from "../../../objects/cel/values/value.ts";
 import type { CompiledExpression } from "../../../objects/kinds/access/expressions/compile-expression.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { unescapeName } from "../../../objects/cel/escaping.ts";
 import type { Activation } from "./activation.ts";
 
-/** Cost limit of a single evaluation. */
+/** Cost limit of one expression. */
 const CALL_COST_MAX = 1_000_000;
 /** Cost limit of a policy for one binding and one parameter. */
 export const POLICY_COST_MAX = 10_000_000;
 /** Cost limit of all match conditions of a webhook or policy. */
 export const CONDITIONS_COST_MAX = 2_500_000;
 
-/** The budget is exhausted; no further expression is evaluated. */
+/** Thrown if the cost budget is exhausted, so that no further expression is evaluated. */
 export class OutOfBudget extends Error {
   override readonly name = "OutOfBudget";
 
@@ -27,9 +27,9 @@ export interface Budget {
 
 export type ExpressionResult = { readonly value: Exclude<Value, EvalError> } | { readonly error: string };
 
-/** Evaluates expressions with one activation. */
+/** Evaluates expressions that all see the same variables. */
 export interface ExpressionEvaluator {
-  /** Throws OutOfBudget. */
+  /** Returns errors of the expression; throws only OutOfBudget. */
   evaluate(expression: CompiledExpression, budget: Budget): ExpressionResult;
 }
 
@@ -43,7 +43,7 @@ function spend(budget: Budget, cost: number): void {
 
 type Run = (expression: CompiledExpression) => { readonly value: Value; readonly cost: number };
 
-/** `variables`: evaluates each variable on first use and sums up the cost. */
+/** The CEL variable `variables`: evaluates each variable of the policy on first use and adds up the costs. */
 class LazyVariables extends MapValue {
   readonly #compiled: ReadonlyMap<string, CompiledExpression>;
   readonly #values = new Map<string, Value>();
@@ -89,7 +89,7 @@ class LazyVariables extends MapValue {
     return this === other;
   }
 
-  /** Returns the cost since the last call. */
+  /** Returns the cost of the variables that were evaluated since the previous call. */
   takeCost(): number {
     const cost = this.#cost;
     this.#cost = 0;
@@ -97,7 +97,7 @@ class LazyVariables extends MapValue {
   }
 }
 
-/** `variables`: those of the policy. */
+/** `variables` are the composited variables of a policy, by name. */
 export function createEvaluator(
   activation: Activation,
   variables?: ReadonlyMap<string, CompiledExpression>,

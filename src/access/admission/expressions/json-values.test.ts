@@ -11,11 +11,11 @@ test.each<[unknown, unknown]>([
   [1e300, 1e300],
   [null, null],
   [undefined, null],
-])("%s is converted to %s", (json, value) => {
+])("the JSON value %s is converted to the CEL value %s", (json, value) => {
   expect(jsonValue(json)).toBe(value);
 });
 
-test("an object is a map of its own defined members only", () => {
+test("an object is converted to a map that contains only its own keys with defined values", () => {
   const map = jsonValue({ a: { b: [1, "x"] }, gone: undefined, none: null }) as MapValue;
   expect(map).toBeInstanceOf(MapValue);
   expect(map.size).toBe(2);
@@ -26,7 +26,7 @@ test("an object is a map of its own defined members only", () => {
   expect((jsonValue({ a: { b: [1, "x"] }, none: null }) as MapValue).weight).toBe(5);
 });
 
-test("a list has the converted elements", () => {
+test("a list is converted element by element", () => {
   const list = jsonValue([1, [2], {}]) as ListValue;
   expect(list.size).toBe(3);
   expect(list.at(0)).toBe(1n);
@@ -34,7 +34,7 @@ test("a list has the converted elements", () => {
   expect(list.weight).toBe(4);
 });
 
-test("equality is deep", () => {
+test("converted objects and lists are equal if all their nested values are equal", () => {
   expect(equals(jsonValue({ a: [1, { b: 2 }] }), jsonValue({ a: [1.0, { b: 2n }] }))).toBe(true);
   expect(equals(jsonValue({ a: [1] }), jsonValue({ a: [2] }))).toBe(false);
   expect(equals(jsonValue({ a: null }), jsonValue({ b: null }))).toBe(false);

@@ -1,4 +1,7 @@
-/** CEL values of JSON without a schema; converted lazily. */
+/**
+ * Converts JSON values without a schema to CEL values. Fields and elements are converted when an expression first reads
+ * them.
+ */
 import { ListValue, MapValue, type Value } from "../../../objects/cel/values/value.ts";
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 
@@ -16,12 +19,12 @@ export function jsonValue(json: unknown): Value {
   }
 }
 
-/** Objects and lists are cached, because expressions read them repeatedly. */
+/** True for maps and lists. Their converted values are cached, because expressions read them repeatedly. */
 function isKept(value: Value): boolean {
   return value instanceof MapValue || value instanceof ListValue;
 }
 
-/** The number of nested values; computed once and only if needed. */
+/** The number of all nested values. */
 function weightOfJson(json: unknown): number {
   const pending: unknown[] = [json];
   let weight = -1;

@@ -25,15 +25,15 @@ test.each([
   "authorizer.requestResource.check('get').allowed() && !authorizer.requestResource.check('create').allowed()",
   "!authorizer.serviceAccount('ns', 'robot').group('').resource('pods').check('get').allowed()",
   "namespaceObject == null",
-])("%s matches", (expression) => {
+])("the condition %s is true", (expression) => {
   expect(outcome([expression])).toEqual({ kind: "match" });
 });
 
-test("without conditions everything matches", () => {
+test("every write matches if there are no conditions", () => {
   expect(outcome([])).toEqual({ kind: "match" });
 });
 
-test("the first false condition is reported, even if others have errors", () => {
+test("the first false condition is reported, even if other conditions have errors", () => {
   expect(outcome(["true", "false", "1 == 2"])).toEqual({ kind: "mismatch", name: "c1" });
   expect(outcome(["object.spec.zz == 1", "false"])).toEqual({ kind: "mismatch", name: "c1" });
 });
@@ -60,7 +60,7 @@ test.each([
   expect(outcome(expressions)).toEqual({ kind: "error", message });
 });
 
-test("conditions have a common cost limit", () => {
+test("all conditions together have one cost limit", () => {
   const ask =
     "(authorizer.requestResource.check('get').allowed() || authorizer.requestResource.check('get').allowed())";
   const three = Array.from({ length: 7 }, () => ask);
@@ -71,7 +71,7 @@ test("conditions have a common cost limit", () => {
   });
 });
 
-test("in another version, the kind is of that version, but the resource is the requested one", () => {
+test("if the object was converted, request.kind is the converted kind, but request.resource is the requested resource", () => {
   const version = {
     groupVersion: { group: "x", version: "v2" },
     resource: "pads",

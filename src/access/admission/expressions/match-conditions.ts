@@ -15,7 +15,7 @@ import type { ReleaseGates } from "../../../objects/release-gates.ts";
 export type ConditionsOutcome =
   | { readonly kind: "match" }
   | { readonly kind: "mismatch"; readonly name: string }
-  /** The failure policy decides how to proceed. */
+  /** The failure policy of the webhook or policy decides whether the write is rejected. */
   | { readonly kind: "error"; readonly message: string };
 
 export interface CompiledCondition {
@@ -30,7 +30,7 @@ export interface MatchConditions {
 const MATCH: ConditionsOutcome = { kind: "match" };
 const WEBHOOK_VARIABLES = { hasParams: false, hasAuthorizer: true, composited: undefined } as const;
 
-/** A false condition takes precedence over errors in others. */
+/** A false condition takes precedence over errors in other conditions, but not over an exhausted cost budget. */
 export function evaluateConditions(
   conditions: readonly CompiledCondition[],
   evaluator: ExpressionEvaluator,
@@ -52,7 +52,7 @@ export function evaluateConditions(
   return errors.length === 0 ? MATCH : { kind: "error", message: aggregateText(errors) };
 }
 
-/** The conditions of a webhook. `gates` determines the functions that the release supports. */
+/** Compiles the match conditions of a webhook. `gates` determines which CEL functions the release supports. */
 export function compileMatchConditions(
   conditions: readonly JsonObject[],
   { gates }: { readonly gates: ReleaseGates },

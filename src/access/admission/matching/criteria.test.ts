@@ -31,7 +31,7 @@ describe("namespaceSelector", () => {
     [{ matchExpressions: [{ key: "env", operator: "Exists" }] }, true],
     [{ matchExpressions: [{ key: "env", operator: "DoesNotExist" }] }, false],
     [{ matchExpressions: [{ key: "constructor", operator: "Exists" }] }, false],
-  ])("%j matches: %s", async (namespaceSelector, expected) => {
+  ])("%j matches a pod in a namespace with the label env=prod: %s", async (namespaceSelector, expected) => {
     expect(await isMatch({ namespaceSelector })).toBe(expected);
   });
 
@@ -39,7 +39,7 @@ describe("namespaceSelector", () => {
     expect(await isMatch(PROD, { namespace: "new" })).toBe(true);
   });
 
-  test("a missing namespace is an error only if the rules match", async () => {
+  test("the selector rejects a write to a missing namespace only if the rules match", async () => {
     expect(await rejectionOf(() => isMatch(PROD, { namespace: "gone" }))).toBe('404 namespaces "gone" not found');
     expect(await isMatch({ ...PROD, rules: [] }, { namespace: "gone" })).toBe(false);
   });
@@ -48,7 +48,7 @@ describe("namespaceSelector", () => {
     expect(await isMatch({ namespaceSelector: { matchLabels: { no: "body" } } }, { namespace: "" })).toBe(true);
   });
 
-  test("a written Namespace is matched by its new labels, a deleted one by its stored labels", async () => {
+  test("a created or updated Namespace is matched by its new labels, and all other requests for it by its stored labels", async () => {
     const about = { resource: "namespaces", namespace: "ns", object: labelled("ns", { env: "test" }) };
     expect(await isMatch(PROD, { ...about, operation: "UPDATE" })).toBe(false);
     expect(await isMatch(PROD, { ...about, operation: "UPDATE", subresource: "status" })).toBe(true);
@@ -59,7 +59,7 @@ describe("namespaceSelector", () => {
 describe("objectSelector", () => {
   const WEB = { objectSelector: { matchLabels: { app: "web" } } };
 
-  test("matches the new or the old object", async () => {
+  test("matches if the new or the old object has the labels", async () => {
     const other = labelled("p", { app: "db" });
     expect(await isMatch(WEB)).toBe(true);
     expect(await isMatch(WEB, { object: other })).toBe(false);
@@ -67,12 +67,12 @@ describe("objectSelector", () => {
     expect(await isMatch(WEB, { object: undefined, existing: labelled("p", { app: "web" }) })).toBe(true);
   });
 
-  test("never matches CONNECT options, which have no labels", async () => {
+  test("never matches CONNECT requests, whose options have no labels", async () => {
     const selector = { objectSelector: { matchExpressions: [{ key: "x", operator: "DoesNotExist" }] } };
     expect(await isMatch(selector, { operation: "CONNECT", object: { kind: "PodExecOptions" } })).toBe(false);
   });
 
-  test("rejects writes that match the rules if it is invalid", async () => {
+  test("rejects writes that all other criteria match if the selector is invalid", async () => {
     const unknown = { objectSelector: { matchExpressions: [{ key: "x", operator: "Near" }] } };
     const message = '500 Internal error occurred: "Near" is not a valid label selector operator';
     expect(await rejectionOf(() => isMatch(unknown))).toBe(message);
@@ -82,7 +82,7 @@ describe("objectSelector", () => {
   });
 });
 
-test("policies may exclude resources, and match all resources without rules", async () => {
+test("policies match all resources without rules, and may exclude resources", async () => {
   const given = attributes({ object: labelled("p", {}) });
   const match = (criteria: JsonObject): Promise<unknown> => matchCriteria(readMatchResources(criteria), given, objects);
   expect(await match({})).toMatchObject({ resource: "pods" });
@@ -90,7 +90,7 @@ test("policies may exclude resources, and match all resources without rules", as
   expect(await match({ excludeResourceRules: [{ ...EVERYTHING, resourceNames: ["q"] }] })).toMatchObject({});
 });
 
-test("webhooks and policies do not apply to admission configuration, and policies not to reviews", () => {
+test("webhooks do not apply to webhook configurations and policies, and policies apply neither to policies nor to reviews", () => {
   const group = "admissionregistration.k8s.io";
   const kindOf = (kind: string): boolean => isExemptFromWebhooks({ kind: { group, version: "v1", kind } });
   expect(kindOf("MutatingWebhookConfiguration")).toBe(true);

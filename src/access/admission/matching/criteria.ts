@@ -1,4 +1,4 @@
-/** Decides whether a webhook or a policy applies to a write, and in which version it sees the object. */
+/** Decides whether a webhook or policy applies to a write, and in which API version it receives the object. */
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import { StatusError } from "../../../meta/status-error.ts";
@@ -6,9 +6,9 @@ import type { Attributes, ServedVersion } from "../admission.ts";
 import { matchRules, readRules, requestedVersion, type MatchPolicy, type Rule } from "./rules.ts";
 import { namespaceSelected, objectSelected, readSelector, type Selector } from "./selectors.ts";
 
-/** Parsed once per revision of the configuring object. */
+/** The parsed match criteria of a webhook, policy or binding. They are parsed once for each revision of its object. */
 export interface Criteria {
-  /** Undefined: all resources. */
+  /** Undefined if the criteria match all resources. */
   readonly rules: readonly Rule[] | undefined;
   readonly excludeRules: readonly Rule[];
   readonly policy: MatchPolicy;
@@ -31,7 +31,10 @@ export function readMatchResources(matchResources: JsonObject): Criteria {
   };
 }
 
-/** Undefined if they do not apply. Throws a StatusError if the rules match but a selector cannot be evaluated. */
+/**
+ * Returns the version in which the object is passed on, or undefined if the criteria do not match. Throws a StatusError
+ * if everything else matches but a selector cannot be evaluated.
+ */
 export async function matchCriteria(
   criteria: Criteria,
   attributes: Attributes,

@@ -1,6 +1,7 @@
 /**
- * The resources that webhooks and policies never apply to, because these could otherwise block all changes, including
- * their own removal.
+ * Lists the resources that webhooks or policies never apply to. Webhooks do not apply to webhook configurations and
+ * policies, and policies not to policies, because they could block their own removal. Policies do not apply to reviews
+ * either.
  */
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import type { AdmissionRequest } from "../admission.ts";

@@ -20,7 +20,7 @@ function matched(
 
 const PODS = "/v1 pods";
 
-describe("a rule matches", () => {
+describe("the version that a rule matches", () => {
   test.each([
     [["*"], "", PODS],
     [["*"], "status", undefined],
@@ -36,7 +36,7 @@ describe("a rule matches", () => {
     [["*/status"], "", undefined],
     [["services", "pods/log", "pods"], "", PODS],
     [[], "", undefined],
-  ])("resources %j and subresource %j: %j", (resources, subresource, expected) => {
+  ])("for resources %j and subresource %j is %j", (resources, subresource, expected) => {
     expect(matched({ resources }, { subresource })).toBe(expected);
   });
 
@@ -50,7 +50,7 @@ describe("a rule matches", () => {
     [{ resourceNames: ["q", "p"] }, PODS],
     [{ resourceNames: ["q"] }, undefined],
     [{ operations: 5, resources: "pods" }, undefined],
-  ])("%j: %j", (rule, expected) => {
+  ])("for the rule %j is %j", (rule, expected) => {
     expect(matched(rule)).toBe(expected);
   });
 
@@ -63,12 +63,12 @@ describe("a rule matches", () => {
     ["Cluster", "", "nodes", true],
     ["Cluster", "ns", "namespaces", true],
     ["Elsewhere", "ns", "pods", false],
-  ])("scope %s and namespace %j of %s: %s", (scope, namespace, resource, isMatch) => {
+  ])("is defined for scope %s and a write in namespace %j to %s: %s", (scope, namespace, resource, isMatch) => {
     expect(matched({ scope }, { namespace, resource }) !== undefined).toBe(isMatch);
   });
 });
 
-describe("with equivalent versions", () => {
+describe("matchPolicy Equivalent", () => {
   const served = ["v1", "v1beta1", "v1alpha1"].map((version): ServedVersion => ({
     groupVersion: { group: "g", version },
     resource: "things",
@@ -81,12 +81,12 @@ describe("with equivalent versions", () => {
     versions: { served, convert: (object) => Promise.resolve(object) },
   };
 
-  test("another served version matches if the rule does not name the requested one", () => {
+  test("matches another served version if no rule names the requested version", () => {
     expect(matched({ apiVersions: ["v1beta1"] }, about, "Equivalent")).toBe("g/v1beta1 things");
     expect(matched({ apiVersions: ["v1beta1"] }, about, "Exact")).toBeUndefined();
   });
 
-  test("the requested version takes precedence, regardless of the order of the rules", () => {
+  test("prefers the requested version, regardless of the order of the rules", () => {
     const rules = readRules(
       { rules: ["v1alpha1", "v1"].map((version) => ({ ...EVERYTHING, apiVersions: [version] })) },
       "rules",
@@ -95,7 +95,7 @@ describe("with equivalent versions", () => {
     expect(found?.groupVersion.version).toBe("v1");
   });
 
-  test("otherwise the first matching rule decides", () => {
+  test("selects the version of the first matching rule if no rule names the requested version", () => {
     const rules = readRules(
       { rules: ["v1alpha1", "v1beta1"].map((version) => ({ ...EVERYTHING, apiVersions: [version] })) },
       "rules",

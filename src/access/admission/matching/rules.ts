@@ -9,14 +9,17 @@ export interface Rule {
   readonly versions: ReadonlySet<string>;
   readonly resources: readonly (readonly [resource: string, subresource: string])[];
   readonly scope: string;
-  /** Empty: all names. */
+  /** Empty if the rule matches all names. */
   readonly names: ReadonlySet<string>;
 }
 
-/** "Equivalent", kubernetes' default, matches the same objects in any of their versions. */
+/**
+ * "Equivalent", the default in kubernetes, also matches a rule that names another served version of the requested
+ * resource.
+ */
 export type MatchPolicy = "Exact" | "Equivalent";
 
-/** The attributes that rules match. */
+/** The attributes of a write that are compared with rules. */
 type RuleSubject = Pick<
   Attributes,
   "operation" | "name" | "namespace" | "groupVersion" | "resource" | "subresource" | "kind" | "versions"
@@ -35,7 +38,10 @@ export function readRules(parent: JsonObject, key: string): readonly Rule[] {
   }));
 }
 
-/** The version that the first matching rule selects; the requested version takes precedence. */
+/**
+ * Returns the requested version if any rule matches it. Otherwise, unless the policy is Exact, returns another served
+ * version that the first matching rule names.
+ */
 export function matchRules(
   rules: readonly Rule[],
   policy: MatchPolicy,
@@ -72,7 +78,7 @@ function isListed(items: ReadonlySet<string>, item: string): boolean {
   return items.has(ANY) || items.has(item);
 }
 
-/** A Namespace has its own name as the namespace, but is cluster-scoped. */
+/** In the attributes, the namespace of a Namespace is its own name, but the resource is cluster-scoped. */
 function isInScope(scope: string, { groupVersion, resource }: ServedVersion, namespace: string): boolean {
   if (scope === "" || scope === ANY) return true;
   const isNamespace = groupVersion.group === "" && groupVersion.version === "v1" && resource === "namespaces";

@@ -11,7 +11,7 @@ import type { Attributes } from "../admission.ts";
 export type Selector =
   | { readonly kind: "everything" }
   | { readonly kind: "some"; readonly requirements: readonly Requirement[] }
-  /** The store may contain selectors that validation rejects today. */
+  /** An invalid selector. The store may contain selectors that were written before validation rejected them. */
   | { readonly kind: "unreadable"; readonly why: string };
 
 type Operator = "In" | "NotIn" | "Exists" | "DoesNotExist";
@@ -30,7 +30,7 @@ type SelectorSubject = Pick<Attributes, "operation" | "namespace" | "resource" |
 const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
 const OPERATORS: ReadonlySet<string> = new Set<Operator>(["In", "NotIn", "Exists", "DoesNotExist"]);
 
-/** A selector that is absent, because the object was not defaulted, matches everything. */
+/** An absent selector, as in an object that was not defaulted, matches everything. */
 export function readSelector(parent: JsonObject, key: string): Selector {
   const selector = objectAt(parent, key);
   const requirements: Requirement[] = [];
@@ -54,7 +54,7 @@ export function matchesLabels(selector: Selector, labels: JsonObject): boolean {
   return selector.requirements.every((requirement) => isMet(requirement, labels));
 }
 
-/** Matches the new or the old object. */
+/** Matches if the new or the old object has matching labels. */
 export function objectSelected(selector: Selector, { object, existing }: SelectorSubject): Selected {
   if (selector.kind === "everything") return true;
   if (selector.kind === "unreadable") return internalError(selector.why);
@@ -66,8 +66,8 @@ export function objectSelected(selector: Selector, { object, existing }: Selecto
 }
 
 /**
- * Matches the labels of the object's namespace, or of the object if it is a Namespace; other cluster-scoped objects
- * always match.
+ * Matches the labels of the object's namespace, or the object's own labels if it is a Namespace. Other cluster-scoped
+ * objects always match.
  */
 export async function namespaceSelected(
   selector: Selector,
@@ -83,7 +83,7 @@ export async function namespaceSelected(
   return matchesLabels(selector, objectAt(objectAt(found, "metadata"), "labels"));
 }
 
-/** Reads the namespace from the cache, or else from the store. */
+/** Reads the namespace from the cache, and from the store if it is not cached. */
 export async function readNamespace(
   objects: Pick<ObjectReader, "get" | "newest">,
   name: string,

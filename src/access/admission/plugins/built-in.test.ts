@@ -4,7 +4,7 @@ import { builtInPlugins } from "./built-in.ts";
 import { gatesOf } from "../../../objects/catalog/release-gates.ts";
 import { readerOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
-/** Created elsewhere, because their configuration is stored in the cluster. */
+/** Plugins that builtInPlugins does not create, because their configuration is stored in the cluster. */
 const DYNAMIC: readonly string[] = [
   "MutatingAdmissionPolicy",
   "MutatingAdmissionWebhook",
@@ -12,7 +12,7 @@ const DYNAMIC: readonly string[] = [
   "ValidatingAdmissionWebhook",
 ];
 
-test("every implemented plugin is created, in kubernetes' order", () => {
+test("builtInPlugins creates every implemented plugin without stored configuration, in kubernetes' order", () => {
   const plugins = builtInPlugins({
     reader: readerOf({}),
     authorizer: () => ({ allowed: false, reason: "" }),

@@ -1,4 +1,7 @@
-/** Creates all built-in plugins in kubernetes' order; server/ selects the enabled ones. */
+/**
+ * Creates all plugins that are configured by flags only, in kubernetes' order. createServerAdmission selects the
+ * enabled ones.
+ */
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
@@ -40,7 +43,7 @@ interface BuiltInPorts {
   readonly resourcesOfKind: ResourcesOfKind;
   readonly clock: Clock;
   readonly random: Random;
-  /** 36 for release 1.36: the version of the Pod Security Standards to which "latest" refers. */
+  /** The minor version of the release, such as 36. Pod security labels with the version "latest" refer to it. */
   readonly minor: number;
   readonly gates: ReleaseGates;
   readonly tolerations: DefaultTolerationOptions;

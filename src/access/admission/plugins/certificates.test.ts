@@ -12,7 +12,7 @@ import {
 } from "./certificates.ts";
 import { attributes, rejectionOf } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
-/** Allows the verb for signers of this name. */
+/** An authorizer that allows only this verb, and only for the signer or signer domain with this name. */
 function allowing(verb: string, name: string): Authorizer {
   return (_, asked) => ({
     allowed:
@@ -34,19 +34,19 @@ const about = {
 const REQUEST = { metadata: { name: "r" }, spec: { signerName: "example.com/s" } };
 const start = '403 certificatesigningrequests.certificates.k8s.io "r" is forbidden: user not permitted to';
 
-describe("approval", () => {
+describe("CertificateApproval", () => {
   const given = attributes({ ...about, subresource: "approval", object: {}, name: "r", existing: REQUEST });
   test.each([
     [NOBODY, `${start} approve requests with signerName "example.com/s"`],
     [allowing("sign", "example.com/s"), `${start} approve requests with signerName "example.com/s"`],
     [allowing("approve", "example.com/s"), undefined],
     [allowing("approve", "example.com/*"), undefined],
-  ])("requires the permission for the signer of the stored request", async (authorizer, expected) => {
+  ])("requires permission to approve requests of the stored signer", async (authorizer, expected) => {
     expect(await rejectionOf(() => certificateApproval(authorizer).validate?.(given))).toBe(expected);
   });
 });
 
-describe("signing", () => {
+describe("CertificateSigning", () => {
   const signed = { ...REQUEST, status: { certificate: "YQ==" } };
   const failed = { ...REQUEST, status: { conditions: [{ type: "Failed" }] } };
   const given = { ...about, subresource: "status", existing: REQUEST };
@@ -55,36 +55,39 @@ describe("signing", () => {
     [failed, NOBODY, `${start} sign requests with signerName "example.com/s"`],
     [signed, allowing("sign", "example.com/*"), undefined],
     [{ ...REQUEST, status: { conditions: [] } }, NOBODY, undefined],
-  ])("%j requires the permission if it sets a certificate or a condition", async (object, authorizer, expected) => {
-    expect(await rejectionOf(() => certificateSigning(authorizer).validate?.(attributes({ ...given, object })))).toBe(
-      expected,
-    );
-  });
+  ])(
+    "for the new request %j requires permission to sign if the status has a new certificate or condition",
+    async (object, authorizer, expected) => {
+      expect(await rejectionOf(() => certificateSigning(authorizer).validate?.(attributes({ ...given, object })))).toBe(
+        expected,
+      );
+    },
+  );
 });
 
-describe("attesting to a trust bundle", () => {
+describe("ClusterTrustBundleAttest", () => {
   const given = { ...about, resource: "clustertrustbundles" };
   const bundle = { metadata: { name: "b", finalizers: ["a/b"] }, spec: { signerName: "a.b/c", trustBundle: "x" } };
   const message =
     '403 clustertrustbundles.certificates.k8s.io "b" is forbidden: user not permitted to attest for signerName "a.b/c"';
   test.each([
     [
-      "requires the permission for a new bundle of a signer",
+      "requires permission to attest a new bundle of a signer",
       { ...given, operation: "CREATE", object: bundle },
       message,
     ],
     [
-      "requires none if only owners and finalizers change",
+      "requires no permission if only owner references and finalizers change",
       { ...given, object: { ...bundle, metadata: { name: "b" } }, existing: bundle },
       undefined,
     ],
     [
-      "requires the permission for a change",
+      "requires permission to attest if the bundle changes",
       { ...given, object: { ...bundle, spec: { ...bundle.spec, trustBundle: "y" } }, existing: bundle },
       message,
     ],
     [
-      "requires none for a bundle without a signer",
+      "requires no permission for a bundle without a signer",
       { ...given, operation: "CREATE", object: { metadata: { name: "b" }, spec: {} } },
       undefined,
     ],
@@ -96,7 +99,7 @@ describe("attesting to a trust bundle", () => {
   });
 });
 
-describe("the subject of a client certificate", () => {
+describe("CertificateSubjectRestriction", () => {
   const client = "kubernetes.io/kube-apiserver-client";
   const subject = '403 certificatesigningrequests.certificates.k8s.io "r" is forbidden:';
   test.each([
@@ -104,9 +107,12 @@ describe("the subject of a client certificate", () => {
     [client, OPERATORS_REQUEST, undefined],
     ["example.com/other", MASTERS_REQUEST, undefined],
     [client, "bm9uZQ==", `${subject} failed to parse CSR: PEM block type must be CERTIFICATE REQUEST`],
-  ])("of %s must not contain system:masters", async (signerName, request, expected) => {
-    const object = { metadata: { name: "r" }, spec: { signerName, request } };
-    const given = attributes({ ...about, operation: "CREATE", object });
-    expect(await rejectionOf(() => certificateSubjectRestriction().validate?.(given))).toBe(expected);
-  });
+  ])(
+    "for the signer %s rejects system:masters only if the signer is kubernetes.io/kube-apiserver-client",
+    async (signerName, request, expected) => {
+      const object = { metadata: { name: "r" }, spec: { signerName, request } };
+      const given = attributes({ ...about, operation: "CREATE", object });
+      expect(await rejectionOf(() => certificateSubjectRestriction().validate?.(given))).toBe(expected);
+    },
+  );
 });

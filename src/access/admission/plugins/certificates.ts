@@ -1,4 +1,7 @@
-/** The certificate plugins: who may approve, sign and attest, and which subjects are forbidden. */
+/**
+ * The certificate plugins. They check who may approve and sign certificate signing requests and attest trust bundles,
+ * and which certificate subjects are forbidden.
+ */
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
 import { requestProblem } from "../../../objects/kinds/access/signing-request-text.ts";
@@ -19,7 +22,7 @@ function signerOf(object: JsonObject | undefined): string {
   return stringAt(objectAt(object ?? {}, "spec"), "signerName");
 }
 
-/** Checks the permission for the signer's name, or for all signers of its domain. */
+/** Whether the user has the permission for this signer or for all signers of its domain. */
 function mayUseSigner(authorizer: Authorizer, user: User, verb: string, signer: string): boolean {
   const domain = signer.split("/")[0] ?? "";
   return [signer, `${domain}/*`].some((name) => {

@@ -31,13 +31,13 @@ describe("DefaultStorageClass", () => {
     [{ metadata: {}, spec: {} }, "a"],
     [{ metadata: {}, spec: { storageClassName: "" } }, ""],
     [{ metadata: { annotations: { "volume.beta.kubernetes.io/storage-class": "x" } }, spec: {} }, undefined],
-  ])("sets the newest default class on %j unless a class is chosen", async (object, expected) => {
+  ])("sets the newest default class on %j unless the claim names a class", async (object, expected) => {
     const admitted = await mutated(plugin, attributes({ ...claims, object }));
     expect(objectAt(admitted, "spec")["storageClassName"]).toBe(expected);
   });
 });
 
-test("DefaultIngressClass sets the default class on an Ingress without a class", async () => {
+test("DefaultIngressClass sets the default class on an Ingress that names no class", async () => {
   const annotations = { "ingressclass.kubernetes.io/is-default-class": "true" };
   const plugin = defaultIngressClass(
     readerOf({ "ingressclasses.networking.k8s.io": [{ metadata: { name: "c", annotations } }] }),
@@ -76,7 +76,7 @@ describe("PersistentVolumeClaimResize", () => {
       claim("1Gi", "growing", "Pending"),
       `${start} Only bound persistent volume claims can be expanded`,
     ],
-  ])("checks %j after %j", async (object, existing, expected) => {
+  ])("checks an update to %j from %j", async (object, existing, expected) => {
     const given = attributes({ ...claims, operation: "UPDATE", object, existing });
     expect(await rejectionOf(() => plugin.validate?.(given))).toBe(expected);
   });
@@ -90,7 +90,7 @@ describe("RuntimeClass", () => {
   };
   const plugin = runtimeClass(readerOf({ "runtimeclasses.node.k8s.io": [kata, { metadata: { name: "plain" } }] }));
 
-  test("adds the overhead and the scheduling of the class to a pod", async () => {
+  test("adds the overhead, node selector and tolerations of the class to a pod", async () => {
     const narrow = { key: "a", operator: "Equal", value: "v", effect: "NoSchedule" };
     const spec = { runtimeClassName: "kata", nodeSelector: { zone: "z" }, tolerations: [narrow] };
     const admitted = await mutated(plugin, attributes({ object: pod(spec) }));
@@ -117,13 +117,13 @@ describe("RuntimeClass", () => {
       { runtimeClassName: "plain", overhead: { cpu: "1" } },
       "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead",
     ],
-  ] as const)("%s rejects %j", async (ask, spec, why) => {
+  ] as const)("rejects in %s a pod with %j", async (ask, spec, why) => {
     const given = attributes({ object: pod(spec) });
     expect(await rejectionOf(() => plugin[ask]?.(given))).toBe(`403 pods "p" is forbidden: ${why}`);
   });
 });
 
-test("TaintNodesByCondition adds the not-ready taint to a new node once", async () => {
+test("TaintNodesByCondition adds the not-ready taint to a new node that does not have it", async () => {
   const plugin = taintNodesByCondition();
   const node = await mutated(plugin, attributes({ resource: "nodes", object: { metadata: {}, spec: {} } }));
   expect(node["spec"]).toEqual({ taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }] });

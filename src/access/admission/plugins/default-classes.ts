@@ -1,4 +1,4 @@
-/** Sets the default class on persistent volume claims and Ingresses without a class. */
+/** Sets the default class on persistent volume claims and Ingresses that name no class. */
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
@@ -35,7 +35,7 @@ export function defaultIngressClass(reader: ObjectReader): AdmissionPlugin {
   };
 }
 
-/** An empty name counts as a choice. */
+/** True if the annotation or the field exists, even if it is empty. */
 function hasClass(object: JsonObject, annotation: string, member: string): boolean {
   const annotations = objectAt(objectAt(object, "metadata"), "annotations");
   return Object.hasOwn(annotations, annotation) || typeof objectAt(object, "spec")[member] === "string";
@@ -45,7 +45,7 @@ function withClass(object: JsonObject, members: JsonObject): JsonObject {
   return { ...object, spec: { ...objectAt(object, "spec"), ...members } };
 }
 
-/** The newest default class; among equally new ones, the first by name. */
+/** The name of the newest default class; of several that were created in the same second, the alphabetically first. */
 function defaultOf(classes: readonly JsonObject[], annotations: readonly string[]): string | undefined {
   let best: { readonly name: string; readonly created: number } | undefined;
   for (const one of classes) {

@@ -14,21 +14,21 @@ const UNREACHABLE = { ...NOT_READY, key: "node.kubernetes.io/unreachable", toler
 const OTHER = { key: "a", operator: "Exists" };
 
 test.each([
-  ["nothing is tolerated", undefined, [NOT_READY, UNREACHABLE]],
-  ["something else is tolerated", [OTHER], [OTHER, NOT_READY, UNREACHABLE]],
-  ["one is tolerated for any effect", [{ key: NOT_READY.key }], [{ key: NOT_READY.key }, UNREACHABLE]],
-  ["everything is tolerated", [{ operator: "Exists" }], [{ operator: "Exists" }]],
+  ["no taint", undefined, [NOT_READY, UNREACHABLE]],
+  ["another taint", [OTHER], [OTHER, NOT_READY, UNREACHABLE]],
+  ["not-ready with any effect", [{ key: NOT_READY.key }], [{ key: NOT_READY.key }, UNREACHABLE]],
+  ["every taint", [{ operator: "Exists" }], [{ operator: "Exists" }]],
   [
-    "one is tolerated for another effect",
+    "unreachable with another effect",
     [{ key: UNREACHABLE.key, effect: "NoSchedule" }],
     [{ key: UNREACHABLE.key, effect: "NoSchedule" }, NOT_READY, UNREACHABLE],
   ],
-])("if %s, the missing tolerations are added", async (_, tolerations, expected) => {
+])("a pod that tolerates %s gets the missing default tolerations", async (_, tolerations, expected) => {
   const given = attributes({ object: pod(tolerations === undefined ? {} : { tolerations }) });
   expect(objectAt(await mutated(plugin, given), "spec")["tolerations"]).toEqual(expected);
 });
 
-test("subresources are ignored", () => {
+test("writes to subresources are not handled", () => {
   const about = { groupVersion: { group: "", version: "v1" }, resource: "pods", subresource: "status" };
   expect(plugin.handles("UPDATE", about)).toBe(false);
   expect(plugin.handles("UPDATE", { ...about, subresource: "" })).toBe(true);

@@ -4,9 +4,9 @@ import type { AdmissionPlugin } from "../admission.ts";
 import { CREATE_AND_UPDATE, handlesOnly } from "./handled-writes.ts";
 
 export interface DefaultTolerationOptions {
-  /** --default-not-ready-toleration-seconds */
+  /** The value of --default-not-ready-toleration-seconds. */
   readonly notReadySeconds: number;
-  /** --default-unreachable-toleration-seconds */
+  /** The value of --default-unreachable-toleration-seconds. */
   readonly unreachableSeconds: number;
 }
 

@@ -1,4 +1,7 @@
-/** Generates names: a base and five random characters that form no words. */
+/**
+ * Generates names from a base and five random characters. As in kubernetes, the characters include no vowels, so that
+ * they form no words.
+ */
 import { randomInteger, type Random } from "../../../base/random.ts";
 
 const LETTERS = "bcdfghjklmnpqrstvwxz2456789";

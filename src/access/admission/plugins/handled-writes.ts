@@ -5,7 +5,7 @@ import type { AdmissionPlugin } from "../admission.ts";
 interface Interest {
   readonly group: string;
   readonly resource: string;
-  /** Subresources by operation; "" is the object itself. */
+  /** The handled subresources by operation; "" stands for the object itself. */
   readonly operations: Partial<Readonly<Record<Operation, readonly string[]>>>;
 }
 

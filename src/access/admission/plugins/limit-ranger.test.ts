@@ -14,14 +14,14 @@ function plugin(...limits: readonly JsonObject[]) {
   return limitRanger(readerOf({ limitranges: [{ metadata: { name: "r", namespace: "ns" }, spec: { limits } }] }));
 }
 
-describe("defaults", () => {
+describe("the defaults of a LimitRange", () => {
   const withDefaults = plugin({
     type: "Container",
     default: { cpu: "1", memory: "1Gi" },
     defaultRequest: { cpu: "100m" },
   });
 
-  test("fill the values that containers omit, with an annotation", async () => {
+  test("are set on containers that omit them, and are listed in an annotation", async () => {
     const object = pod({
       containers: containers({ limits: { cpu: "2" }, requests: { cpu: "2" } }),
       initContainers: [{ name: "i" }],
@@ -37,7 +37,7 @@ describe("defaults", () => {
     });
   });
 
-  test("do not change a complete pod or objects of other namespaces", async () => {
+  test("change neither a pod that sets all values nor a pod in another namespace", async () => {
     const all = { cpu: "1", memory: "1Gi" };
     const complete = attributes({ object: pod({ containers: containers({ limits: all, requests: all }) }) });
     expect(await mutated(withDefaults, complete)).toBe(complete.object);
@@ -45,7 +45,7 @@ describe("defaults", () => {
     expect(await mutated(withDefaults, elsewhere)).toBe(elsewhere.object);
   });
 
-  test("do not create an object that is too large to store", async () => {
+  test("reject a pod that they would make too large to store", async () => {
     const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`example.com/${index}`, "1"]));
     const object = pod({ containers: Array.from({ length: 1000 }, () => ({})) });
     const asked = rejectionOf(() => plugin({ type: "Container", default: many }).mutate?.(attributes({ object })));
@@ -53,7 +53,7 @@ describe("defaults", () => {
   });
 });
 
-describe("limits", () => {
+describe("the limits of a LimitRange", () => {
   const both = { requests: { cpu: "1" }, limits: { cpu: "3" } };
   test.each([
     [{ type: "Container", min: { cpu: "2" } }, [both], "minimum cpu usage per Container is 2, but request is 1"],
@@ -90,19 +90,19 @@ describe("limits", () => {
       [both, both],
       "[maximum cpu usage per Pod is 5, but limit is 6, maximum memory usage per Pod is 1Gi.  No limit is specified]",
     ],
-  ])("of %j for containers with %j report %j", async (limit, resources, why) => {
+  ])("%j reject containers with the resources %j: %j", async (limit, resources, why) => {
     const given = attributes({ object: pod({ containers: containers(...resources) }) });
     expect(await rejectionOf(() => plugin(limit).validate?.(given))).toBe(`403 pods "p" is forbidden: ${why}`);
   });
 
-  test("of a pod apply to its pod-level resources instead of its containers", async () => {
+  test("of type Pod apply to the pod-level resources instead of the sum of the containers", async () => {
     const object = pod({ containers: containers(both), resources: { limits: { cpu: "9" } } });
     expect(await rejectionOf(() => plugin({ type: "Pod", max: { cpu: "5" } }).validate?.(attributes({ object })))).toBe(
       '403 pods "p" is forbidden: maximum cpu usage per Pod is 5, but limit is 9',
     );
   });
 
-  test("count sidecars together with the init containers after them", async () => {
+  test("of type Pod count sidecars together with the init containers that start after them", async () => {
     const one = { limits: { cpu: "2" } };
     const initContainers = [
       { ...containers(one)[0], restartPolicy: "Always" },
@@ -117,14 +117,14 @@ describe("limits", () => {
   test.each([
     [{ min: { storage: "2Gi" } }, "minimum storage usage per PersistentVolumeClaim is 2Gi, but request is 1Gi"],
     [{ max: { storage: "1M" } }, "maximum storage usage per PersistentVolumeClaim is 1M, but request is 1Gi"],
-  ])("of persistent volume claims enforce %j", async (limit, why) => {
+  ])("of type PersistentVolumeClaim enforce %j", async (limit, why) => {
     const object = { metadata: { name: "v" }, spec: { resources: { requests: { storage: "1Gi" } } } };
     const given = attributes({ resource: "persistentvolumeclaims", object });
     const asked = rejectionOf(() => plugin({ type: "PersistentVolumeClaim", ...limit }).validate?.(given));
     expect(await asked).toBe(`403 persistentvolumeclaims "v" is forbidden: ${why}`);
   });
 
-  test("do not apply to objects that are being deleted", async () => {
+  test("do not apply to a pod that is being deleted", async () => {
     const object = pod({ containers: containers({}) });
     const existing = pod({}, { deletionTimestamp: "2030-01-01T00:00:00Z" });
     const given = attributes({ operation: "UPDATE", subresource: "resize", object, existing });
@@ -132,7 +132,7 @@ describe("limits", () => {
   });
 });
 
-test("pods are checked only on create and resize", () => {
+test("LimitRanger checks pods only on create and resize", () => {
   const about = { groupVersion: { group: "", version: "v1" }, resource: "pods", subresource: "" };
   const handled = [plugin().handles("CREATE", about), plugin().handles("UPDATE", about)];
   expect([...handled, plugin().handles("UPDATE", { ...about, subresource: "resize" })]).toEqual([true, false, true]);

@@ -1,5 +1,6 @@
 /**
- * Enforces the LimitRanges of a namespace: default requests and limits of containers, and minimum and maximum values.
+ * Enforces the LimitRanges of a namespace: sets default requests and limits of containers, and checks minimum, maximum
+ * and limit-to-request ratio.
  */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
@@ -15,14 +16,14 @@ import { admissionForbidden } from "./plugin-errors.ts";
 
 const LIMIT_RANGES: GroupResource = { group: "", resource: "limitranges" };
 const ANNOTATION = "kubernetes.io/limit-ranger";
-/** DIFFERS: kubernetes reports all of them. */
+/** DIFFERS: kubernetes reports all errors. */
 const REPORTED_ERRORS_MAX = 100;
 
 export function limitRanger(reader: ObjectReader): AdmissionPlugin {
   return {
     name: "LimitRanger",
     handles: handlesOnly(
-      // The resources of a pod are set on create; later, only through the resize subresource.
+      // The resources of a pod can change only on create and through the resize subresource.
       { group: "", resource: "pods", operations: { CREATE: [""], UPDATE: ["resize"] } },
       { group: "", resource: "persistentvolumeclaims", operations: CREATE_AND_UPDATE },
     ),
@@ -44,7 +45,7 @@ export function limitRanger(reader: ObjectReader): AdmissionPlugin {
   };
 }
 
-/** No ranges for an object that is being deleted. */
+/** The LimitRanges of the namespace; none if the object is being deleted. */
 function rangesFor(reader: ObjectReader, { existing, namespace }: Attributes): readonly JsonObject[] {
   const isLeaving = (objectAt(existing ?? {}, "metadata")["deletionTimestamp"] ?? undefined) !== undefined;
   return isLeaving ? [] : reader.list(LIMIT_RANGES, namespace);
@@ -93,8 +94,8 @@ function defaultsOf(range: JsonObject): Defaults {
 }
 
 /**
- * Maximum number of default amounts in one pod. A range with very many resources and a pod with very many containers
- * would result in an object that is too large to store.
+ * Maximum number of default requests and limits in one pod. Without it, a LimitRange with many resources and a pod with
+ * many containers could result in an object that is too large to store.
  */
 const DEFAULTS_SET_MAX = 200_000;
 

@@ -1,12 +1,15 @@
-/** Checks amounts against a limit item, and formats the errors. */
+/** Checks requests and limits against an item of a LimitRange, and formats the error messages. */
 import { type Amount, type Amounts, ZERO_AMOUNT } from "../../../meta/amounts.ts";
 import { millisOf, unitsOf } from "../../../meta/quantity.ts";
 
-/** Larger amounts cannot be expressed in milli units. */
+/**
+ * As kubernetes: amounts above this number of units are compared in units, because their number of milli units exceeds
+ * an int64.
+ */
 const UNITS_IN_MILLIS_MAX = (2n ** 63n - 1n) / 1000n;
 const RATIO_DIGITS = 6;
 
-/** The request and limit of one resource, with the enforced value. */
+/** The request and limit of one resource, and the value that the item enforces. */
 interface Observed {
   readonly limitType: string;
   readonly resource: string;
@@ -35,7 +38,7 @@ export function* limitErrors(item: LimitItem, asked: RequestedAmounts): Generato
   yield* broken(item.limitType, item.ratio, asked, ratio);
 }
 
-/** For objects with requests only, such as persistent volume claims. */
+/** Checks objects that have requests but no limits, such as persistent volume claims. */
 export function* requestLimitErrors(item: LimitItem, requests: Amounts): Generator<string> {
   const asked = { requests, limits: new Map<string, Amount>() };
   yield* broken(item.limitType, item.min, asked, minimum);
@@ -91,7 +94,7 @@ function ratio(observed: Observed): string | undefined {
   return isExceeded ? `${start} provided ratio is ${fixed(found)}` : undefined;
 }
 
-/** In milli units if all of them can be expressed so. */
+/** Returns all three amounts in milli units, or in units if one of them is too large. */
 function comparable({
   request = ZERO_AMOUNT,
   limit = ZERO_AMOUNT,
@@ -102,7 +105,7 @@ function comparable({
   return { request: value(request.nanos), limit: value(limit.nanos), enforced: value(enforced.nanos) };
 }
 
-/** As Go formats it: rounds half to even. */
+/** Formats a number with six decimals, as Go does: rounds half to even. */
 function fixed(value: number): string {
   const text = value.toFixed(RATIO_DIGITS);
   const isBetween = Number(value.toFixed(RATIO_DIGITS + 1)) === value && value.toFixed(RATIO_DIGITS + 1).endsWith("5");

@@ -1,7 +1,10 @@
-/** Merges two lists of tolerations, and omits those that another toleration covers. */
+/** Merges two lists of tolerations, and omits each toleration that another one covers. */
 import { jsonEquals, numberAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
-/** DIFFERS: the comparison is quadratic; longer lists are only concatenated, which tolerates the same taints. */
+/**
+ * DIFFERS: longer lists are only concatenated, because the comparison is quadratic. The result tolerates the same
+ * taints.
+ */
 const COMPARED_MAX = 500;
 
 export function mergedTolerations(first: readonly JsonObject[], second: readonly JsonObject[]): JsonObject[] {
@@ -17,7 +20,7 @@ export function mergedTolerations(first: readonly JsonObject[], second: readonly
   return merged;
 }
 
-/** True if `wide` tolerates everything that `narrow` does. */
+/** True if `wide` tolerates every taint that `narrow` tolerates. */
 function includes(wide: JsonObject, narrow: JsonObject): boolean {
   if (jsonEquals(wide, narrow)) return true;
   const operator = stringAt(wide, "operator");

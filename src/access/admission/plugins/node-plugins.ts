@@ -1,4 +1,7 @@
-/** Plugins about nodes: taints new nodes as not ready, and copies topology labels from nodes to pods. */
+/**
+ * Plugins about nodes: TaintNodesByCondition taints new nodes as not ready, and PodTopologyLabels copies topology
+ * labels from nodes to pods.
+ */
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
@@ -9,7 +12,7 @@ const NODES: GroupResource = { group: "", resource: "nodes" };
 const NOT_READY = "node.kubernetes.io/not-ready";
 const TOPOLOGY_LABELS: readonly string[] = ["topology.kubernetes.io/zone", "topology.kubernetes.io/region"];
 
-/** Prevents scheduling on a node before a controller has seen that it is ready. */
+/** Prevents scheduling on a new node until a controller removes the taint because the node is ready. */
 export function taintNodesByCondition(): AdmissionPlugin {
   return {
     name: "TaintNodesByCondition",
@@ -23,7 +26,9 @@ export function taintNodesByCondition(): AdmissionPlugin {
   };
 }
 
-/** For pods that are created on a node, and for bindings, whose labels become those of the pod. */
+/**
+ * Handles pods that are created with a node name, and bindings, because the labels of a binding are copied to its pod.
+ */
 export function podTopologyLabels(reader: ObjectReader): AdmissionPlugin {
   return {
     name: "PodTopologyLabels",

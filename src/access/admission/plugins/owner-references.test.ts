@@ -7,7 +7,7 @@ import { attributes, rejectionOf } from "../../../../test/testing/access/admissi
 const resourcesOfKind: ResourcesOfKind = ({ group, version }, kind) =>
   kind === "ReplicaSet" && group === "apps" ? [{ group, version, resource: "replicasets", isNamespaced: true }] : [];
 
-/** Allows these: "verb group/resource/subresource namespace/name". */
+/** An authorizer that allows only these accesses, each in the form "verb group/resource/subresource namespace/name". */
 function allowing(...known: readonly string[]): Authorizer {
   return (_, { verb, group, resource, subresource, namespace, name }) => ({
     allowed: known.includes(`${verb} ${group}/${resource}/${subresource} ${namespace}/${name}`),
@@ -28,17 +28,29 @@ const UNDELETABLE = `${start} an ownerRef on a resource you can't delete: no, <n
 const UNFINALIZABLE = `${start} blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: no, <nil>`;
 
 test.each([
-  ["a new object may have owners", object(PLAIN), undefined, [], undefined],
-  ["a new object may not block the deletion of its owner", object(BLOCKING), undefined, [], UNFINALIZABLE],
-  ["a new object may block it with permission to set finalizers", object(BLOCKING), undefined, [FINALIZE], undefined],
+  ["a new object may have owners without any permission", object(PLAIN), undefined, [], undefined],
   [
-    "a new object may block it with permission on all finalizers",
+    "a new object may not block the deletion of its owner without permission",
+    object(BLOCKING),
+    undefined,
+    [],
+    UNFINALIZABLE,
+  ],
+  [
+    "a new object may block the deletion of an owner on which the user may set finalizers",
+    object(BLOCKING),
+    undefined,
+    [FINALIZE],
+    undefined,
+  ],
+  [
+    "a new object may block the deletion of its owner if the user may set all finalizers",
     object(BLOCKING),
     undefined,
     ["update */*/finalizers /*"],
     undefined,
   ],
-  ["unchanged owners are not checked", object(BLOCKING), object(BLOCKING), [], undefined],
+  ["an update that keeps the owners requires no permission", object(BLOCKING), object(BLOCKING), [], undefined],
   ["adding an owner requires permission to delete the object", object(PLAIN), object(), [], UNDELETABLE],
   ["removing an owner is allowed with permission to delete the object", object(), object(PLAIN), [DELETE], undefined],
   [

@@ -1,6 +1,6 @@
 /**
- * OwnerReferencesPermissionEnforcement: a user who sets an owner must be allowed to delete the object, and with
- * blockOwnerDeletion to set finalizers on the owner.
+ * OwnerReferencesPermissionEnforcement: a user who changes the owner references of an existing object must be allowed
+ * to delete the object, and a user who sets blockOwnerDeletion must be allowed to set finalizers on the owner.
  */
 import type { AccessAttributes, Authorizer } from "../../auth/authorize.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
@@ -22,7 +22,10 @@ interface OwnerReferencesPorts {
   readonly resourcesOfKind: ResourcesOfKind;
 }
 
-/** DIFFERS: above this number of owners, one check requires the permission for all objects. */
+/**
+ * DIFFERS: if a write sets blockOwnerDeletion for more owners than this, the user must be allowed to set finalizers on
+ * all objects of the cluster.
+ */
 const OWNERS_ASKED_MAX = 100;
 
 export function ownerReferencesPermissionEnforcement(ports: OwnerReferencesPorts): AdmissionPlugin {
@@ -30,7 +33,7 @@ export function ownerReferencesPermissionEnforcement(ports: OwnerReferencesPorts
     name: "OwnerReferencesPermissionEnforcement",
     handles: (operation, { groupVersion, resource, subresource }) =>
       (operation === "CREATE" || operation === "UPDATE") &&
-      // Old kubelets send wrong owners in the status of pods, where they are ignored.
+      // Old kubelets send wrong owner references with the status of pods; the server ignores them.
       !(groupVersion.group === "" && resource === "pods" && subresource === "status"),
     validate(attributes) {
       const owners = ownersOf(attributes.object);

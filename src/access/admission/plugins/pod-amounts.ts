@@ -1,4 +1,7 @@
-/** Computes the resources of a pod: containers add up, and init containers add to the sidecars started before them. */
+/**
+ * Computes the total requests or limits of a pod: the sum of its containers and sidecars, but at least what each init
+ * container needs together with the sidecars that were started before it.
+ */
 import {
   aggregatedAmounts,
   aggregatedResources,
@@ -7,7 +10,7 @@ import {
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { amountsAt, NO_AMOUNTS, plus, raiseTo, type Amount, type Amounts } from "../../../meta/amounts.ts";
 
-/** Based on the spec only. */
+/** The total according to the spec, including pod-level cpu and memory. */
 export function specifiedAmounts(pod: JsonObject, side: ResourceSide): Map<string, Amount> {
   const spec = objectAt(pod, "spec");
   const total = aggregatedResources(spec, side);
@@ -16,7 +19,10 @@ export function specifiedAmounts(pod: JsonObject, side: ResourceSide): Map<strin
   return total;
 }
 
-/** Also considers the allocated resources of the containers, and the pod overhead. */
+/**
+ * The total for quotas. It also considers the resources in the container statuses, all pod-level resources and the pod
+ * overhead.
+ */
 export function effectiveAmounts(pod: JsonObject, side: ResourceSide): Map<string, Amount> {
   const spec = objectAt(pod, "spec");
   const statuses = statusesOf(pod);

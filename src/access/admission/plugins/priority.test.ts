@@ -23,12 +23,12 @@ describe("a new pod", () => {
     ["without a class", {}, [], { priority: 0, preemptionPolicy: "PreemptLowerPriority" }],
     ["that names a class", { priorityClassName: "high" }, [HIGH], { priority: 1000, preemptionPolicy: "Never" }],
     [
-      "without a class where one is the default",
+      "without a class, if a default class exists,",
       {},
       [HIGH, LOW],
       { priorityClassName: "low", priority: 5, preemptionPolicy: "PreemptLowerPriority" },
     ],
-  ])("%s gets the priority of its class", async (_, spec, classes, expected) => {
+  ])("%s gets its priority and preemption policy", async (_, spec, classes, expected) => {
     expect(await specOf(spec, classes)).toEqual({ ...spec, ...expected });
   });
 
@@ -36,7 +36,7 @@ describe("a new pod", () => {
     expect(await specOf({ priorityClassName: "high" }, [], [HIGH])).toMatchObject({ priority: 1000 });
   });
 
-  test("gets the lowest of several default classes", async () => {
+  test("gets the default class with the lowest value if there are several default classes", async () => {
     const higher = { ...LOW, metadata: { name: "b" }, value: 9 };
     expect(await specOf({}, [higher, LOW])).toMatchObject({ priorityClassName: "low" });
   });
@@ -56,7 +56,7 @@ describe("a new pod", () => {
   });
 });
 
-test("an update without a priority keeps the existing one", async () => {
+test("an updated pod keeps the preemption policy that the update omits", async () => {
   const existing = pod({ priority: 5, preemptionPolicy: "Never" });
   const given = attributes({ operation: "UPDATE", object: pod({ priority: 6 }), existing });
   expect(objectAt(await mutated(priority(readerOf({})), given), "spec")).toEqual({
@@ -70,7 +70,7 @@ describe("a priority class with globalDefault", () => {
   const plugin = priority(readerOf({ [CLASSES]: [LOW] }));
   const other = { ...LOW, metadata: { name: "other" } };
 
-  test("is rejected if there is another default", async () => {
+  test("is rejected if another class is the default", async () => {
     const message =
       '403 priorityclasses.scheduling.k8s.io "other" is forbidden: PriorityClass low is already marked as default. Only one default can exist';
     for (const operation of ["CREATE", "UPDATE"] as const)
@@ -79,7 +79,7 @@ describe("a priority class with globalDefault", () => {
       );
   });
 
-  test("may stay the default", async () => {
+  test("may be updated while it is the default", async () => {
     const given = attributes({ ...about, operation: "UPDATE", object: LOW });
     expect(await rejectionOf(() => plugin.validate?.(given))).toBeUndefined();
   });

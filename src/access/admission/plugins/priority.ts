@@ -1,4 +1,7 @@
-/** Sets the priority and the preemption policy of a pod from its priority class. */
+/**
+ * Sets the priority and the preemption policy of a pod from its priority class, and rejects a second default priority
+ * class.
+ */
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
@@ -28,7 +31,7 @@ export function priority(reader: ObjectReader): AdmissionPlugin {
   };
 }
 
-/** Keeps fields that an update omits; validation of pods rejects changed ones. */
+/** Restores the fields that an update omits. Validation of pods rejects an update that changes them. */
 function keptPriority(pod: JsonObject, existing: JsonObject | undefined): JsonObject | undefined {
   const before = objectAt(existing ?? {}, "spec");
   const spec = objectAt(pod, "spec");
@@ -47,7 +50,7 @@ async function classFor(reader: ObjectReader, attributes: Attributes & { object:
   return found;
 }
 
-/** If several classes are the default, the lowest value counts. */
+/** The default class with the lowest value. */
 function defaultClass(reader: ObjectReader): JsonObject | undefined {
   let lowest: JsonObject | undefined;
   for (const one of reader.list(PRIORITY_CLASSES, ""))

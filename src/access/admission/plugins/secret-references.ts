@@ -1,11 +1,11 @@
-/** Finds the Secrets that a pod references, and checks that its service account allows them. */
+/** Finds the Secrets that a pod references, and checks that its service account references them too. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 type ContainerList = "initContainers" | "containers" | "ephemeralContainers";
 
 const LISTS: readonly ContainerList[] = ["initContainers", "containers", "ephemeralContainers"];
 
-/** Volumes that reference a Secret, and the member with the reference. */
+/** The volume types that reference a Secret, each with the field that holds the reference. */
 const REFERRING_VOLUMES: readonly (readonly [volume: string, reference: string])[] = [
   ["cephfs", "secretRef"],
   ["cinder", "secretRef"],
@@ -47,7 +47,7 @@ function* nameOf(reference: unknown): Generator<string> {
   if (isJsonObject(reference) && stringAt(reference, "name") !== "") yield stringAt(reference, "name");
 }
 
-/** The reason why a reference is not allowed; undefined if all are. */
+/** Returns why a Secret of the pod may not be used, or undefined if all may. Does not check ephemeral containers. */
 export function unmountableReference(spec: JsonObject, account: JsonObject): string | undefined {
   const mountable = new Set(objectsAt(account, "secrets").map((secret) => stringAt(secret, "name")));
   const accountName = stringAt(objectAt(account, "metadata"), "name");
@@ -69,7 +69,7 @@ export function unmountableReference(spec: JsonObject, account: JsonObject): str
   return undefined;
 }
 
-/** The same for ephemeral containers. */
+/** Returns why a Secret of an ephemeral container may not be used, or undefined if all may. */
 export function unmountableEphemeralReference(spec: JsonObject, account: JsonObject): string | undefined {
   const mountable = new Set(objectsAt(account, "secrets").map((secret) => stringAt(secret, "name")));
   const rejection = unmountableInContainers(objectsAt(spec, "ephemeralContainers"), "ephemeral container", mountable);

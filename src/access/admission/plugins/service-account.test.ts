@@ -66,7 +66,7 @@ describe("a new pod", () => {
     });
   });
 
-  test("keeps an existing mount at the token path and an existing token volume", async () => {
+  test("keeps an existing mount at the token path, and mounts an existing token volume", async () => {
     const mounting = [{ name: "c", volumeMounts: [{ name: "v", mountPath: MOUNT_PATH }] }];
     expect(await specOf({ containers: mounting }, [account("default")])).not.toHaveProperty("volumes");
     const spec = await specOf({ volumes: [{ name: "kube-api-access-mine" }] }, [account("default")]);
@@ -80,7 +80,7 @@ describe("a new pod", () => {
     [true, false, true],
     [false, true, false],
   ])(
-    "with automount %s and a service account with %s has the token mounted: %s",
+    "with automountServiceAccountToken %s, whose service account has %s, has the token mounted: %s",
     async (wanted, offered, isMounted) => {
       const automount = (value: boolean | undefined): JsonObject =>
         value === undefined ? {} : { automountServiceAccountToken: value };
@@ -89,7 +89,7 @@ describe("a new pod", () => {
     },
   );
 
-  test("gets the pull secrets of the account unless it sets its own", async () => {
+  test("gets the image pull secrets of its service account unless it sets its own", async () => {
     const accounts = [account("default", { imagePullSecrets: [{ name: "a" }] })];
     expect(await specOf({}, accounts)).toMatchObject({ imagePullSecrets: [{ name: "a" }] });
     expect(await specOf({ imagePullSecrets: [{ name: "b" }] }, accounts)).toMatchObject({
@@ -97,7 +97,7 @@ describe("a new pod", () => {
     });
   });
 
-  test("may use an account that this server has not cached yet, but not a missing one", async () => {
+  test("may use a service account that this server has not cached yet, but not a missing one", async () => {
     const object = pod({ containers: CONTAINERS, serviceAccountName: "new" });
     const unseen = { serviceaccounts: [account("new")] };
     expect(await rejectionOf(() => mutated(plugin([], unseen), attributes({ object })))).toBeUndefined();
@@ -105,7 +105,7 @@ describe("a new pod", () => {
     expect(await rejectionOf(() => mutated(plugin([]), attributes({ object })))).toBe(`403 ${message}`);
   });
 
-  test("waits for the default account of a new namespace", async () => {
+  test("waits for the default service account of a new namespace, and is rejected after ten reads", async () => {
     let reads = 0;
     const reader = readerOf({});
     const newest = () => Promise.resolve(++reads === 10 ? account("default") : undefined);
@@ -140,7 +140,7 @@ describe("a mirror pod", () => {
   });
 });
 
-describe("an account with enforce-mountable-secrets", () => {
+describe("a service account with enforce-mountable-secrets", () => {
   const strict = account(
     "default",
     { secrets: [{ name: "own" }] },
@@ -164,12 +164,12 @@ describe("an account with enforce-mountable-secrets", () => {
     expect(await rejectionOf(() => specOf(spec, [strict]))).toBe(`403 pods "p" is forbidden: ${why}`);
   });
 
-  test("allows its own secrets", async () => {
+  test("allows a pod to use the secrets of the account", async () => {
     const volumes = [{ name: "v", secret: { secretName: "own" } }];
     expect(await rejectionOf(() => specOf({ volumes }, [strict]))).toBeUndefined();
   });
 
-  test("rejects other secrets of ephemeral containers with a bare 500, as kubernetes does", async () => {
+  test("rejects other secrets in ephemeral containers with a 500 without a reason, as kubernetes does", async () => {
     const spec = { serviceAccountName: "default", ephemeralContainers: [{ name: "e", env }] };
     const given = attributes({ operation: "UPDATE", subresource: "ephemeralcontainers", object: pod(spec) });
     expect(await rejectionOf(() => plugin([strict]).validate?.(given))).toBe(
@@ -178,7 +178,7 @@ describe("an account with enforce-mountable-secrets", () => {
   });
 });
 
-test("a pod without an account after mutation is rejected", async () => {
+test("a pod that has no service account after mutation is rejected", async () => {
   const given = attributes({ object: pod({}) });
   expect(await rejectionOf(() => plugin([]).validate?.(given))).toBe(
     '403 pods "p" is forbidden: no service account specified for pod ns/p',

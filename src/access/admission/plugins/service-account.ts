@@ -1,4 +1,7 @@
-/** Ensures that a pod has an existing service account, and adds the account's token volume and pull secrets. */
+/**
+ * Ensures that the service account of a pod exists, and adds the token volume and the image pull secrets of the account
+ * to the pod.
+ */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import { randomInteger, type Random } from "../../../base/random.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
@@ -20,7 +23,7 @@ const SERVICE_ACCOUNTS: GroupResource = { group: "", resource: "serviceaccounts"
 const DEFAULT = "default";
 const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 const ENFORCE_ANNOTATION = "kubernetes.io/enforce-mountable-secrets";
-/** As Go parses a boolean. */
+/** The texts that Go parses as true. */
 const TRUE_TEXTS: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"]);
 
 export function serviceAccount(ports: ServiceAccountPorts): AdmissionPlugin {
@@ -68,7 +71,10 @@ function isMirror(pod: JsonObject): boolean {
   return Object.hasOwn(objectAt(objectAt(pod, "metadata"), "annotations"), MIRROR_ANNOTATION);
 }
 
-/** A mirror pod represents a static pod of a kubelet, which cannot access Secrets of the cluster. */
+/**
+ * Rejects a mirror pod that references service accounts or Secrets, because the static pod that it represents cannot
+ * use them.
+ */
 function rejectMirror(attributes: Attributes, pod: JsonObject): void {
   const spec = objectAt(pod, "spec");
   if (accountName(pod) !== "") throw admissionForbidden(attributes, "a mirror pod may not reference service accounts");
@@ -81,7 +87,10 @@ function rejectMirror(attributes: Attributes, pod: JsonObject): void {
   if (hasToken) throw admissionForbidden(attributes, "a mirror pod may not use ServiceAccountToken volume projections");
 }
 
-/** Retries while the default account of a new namespace is being created. */
+/**
+ * Reads the default service account this often, because it may be missing in a new namespace until its controller has
+ * created it.
+ */
 const DEFAULT_ATTEMPTS = 10;
 const RETRY_MS = 100;
 
@@ -133,6 +142,6 @@ function rejectUnmountable(attributes: Attributes, pod: JsonObject, account: Jso
 
 function rejectUnmountableEphemeral(pod: JsonObject, account: JsonObject): void {
   const why = isEnforced(account) ? unmountableEphemeralReference(objectAt(pod, "spec"), account) : undefined;
-  // As kubernetes: this error is a bare 500.
+  // As kubernetes: this error is a 500 without a reason.
   if (why !== undefined) throw bareFailure(why);
 }

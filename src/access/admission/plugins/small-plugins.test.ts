@@ -16,7 +16,7 @@ import {
   rejectionOf,
 } from "../../../../test/testing/access/admission/plugins/attributes.ts";
 
-test("AlwaysAdmit handles nothing, AlwaysDeny denies everything", async () => {
+test("AlwaysAdmit handles no write, and AlwaysDeny denies every write", async () => {
   const about = { groupVersion: { group: "", version: "v1" }, resource: "pods", subresource: "" };
   expect(alwaysAdmit().handles("CREATE", about)).toBe(false);
   const given = attributes({ object: pod({}) });
@@ -30,18 +30,21 @@ test.each([
   [["1.2.3.4"], ["1.2.3.4", "1.2.3.5"], false],
   [["1.2.3.6"], ["1.2.3.4"], true],
   [[], undefined, false],
-])("DenyServiceExternalIPs rejects external IPs %j after %j: %s", async (externalIPs, before, isRejected) => {
-  const service = (addresses: readonly string[]) => ({ metadata: { name: "s" }, spec: { externalIPs: addresses } });
-  const given = attributes({
-    resource: "services",
-    object: service(externalIPs),
-    existing: before === undefined ? undefined : service(before),
-  });
-  const message = '403 services "s" is forbidden: Use of external IPs is denied by admission control';
-  expect(await rejectionOf(() => denyServiceExternalIps().validate?.(given))).toBe(isRejected ? message : undefined);
-});
+])(
+  "DenyServiceExternalIPs, for external IPs %j of a Service that had %j, rejects the write: %s",
+  async (externalIPs, before, isRejected) => {
+    const service = (addresses: readonly string[]) => ({ metadata: { name: "s" }, spec: { externalIPs: addresses } });
+    const given = attributes({
+      resource: "services",
+      object: service(externalIPs),
+      existing: before === undefined ? undefined : service(before),
+    });
+    const message = '403 services "s" is forbidden: Use of external IPs is denied by admission control';
+    expect(await rejectionOf(() => denyServiceExternalIps().validate?.(given))).toBe(isRejected ? message : undefined);
+  },
+);
 
-test("LimitPodHardAntiAffinityTopology allows only the hostname topology", async () => {
+test("LimitPodHardAntiAffinityTopology allows only the topology key kubernetes.io/hostname", async () => {
   const terms = (topologyKey: string) => [{ topologyKey }];
   const object = (key: string) =>
     pod({ affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms(key) } } });
@@ -63,13 +66,13 @@ describe("AlwaysPullImages", () => {
     });
   });
 
-  test("does not change an update without new images", async () => {
+  test("neither changes nor rejects an update without new images", async () => {
     const given = attributes({ operation: "UPDATE", object, existing: object });
     expect(await mutated(alwaysPullImages(), given)).toBe(object);
     expect(await rejectionOf(() => alwaysPullImages().validate?.(given))).toBeUndefined();
   });
 
-  test("rejects a pull policy that other plugins have changed back", async () => {
+  test("rejects a pull policy that another plugin has changed after the mutation", async () => {
     const lazy = pod({ containers: [{ name: "c", image: "i", imagePullPolicy: "Never" }] });
     expect(await rejectionOf(() => alwaysPullImages().validate?.(attributes({ object: lazy })))).toBe(
       '500 pods "p" is forbidden: spec.containers[0].imagePullPolicy: Unsupported value: "Never": supported values: "Always"',

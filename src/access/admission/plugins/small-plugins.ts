@@ -21,7 +21,10 @@ export function alwaysDeny(): AdmissionPlugin {
   return { name: "AlwaysDeny", handles: () => true, mutate: deny, validate: deny };
 }
 
-/** Denies new external IPs, because they can intercept the traffic of others; a Service keeps those that it has. */
+/**
+ * Denies new external IPs, because a Service with an external IP can intercept traffic to this address. An update may
+ * keep existing external IPs.
+ */
 export function denyServiceExternalIps(): AdmissionPlugin {
   return {
     name: "DenyServiceExternalIPs",
@@ -35,7 +38,7 @@ export function denyServiceExternalIps(): AdmissionPlugin {
   };
 }
 
-/** Limits required anti-affinity to single nodes, so that a pod cannot keep others off a whole zone. */
+/** Allows required anti-affinity only per node, so that a pod cannot keep other pods out of a whole zone. */
 export function limitPodHardAntiAffinityTopology(): AdmissionPlugin {
   return {
     name: "LimitPodHardAntiAffinityTopology",
@@ -67,7 +70,7 @@ export function alwaysPullImages(): AdmissionPlugin {
     validate(attributes) {
       if (attributes.object === undefined || !hasNewImages(attributes)) return;
       const errors = [...unpulled(attributes.object).take(REPORTED_ERRORS_MAX)];
-      // As kubernetes: joined errors become a bare 500 instead of a 403.
+      // As kubernetes: several 403 errors are joined to a 500 without a reason.
       if (errors.length > 0)
         throw bareFailure(aggregateText(errors.map((why) => admissionForbidden(attributes, why).message)));
     },

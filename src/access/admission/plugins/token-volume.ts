@@ -1,16 +1,22 @@
-/** Adds the volume with the service account token to a pod, mounted where clients expect it. */
+/**
+ * Adds the volume with the service account token to a pod, and mounts it at the path where clients expect the token.
+ */
 import type { Random } from "../../../base/random.ts";
 import { objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { generatedName } from "./generated-name.ts";
 
 const VOLUME_PREFIX = "kube-api-access-";
 const MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** An hour, and seven seconds that distinguish such a token from a requested one. */
+/**
+ * As kubernetes: an hour and seven seconds. The seven seconds distinguish such a token from one that a client requested
+ * for an hour.
+ */
 const EXPIRATION_SECONDS = 3607;
 const FILE_MODE = 0o644;
 
 /**
- * Mounts the token volume in every container that mounts nothing at the path. Adds the volume unless the pod has one.
+ * Mounts the token volume in every container that mounts nothing at this path. Adds the volume if a container needs it
+ * and the pod does not have it.
  */
 export function withTokenVolume(spec: JsonObject, random: Random): JsonObject {
   const volumes = objectsAt(spec, "volumes");

@@ -1,4 +1,4 @@
-/** Allows a claim to grow only if it is bound and its storage class allows expansion. */
+/** Allows a persistent volume claim to grow only if it is bound and its storage class allows expansion. */
 import { nanosOf } from "../../../meta/quantity.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";

@@ -1,4 +1,7 @@
-/** Applies an apply configuration to an object like server-side apply, but without ownership. */
+/**
+ * Merges the apply configuration of a MutatingAdmissionPolicy into an object, like server-side apply but without field
+ * managers.
+ */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { checkApplied } from "../../../objects/managed-fields/applied-check.ts";
 import { mergeObjects } from "../../../objects/managed-fields/merge.ts";
@@ -6,10 +9,10 @@ import { isAtomicMap, itemSchema, listKeys, memberSchema, rootSchema } from "../
 import type { FieldSchema, StructSchema } from "../../../objects/schema.ts";
 import { MutationError } from "./mutation-error.ts";
 
-/** Maximum number of reported problems of one configuration. */
+/** Maximum number of atomic fields that one error message lists. */
 const PROBLEMS_MAX = 100;
 
-/** Returns a new object. Throws a MutationError. */
+/** Returns the merged object as a new object. Throws a MutationError. */
 export function applyConfiguration(object: JsonObject, configuration: JsonObject, schema: StructSchema): JsonObject {
   const { apiVersion, kind } = object;
   const applied: JsonObject = { ...configuration, apiVersion, kind };
@@ -35,7 +38,10 @@ function first(texts: Iterable<string>, max: number): string[] {
   return taken;
 }
 
-/** Paths of atomic fields, whose replacement would lose members that the configuration does not name. */
+/**
+ * The paths of atomic fields in the configuration. Mutating them is not allowed, because it would remove values that
+ * the configuration does not list.
+ */
 function* atomicPaths(value: unknown, schema: FieldSchema, path: string): Generator<string> {
   if (isJsonObject(value) && (schema.type === "struct" || schema.type === "map")) {
     if (isAtomicMap(schema)) yield path;
@@ -58,7 +64,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   string: "string, got &value.valueUnstructured{Value:0}",
 };
 
-/** As kubernetes, where null has its own type in expressions. */
+/** As kubernetes: null is not allowed for any field, because CEL gives null a type of its own. */
 function* nullProblems(value: unknown, schema: FieldSchema, path: string): Generator<string> {
   if (value === null) {
     const expected = EXPECTED[schema.type] ?? EXPECTED["string"];

@@ -1,4 +1,4 @@
-/** The compiled expressions of a MutatingAdmissionPolicy; compiled once per revision. */
+/** Compiles the expressions of a MutatingAdmissionPolicy, once for each revision of the policy. */
 import type { Environment } from "../../../objects/cel/check/scope.ts";
 import { BOOL } from "../../../objects/cel/types/type.ts";
 import {
@@ -19,11 +19,11 @@ export interface CompiledMutations {
   readonly variables: ReadonlyMap<string, CompiledExpression>;
   readonly conditions: readonly CompiledCondition[];
   readonly mutations: readonly CompiledMutation[];
-  /** reinvocationPolicy: IfNeeded */
+  /** True if the reinvocationPolicy is IfNeeded. */
   readonly isReinvocable: boolean;
 }
 
-/** `environment`: the declarations that expressions may use. */
+/** `environment` holds the CEL declarations that the expressions may use. */
 export function compileMutatingPolicy(policy: JsonObject, environment: Environment): CompiledMutations {
   const spec = objectAt(policy, "spec");
   const hasParams = spec["paramKind"] !== undefined && spec["paramKind"] !== null;

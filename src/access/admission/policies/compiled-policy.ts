@@ -1,4 +1,4 @@
-/** The compiled expressions of a ValidatingAdmissionPolicy; compiled once per revision. */
+/** Compiles the expressions of a ValidatingAdmissionPolicy, once for each revision of the policy. */
 import type { Environment } from "../../../objects/cel/check/scope.ts";
 import { BOOL, NULL, STRING, type Type } from "../../../objects/cel/types/type.ts";
 import {
@@ -38,7 +38,7 @@ function reasonOf(validation: JsonObject): DenyReason {
   return REASONS.find((known) => known === reason) ?? "Invalid";
 }
 
-/** `environment`: the declarations that expressions may use. */
+/** `environment` holds the CEL declarations that the expressions may use. */
 export function compileValidatingPolicy(policy: JsonObject, environment: Environment): CompiledPolicy {
   const spec = objectAt(policy, "spec");
   const hasParams = spec["paramKind"] !== undefined && spec["paramKind"] !== null;

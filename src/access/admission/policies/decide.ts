@@ -1,4 +1,4 @@
-/** Evaluates a validating policy for one write with one parameter. */
+/** Evaluates a ValidatingAdmissionPolicy for one write and one parameter object. */
 import { typeName, type Value } from "../../../objects/cel/values/value.ts";
 import type { Attributes } from "../admission.ts";
 import {
@@ -26,7 +26,10 @@ type AnnotationDecision =
   | { readonly kind: "error"; readonly message: string };
 
 export interface PolicyOutcome {
-  /** One per validation, or a single one if they could not be evaluated. */
+  /**
+   * One decision for each validation, or a single decision if the match conditions fail or the cost budget is
+   * exhausted.
+   */
   readonly decisions: readonly PolicyDecision[];
   readonly annotations: readonly AnnotationDecision[];
 }
@@ -38,7 +41,7 @@ function failure(policy: CompiledPolicy, message: string): PolicyDecision {
   return policy.isIgnoring ? undefined : { message, reason: "Invalid" };
 }
 
-/** Returns the error if the budget is exhausted. */
+/** Returns an OutOfBudget error instead of throwing it. */
 function withinBudget<T>(evaluate: () => T): T | OutOfBudget {
   try {
     return evaluate();
@@ -78,7 +81,10 @@ function validationDecisions(policy: CompiledPolicy, activation: Activation): Po
   });
 }
 
-/** Evaluates the messages of all validations, including those that pass, because their cost counts as well. */
+/**
+ * Evaluates the messageExpressions of all validations, even of those that pass, because kubernetes counts their cost
+ * too.
+ */
 function evaluatedMessages(
   { validations, variables }: CompiledPolicy,
   activation: Activation,
@@ -91,7 +97,10 @@ function evaluatedMessages(
   );
 }
 
-/** Ignores messages that are empty, too long, or have line breaks. */
+/**
+ * Uses the result of messageExpression, unless it is empty, too long or has several lines; then `message`; then the
+ * text of the expression.
+ */
 function messageOf({ message, expression }: CompiledValidation, evaluated: ExpressionResult | undefined): string {
   const value = evaluated !== undefined && "value" in evaluated ? evaluated.value : "";
   const text = typeof value === "string" ? value.trim() : "";

@@ -1,4 +1,7 @@
-/** Collects the results of all validating policies for one write: denial, warnings and audit annotations. */
+/**
+ * Collects the results of all ValidatingAdmissionPolicies for one write, and turns them into a denial, warnings and
+ * audit annotations.
+ */
 import { StatusError } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
 import { admissionForbidden } from "../plugins/plugin-errors.ts";
@@ -39,14 +42,17 @@ export class PolicyFindings {
     this.#denial ??= { message, reason };
   }
 
-  /** Records that the policy or its binding is invalid. */
+  /** Denies the write because the policy or its binding is invalid, unless the failurePolicy is Ignore. */
   configurationError(policy: AdmissionPolicy<unknown>, binding: PolicyBinding | undefined, why: string): void {
     if (policy.isIgnoring) return;
     const what = binding === undefined ? "policy" : "binding";
     this.#deny(deniedBy(policy, binding, `failed to configure ${what}: ${why}`));
   }
 
-  /** `values` collects the annotations of the policy by key; several bindings can add to one. */
+  /**
+   * Adds the result of one evaluation. `values` collects the audit annotations of all bindings and parameters of the
+   * policy.
+   */
   outcome(
     policy: AdmissionPolicy<unknown>,
     binding: PolicyBinding,
@@ -85,14 +91,14 @@ export class PolicyFindings {
     for (const [key, value] of values.joined()) this.#annotateOnce(`${policy.name}/${key}`, value);
   }
 
-  /** The first value of an annotation stays. */
+  /** Sets the annotation unless an earlier result has set it. */
   #annotateOnce(key: string, value: string): void {
     if (this.#annotations.has(key)) return;
     this.#annotations.add(key);
     this.#attributes.annotate(key, value);
   }
 
-  /** Throws a StatusError if the write is denied. */
+  /** Throws a StatusError if a policy has denied the write. */
   conclude(): void {
     if (this.#denial === undefined) return;
     const { message, reason } = this.#denial;
@@ -101,7 +107,7 @@ export class PolicyFindings {
   }
 }
 
-/** The audit annotations of all bindings of one policy. */
+/** The audit annotations of one policy, with the values from all its bindings and parameters. */
 export class AnnotationValues {
   readonly #values = new Map<string, Set<string>>();
 

@@ -17,22 +17,25 @@ export interface InvocationPorts {
 export interface Invocation<Compiled> {
   readonly policy: AdmissionPolicy<Compiled>;
   readonly binding: PolicyBinding;
-  /** The version in which the policy sees the object. */
+  /** The API version to which the object is converted for the policy. */
   readonly version: ServedVersion;
-  /** The policy is evaluated once per parameter; undefined means without one. */
+  /**
+   * The policy is evaluated once for each parameter object. An undefined element means an evaluation without a
+   * parameter.
+   */
   readonly params: readonly (JsonObject | undefined)[];
 }
 
-/** Called if the policy or, if given, its binding is invalid. */
+/** Called if the policy is invalid or, if `binding` is given, the binding. */
 type OnConfigurationError = (policy: AdmissionPolicy<unknown>, binding: PolicyBinding | undefined, why: string) => void;
 
-/** The reason why a policy or a binding is invalid. */
+/** Returns the message of an error in a policy or binding. Throws all other errors again. */
 export function configurationFailure(thrown: unknown): string {
   if (thrown instanceof StatusError || thrown instanceof ParamError) return thrown.message;
   throw thrown;
 }
 
-/** The invocations of one policy; empty if it does not apply. */
+/** The invocations of one policy, one for each matching binding; empty if the policy does not apply to the write. */
 export async function invocationsOf<Compiled>(
   { policy, bindings }: BoundPolicy<Compiled>,
   attributes: Attributes,
@@ -79,7 +82,7 @@ async function matchedVersion(
   }
 }
 
-/** Undefined if the binding does not apply. */
+/** The parameters of the binding; undefined if the binding does not match the write. */
 async function paramsOf(
   { criteria, object }: PolicyBinding,
   attributes: Attributes,
@@ -89,7 +92,10 @@ async function paramsOf(
   return isMatch ? collectParams(params, object, attributes.namespace) : undefined;
 }
 
-/** The namespace of the written object; undefined for a Namespace. Throws a StatusError if the namespace is missing. */
+/**
+ * The namespace of the written object; undefined for cluster-scoped objects. Throws a StatusError if the namespace does
+ * not exist.
+ */
 export async function namespaceObjectOf(
   { namespace, kind }: Attributes,
   { objects }: InvocationPorts,

@@ -1,4 +1,4 @@
-/** Applies one mutation to an object. */
+/** Evaluates one mutation of a MutatingAdmissionPolicy and applies the result to the object. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
 import { messageOf } from "../../../base/within.ts";
@@ -16,18 +16,21 @@ import { appliedConfiguration, patchOperations } from "./mutation-value.ts";
 import { paramKindText } from "./params.ts";
 
 export interface MutatePorts {
-  /** The schema of the version; undefined if it is not available yet. */
+  /** The schema of the kind in this version; undefined if it is not available yet. */
   readonly schemaOf: (version: ServedVersion) => StructSchema | undefined;
   /**
-   * Decodes a changed object as if it had been sent in that version: rejects unknown fields and applies defaults.
-   * Throws the decoder's error.
+   * Decodes a changed object as if a client had sent it in this version: drops unknown fields and applies defaults.
+   * Throws the error of the decoder.
    */
   readonly decode: (object: JsonObject, version: ServedVersion) => Promise<JsonObject> | JsonObject;
 }
 
 type Versioned = NonNullable<ActivationPorts["versioned"]> & { readonly object: JsonObject };
 
-/** Returns the object in its version; the same object if nothing changes. Throws a MutationError or a StatusError. */
+/**
+ * Returns the changed object in the same version, or `object` itself if a patch changes nothing. Throws a MutationError
+ * or a StatusError.
+ */
 export async function mutate(
   { kind, expression }: CompiledMutation,
   { variables }: Pick<CompiledMutations, "variables">,
@@ -61,7 +64,7 @@ function evaluated(evaluator: ReturnType<typeof createEvaluator>, expression: Co
   }
 }
 
-/** Returns the same object if a test operation of the patch fails. */
+/** Returns `object` itself if a test operation of the patch fails. */
 function patchedObject(object: JsonObject, operations: readonly JsonObject[]): JsonObject {
   try {
     return sameKind(patched(object, operations), object);

@@ -32,7 +32,7 @@ async function denial(mutations: JsonObject | JsonObject[], spec: JsonObject = {
 }
 
 describe("an apply configuration", () => {
-  test("adds and replaces fields, and applies defaults", async () => {
+  test("adds and replaces fields, and the result is defaulted", async () => {
     const object = await podOf(apply(`Object{metadata: Object.metadata{labels: {"a": object.spec.nodeName + "!"}}}`));
     expect(object).toEqual({
       ...TEST_POD,
@@ -73,13 +73,13 @@ describe("an apply configuration", () => {
     ],
     [`Object{spec: object.zz}`, `expression 'Object{spec: object.zz}' resulted in error: no such key: zz`],
     ["object", "must evaluate to Object but got dyn"],
-  ])("%s is rejected", async (expression, message) => {
+  ])("with the expression %s is rejected", async (expression, message) => {
     expect(await denial(apply(expression))).toBe(message);
   });
 });
 
 describe("a JSON patch", () => {
-  test("is applied in order", async () => {
+  test("applies its operations in order", async () => {
     const key = `"/metadata/labels/" + jsonpatch.escapeKey("a/b~c")`;
     const { metadata } = await podOf(
       patch(
@@ -112,11 +112,11 @@ describe("a JSON patch", () => {
       `[JSONPatch{op: "replace", path: "/kind", value: "Foo"}]`,
       'Internal error occurred: no kind "Foo" is registered for version "v1" in scheme "pkg/api/legacyscheme/scheme.go:30"',
     ],
-  ])("%s is rejected", async (expression, message) => {
+  ])("with the expression %s is rejected", async (expression, message) => {
     expect(await denial(patch(expression))).toBe(message);
   });
 
-  test("that cannot be decoded is an internal error", async () => {
+  test("whose result cannot be decoded returns an internal error", async () => {
     const decode = (): never => {
       throw new Error('strict decoding error: unknown field "x"');
     };
@@ -129,7 +129,7 @@ describe("a JSON patch", () => {
   });
 });
 
-test("a denial is always 403 and reports all errors", async () => {
+test("a denial has the code 403 regardless of its reason, and lists the errors of all mutations", async () => {
   const result = await outcome([apply("Object{a: object.zz}"), apply("Object{b: 1}"), apply("Object{}")]);
   const texts = [
     "expression 'Object{a: object.zz}' resulted in error: no such key: zz",
@@ -147,12 +147,12 @@ test("a denial is always 403 and reports all errors", async () => {
   });
 });
 
-test("errors are ignored with failurePolicy Ignore", async () => {
+test("failed mutations are skipped if the failurePolicy is Ignore", async () => {
   const mutations = [apply("Object{a: object.zz}"), apply(`Object{spec: Object.spec{nodeName: "m"}}`)];
   expect(objectAt(await podOf(mutations, { failurePolicy: "Ignore" }), "spec")["nodeName"]).toBe("m");
 });
 
-test("an invalid policy is reported", async () => {
+test("a policy whose paramKind is not served denies the write", async () => {
   const result = await outcome(apply("Object{}"), { paramKind: { apiVersion: "x/v1", kind: "Limit" } });
   expect(result).toMatchObject({
     reason: "Forbidden",
@@ -160,7 +160,7 @@ test("an invalid policy is reported", async () => {
   });
 });
 
-test("mutations see earlier mutations, variables and each parameter", async () => {
+test("each mutation sees the result of the previous one, and runs with the variables and each parameter", async () => {
   const variables = [{ name: "node", expression: "object.spec.nodeName" }];
   const mutation = apply(`Object{spec: Object.spec{nodeName: variables.node + params.data.max}}`);
   const object = await podOf([mutation, mutation], { variables, paramKind: { apiVersion: "v1", kind: "ConfigMap" } });
@@ -176,7 +176,7 @@ test("match conditions decide whether the object is mutated", async () => {
   );
 });
 
-test("an object without an available schema returns 503", async () => {
+test("a write of a kind whose schema is not available yet returns 503", async () => {
   const spec = { mutations: [apply("Object{}")] };
   const plugin = mutatingPlugin([policy("x", spec)], [binding("y", "x")], { schemaOf: () => undefined });
   expect(await mutatedPod(plugin)).toMatchObject({
@@ -186,7 +186,7 @@ test("an object without an available schema returns 503", async () => {
   });
 });
 
-test("the second round runs only reinvocable policies that have not seen the last object", async () => {
+test("the second invocation runs only reinvocable policies after whose last run the object has changed", async () => {
   const append = (reinvocationPolicy: string, text: string): JsonObject => ({
     mutations: [apply(`Object{spec: Object.spec{nodeName: object.spec.nodeName + "${text}"}}`)],
     reinvocationPolicy,
@@ -203,7 +203,7 @@ test("the second round runs only reinvocable policies that have not seen the las
   expect(await mutatedPod(plugin, { reinvocation })).toMatchObject({ spec: { nodeName: "nac" } });
 });
 
-test("deletes are not handled", () => {
+test("policies do not handle deletes", () => {
   const plugin = mutatingPlugin([policy("x", { mutations: [] })], [binding("y", "x")]);
   const about = { groupVersion: { group: "", version: "v1" }, resource: "pods", subresource: "" };
   expect([plugin.handles("CREATE", about), plugin.handles("DELETE", about)]).toEqual([true, false]);

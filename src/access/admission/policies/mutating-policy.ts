@@ -1,4 +1,4 @@
-/** MutatingAdmissionPolicy: applies the mutations of all matching policies in order. */
+/** The plugin MutatingAdmissionPolicy: applies the mutations of all matching policies in order. */
 import type { Authorizer } from "../../auth/authorize.ts";
 import { jsonEquals, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
@@ -37,7 +37,7 @@ export function createMutatingAdmissionPolicy(ports: MutatingPolicyPorts): Admis
   };
 }
 
-/** One invocation with one of its parameters. */
+/** One binding of a policy together with one of its parameters. */
 interface Single {
   readonly invocation: Invocation<CompiledMutations>;
   readonly param: JsonObject | undefined;
@@ -62,7 +62,7 @@ class MutationRequest {
     this.#write = new ChangingWrite(attributes);
   }
 
-  /** Determines all matching policies before the first one changes the object. */
+  /** Determines which policies match before the first policy changes the object. */
   async run(candidates: readonly BoundPolicy<CompiledMutations>[]): Promise<JsonObject | undefined> {
     const invocations: Invocation<CompiledMutations>[] = [];
     for (const bound of candidates)
@@ -104,7 +104,7 @@ class MutationRequest {
     return result;
   }
 
-  /** Evaluates the match conditions of the policy. */
+  /** Whether the match conditions of the policy are true. Records an error if they cannot be evaluated. */
   #isMeant({ invocation: { policy, binding }, param }: Single, versioned: VersionedWrite): boolean {
     const { conditions, variables } = policy.compiled();
     if (conditions.length === 0) return true;
@@ -115,7 +115,10 @@ class MutationRequest {
     return outcome.kind === "match";
   }
 
-  /** Whether the object has changed. A failing mutation does not prevent the next ones. */
+  /**
+   * Applies all mutations of the policy, and returns whether the object has changed. After a failed mutation, the next
+   * mutation still runs.
+   */
   async #mutate(
     { invocation, param }: Single,
     before: VersionedWrite,

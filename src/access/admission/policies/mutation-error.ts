@@ -1,4 +1,4 @@
-/** The error of a failed mutation. Its message is shown to clients; the failure policy decides how to proceed. */
+/** The error of a failed mutation. Its message is returned to the client, unless the failurePolicy is Ignore. */
 export class MutationError extends Error {
   override readonly name = "MutationError";
 }

@@ -1,11 +1,11 @@
-/** Converts the value of a mutation's expression to JSON. */
+/** Converts the CEL value of a mutation's expression to an apply configuration or a JSON patch. */
 import { formatTimestamp } from "../../../objects/cel/values/time-text.ts";
 import { ListValue, MapValue, Timestamp, Uint, type Value } from "../../../objects/cel/values/value.ts";
 import { JsonPatchValue, ObjectValue } from "../../../objects/kinds/access/expressions/patch-types.ts";
 import { setMember, type JsonObject } from "../../../meta/json.ts";
 import { MutationError } from "./mutation-error.ts";
 
-/** A value that has no JSON form. */
+/** Thrown for a CEL value that cannot be converted to JSON. */
 class NoJson extends Error {
   override readonly name = "NoJson";
 }
@@ -15,7 +15,7 @@ function number(value: bigint): number | bigint {
   return Number.isSafeInteger(plain) ? plain : value;
 }
 
-/** `isPatch`: for a JSON patch, which allows more types. */
+/** `isPatch` is true for the values of a JSON patch, which may also be timestamps. */
 function jsonOf(value: Value, isPatch: boolean): unknown {
   if (typeof value === "bigint") return number(value);
   if (value === null || typeof value !== "object") return value;
@@ -43,7 +43,10 @@ function mapJson(map: MapValue, isPatch: boolean): JsonObject {
   return object;
 }
 
-/** Nested objects have the path to them as their type name. */
+/**
+ * The type name of a nested object must be its path, such as Object.spec. Yields a message for each object with another
+ * type name.
+ */
 function* typeNameProblems(value: Value, path: string): Generator<string> {
   if (value instanceof ObjectValue) {
     if (value.typeName !== path)
@@ -56,7 +59,7 @@ function* typeNameProblems(value: Value, path: string): Generator<string> {
   }
 }
 
-/** Maximum number of reported problems of one value. */
+/** Maximum number of problems that one error message lists. */
 const PROBLEMS_MAX = 100;
 
 function checkTypeNames(value: Value): void {
@@ -69,7 +72,7 @@ function checkTypeNames(value: Value): void {
   if (problems.length > 0) throw new MutationError(`type mismatch: ${problems.join("\n")}`);
 }
 
-/** Returns the apply configuration. Throws a MutationError. */
+/** Converts the value of an ApplyConfiguration expression. Throws a MutationError. */
 export function appliedConfiguration(value: Value): JsonObject {
   if (!(value instanceof ObjectValue))
     throw new MutationError("unsupported return type from ApplyConfiguration expression");
@@ -82,7 +85,7 @@ export function appliedConfiguration(value: Value): JsonObject {
   }
 }
 
-/** Returns the operations of a JSON patch. Throws a MutationError. */
+/** Converts the value of a JSONPatch expression to patch operations. Throws a MutationError. */
 export function patchOperations(value: Value): JsonObject[] {
   if (!(value instanceof ListValue))
     throw new MutationError("type mismatch: JSONPatchType.expression should evaluate to array");

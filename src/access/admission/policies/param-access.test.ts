@@ -60,13 +60,16 @@ test.each([
     { group: "rules.example.com", version: "v1", resource: "*" },
     "(kind=Limit, apiVersion=rules.example.com/v1)",
   ],
-])("the writer of a policy with %s must be allowed to read all parameters", async (paramKind, resource, shown) => {
-  const { told, asked } = await write("validatingadmissionpolicies", { paramKind });
-  expect(asked).toEqual([{ ...ASKED, ...resource, verb: "get", namespace: "*", name: "*" }]);
-  expect(told).toBe(
-    `${INVALID}spec.paramKind: Forbidden: user ${SHOWN} must have "get" permission on all objects of the referenced paramKind ${shown}`,
-  );
-});
+])(
+  "the author of a policy with the paramKind %s must be allowed to read all objects of this kind",
+  async (paramKind, resource, shown) => {
+    const { told, asked } = await write("validatingadmissionpolicies", { paramKind });
+    expect(asked).toEqual([{ ...ASKED, ...resource, verb: "get", namespace: "*", name: "*" }]);
+    expect(told).toBe(
+      `${INVALID}spec.paramKind: Forbidden: user ${SHOWN} must have "get" permission on all objects of the referenced paramKind ${shown}`,
+    );
+  },
+);
 
 const FOR_ALL = `to determine minimum required permissions and user ${SHOWN} does not have "get" permission for all groups, versions and resources`;
 
@@ -107,14 +110,17 @@ test.each<Bound>([
     wanted: { ...ALL, group: "rules.example.com", version: "v1", verb: "get", namespace: "", name: "one" },
     why: `unable to resolve paramKind &{rules.example.com/v1 Limit} ${FOR_ALL}`,
   },
-])("the writer of $resource for the policy $policyName must be allowed to read the parameters", async (bound) => {
-  const { resource, policyName, paramRef, wanted, why } = bound;
-  const { told, asked } = await write(resource, { policyName, paramRef });
-  expect(asked).toEqual([{ ...ASKED, ...wanted }]);
-  expect(told).toBe(`${INVALID}spec.paramRef: Forbidden: ${why}`);
-});
+])(
+  "the author of one of $resource for the policy $policyName must be allowed to read the referenced parameters",
+  async (bound) => {
+    const { resource, policyName, paramRef, wanted, why } = bound;
+    const { told, asked } = await write(resource, { policyName, paramRef });
+    expect(asked).toEqual([{ ...ASKED, ...wanted }]);
+    expect(told).toBe(`${INVALID}spec.paramRef: Forbidden: ${why}`);
+  },
+);
 
-test("no permission is checked without parameters, for unchanged parameters, and for system:masters", async () => {
+test("no permission is required without parameters, for an unchanged paramKind, and for system:masters", async () => {
   const paramKind = CONFIG_MAP;
   const masters = { ...ALICE, groups: ["system:masters"] };
   const outcomes = await Promise.all([

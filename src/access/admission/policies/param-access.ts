@@ -1,5 +1,6 @@
 /**
- * Checks that the writer of a policy or binding may read its parameters, because policy messages could disclose them.
+ * Checks that the author of a policy or binding may read its parameter objects, because the messages of the policy
+ * could disclose them.
  */
 import type { AccessAttributes, Authorizer } from "../../auth/authorize.ts";
 import type { User } from "../../auth/user.ts";
@@ -19,15 +20,17 @@ interface ParamAccessPorts {
 
 const GROUP = "admissionregistration.k8s.io";
 const POLICIES: ReadonlySet<string> = new Set(["validatingadmissionpolicies", "mutatingadmissionpolicies"]);
-/** The policy resource by binding resource. */
+/** The resource of the policies, by the resource of their bindings. */
 const BOUND: ReadonlyMap<string, string> = new Map([
   ["validatingadmissionpolicybindings", "validatingadmissionpolicies"],
   ["mutatingadmissionpolicybindings", "mutatingadmissionpolicies"],
 ]);
-/** Members are allowed everything. */
+/** Members of this group are not checked. */
 const MASTERS = "system:masters";
 
-/** Part of kubernetes' validation, so no flag disables it. */
+/**
+ * In kubernetes, this check is part of the validation of policies and bindings, so flags cannot disable this plugin.
+ */
 export function createParamAccess(ports: ParamAccessPorts): AdmissionPlugin {
   return {
     name: "ParamAccess",
@@ -55,7 +58,7 @@ function isAllowed(
   return authorizer(user, { ...asked, isResourceRequest: true, subresource: "", path: "" }).allowed;
 }
 
-/** Unknown values require the permission for all. */
+/** If the kind or its resource is unknown, the permission for all resources is required. */
 function resourceAttributes(
   { paramKinds }: ParamAccessPorts,
   kind: ParamKind | undefined,
@@ -98,7 +101,7 @@ async function bindingDenial(
   if (policy === undefined) return `unable to get policy ${policyName} ${forAll}`;
   if (kind !== undefined && asked.resource === "*")
     return `unable to resolve paramKind ${goParamKind(paramKindAt(policy) ?? {})} ${forAll}`;
-  // As kubernetes, which swaps the two arguments for mutating bindings.
+  // As kubernetes: the message for mutating bindings swaps the user and the verb.
   if (resource === "mutatingadmissionpolicybindings")
     return `user ${verb} does not have "${goUser(user)}" permission on the object referenced by paramRef`;
   return `${lacking} on the object referenced by paramRef`;
@@ -108,7 +111,7 @@ function goParamKind(paramKind: JsonObject): string {
   return `&{${stringAt(paramKind, "apiVersion")} ${stringAt(paramKind, "kind")}}`;
 }
 
-/** In Go's print format. */
+/** Formats the user as Go prints it with %v. */
 function goUser({ name, uid, groups, extra }: User): string {
   const keys = Object.keys(extra).sort();
   const shown = keys.map((key) => `${key}:[${(extra[key] ?? []).join(" ")}]`).join(" ");

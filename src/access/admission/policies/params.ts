@@ -5,7 +5,10 @@ import { matchesLabels, readSelector } from "../matching/selectors.ts";
 
 export type ParamKind = GroupVersion & { readonly kind: string };
 
-/** The objects of a kind in its version, with apiVersion and kind. The namespace of cluster-scoped objects is "". */
+/**
+ * Reads the objects of a parameter kind, in the version of the paramKind and with apiVersion and kind. The namespace of
+ * cluster-scoped objects is "".
+ */
 export interface ParamObjects {
   /** The resource name, such as configmaps. */
   readonly resource: string;
@@ -14,10 +17,10 @@ export interface ParamObjects {
   list(namespace: string): Promise<readonly JsonObject[]>;
 }
 
-/** Built-in and custom kinds; undefined for a kind that is not served. */
+/** Looks up a built-in or custom kind; undefined if the kind is not served. */
 export type ParamKinds = (kind: ParamKind) => ParamObjects | undefined;
 
-/** Undefined for a policy without parameters. */
+/** Undefined if the policy has no paramKind. */
 export function paramKindOf(policy: JsonObject): ParamKind | undefined {
   const paramKind = objectAt(policy, "spec")["paramKind"];
   if (!isJsonObject(paramKind)) return undefined;
@@ -28,14 +31,15 @@ export function paramKindText({ group, version, kind }: ParamKind): string {
   return `${group}/${version}, Kind=${kind}`;
 }
 
-/** The error of an invalid binding. */
+/** The error of a binding whose paramRef is invalid or finds no parameters although it must. */
 export class ParamError extends Error {
   override readonly name = "ParamError";
 }
 
 /**
- * An undefined entry: evaluate once without a parameter. Empty: do not evaluate. `requestNamespace` is "" for
- * cluster-scoped objects. Throws a ParamError.
+ * Returns the parameter objects of a binding. The result is [undefined] if the policy is to be evaluated without
+ * parameters, and [] if it is not to be evaluated. `requestNamespace` is "" for cluster-scoped objects. Throws a
+ * ParamError.
  */
 export async function collectParams(
   objects: ParamObjects | undefined,

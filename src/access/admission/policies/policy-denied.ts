@@ -1,4 +1,4 @@
-/** Combines all errors of mutating policies into one Status. */
+/** Combines the errors of all MutatingAdmissionPolicies into one Status. */
 import { StatusError, type Reason } from "../../../meta/status-error.ts";
 import type { Attributes } from "../admission.ts";
 import { admissionForbidden } from "../plugins/plugin-errors.ts";
@@ -11,7 +11,7 @@ export interface PolicyFailure {
   readonly reason: Extract<Reason, "Forbidden" | "Invalid">;
 }
 
-/** As kubernetes: always 403. */
+/** As kubernetes: the code is 403 even if the reason is Invalid. */
 class PolicyDenied extends StatusError {
   override get code(): number {
     return 403;

@@ -13,7 +13,7 @@ function names(tables: PolicyTables<unknown>, resource = "pods"): string[] {
     .map((bound) => `${bound.policy.name}: ${bound.bindings.map(({ name }) => name).join(" ")}`);
 }
 
-test("bound policies that match the resource are candidates, sorted by name", () => {
+test("candidates are the policies with bindings whose rules match the resource, sorted by name", () => {
   const { tables } = policyServer(
     [policy("b", {}), policy("a", {}), policy("unbound", {})],
     [binding("2", "a"), binding("1", "a"), binding("3", "b"), binding("4", "nobody")],
@@ -22,7 +22,7 @@ test("bound policies that match the resource are candidates, sorted by name", ()
   expect(names(tables, "secrets")).toEqual([]);
 });
 
-test("changes take effect at once", () => {
+test("candidates reflect each change of policies and bindings at once", () => {
   const { tables } = policyServer([policy("a", {})], [binding("1", "a")]);
   expect(names(tables)).toEqual(["a: 1"]);
   tables.policies.put(policy("b", {}));
@@ -34,7 +34,7 @@ test("changes take effect at once", () => {
   expect(names(tables)).toEqual([]);
 });
 
-test("a policy is compiled once per revision, on first use", () => {
+test("each revision of a policy is compiled once, on first use", () => {
   let compiled = 0;
   const tables = createPolicyTables(() => ++compiled);
   const first = policy("a", { variables: [] });

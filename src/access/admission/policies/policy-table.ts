@@ -1,25 +1,25 @@
-/** The bound policies, each with its bindings. */
+/** Keeps the admission policies that have bindings, and finds those that may apply to a write. */
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { Operation } from "../../../serving/registry/admission.ts";
 import { type Criteria, readMatchResources } from "../matching/criteria.ts";
 import { type ParamKind, paramKindOf } from "./params.ts";
 
-/** `Compiled`: the type of its compiled expressions. */
+/** `Compiled` is the type of the compiled expressions, which differs between validating and mutating policies. */
 export interface AdmissionPolicy<Compiled> {
   readonly name: string;
-  /** Undefined if matchConstraints are missing, which validation rejects today. */
+  /** Undefined if matchConstraints are missing. Validation rejects such a policy, but it may be stored from earlier. */
   readonly criteria: Criteria | undefined;
   readonly paramKind: ParamKind | undefined;
   readonly isIgnoring: boolean;
-  /** Compiled on first use. */
+  /** Compiles the expressions on the first call. */
   readonly compiled: () => Compiled;
 }
 
 export interface PolicyBinding {
   readonly name: string;
   readonly policyName: string;
-  /** Undefined: the criteria of the policy apply. */
+  /** Undefined if the binding does not restrict the criteria of its policy. */
   readonly criteria: Criteria | undefined;
   readonly actions: readonly string[];
   readonly object: JsonObject;
@@ -31,15 +31,18 @@ export interface BoundPolicy<Compiled> {
 }
 
 export interface PolicyTables<Compiled> {
-  /** The table that a watch on the policies of one kind fills. */
+  /** Policies of one kind, filled by a watch. */
   readonly policies: ObjectTable;
-  /** The table that a watch on the bindings of these policies fills. */
+  /** Bindings of these policies, filled by a watch. */
   readonly bindings: ObjectTable;
-  /** The policies that may apply to such a write, sorted by name; a superset of those that match. */
+  /**
+   * The policies that may apply to a write, sorted by name. Selectors and groups are not evaluated yet, so not all of
+   * them match.
+   */
   candidates(operation: Operation, resource: string): readonly BoundPolicy<Compiled>[];
 }
 
-/** Parses each revision of an object once. */
+/** A table that parses each revision of an object once. */
 class Table<T extends { readonly name: string }> implements ObjectTable {
   readonly #read: (object: JsonObject) => T;
   readonly #onChange: () => void;
@@ -50,7 +53,7 @@ class Table<T extends { readonly name: string }> implements ObjectTable {
     this.#onChange = onChange;
   }
 
-  /** Sorted by name. */
+  /** All entries, sorted by name. */
   entries(): readonly T[] {
     return [...this.#entries.values()]
       .map(({ entry }) => entry)
@@ -136,7 +139,7 @@ function boundPolicies<Compiled>(
   });
 }
 
-/** Ignores groups, because another group may serve the same objects under the same name. */
+/** Ignores API groups, because the same objects may be served under the same resource name in another group. */
 function mayApply({ criteria }: AdmissionPolicy<unknown>, operation: Operation, resource: string): boolean {
   if (criteria?.rules === undefined) return true;
   return criteria.rules.some(
@@ -146,7 +149,9 @@ function mayApply({ criteria }: AdmissionPolicy<unknown>, operation: Operation, 
   );
 }
 
-/** Custom resources come and go, so the cache is limited. */
+/**
+ * The cache is cleared when it reaches this size; otherwise it would grow with every custom resource that ever existed.
+ */
 const REMEMBERED_MAX = 4096;
 
 export function createPolicyTables<Compiled>(compile: (policy: JsonObject) => Compiled): PolicyTables<Compiled> {

@@ -15,7 +15,7 @@ function check(expression: string, more: JsonObject = {}): JsonObject {
   return { validations: [{ expression, ...more }] };
 }
 
-/** The message after the name of the denying policy; undefined if admitted. */
+/** The denial message without its prefix that names policy and binding; undefined if the write is admitted. */
 async function denial(spec: JsonObject, bound: JsonObject = {}): Promise<string | undefined> {
   const { error } = await validateWithOne(spec, bound);
   const cause = error?.details?.causes?.[0]?.message;
@@ -41,7 +41,7 @@ test.each([
   ["Forbidden", 403],
   ["Invalid", 422],
   ["RequestEntityTooLarge", 413],
-])("the reason %s returns code %s", async (reason, code) => {
+])("a denial with the reason %s has the code %s", async (reason, code) => {
   const { error } = await validateWithOne(check("false", { reason }));
   expect([error?.reason, error?.code]).toEqual([reason, code]);
 });
@@ -55,7 +55,7 @@ describe("the denial message is", () => {
     ["the message, if messageExpression has several lines", { message: "no", messageExpression: "'a\\nb'" }, "no"],
     ["the message, if messageExpression fails", { message: "no", messageExpression: "string(object.zz)" }, "no"],
     [
-      "the message for too long a one",
+      "the message, if messageExpression is too long",
       { message: "no", messageExpression: "lists.range(600).map(i, '0123456789').join()" },
       "no",
     ],
@@ -65,14 +65,14 @@ describe("the denial message is", () => {
 });
 
 test.each([
-  ["a condition", "object.zz == 1", "expression 'object.zz == 1' resulted in error: no such key: zz"],
+  ["a validation", "object.zz == 1", "expression 'object.zz == 1' resulted in error: no such key: zz"],
   ["an expression that does not compile", "object.zz", "compilation error: must evaluate to bool but got dyn"],
-])("an error in %s denies unless failurePolicy is Ignore", async (_what, expression, message) => {
+])("an error in %s denies the write unless the failurePolicy is Ignore", async (_what, expression, message) => {
   expect(await denial(check(expression))).toBe(message);
   expect(await denial({ failurePolicy: "Ignore", ...check(expression) })).toBeUndefined();
 });
 
-test("match conditions decide whether validations run", async () => {
+test("validations run only if the match conditions are true", async () => {
   const conditions = (expression: string): JsonObject => ({
     matchConditions: [{ name: "c", expression }],
     ...check("false"),
@@ -96,12 +96,12 @@ describe("variables", () => {
     ["can be used by later variables", check("variables.b == 'n!'"), undefined],
     ["can be used by messages", check("false", { messageExpression: "'b is ' + string(variables.b)" }), "b is n!"],
     [
-      "that fail, fail the expressions that use them",
+      "that cannot be evaluated cause errors in the expressions that use them",
       check("variables.broken == 1"),
       `expression 'variables.broken == 1' resulted in error: composited variable "broken" fails to evaluate: no such key: zz`,
     ],
     [
-      "have no authorizer in messages",
+      "cannot use the authorizer in messages",
       check("!variables.asked", { messageExpression: "string(variables.asked)", message: "m" }),
       "m",
     ],
@@ -109,14 +109,14 @@ describe("variables", () => {
     expect(await denial({ variables, ...spec })).toBe(message);
   });
 
-  test("that do not compile fail the expressions that use them", async () => {
+  test("that do not compile cause errors in the expressions that use them", async () => {
     expect(await denial({ variables, ...check("variables.uncompiled == 1") })).toMatch(
       /resulted in error: composited variable "uncompiled" fails to compile: compilation failed: ERROR: <input>:1:4: Syntax error/,
     );
   });
 });
 
-test("a policy has a cost limit per binding", async () => {
+test("a policy has a cost limit for each binding", async () => {
   const ask2 = "(authorizer.requestResource.check('x').allowed() || authorizer.requestResource.check('get').allowed())";
   const validations = Array.from({ length: 15 }, () => ({ expression: ask2 }));
   const outOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run";
@@ -136,7 +136,7 @@ describe("a failed validation with the action", () => {
     expect(warnings).toEqual(["Validation failed for ValidatingAdmissionPolicy 'x' with binding 'y': <no>"]);
   });
 
-  test("Audit annotates the audit event with the first failure", async () => {
+  test("Audit adds the first failure to the audit event", async () => {
     const both = { validations: [...failing.validations, { expression: "1 == 2" }] };
     const { error, annotations } = await validateWithOne(both, { validationActions: ["Audit"] });
     expect(error).toBeUndefined();
@@ -163,7 +163,7 @@ describe("audit annotations", () => {
     expect(annotations).toEqual(wanted);
   });
 
-  test("deny if they cannot be evaluated, whatever the binding's actions", async () => {
+  test("deny the write if they cannot be evaluated, whatever the actions of the binding, unless the failurePolicy is Ignore", async () => {
     const message = "expression 'string(object.zz)' resulted in error: no such key: zz";
     expect(await denial(annotate("string(object.zz)"), { validationActions: ["Audit"] })).toBe(message);
     expect(await denial({ failurePolicy: "Ignore", ...annotate("string(object.zz)") })).toBeUndefined();
@@ -175,7 +175,7 @@ describe("audit annotations", () => {
     );
   });
 
-  test("of several parameters are joined", async () => {
+  test("have the joined values of all parameters", async () => {
     const { annotations } = await validateWithOne(
       { paramKind: LIMITS, ...annotate("string(params.data.max)") },
       { paramRef: { selector: {}, parameterNotFoundAction: "Deny" } },
@@ -187,17 +187,27 @@ describe("audit annotations", () => {
 describe("parameters", () => {
   const shown = { paramKind: LIMITS, ...check("false", { messageExpression: "'max ' + string(params.data.max)" }) };
   test.each<[string, JsonObject, JsonObject, string | undefined]>([
-    ["by name", shown, { name: "two", parameterNotFoundAction: "Deny" }, "max 2"],
-    ["of another namespace", shown, { name: "three", namespace: "other", parameterNotFoundAction: "Deny" }, "max 3"],
-    ["that are missing, with action Allow", shown, { name: "four", parameterNotFoundAction: "Allow" }, undefined],
+    ["are found by name", shown, { name: "two", parameterNotFoundAction: "Deny" }, "max 2"],
     [
-      "that are missing, with action Deny",
+      "are found in another namespace",
+      shown,
+      { name: "three", namespace: "other", parameterNotFoundAction: "Deny" },
+      "max 3",
+    ],
+    [
+      "that are missing admit the write if parameterNotFoundAction is Allow",
+      shown,
+      { name: "four", parameterNotFoundAction: "Allow" },
+      undefined,
+    ],
+    [
+      "that are missing deny the write if parameterNotFoundAction is Deny",
       shown,
       { name: "four", parameterNotFoundAction: "Deny" },
       "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction",
     ],
     [
-      "of the cluster, with a namespace",
+      "that are cluster-scoped must not have paramRef.namespace",
       { ...shown, paramKind: { apiVersion: "v1", kind: "Namespace" } },
       { name: "ns", namespace: "ns", parameterNotFoundAction: "Deny" },
       "failed to configure binding: paramRef.namespace must not be provided for a cluster-scoped `paramKind`",
@@ -210,14 +220,14 @@ describe("parameters", () => {
     expect(await denial({ paramKind: LIMITS, ...check("params != null") })).toBe("failed expression: params != null");
   });
 
-  test("of a kind that is not served deny, unless failurePolicy is Ignore", async () => {
+  test("of a kind that is not served deny the write, unless the failurePolicy is Ignore", async () => {
     const spec = { paramKind: { apiVersion: "rules.example.com/v1", kind: "Limit" }, ...check("true") };
     const why = "failed to find resource referenced by paramKind: 'rules.example.com/v1, Kind=Limit'";
     expect(await denial(spec)).toBe(`ValidatingAdmissionPolicy 'x' denied request: failed to configure policy: ${why}`);
     expect(await denial({ failurePolicy: "Ignore", ...spec })).toBeUndefined();
   });
 
-  test("in a namespace cannot be used for cluster-scoped objects", async () => {
+  test("that are namespaced need paramRef.namespace if the written object is cluster-scoped", async () => {
     const spec = { ...shown, matchConstraints: { resourceRules: [] } };
     const server = policyServer(
       [policy("x", spec)],
@@ -230,31 +240,31 @@ describe("parameters", () => {
   });
 });
 
-test("namespaceObject contains only the fields that expressions may read", async () => {
+test("namespaceObject contains only the fields that expressions may read, and is null for cluster-scoped objects", async () => {
   const seen = "namespaceObject.metadata.labels.team == 'red' && namespaceObject.status.phase == 'Active'";
   expect(await denial(check(`${seen} && !('managedFields' in dyn(namespaceObject).metadata)`))).toBeUndefined();
   const { error } = await validateWithOne(check("namespaceObject == null"), {}, { namespace: "" });
   expect(error).toBeUndefined();
 });
 
-test("a missing namespace returns 404", async () => {
+test("a write to a missing namespace returns 404", async () => {
   const { error } = await validateWithOne(check("true"), {}, { namespace: "gone" });
   expect(error?.message).toBe('namespaces "gone" not found');
 });
 
-test("a delete has only oldObject", async () => {
+test("in a delete, object is null and oldObject is the deleted object", async () => {
   const given = { operation: "DELETE", object: undefined, existing: { metadata: { name: "p" } } } as const;
   const { error } = await validateWithOne(check("object == null && oldObject.metadata.name == 'p'"), {}, given);
   expect(error).toBeUndefined();
 });
 
-test("a binding can restrict the resources of its policy", async () => {
+test("a binding can restrict the objects that its policy applies to", async () => {
   const selecting = (app: string): JsonObject => ({ matchResources: { objectSelector: { matchLabels: { app } } } });
   expect(await denial(check("false"), selecting("web"))).toBe("failed expression: false");
   expect(await denial(check("false"), selecting("db"))).toBeUndefined();
 });
 
-test("the policy sees the object in the version that its rules select", async () => {
+test("a policy receives the object in the API version that its rules select", async () => {
   const kind = { group: "", version: "v2", kind: "Pod" };
   const version = { groupVersion: { group: "", version: "v2" }, resource: "pods", kind };
   const rules = [{ apiGroups: [""], apiVersions: ["v2"], operations: ["*"], resources: ["pods"], scope: "*" }];

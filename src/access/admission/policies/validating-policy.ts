@@ -1,4 +1,4 @@
-/** ValidatingAdmissionPolicy: evaluates all matching policies for a write. */
+/** The plugin ValidatingAdmissionPolicy: evaluates all matching policies for a write. */
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { AdmissionPlugin, Attributes, ServedVersion } from "../admission.ts";

@@ -1,4 +1,4 @@
-/** Decides whether a webhook is called for a write, and in which version. */
+/** Decides whether a webhook is called for a write, and in which API version it receives the object. */
 import type { Attributes, ServedVersion } from "../admission.ts";
 import { forbidden } from "../../../meta/status-error.ts";
 import { matchCriteria } from "../matching/criteria.ts";
@@ -6,7 +6,10 @@ import type { VersionedWrite } from "./versioned-write.ts";
 import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
 
-/** Undefined if it is not called. Throws a StatusError if this cannot be determined. */
+/**
+ * Undefined if the webhook is not called. Throws a StatusError if its selectors or match conditions cannot be evaluated
+ * and failures are not ignored.
+ */
 export async function applicableVersion(
   { objects, authorizer }: Pick<WebhookParts, "objects" | "authorizer">,
   webhook: Webhook,

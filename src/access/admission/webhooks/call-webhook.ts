@@ -20,8 +20,9 @@ interface ReviewedWrite {
 }
 
 /**
- * The response of an allowing webhook. Throws a WebhookCallError, to which the failure policy applies, or a
- * StatusError, such as a denial, to which it does not.
+ * Returns the response if the webhook allows the write. Throws a WebhookCallError if the call fails; the failure policy
+ * applies to it. Throws a StatusError if the webhook denies the write or does not support dry runs; the failure policy
+ * does not apply to it.
  */
 export async function callWebhook(
   parts: CallParts,
@@ -69,7 +70,7 @@ async function responseOf(
   return read.response;
 }
 
-/** Passes on warnings and audit annotations, even if the webhook denies. */
+/** Passes valid warnings and audit annotations on, even if the webhook denies the write. */
 function passOnWarningsAndAnnotations(
   { name }: Webhook,
   { auditAnnotations, warnings }: AdmissionResponse,
@@ -84,10 +85,10 @@ function passOnWarningsAndAnnotations(
 }
 
 const CONTROL = /\p{Cc}/u;
-/** More than the response headers can hold. */
+/** A limit above the number of warnings that the response headers can hold. */
 const WARNINGS_MAX = 1_000;
 
-/** If the signal aborts, the result of the work is ignored. */
+/** Rejects as soon as the signal aborts, without waiting for the work. */
 async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   if (signal.aborted) throw new Error("context canceled");
   const { promise: aborted, reject } = Promise.withResolvers<never>();

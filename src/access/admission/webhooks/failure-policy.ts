@@ -8,7 +8,7 @@ import { internalError, requestEnded, WebhookCallError } from "./webhook-errors.
 interface Failure {
   readonly thrown: unknown;
   readonly attributes: Attributes;
-  /** The audit annotation that names the webhook if its failure is ignored. */
+  /** The key of the audit annotation that is set to the name of the webhook if its failure is ignored. */
   readonly failedOpenKey: string;
   readonly metrics: WebhookMetrics;
 }
@@ -17,7 +17,7 @@ interface Failure {
 export function applyFailurePolicy(webhook: Webhook, { thrown, attributes, failedOpenKey, metrics }: Failure): void {
   if (!(thrown instanceof WebhookCallError)) throw StatusError.from(thrown);
   if (!webhook.ignoresFailures) throw internalError(thrown.message);
-  // Stop if the client has disconnected.
+  // If the client has disconnected, the failure is not ignored, so that the write ends here.
   if (attributes.signal.aborted) throw requestEnded();
   metrics.failedOpen(webhook.name);
   attributes.annotate(failedOpenKey, webhook.name);

@@ -1,4 +1,6 @@
-/** Waits until all webhook configurations are loaded, because an unknown webhook could deny the write. */
+/**
+ * Delays a write until all webhook configurations are loaded, because a webhook that is not loaded yet could deny it.
+ */
 import type { Attributes } from "../admission.ts";
 import { within } from "../../../base/within.ts";
 import { isExemptFromWebhooks } from "../matching/exemptions.ts";
@@ -6,14 +8,14 @@ import { admissionForbidden } from "../plugins/plugin-errors.ts";
 import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
 
-/** The timeout of kubernetes. */
+/** As kubernetes. */
 const TIMEOUT_MS = 10_000;
 
 export function mayHaveWebhooks({ table }: Pick<WebhookParts, "table">): boolean {
   return !table.isLoaded || table.webhooks().length > 0;
 }
 
-/** The webhooks that may apply to such a write. Throws a StatusError. */
+/** All webhooks, or none if the object is exempt from webhooks. Throws a StatusError if they are not loaded in time. */
 export async function knownWebhooks(
   { clock, table }: Pick<WebhookParts, "clock" | "table">,
   attributes: Attributes,

@@ -1,10 +1,13 @@
-/** Restores managedFields that a webhook has made invalid. */
+/** Restores the managedFields of an object if a webhook has made them invalid. */
 import { messageOf } from "../../../base/within.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { decodeEntries } from "../../../objects/managed-fields/entries.ts";
 
-/** Returns the object, or a copy with its previous managedFields. */
+/**
+ * Returns the object itself if its managedFields are valid, otherwise a copy with the managedFields of `before`, and a
+ * warning.
+ */
 export function withReadableManagedFields(
   object: JsonObject,
   before: JsonObject,

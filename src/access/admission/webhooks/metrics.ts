@@ -6,12 +6,14 @@ import { isDenial, WebhookCallError } from "./webhook-errors.ts";
 import type { Webhook } from "./webhook.ts";
 
 export interface WebhookMetrics {
-  /** Counts and measures the work; rethrows its errors. */
+  /** Measures one call of a webhook and counts its outcome. Passes errors of the call on. */
   observe<T>(webhook: Webhook, operation: Operation, work: () => Promise<T>): Promise<T>;
   failedOpen(name: string): void;
 }
 
-/** Shared by both plugins, distinguished by type. */
+/**
+ * The metrics of one of the two webhook plugins. The plugins share the metric families and differ in the label "type".
+ */
 export type WebhookMetricsOf = (type: "admit" | "validating") => WebhookMetrics;
 
 const BUCKETS: readonly number[] = [0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 25];

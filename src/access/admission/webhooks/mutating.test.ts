@@ -54,7 +54,7 @@ async function mutate({ configurations, answer, about = {}, parts = {} }: Trial)
 
 const ONE = [configuration("config", {})];
 
-test("webhooks mutate the object in order", async () => {
+test("webhooks mutate the object one after the other, and annotate the audit event", async () => {
   const requested: string[] = [];
   const { object, told, webhooks } = await mutate({
     configurations: [configuration("b", { name: "b1" }), configuration("a", { name: "a1" }, { name: "a2" })],
@@ -77,13 +77,13 @@ test("webhooks mutate the object in order", async () => {
   expect(requested).toEqual([0, 2].map((index) => `patch.webhook.admission.k8s.io/round_0_index_${index}`));
 });
 
-test("a patch without effect keeps the object", async () => {
+test("a patch without effect returns no new object", async () => {
   const patch = [label("a"), { op: "remove", path: "/metadata/labels/a" }];
   expect((await mutate({ configurations: ONE, answer: (review) => withPatch(review, patch) })).object).toBeUndefined();
   expect((await mutate({ configurations: ONE, answer: (review) => withPatch(review, []) })).object).toBeUndefined();
 });
 
-test("labels that a webhook adds select the next webhook", async () => {
+test("a webhook is selected by a label that the previous webhook has added", async () => {
   const objectSelector = { matchLabels: { first: "x" } };
   const { webhooks } = await mutate({
     configurations: [configuration("config", { name: "first" }, { name: "second", objectSelector })],
@@ -92,7 +92,7 @@ test("labels that a webhook adds select the next webhook", async () => {
   expect(webhooks.requests.map(({ name }) => name)).toEqual(["first", "second"]);
 });
 
-describe("the write is rejected for", () => {
+describe("a write is rejected if a webhook returns", () => {
   const internal = "500 Internal error occurred:";
   const failing = `${internal} failed calling webhook "a":`;
 
@@ -124,7 +124,7 @@ describe("the write is rejected for", () => {
       `${internal} error in remove for path: '/q': Unable to remove nonexistent key: q: missing value`,
     ],
     [
-      "another kind",
+      "a patch that changes the kind",
       (review) => withPatch(review, [{ op: "replace", path: "/kind", value: "Foo" }]),
       `${internal} no kind "Foo" is registered for version "v1" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
     ],
@@ -141,7 +141,7 @@ describe("the write is rejected for", () => {
     expect(refused).toBe(`${internal} json: cannot unmarshal number`);
   });
 
-  test("failures are ignored with failurePolicy Ignore, and the next webhooks are called", async () => {
+  test("an unusable response, unless its failurePolicy is Ignore; then the next webhook is called", async () => {
     const { object, told } = await mutate({
       configurations: [configuration("config", { failurePolicy: "Ignore" }, { name: "b" })],
       answer: (review, name) => (name === "b" ? withPatch(review, [label("b")]) : {}),
@@ -164,7 +164,7 @@ describe("a delete", () => {
     });
   });
 
-  test("cannot be patched", async () => {
+  test("is rejected if a webhook returns a patch", async () => {
     const { refused } = await mutate({
       configurations: ONE,
       answer: (review) => withPatch(review, [label("a")]),
@@ -176,7 +176,7 @@ describe("a delete", () => {
   });
 });
 
-describe("object versions", () => {
+describe("the object versions of a webhook", () => {
   const versionOf = (version: string): ServedVersion => ({
     groupVersion: { group: "", version },
     resource: "pods",
@@ -190,7 +190,7 @@ describe("object versions", () => {
     rules: [{ operations: ["*"], apiGroups: [""], apiVersions: [version], resources: ["pods"] }],
   });
 
-  test("each webhook sees and patches the object in the version of its rules", async () => {
+  test("are those that its rules name, and the webhook patches the object in this version", async () => {
     const { object, webhooks } = await mutate({
       configurations: [configuration("c", inVersion("a", "v2"), inVersion("b", "v1"), inVersion("d", "v2"))],
       answer: (review, name) => withPatch(review, [label(name)]),
@@ -207,7 +207,7 @@ describe("object versions", () => {
     expect(object).toEqual(labelled({ a: "x", b: "x", d: "x" }));
   });
 
-  test("that cannot be converted are an error", async () => {
+  test("reject the write if the conversion fails", async () => {
     const { refused } = await mutate({
       configurations: [configuration("c", inVersion("a", "v2"))],
       answer: (review) => allowed(review),
@@ -217,7 +217,7 @@ describe("object versions", () => {
   });
 });
 
-test("invalid managedFields are replaced by the previous ones", async () => {
+test("managedFields that a webhook has made invalid are replaced by the previous managedFields", async () => {
   const managedFields = [{ manager: "m", operation: "Update", apiVersion: "v1", fieldsType: "FieldsV1", fieldsV1: {} }];
   const before = { ...OBJECT, metadata: { name: "p", labels: {}, managedFields } };
   const set = (value: unknown): JsonObject => ({ op: "add", path: "/metadata/managedFields", value });
@@ -239,7 +239,8 @@ test("invalid managedFields are replaced by the previous ones", async () => {
 
 describe("reinvocation", () => {
   /**
-   * Runs both rounds as the chain does; `between` stands for other plugins that change the object between the rounds.
+   * Invokes the plugin twice, as the admission chain does. `between` stands for other plugins that change the object
+   * after the first invocation.
    */
   async function rounds(
     given: readonly JsonObject[],
@@ -269,19 +270,22 @@ describe("reinvocation", () => {
       name === patcher ? withPatch(review, [label(name)]) : allowed(review);
 
   test.each<[string, readonly JsonObject[], string, readonly string[]]>([
-    ["a later change", [again("a"), { name: "b" }], "b", ["a", "b", "a"]],
-    ["no later change", [{ name: "a" }, again("b")], "a", ["a", "b"]],
-    ["its own change", [again("a")], "a", ["a"]],
-    ["a later change without a reinvocable webhook", [{ name: "a" }, { name: "b" }], "b", ["a", "b"]],
-  ])("after %s, of the webhooks %j with patches by %s, calls %j", async (_, given, patcher, expected) => {
-    expect(await rounds(given, by(patcher))).toEqual(expected);
-  });
+    ["a later patch by another webhook", [again("a"), { name: "b" }], "b", ["a", "b", "a"]],
+    ["no later patch", [{ name: "a" }, again("b")], "a", ["a", "b"]],
+    ["its own patch", [again("a")], "a", ["a"]],
+    ["a later patch, if no webhook is reinvocable", [{ name: "a" }, { name: "b" }], "b", ["a", "b"]],
+  ])(
+    "after %s: the webhooks %j, with patches by %s, are called in the order %j",
+    async (_, given, patcher, expected) => {
+      expect(await rounds(given, by(patcher))).toEqual(expected);
+    },
+  );
 
-  test("calls a reinvocable webhook again after a change by other plugins between the rounds", async () => {
+  test("calls a reinvocable webhook again if another plugin has changed the object after it", async () => {
     expect(await rounds([{ name: "a" }, again("b")], by("a"), () => labelled({ other: "x" }))).toEqual(["a", "b", "b"]);
   });
 
-  test("does not call a webhook that did not apply in the first round", async () => {
+  test("does not call a webhook that did not apply in the first invocation", async () => {
     const objectSelector = { matchLabels: { b: "x" } };
     expect(await rounds([{ ...again("a"), objectSelector }, { name: "b" }], by("b"))).toEqual(["b"]);
   });

@@ -1,4 +1,7 @@
-/** MutatingAdmissionWebhook: calls the webhooks in order, each with the object that the previous one returned. */
+/**
+ * The plugin MutatingAdmissionWebhook: calls the webhooks in order, each with the object that results from the previous
+ * one.
+ */
 import type { AdmissionPlugin, Attributes, ServedVersion } from "../admission.ts";
 import { messageOf } from "../../../base/within.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
@@ -20,17 +23,17 @@ import type { Webhook } from "./webhook.ts";
 
 export interface MutatingParts extends WebhookParts {
   /**
-   * Decodes a patched object as if it had been sent in that version: drops unknown fields and applies defaults. Throws
-   * the decoder's error.
+   * Decodes a patched object as if a client had sent it in this version: drops unknown fields and applies defaults.
+   * Throws the error of the decoder.
    */
   readonly decode: (object: JsonObject, version: ServedVersion) => Promise<JsonObject> | JsonObject;
 }
 
-/** Optional attributes that the caller of the plugins may set. */
+/** The attributes of a write, with optional ones that only mutating plugins use. */
 export interface MutatedAttributes extends Attributes {
-  /** Absent: there is one round. */
+  /** Shared by both invocations of the mutating plugins. If absent, the plugins are invoked only once. */
   readonly reinvocation?: Reinvocation | undefined;
-  /** Annotates the audit event at levels that include the request object. */
+  /** Annotates the audit event, but only if its level includes the request object. */
   annotateRequest?(key: string, value: string): void;
 }
 
@@ -47,7 +50,8 @@ export function mutatingAdmissionWebhook(parts: MutatingParts): AdmissionPlugin 
     handles: () => mayHaveWebhooks(parts),
     mutate: dispatch,
     async validate(attributes) {
-      // A write without an object, such as a delete, skips mutate, but its webhooks are called.
+      // A write without an object, such as a delete, is not mutated. Its webhooks are called here, because they may
+      // deny it.
       if (attributes.object === undefined) await dispatch(attributes);
     },
   };
@@ -74,7 +78,8 @@ class Dispatch {
     for (const [index, webhook] of webhooks.entries()) {
       const { attributes } = this.#write;
       const version = await applicableVersion(this.#parts, webhook, attributes, inVersion);
-      // A webhook that did not apply in the first round is not called in the second.
+      // In the second invocation, only reinvocable webhooks are called, and only if the object has changed after their
+      // last call.
       if (version === undefined || (isSecond && !state.isOutdated(webhook.id))) continue;
       if (await this.#ask(webhook, await inVersion(version), index)) {
         state.outdate();
@@ -94,7 +99,7 @@ class Dispatch {
     return withReadableManagedFields(result, before, (text) => this.#attributes.warn(text));
   }
 
-  /** Whether it has changed the object. */
+  /** Calls the webhook and applies its patch. Returns whether the object has changed. */
   async #ask(webhook: Webhook, write: VersionedWrite, index: number): Promise<boolean> {
     const attributes = this.#attributes;
     const metrics = this.#parts.metrics("admit");
@@ -133,8 +138,8 @@ class Dispatch {
     const object = await this.#decode(before, operations, version);
     this.#write.replace(object);
     this.#attributes.annotateRequest?.(`patch.webhook.admission.k8s.io/${place}`, patchAnnotation(webhook, operations));
-    // DIFFERS: for kube-apiserver, a patch without effect counts as a change if managedFields are from the same
-    // request, because it holds their time with a higher precision than it serializes.
+    // DIFFERS: if the request itself set managedFields, kube-apiserver treats even a patch without effect as a change,
+    // because it compares their times with a higher precision than it serializes.
     return !jsonEquals(before, object);
   }
 
@@ -149,7 +154,7 @@ class Dispatch {
   }
 }
 
-/** The prefix of the decoder's message for a request body. */
+/** The beginning of the message for a request body that cannot be decoded. Kubernetes does not send it here. */
 const NOT_HANDLED = /^\S+ in version "[^"]*" cannot be handled as a \S+: /;
 
 function operationsOf({ name }: Webhook, { patch }: AdmissionResponse): readonly unknown[] {
@@ -161,13 +166,14 @@ function operationsOf({ name }: Webhook, { patch }: AdmissionResponse): readonly
   }
 }
 
-/** Restores a removed kind or apiVersion; rejects a changed one. */
+/** Restores kind and apiVersion if the patch has removed them; throws if the patch has changed them. */
 function withKind(object: JsonObject, { kind }: ServedVersion): JsonObject {
   const apiVersion = formatGroupVersion(kind);
   const given = { kind: stringAt(object, "kind"), apiVersion: stringAt(object, "apiVersion") };
   const is = { kind: given.kind || kind.kind, apiVersion: given.apiVersion || apiVersion };
   if (is.kind === kind.kind && is.apiVersion === apiVersion) return { ...object, ...is };
-  // DIFFERS: kube-apiserver returns this for unknown kinds only, and fails later with another message for known ones.
+  // DIFFERS: kube-apiserver returns this message only if the new kind is unknown; for a known kind, it fails later with
+  // another message.
   throw new PatchProblem(
     `no kind ${goQuote(is.kind)} is registered for version ${goQuote(is.apiVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
   );

@@ -1,4 +1,4 @@
-/** Describes why an operation of a JSON patch fails, with the messages of the library that Kubernetes uses. Pure. */
+/** Describes why an operation of a JSON patch fails, in the words of the Go library that kubernetes uses. Pure. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
@@ -12,7 +12,7 @@ interface Target {
   readonly key: string;
 }
 
-/** Undefined if no problem is found. */
+/** The message for this operation; undefined if no problem is found. */
 export function describePatchProblem(document: unknown, operation: unknown): string | undefined {
   const members = isJsonObject(operation) ? operation : {};
   const { op } = members;

@@ -13,7 +13,7 @@ function problem(work: () => unknown): string | undefined {
   }
 }
 
-describe("the error of a failing patch equals that of kubernetes for", () => {
+describe("the error of a failing patch is that of kubernetes for", () => {
   test.each<[Record<string, unknown>, string]>([
     [{}, "Unexpected kind: unknown"],
     [{ op: 5 }, "Unexpected kind: unknown"],
@@ -84,7 +84,7 @@ describe("the error of a failing patch equals that of kubernetes for", () => {
     expect(problem(() => patched(DOCUMENT, [operation]))).toBe(expected);
   });
 
-  test.each([0, 1, 7, 8, 100])("the first failing operation after %i successful ones", (count) => {
+  test.each([0, 1, 7, 8, 100])("the first failing operation, after %i operations that succeed", (count) => {
     const fine = Array.from({ length: count }, (_, index) => ({ op: "add", path: `/data/k${index}`, value: "v" }));
     const again = { op: "remove", path: `/data/k${count - 1}` };
     const operations = [...fine, again, again, { op: "frob" }];
@@ -108,7 +108,7 @@ test.each<[string, string | undefined]>([
   ["{}", "json: cannot unmarshal object into Go value of type jsonpatch.Patch"],
   ['["a"]', "json: cannot unmarshal string into Go value of type jsonpatch.Operation"],
   [`[${"{},".repeat(10_000)}{}]`, "The allowed maximum operations in a JSON patch is 10000, got 10001"],
-])("parses or rejects the patch %.20s", (text, expected) => {
+])("the patch %.20s is parsed, or rejected with kubernetes' message", (text, expected) => {
   expect(problem(() => readWebhookPatch(Buffer.from(text)))).toBe(expected);
 });
 

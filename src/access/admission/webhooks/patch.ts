@@ -1,4 +1,4 @@
-/** Parses the patch in a webhook's response and applies it as kubernetes does. */
+/** Parses the JSON patch in a webhook's response and applies it with kubernetes' error messages. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson, parseJsonText } from "../../../objects/json/json-text.ts";
 import { applyJsonPatch, JSON_PATCH_OPERATIONS_MAX, JsonPatchError } from "../../../objects/patch/json-patch.ts";
@@ -7,19 +7,19 @@ import type { Webhook } from "./webhook.ts";
 import { goJson, sortedMap } from "../../../meta/go-json.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
 
-/** An invalid or failing patch; the message is shown to clients. */
+/** The error of a patch that is invalid or cannot be applied. Its message is returned to clients. */
 export class PatchProblem extends Error {
   override readonly name = "PatchProblem";
 }
 
-/** Throws a PatchProblem. */
+/** Returns the operations. Throws a PatchProblem. */
 export function readWebhookPatch(bytes: Buffer): readonly unknown[] {
   const value = parse(bytes);
   if (value === null) return [];
   if (!isList(value)) throw unfit(value, "Patch");
   const other = value.find((item) => !isJsonObject(item) && item !== null);
   if (other !== undefined) throw unfit(other, "Operation");
-  // DIFFERS: kube-apiserver has this limit for patches of clients only.
+  // DIFFERS: kube-apiserver applies this limit only to patches that clients send.
   if (value.length > JSON_PATCH_OPERATIONS_MAX)
     throw new PatchProblem(
       `The allowed maximum operations in a JSON patch is ${JSON_PATCH_OPERATIONS_MAX}, got ${value.length}`,
@@ -44,7 +44,7 @@ function unfit(value: unknown, type: "Patch" | "Operation"): PatchProblem {
   return new PatchProblem(unmarshalError(value, `value of type jsonpatch.${type}`));
 }
 
-/** Returns a new object. Throws a PatchProblem. */
+/** Returns the patched object as a new object. Throws a PatchProblem. */
 export function patched(document: JsonObject, operations: readonly unknown[]): JsonObject {
   let value: unknown;
   try {
@@ -59,7 +59,10 @@ export function patched(document: JsonObject, operations: readonly unknown[]): J
   );
 }
 
-/** All operations before the first failing one can be applied, so a binary search finds it in a few attempts. */
+/**
+ * Returns the error of the first operation that fails. Finds it by binary search, because a prefix of the patch
+ * succeeds exactly if it ends before that operation.
+ */
 function failedOperation(document: JsonObject, operations: readonly unknown[]): string | undefined {
   let applied: unknown = document;
   let good = 0;
@@ -76,7 +79,9 @@ function failedOperation(document: JsonObject, operations: readonly unknown[]): 
   return describePatchProblem(applied, operations[good]);
 }
 
-/** The patch as in the audit event: members of operations sorted by name, and text escaped as Go does. */
+/**
+ * The patch for the audit event. As in Go, the fields of each operation are sorted, and HTML characters are escaped.
+ */
 export function patchAnnotation(
   { configuration, name }: Pick<Webhook, "configuration" | "name">,
   operations: readonly unknown[],

@@ -1,7 +1,13 @@
-/** Tracks the second round of mutating admission, which runs if a later plugin has changed the object. */
+/**
+ * Tracks the reinvocation of mutating plugins. If a webhook or policy changes the object, all mutating plugins are
+ * invoked a second time, so that reinvocable webhooks and policies see changes that were made after their call.
+ */
 import { jsonEquals, type JsonObject } from "../../../meta/json.ts";
 
-/** One per write. The caller of the plugins starts the second and last round if it was requested. */
+/**
+ * The state of one write. A plugin requests the second invocation as soon as one of its webhooks or policies changes
+ * the object; the admission chain then runs it. There is no third.
+ */
 export class Reinvocation {
   #isRequested = false;
   #isSecond = false;
@@ -30,14 +36,19 @@ export class Reinvocation {
   }
 }
 
-/** The webhooks or policies of a plugin that have not seen the last version of the object. */
+/**
+ * The webhooks or policies of one plugin that must be called again, because the object has changed after their call.
+ */
 class PluginReinvocation {
   #output: JsonObject | undefined;
-  /** Reinvocable ones that have been called and must be called again if the object changes. */
+  /** IDs of reinvocable webhooks or policies that were called after the last change of the object. */
   readonly called = new Set<string>();
   readonly #outdated = new Set<string>();
 
-  /** Starts the second round: other plugins may have changed the object since. */
+  /**
+   * Called at the start of the second invocation. If another plugin has changed the object since the end of the first
+   * invocation, all reinvocable webhooks and policies must be called again.
+   */
   resume(object: JsonObject | undefined): void {
     if (!jsonEquals(this.#output, object)) this.outdate();
   }

@@ -1,4 +1,4 @@
-/** The messages of kubernetes' decoder for an AdmissionReview whose members have wrong types. Pure. */
+/** Checks the types of the fields of an AdmissionReview. The messages are those of kubernetes' decoder. Pure. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { base64Error } from "../../../objects/go/go-text.ts";
 import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
@@ -6,7 +6,7 @@ import { unmarshalError } from "../../../meta/go-fmt.ts";
 
 interface Field {
   readonly is: "string" | "boolean" | "int32" | "int64" | "bytes" | "struct" | "map" | "strings" | "structs";
-  /** The Go type of the field. */
+  /** The Go type of the field, for the message. */
   readonly go: string;
   readonly struct?: Struct;
 }
@@ -78,7 +78,7 @@ function reviewStruct(version: ReviewVersion): Struct {
   };
 }
 
-/** The first member with a wrong type; undefined if there is none. */
+/** The message about the first field with a wrong type; undefined if all types are right. */
 export function typeProblem(review: JsonObject, version: ReviewVersion): string | undefined {
   return structProblem(review, reviewStruct(version), "");
 }

@@ -7,9 +7,9 @@ import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
 
 export interface AdmissionResponse {
   readonly isAllowed: boolean;
-  /** The metav1.Status of a denial. */
+  /** The metav1.Status that the webhook returns with a denial. */
   readonly status: JsonObject;
-  /** The bytes of a JSON text; empty without a patch. */
+  /** The bytes of the JSON patch; empty if there is no patch. */
   readonly patch: Buffer;
   readonly patchType: string;
   readonly auditAnnotations: readonly (readonly [key: string, value: string])[];
@@ -39,7 +39,7 @@ export function readResponse(review: JsonObject, expected: Expected): ReadRespon
       isAllowed: response["allowed"] === true,
       status: objectAt(response, "status"),
       patch,
-      // As kubernetes: v1beta1 webhooks may omit it.
+      // As kubernetes: v1beta1 webhooks may omit the patch type.
       patchType: expected.version === "v1beta1" ? JSON_PATCH : stringAt(response, "patchType"),
       auditAnnotations: annotationsOf(objectAt(response, "auditAnnotations")),
       warnings: stringsAt(response, "warnings"),
@@ -98,7 +98,10 @@ const OTHERS: ReadonlySet<string> = new Set([
   "v1 Status",
 ]);
 
-/** For kubernetes, the other version and every other kind are different types. */
+/**
+ * The message for a review with another kind or version. Kubernetes decodes the response into the type of the requested
+ * version and cannot convert others to it.
+ */
 function foreignReview(review: JsonObject, version: ReviewVersion): string | undefined {
   const apiVersion = stringAt(review, "apiVersion");
   const kind = stringAt(review, "kind");

@@ -9,9 +9,9 @@ interface AdmissionReviewRequest {
   readonly version: ReviewVersion;
   readonly uid: string;
   readonly attributes: Attributes;
-  /** The version in which the webhook sees the object. */
+  /** The API version in which the webhook receives the object. */
   readonly seen: ServedVersion;
-  /** JSON texts in that version; "null" if absent. */
+  /** `object` and `existing` are JSON texts in that version; "null" if there is no object. */
   readonly object: string;
   readonly existing: string;
 }

@@ -39,7 +39,7 @@ async function validate(
   return { webhooks, rejected: await rejectionOf(() => plugin.validate?.(write)), warnings, annotations };
 }
 
-test("the review contains all attributes of the request", async () => {
+test("the AdmissionReview contains all attributes of the request", async () => {
   const { webhooks } = await validate([{}], (review) => allowed(review), {
     operation: "UPDATE",
     subresource: "status",
@@ -73,7 +73,7 @@ test("the review contains all attributes of the request", async () => {
   });
 });
 
-test("absent attributes are null or omitted", async () => {
+test("absent attributes are null or omitted in the AdmissionReview", async () => {
   const { webhooks } = await validate([{ admissionReviewVersions: ["v9", "v1beta1", "v1"] }], () => ({
     response: { allowed: true },
   }));
@@ -98,7 +98,7 @@ describe("a webhook that denies the request", () => {
     expect(rejected).toBe(expected);
   });
 
-  test("returns its Status to the client", async () => {
+  test("returns code, reason and details to the client", async () => {
     const details = { name: "n", kind: "k", causes: [{ reason: "R", message: "M", field: "F" }], retryAfterSeconds: 7 };
     const webhooks = new FakeWebhooks((review) =>
       denied(review, { code: 409, reason: "Odd", status: "Success", details, metadata: { continue: "c" }, other: 1 }),
@@ -115,7 +115,7 @@ describe("a webhook that denies the request", () => {
     });
   });
 
-  test("does not stop the others; the first denial in order is returned", async () => {
+  test("does not prevent the calls of other webhooks; the client receives the first denial in the order of the webhooks", async () => {
     const { webhooks, rejected } = await validate([{ name: "slow" }, { name: "fast" }], async (review, name) => {
       if (name === "slow") await new Promise((resolve) => setImmediate(resolve));
       return denied(review);
@@ -128,7 +128,7 @@ describe("a webhook that denies the request", () => {
   });
 });
 
-test("warnings and audit annotations of webhooks are passed on if they are valid", async () => {
+test("warnings without control characters and annotations with valid keys are passed on, even for a denial", async () => {
   const reported = await validate([{ name: "a.example.com" }], (review) =>
     allowed(review, { allowed: false, warnings: ["w", "in\njected"], auditAnnotations: { key: "v", "x/y": "z" } }),
   );
@@ -148,12 +148,12 @@ describe("a failing webhook", () => {
       'received invalid webhook response: expected response.uid="00000000-0000-4000-8000-000000000000", got "x"',
     ],
     [
-      "that returns no kind",
+      "that returns neither apiVersion nor kind",
       ({ request }) => ({ response: { uid: request.uid, allowed: true } }),
       "received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=",
     ],
     [
-      "that returns the other version",
+      "that returns another AdmissionReview version",
       (review) => ({ ...allowed(review), apiVersion: "admission.k8s.io/v1beta1" }),
       "failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion",
     ],
@@ -163,7 +163,7 @@ describe("a failing webhook", () => {
       'failed to call webhook: no kind "Pod" is registered for version "v1" in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"',
     ],
     [
-      "that returns a wrong type",
+      "that returns a field with a wrong type",
       (review) => allowed(review, { allowed: "yes" }),
       "failed to call webhook: json: cannot unmarshal string into Go struct field AdmissionResponse.response.allowed of type bool",
     ],
@@ -192,7 +192,7 @@ describe("a failing webhook", () => {
     expect(webhooks.requests).toEqual([]);
   });
 
-  test("ends its call when the client disconnects", async () => {
+  test("that does not respond is abandoned when the client disconnects", async () => {
     const client = new AbortController();
     const hangs: WebhookReply = () => {
       client.abort();
@@ -215,7 +215,7 @@ describe("a dry run", () => {
     [{ sideEffects: "Some" }, '400 admission webhook "a" does not support dry run'],
     [{ sideEffects: "Unknown", failurePolicy: "Ignore" }, '400 admission webhook "a" does not support dry run'],
     [{ sideEffects: "" }, '500 Internal error occurred: failed calling webhook "a": Webhook SideEffects is nil'],
-  ])("with a webhook of %j returns the error %j", async (webhook, expected) => {
+  ])("with the webhook %j returns the error %j", async (webhook, expected) => {
     const { rejected, webhooks } = await validate([webhook], (review) => allowed(review), { dryRun: true });
     expect(rejected).toBe(expected);
     expect(webhooks.requests).toHaveLength(expected === undefined ? 1 : 0);
@@ -237,7 +237,7 @@ describe("before all webhooks are loaded", () => {
     return { webhooks, answer: rejectionOf(() => plugin.validate?.(attributes({ object: pod({}) }))) };
   };
 
-  test("a write waits", async () => {
+  test("a write waits for them", async () => {
     const { webhooks, answer } = start();
     webhooks.tables.validating.reset([configuration("another", { name: "late" })]);
     expect(await answer).toBe('400 admission webhook "late" denied the request without explanation');
@@ -250,7 +250,7 @@ describe("before all webhooks are loaded", () => {
     expect(webhooks.requests).toEqual([]);
   });
 
-  test("the plugin handles nothing once it is known that there are no webhooks", () => {
+  test("the plugin handles no writes once it is loaded without webhooks", () => {
     const webhooks = new FakeWebhooks((review) => denied(review));
     const plugin = validatingAdmissionWebhook(webhooks.parts("validating"));
     webhooks.tables.validating.reset([]);

@@ -1,4 +1,4 @@
-/** ValidatingAdmissionWebhook: calls all applicable webhooks in parallel. */
+/** The plugin ValidatingAdmissionWebhook: calls all applicable webhooks in parallel. */
 import type { AdmissionPlugin, Attributes } from "../admission.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { applicableVersion } from "./applicable.ts";
@@ -39,12 +39,12 @@ async function validate(parts: WebhookParts, webhooks: readonly Webhook[], attri
   if (calls.length === 0) return;
   if (attributes.signal.aborted) throw requestEnded();
   const outcomes = await Promise.all(calls.map((call, index) => outcomeOf(parts, call, attributes, index)));
-  // DIFFERS: kube-apiserver returns the denial that arrives first.
+  // DIFFERS: kube-apiserver returns the denial that arrives first, not the first in the order of the webhooks.
   const rejection = outcomes.find((outcome) => outcome !== undefined);
   if (rejection !== undefined) throw rejection;
 }
 
-/** The error of a denial; undefined if the webhook allows the write. */
+/** The error that rejects the write; undefined if the webhook allows the write or its failure is ignored. */
 async function outcomeOf(
   parts: WebhookParts,
   { webhook, write }: Call,

@@ -1,4 +1,4 @@
-/** A write in the versions that webhooks select. */
+/** Converts the objects of a write to the API versions that webhooks and policies select. */
 import type { Attributes, ServedVersion } from "../admission.ts";
 import { messageOf } from "../../../base/within.ts";
 import { jsonEquals, type JsonObject } from "../../../meta/json.ts";
@@ -7,11 +7,11 @@ import { requestedVersion } from "../matching/rules.ts";
 import { internalError } from "./webhook-errors.ts";
 
 export interface VersionedWrite extends ConvertedWrite {
-  /** JSON texts; "null" if absent. */
+  /** The objects as JSON texts; "null" for an absent object. */
   readonly texts: () => { readonly object: string; readonly existing: string };
 }
 
-/** Converts to each version once; the object must not change meanwhile. */
+/** Converts the write to each version at most once. For plugins that do not change the object. */
 export function versionsOf(attributes: Attributes): (version: ServedVersion) => Promise<VersionedWrite> {
   const made = new Map<string, Promise<VersionedWrite>>();
   return (version) => {
@@ -22,7 +22,7 @@ export function versionsOf(attributes: Attributes): (version: ServedVersion) => 
   };
 }
 
-/** A write whose object is mutated by one webhook after the other, each in its own version. */
+/** A write whose object webhooks or policies change one after the other, each in the API version that it selects. */
 export class ChangingWrite {
   readonly #attributes: Attributes;
   readonly #requested: ServedVersion;
@@ -36,7 +36,7 @@ export class ChangingWrite {
     this.#current = versionedWrite(version, attributes.object, attributes.existing);
   }
 
-  /** The attributes for rules and selectors. */
+  /** The attributes of the write with the current object, which rules and selectors are evaluated against. */
   get attributes(): Attributes {
     return { ...this.#attributes, object: this.#current.object };
   }
@@ -47,18 +47,18 @@ export class ChangingWrite {
       const object = await this.#inRequested();
       return (this.#current = await convertWrite({ ...this.#attributes, object }, version));
     } catch (thrown) {
-      // As kubernetes, which wraps the error twice.
+      // As kubernetes: the error is wrapped a second time.
       throw internalError(messageOf(thrown), thrown);
     }
   }
 
-  /** In the version that was requested last. */
+  /** Replaces the current object. The new object must be in the version of the last `inVersion` call. */
   replace(object: JsonObject): void {
     this.#isPatched = true;
     this.#current = versionedWrite(this.#current.version, object, this.#current.existing);
   }
 
-  /** In the requested version; undefined if it has not changed. */
+  /** The final object in the version of the request; undefined if the object has not changed. */
   async result(): Promise<JsonObject | undefined> {
     if (!this.#isPatched) return undefined;
     const object = await this.#inRequested();

@@ -9,7 +9,7 @@ import {
   type StatusDetails,
 } from "../../../meta/status-error.ts";
 
-/** There is no usable response; the failure policy decides how to proceed. */
+/** A webhook returned no usable response. The failure policy decides whether the write is rejected. */
 export class WebhookCallError extends Error {
   override readonly name = "WebhookCallError";
 
@@ -21,7 +21,7 @@ export class WebhookCallError extends Error {
 const CODE_MIN = 400;
 /** Maximum number of causes in a denial. */
 const CAUSES_MAX = 100;
-/** The largest status code that a response line can contain. */
+/** The largest status code that an HTTP response line can contain. */
 const CODE_MAX = 999;
 
 /** A denial, with the code, the reason and the details that the webhook returned. */
@@ -61,12 +61,12 @@ function statusOf(webhook: string, result: JsonObject): Status {
     kind: "Status",
     apiVersion: "v1",
     metadata: metadataOf(objectAt(result, "metadata")),
-    // Other values are passed on unchanged.
+    // A webhook may return any status; only Success and an absent status become Failure.
     status: (status === "Success" ? "" : (status as Status["status"])) || "Failure",
     message: why === "" ? `${deniedBy} without explanation` : `${deniedBy}: ${why}`,
     ...(reason === "" ? {} : { reason }),
     ...detailsOf(result),
-    // DIFFERS: kube-apiserver fails to respond with a code outside of HTTP's range.
+    // DIFFERS: kube-apiserver fails to send a response whose code is outside the range of HTTP.
     code: Math.min(Math.max(code, CODE_MIN), CODE_MAX),
   };
 }
@@ -109,7 +109,7 @@ export function internalError(why: string, cause?: unknown): StatusError {
   });
 }
 
-/** The client has disconnected, or the request has timed out. */
+/** The error of a request whose client has disconnected or that has timed out. */
 export function requestEnded(): StatusError {
   return new StatusError("Timeout", "Timeout: request did not complete within requested timeout", { details: {} });
 }

@@ -1,4 +1,4 @@
-/** The parts of the server that the two webhook plugins need, and the functions that they share. */
+/** The parts of a server that both webhook plugins need. */
 import type { Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
 import type { JsonObject } from "../../../meta/json.ts";
@@ -7,7 +7,10 @@ import type { Authorizer } from "../../auth/authorize.ts";
 import type { WebhookMetricsOf } from "./metrics.ts";
 import type { WebhookTable } from "./webhook-table.ts";
 
-/** POSTs a JSON text. Rejects with an error whose message is shown to clients if there is no JSON object. */
+/**
+ * POSTs a JSON text and resolves to the JSON object in the response. Otherwise rejects with an error whose message is
+ * returned to clients.
+ */
 export type PostReview = (
   /** The webhook's clientConfig: url or service, and caBundle. */
   clientConfig: JsonObject,
@@ -20,7 +23,7 @@ export interface WebhookParts {
   readonly random: Random;
   readonly table: Pick<WebhookTable, "webhooks" | "isLoaded" | "loaded">;
   readonly objects: Pick<ObjectReader, "get" | "newest">;
-  /** The authorizer for expressions; undefined: expressions that use it fail. */
+  /** The authorizer for CEL expressions. If undefined, expressions that use it fail. */
   readonly authorizer: Authorizer | undefined;
   readonly ask: PostReview;
   readonly metrics: WebhookMetricsOf;

@@ -9,7 +9,7 @@ function tableOf(): WebhookTable {
   return createWebhookTables(() => ({ evaluate: () => ({ kind: "match" }) })).mutating;
 }
 
-test("webhooks are ordered by the name of their configuration, then as listed", () => {
+test("webhooks are ordered by the name of their configuration, then by their position in it", () => {
   const table = tableOf();
   table.reset([configuration("b", { name: "z" }, { name: "y" }, { name: "z" }), configuration("a", { name: "x" })]);
   expect(ids(table)).toEqual(["a/x/0", "b/z/0", "b/y/0", "b/z/1"]);
@@ -20,7 +20,7 @@ test("webhooks are ordered by the name of their configuration, then as listed", 
   expect(ids(table)).toEqual([]);
 });
 
-test("match conditions are compiled once per revision, on first use", () => {
+test("match conditions are compiled once for each revision, on first use", () => {
   const compiled: (readonly JsonObject[])[] = [];
   const { mutating: table } = createWebhookTables((conditions) => {
     compiled.push(conditions);
@@ -41,7 +41,7 @@ test("match conditions are compiled once per revision, on first use", () => {
   expect(compiled).toHaveLength(2);
 });
 
-test("invalid stored objects are tolerated", () => {
+test("malformed stored configurations are read without an error", () => {
   const table = tableOf();
   table.reset([{}, { metadata: 5, webhooks: 7 }, { metadata: { name: "x" }, webhooks: [1, null, {}] }]);
   expect(table.webhooks()).toMatchObject([{ name: "", timeoutMs: 10_000, ignoresFailures: false }]);

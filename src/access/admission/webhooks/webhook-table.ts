@@ -1,13 +1,13 @@
-/** The webhooks of all configurations of one kind, in kubernetes' order. */
+/** Keeps the webhooks of all mutating or of all validating configurations, in kubernetes' order. */
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import { readWebhooks, type CompileConditions, type Webhook } from "./webhook.ts";
 
 export interface WebhookTable extends ObjectTable {
-  /** False until all stored configurations have been read. */
+  /** True after all stored configurations have been read once. */
   readonly isLoaded: boolean;
   readonly loaded: Promise<void>;
-  /** Ordered by the name of their configuration, then as listed. */
+  /** All webhooks, ordered by the name of their configuration, then by their position in it. */
   webhooks(): readonly Webhook[];
 }
 
@@ -71,7 +71,7 @@ class Table implements WebhookTable {
       .flatMap(([, { webhooks }]) => webhooks));
   }
 
-  /** Unchanged objects are not parsed again. */
+  /** Parses the configuration, unless this revision is already known. */
   #set(object: JsonObject, known: ReadonlyMap<string, Configuration>): void {
     const metadata = objectAt(object, "metadata");
     const name = stringAt(metadata, "name");

@@ -1,30 +1,33 @@
-/** One webhook of a configuration; parsed once per revision. */
+/** Parses the webhooks of a configuration, once for each revision of the configuration. */
 import type { ReviewVersion } from "../../webhook-client/webhook-client.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject, numberAt, objectsAt } from "../../../meta/json.ts";
 import type { MatchConditions } from "../expressions/match-conditions.ts";
 import { readWebhookCriteria, type Criteria } from "../matching/criteria.ts";
 
 export interface Webhook {
-  /** Unique among the webhooks of its kind; names need not be unique. */
+  /** Unique among all mutating or all validating webhooks, although their names need not be unique. */
   readonly id: string;
   readonly name: string;
   readonly configuration: string;
   readonly clientConfig: JsonObject;
   readonly criteria: Criteria;
-  /** Undefined if there are none. Compiled on first use. */
+  /** The match conditions, compiled on the first call; undefined if there are none. */
   readonly conditions: (() => MatchConditions) | undefined;
-  /** The first supported version in the webhook's order of preference; undefined if there is none. */
+  /**
+   * The first AdmissionReview version that both the webhook and this server support, in the order of the webhook;
+   * undefined if there is none.
+   */
   readonly reviewVersion: ReviewVersion | undefined;
   readonly ignoresFailures: boolean;
   readonly sideEffects: string;
   readonly timeoutMs: number;
-  /** reinvocationPolicy: IfNeeded */
+  /** True if the reinvocationPolicy is IfNeeded. */
   readonly isReinvocable: boolean;
 }
 
 export type CompileConditions = (conditions: readonly JsonObject[]) => MatchConditions;
 
-/** The default of kubernetes. */
+/** The default in kubernetes. */
 const TIMEOUT_SECONDS = 10;
 
 export function readWebhooks(configuration: JsonObject, compile: CompileConditions): readonly Webhook[] {

@@ -52,12 +52,12 @@ test("the file and its directory are created with access for the server's user o
   await output.close();
 });
 
-test("a file that cannot be created is an error at startup", async () => {
+test("the server does not start if the file cannot be created", async () => {
   writeFileSync(join(directory, "a"), "");
   await expect(open({ path: join(directory, "a", "audit.log") })).rejects.toThrow(/ENOTDIR|EEXIST/);
 });
 
-test.runIf(process.platform === "linux")("a directory that cannot be created is an error at startup", async () => {
+test.runIf(process.platform === "linux")("the server does not start if the directory cannot be created", async () => {
   await expect(open({ path: "/proc/foo/audit.log" })).rejects.toThrow("ENOENT");
 });
 
@@ -88,7 +88,7 @@ describe("a log", () => {
     expect(statSync(path).mode & 0o777).toBe(0o700);
   });
 
-  test("skips a line that exceeds the maximum file size and writes the others", async () => {
+  test("skips a line that exceeds the maximum file size, and writes the other lines", async () => {
     const output = await open();
     const lost = await output.write(lines("a", "0123456789", "b"));
     expect(lost.map(({ index, error }) => [index, error.message])).toEqual([
@@ -98,7 +98,7 @@ describe("a log", () => {
     expect(files()).toEqual({ "audit.log": "a\nb\n" });
   });
 
-  test("drops lines that cannot be written, and retries with the next lines", async () => {
+  test("drops lines that cannot be written, and opens the file again for the next lines", async () => {
     const path = join(directory, "sub", "audit.log");
     const output = await open({ path });
     renameSync(join(directory, "sub"), join(directory, "gone"));

@@ -1,6 +1,6 @@
 /**
- * A log file that is rotated before it exceeds its maximum size, as in lumberjack. An error drops only the lines that
- * it concerns; the next write retries everything.
+ * A log file that is rotated before it exceeds its maximum size, as in lumberjack. If a write fails, only the lines of
+ * this write are dropped; the next write opens the file again.
  */
 import { must } from "../../../base/assert.ts";
 import { chown, open, readdir, rename, stat, unlink, type FileHandle } from "node:fs/promises";
@@ -20,7 +20,9 @@ export interface LogFileEnv {
   readonly log: Log;
 }
 
-/** Audit logs may contain secrets, so only the server's user may read them. An existing file keeps its mode. */
+/**
+ * Only the server's user may read the file, because audit logs may contain secrets. An existing file keeps its mode.
+ */
 const FILE_MODE = 0o600;
 const APPEND = constants.O_APPEND | constants.O_WRONLY;
 
@@ -59,8 +61,8 @@ class LogFile implements AuditOutput {
     while (start < lines.length) {
       const end = await this.#writeSome(lines, start).catch((thrown: unknown) => {
         const error = thrown instanceof Error ? thrown : new Error(String(thrown));
-        // A line that is too long does not affect the others; other errors, such as a full disk, affect all remaining
-        // lines.
+        // A line that is too long does not affect the other lines. Other errors, such as a full disk, affect all
+        // remaining lines.
         const failed = error instanceof TooLongError ? start + 1 : lines.length;
         for (let index = start; index < failed; index++) lost.push({ index, error });
         return failed;
@@ -77,7 +79,7 @@ class LogFile implements AuditOutput {
     await this.#chores;
   }
 
-  /** Writes as many lines as fit into the current file. Returns the index of the next line. */
+  /** Writes as many lines as fit into the current file. Returns the index of the first line that was not written. */
   async #writeSome(lines: readonly Buffer[], start: number): Promise<number> {
     const first = must(lines[start], "there is a line to write");
     if (first.length > this.#bytesMax)
@@ -102,7 +104,7 @@ class LogFile implements AuditOutput {
       while (written < bytes.length) written += (await handle.write(bytes, written)).bytesWritten;
       this.#size += bytes.length;
     } catch (thrown) {
-      // Remove a partial line, which would corrupt the next one.
+      // Removes a partial line, which would corrupt the next line.
       await handle.truncate(this.#size).catch(() => undefined);
       this.#handle = undefined;
       await handle.close().catch(() => undefined);
@@ -139,7 +141,10 @@ class LogFile implements AuditOutput {
     if (found !== undefined) await chown(path, found.uid, found.gid).catch(() => undefined);
   }
 
-  /** DIFFERS: lumberjack overwrites a file that was rotated in the same millisecond. */
+  /**
+   * A name for the rotated file that does not exist yet. DIFFERS: lumberjack overwrites a file that was rotated in the
+   * same millisecond.
+   */
   async #freeName(): Promise<string> {
     for (let epochMs = this.#env.clock.now(); ; epochMs++) {
       const name = join(this.#directory, backupName(this.#name, epochMs));
@@ -147,7 +152,7 @@ class LogFile implements AuditOutput {
     }
   }
 
-  /** Runs one at a time, concurrently with writes. */
+  /** Removes and compresses rotated files. Runs once at a time, concurrently with writes. */
   #startChores(): void {
     const { backupsMax, ageDaysMax, compress, bytesMax } = this.#options;
     if (bytesMax === 0 || (backupsMax === 0 && ageDaysMax === 0 && !compress)) return;

@@ -1,11 +1,11 @@
-/** Standard output as the audit log. A reader that stalls delays only the log. */
+/** Writes the audit log to standard output. If the reader of a pipe stalls, only the audit log waits. */
 import { write } from "node:fs";
 import { promisify } from "node:util";
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { AuditOutput, LostLine } from "../backend.ts";
 
 const STANDARD_OUTPUT = 1;
-/** Retry interval for a full non-blocking pipe. */
+/** Retry interval if a non-blocking pipe is full. */
 const RETRY_MS = 10;
 
 const writeTo = promisify(write);

@@ -97,23 +97,23 @@ describe("requestHeaderAuthenticator", () => {
     [{ "x-remote-extra-a+b": [wire("é")] }, { extra: { "a+b": ["é"] } }],
     [{ "x-remote-extra-": ["a"] }, { extra: { "": ["a"] } }],
     [{ "x-kubernetes-peer-proxied": ["true"], "x-evenkeel-source": ["b"] }, {}],
-  ])("%j yields the user %j", (claims, user) => {
+  ])("the claims %j yield a user with %j", (claims, user) => {
     expect(userOf({ "x-remote-user": ["jane"], ...claims })).toEqual(who(user));
   });
 
-  test("an extra key may have any name", () => {
+  test("an extra key may be __proto__", () => {
     const user = userOf({ "x-remote-user": ["jane"], "x-remote-extra-__proto__": ["a"] }) as User;
     expect(Object.entries(user.extra)).toEqual([["__proto__", ["a"]]]);
   });
 
-  test("the first non-empty username header wins", () => {
+  test("the first username header that is not empty names the user", () => {
     const flags = { usernameHeaders: ["X-Other-User", "X-Remote-User"] };
     expect(userOf({ "x-remote-user": ["jane"], "x-other-user": ["john"] }, flags)).toEqual(who({ name: "john" }));
     expect(userOf({ "x-remote-user": ["jane"], "x-other-user": [""] }, flags)).toEqual(who({}));
     expect(userOf({ "x-remote-user": ["jane", "root"] })).toEqual(who({}));
   });
 
-  test("reads all group headers and extra prefixes, in the order of the flags", () => {
+  test("reads the group headers and extra prefixes of all flags, in the order of the flags", () => {
     const flags = { groupHeaders: ["X-G", "X-Remote-Group"], extraHeadersPrefix: ["X-E-", "X-Remote-Extra-"] };
     const claims = { "x-remote-group": ["b"], "x-g": ["a"], "x-remote-extra-k": ["2"], "x-e-k": ["1"] };
     expect(userOf({ "x-remote-user": ["jane"], ...claims }, flags)).toEqual(
@@ -122,7 +122,7 @@ describe("requestHeaderAuthenticator", () => {
   });
 
   test.each<Claims>([{}, { "x-remote-user": [""] }, { "x-remote-group": ["system:masters"] }])(
-    "%j without a user name is left to the other authenticators",
+    "the claims %j are ignored, because they have no user name",
     (claims) => {
       expect(userOf(claims)).toBe("none");
     },
@@ -133,7 +133,7 @@ describe("requestHeaderAuthenticator", () => {
     { "x-remote-user": ["jane"], "x-remote-uid": ["\xff"] },
     { "x-remote-user": ["jane"], "x-remote-group": ["a", "\xc3"] },
     { "x-remote-user": ["jane"], "x-remote-extra-a": ["\xc0\x80"] },
-  ])("%j is rejected because it is not UTF-8", (claims) => {
+  ])("the claims %j are rejected, because they are not UTF-8", (claims) => {
     expect(userOf(claims)).toBe("rejected");
   });
 
@@ -145,11 +145,11 @@ describe("requestHeaderAuthenticator", () => {
     ["an expired", [issueClient(proxyCa, { notAfter: NOW - HOUR_MS })], "rejected"],
     ["a server's", [issueClient(proxyCa, { usages: ["serverAuth"] })], "rejected"],
     ["the front proxy's", [proxy], { user: who({ name: "root" }), isVerifiedPeer: true }],
-  ])("accepts the headers only with the front proxy's certificate: %s certificate", (_, presented, answer) => {
+  ])("accepts the headers only with a certificate of the front proxy: %s certificate", (_, presented, answer) => {
     expect(requestHeader()(asked(presented, claims))).toEqual(answer);
   });
 
-  test("accepts only allowed common names, or all if none are configured", () => {
+  test("accepts only the allowed common names, or all names if none are configured", () => {
     const other = issueClient(proxyCa, {
       subject: [
         ["O", "front-proxy-client"],
@@ -164,7 +164,7 @@ describe("requestHeaderAuthenticator", () => {
   });
 });
 
-describe("all authenticators together", () => {
+describe("with all authenticators, a request with", () => {
   const tokens = tokenFileAuthenticator("secret,tom,1");
   async function outcome(request: WithInfo): Promise<string> {
     const seen: WithUser[] = [];
@@ -184,18 +184,30 @@ describe("all authenticators together", () => {
   const guard = { "x-kubernetes-peer-proxied": ["true"] };
 
   test.each<readonly [what: string, request: WithInfo, result: string]>([
-    ["nothing", asked([]), "system:anonymous"],
-    ["only claims", asked([], claims), "system:anonymous"],
-    ["claims and a token", asked([], claims, "Bearer secret"), "tom"],
-    ["claims and a user's certificate", asked([jane], claims), "jane"],
-    ["claims of a front proxy", asked([proxy], claims), "root peer proxied"],
-    ["claims of a front proxy and a bad token", asked([proxy], claims, "Bearer wrong"), "root peer proxied"],
-    ["a front proxy without a user name", asked([proxy], guard), "401"],
-    ["a front proxy without a user name, with a token", asked([proxy], guard, "Bearer secret"), "tom"],
-    ["a user's certificate and a bad token", asked([jane], {}, "Bearer wrong"), "jane"],
-    ["a certificate of an unknown CA and a token", asked([issueClient(issueCa("x"))], claims, "Bearer secret"), "tom"],
-    ["a certificate of an unknown CA", asked([issueClient(issueCa("x"))], claims), "401"],
-    ["a bad token", asked([], {}, "Bearer wrong"), "401"],
+    ["no credentials is anonymous", asked([]), "system:anonymous"],
+    ["only claims is anonymous", asked([], claims), "system:anonymous"],
+    ["claims and a token has the user of the token", asked([], claims, "Bearer secret"), "tom"],
+    ["claims and a user's certificate has the user of the certificate", asked([jane], claims), "jane"],
+    ["claims of a front proxy has the claimed user", asked([proxy], claims), "root peer proxied"],
+    [
+      "claims of a front proxy and a bad token has the claimed user",
+      asked([proxy], claims, "Bearer wrong"),
+      "root peer proxied",
+    ],
+    ["a front proxy's certificate but no user name is rejected", asked([proxy], guard), "401"],
+    [
+      "a front proxy's certificate, no user name and a token has the user of the token",
+      asked([proxy], guard, "Bearer secret"),
+      "tom",
+    ],
+    ["a user's certificate and a bad token has the user of the certificate", asked([jane], {}, "Bearer wrong"), "jane"],
+    [
+      "a certificate of an unknown CA and a token has the user of the token",
+      asked([issueClient(issueCa("x"))], claims, "Bearer secret"),
+      "tom",
+    ],
+    ["a certificate of an unknown CA is rejected", asked([issueClient(issueCa("x"))], claims), "401"],
+    ["a bad token is rejected", asked([], {}, "Bearer wrong"), "401"],
   ])("%s", async (_, request, result) => {
     expect(await outcome(request)).toBe(result);
   });
@@ -220,7 +232,7 @@ describe("requestHeaderOptions", () => {
     });
   });
 
-  test("all configured headers are spoofable", () => {
+  test("treats all configured headers as spoofable", () => {
     const options = requestHeaderOptions({
       clientCa,
       usernameHeaders: [" X-A "],

@@ -6,7 +6,7 @@ const SELF: Authenticated = {
   isVerifiedPeer: false,
 };
 
-/** Recognizes the server's own calls by the connection object itself, which no external client can forge. */
+/** Authenticates the server's own calls. They use a connection object that no external client can have. */
 export function loopbackAuthenticator(loopback: ConnectionInfo): Authenticator {
   return (request) => (request.connection === loopback ? SELF : "none");
 }

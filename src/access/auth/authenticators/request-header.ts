@@ -1,6 +1,6 @@
 /**
  * Authenticates users by the headers of a front proxy, which is verified by its client certificate. No other code
- * trusts the identity headers that a request arrived with.
+ * trusts the identity headers of a request.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { IdentityClaims } from "../../../serving/http/filters/strip-identity.ts";
@@ -10,7 +10,10 @@ import { createCertificateVerifier, rememberByChain, type CertificateVerifier } 
 import type { RequestHeaderOptions } from "../request-header-options.ts";
 import type { User } from "../user.ts";
 
-/** `verify` checks against the current CA bundle of `--requestheader-client-ca-file`, which may be reloaded. */
+/**
+ * `verify` checks the client certificate against the current CA bundle of `--requestheader-client-ca-file`, which may
+ * be reloaded.
+ */
 export function requestHeaderAuthenticator(
   options: RequestHeaderOptions,
   clock: Pick<Clock, "now">,
@@ -29,7 +32,9 @@ export function requestHeaderAuthenticator(
   };
 }
 
-/** Rejects a name that is not UTF-8, because it could equal another name once it is encoded. */
+/**
+ * Rejects a name that is not UTF-8, because replacing the invalid bytes could turn it into the name of another user.
+ */
 function claimedUser(claims: IdentityClaims, options: RequestHeaderOptions): User | "none" | "rejected" {
   const name = firstValue(claims, options.usernameHeaders);
   if (name === "") return "none";
@@ -56,11 +61,14 @@ function claimedExtra(claims: IdentityClaims, prefixes: readonly string[]): User
       extra.set(key, [...(extra.get(key) ?? []), ...values]);
     }
   }
-  // Not by assignment, because a key may be `__proto__`.
+  // `fromEntries` instead of assignments, because a key may be `__proto__`.
   return Object.fromEntries(extra);
 }
 
-/** As kubernetes: the first line of a repeated header counts; if it is empty, the next header is used. */
+/**
+ * As kubernetes: only the first line of a repeated header counts. If that line is empty, the next header of the flag is
+ * used.
+ */
 function firstValue(claims: IdentityClaims, headers: readonly string[]): string {
   for (const header of headers) {
     const value = claims.get(header)?.[0];
@@ -81,7 +89,7 @@ function unescapeKey(escaped: string): string {
 /** Header values are UTF-8 bytes, which Node presents as ISO 8859-1. */
 function toText(value: string): string | undefined {
   if (/^[\0-\x7f]*$/.test(value)) return value;
-  // Text beyond ISO 8859-1 did not come from a socket (in-process client).
+  // Characters beyond ISO 8859-1 cannot come from a socket, so the value is text from the in-process client.
   if (/[^\0-\xff]/.test(value)) return value;
   const bytes = Buffer.from(value, "latin1");
   const text = bytes.toString("utf8");

@@ -1,9 +1,11 @@
-/** Static bearer tokens from a CSV file in kube-apiserver's format: token,user,uid[,"group1,group2"]. */
+/** Authenticates static bearer tokens from a CSV file in kube-apiserver's format: token,user,uid[,"group1,group2"]. */
 import { hash } from "node:crypto";
 import { AUTHENTICATED, type User } from "../user.ts";
 import type { TokenAuthenticator } from "../tokens.ts";
 
-/** Throws an Error with a one-sentence message if the file is invalid. */
+/**
+ * Returns the users by the digest of their token. Throws an Error with a one-sentence message if the file is invalid.
+ */
 export function parseTokenFile(text: string): ReadonlyMap<string, User> {
   const users = new Map<string, User>();
   text.split(/\r?\n/).forEach((line, index) => {
@@ -23,8 +25,8 @@ export function parseTokenFile(text: string): ReadonlyMap<string, User> {
 }
 
 /**
- * Looks tokens up by digest, so that the time of a comparison does not reveal how much of a guess is correct. Static
- * tokens are valid for the API audiences only.
+ * Looks tokens up by digest, so that the duration of a lookup does not reveal how much of a guessed token is correct.
+ * Static tokens are valid only for the API audiences.
  */
 export function staticTokens(users: ReadonlyMap<string, User>, apiAudiences: readonly string[]): TokenAuthenticator {
   const own = new Set(apiAudiences);

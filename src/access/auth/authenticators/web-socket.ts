@@ -1,6 +1,6 @@
 /**
- * Bearer tokens of browsers. They cannot set Authorization for a WebSocket, so they offer the token as one of the
- * subprotocols.
+ * Authenticates WebSocket requests by bearer tokens. Browsers cannot set the Authorization header of a WebSocket, so
+ * they send the token as one of the subprotocols.
  */
 import { headerValue } from "../../../serving/http/message.ts";
 import { isWebSocketRequest } from "../../../serving/http/web-socket.ts";

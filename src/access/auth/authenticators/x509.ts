@@ -6,8 +6,8 @@ import { rememberByChain, type CertificateChain, type CertificateVerifier } from
 const CREDENTIAL_ID = "authentication.kubernetes.io/credential-id";
 
 /**
- * Authenticates by the client certificate, verified against `--client-ca-file`: the common name is the user, the
- * organizations are the groups.
+ * Authenticates users by client certificates that chain to `--client-ca-file`. The common name is the user name, and
+ * the organizations are the groups.
  */
 export function x509Authenticator(verify: CertificateVerifier, clock: Pick<Clock, "now">): Authenticator {
   const callerOf = rememberByChain(toCaller);
@@ -17,8 +17,8 @@ export function x509Authenticator(verify: CertificateVerifier, clock: Pick<Clock
   };
 }
 
-// DIFFERS: kubernetes treats a verified certificate without a common name as no credentials, so its owner silently
-// becomes anonymous.
+// Rejects a certificate without a common name. DIFFERS: kubernetes ignores such a certificate, so that its owner
+// silently becomes anonymous.
 function toCaller([leaf]: CertificateChain): Authenticated | "rejected" {
   const subject = leaf === undefined ? undefined : readSubject(leaf.raw);
   if (leaf === undefined || subject === undefined || subject.commonName === "") return "rejected";

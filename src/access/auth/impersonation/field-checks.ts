@@ -13,16 +13,25 @@ type UserField = "username" | "uid" | "groups" | "extra";
 
 export interface FieldRules {
   readonly verb: string;
-  /** The API group of users, groups and service accounts; uids and extras always use authentication.k8s.io. */
+  /**
+   * The API group for the checks of users, groups and service accounts. The checks of uids and extras always use
+   * authentication.k8s.io.
+   */
   readonly subjectsGroup: string;
-  /** Recognizes node names, and rejects invalid values and system:masters. */
+  /**
+   * True for constrained impersonation, which also recognizes node names, and rejects invalid values and
+   * system:masters.
+   */
   readonly isConstrained: boolean;
-  /** The requester must be allowed to impersonate every node. */
+  /** True if the requester must be allowed to impersonate every node instead of the named node. */
   readonly isForAnyNode?: boolean;
   readonly order: readonly UserField[];
 }
 
-/** Undefined if the access is allowed; otherwise the error. With a problem, returns the error for that reason. */
+/**
+ * Returns undefined if the access is allowed, otherwise the error. If `problem` is given, returns an error with this
+ * reason.
+ */
 type PermissionCheck = (asked: AccessAttributes, problem?: string) => StatusError | undefined;
 
 export function fieldsDenial(wanted: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
@@ -68,7 +77,7 @@ function usernameDenial({ name }: User, rules: FieldRules, check: PermissionChec
   return check(subject(verb, subjectsGroup, "nodes", isForAnyNode === true ? "*" : node));
 }
 
-/** From this number of values on, the wildcard is checked first. */
+/** If there are at least this many values, the permission for all values ("*") is checked first. */
 const MANY = 4;
 
 function groupsDenial({ groups }: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {
@@ -126,7 +135,7 @@ function extraProblem(entries: readonly (readonly [string, readonly string[]])[]
 
 const HTTP_PATH = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/;
 
-/** Each error with the part of the key that it concerns. */
+/** The errors of a key of extra, each with the part of the key that it concerns. */
 function domainPrefixedPathErrors(key: string): (readonly [value: string, why: string])[] {
   const slash = key.indexOf("/");
   const [host, path] = [key.slice(0, slash), key.slice(slash + 1)];
@@ -137,7 +146,7 @@ function domainPrefixedPathErrors(key: string): (readonly [value: string, why: s
   return [...errors, [path, why]];
 }
 
-/** The wanted user with its implied groups. */
+/** The wanted user with the groups that its name implies. */
 export function withImpliedGroups(wanted: User, isConstrained: boolean): User {
   const groups = [...impliedGroups(wanted, isConstrained)];
   if (wanted.name === ANONYMOUS.name) {

@@ -24,7 +24,7 @@ interface Tried {
   readonly answer: Impersonated | StatusError | undefined;
 }
 
-/** Tries the modes until one succeeds, and records each check as a line. */
+/** Tries the modes until one succeeds, and records each permission check as a line. */
 function tried(modes: readonly Mode[], wanted: Partial<User>, isAllowed: (line: string) => boolean): Tried {
   const lines: string[] = [];
   const authorizer: Authorizer = (_user, { verb, group, resource, subresource, namespace, name }) => {
@@ -54,7 +54,7 @@ describe("impersonation", () => {
     "impersonate authentication.k8s.io/userextras/k /2",
   ];
 
-  test("checks every field of the wanted user in order, before and since 1.36", () => {
+  test("checks every field of the wanted user, in the order before 1.36 and in the order since 1.36", () => {
     expect(tried(MODES_BEFORE_1_36, everything, isPlain).lines).toEqual([...plain, ...groups, ...extra, ...uid]);
     expect(tried(MODES, everything, isPlain).lines).toEqual([
       "impersonate-on:user-info:list /pods/ a/",
@@ -103,13 +103,13 @@ describe("impersonation", () => {
     expect(answer).toMatchObject({ constraint });
   });
 
-  test("of an invalid node name is checked as that of a user", () => {
+  test("of an invalid node name is checked like that of an ordinary user", () => {
     const { lines, answer } = tried(MODES, { name: "system:node:*" }, () => true);
     expect(lines[1]).toBe("impersonate:user-info authentication.k8s.io/users/ /system:node:*");
     expect(answer).toMatchObject({ user: { groups: [AUTHENTICATED] } });
   });
 
-  test("checks each group if the wildcard is denied", () => {
+  test("checks each group if the permission for all groups is denied", () => {
     const { answer } = tried(MODES, { groups: ["a", "b", "c", "d"] }, (line) => !line.endsWith("/*"));
     expect(answer).toMatchObject({ constraint: "impersonate:user-info" });
   });
@@ -175,7 +175,7 @@ describe("a service account that impersonates the node of its pod", () => {
       wanted: who(wanted),
     });
 
-  test("becomes that node, with a check for all nodes", () => {
+  test("becomes that node, if the requester may impersonate all nodes as associated nodes", () => {
     access.length = 0;
     expect(attempt({}, { name: NODE })).toEqual({
       user: who({ name: NODE, groups: ["system:nodes", AUTHENTICATED] }),
@@ -196,7 +196,7 @@ describe("a service account that impersonates the node of its pod", () => {
     [{ name: "jane" }, { name: NODE }],
     [{ extra: {} }, { name: NODE }],
     [{ extra: { "authentication.kubernetes.io/node-name": ["n1", "n2"] } }, { name: NODE }],
-  ])("is required: the mode does not apply to %j as %j", (requester, wanted) => {
+  ])("must run on that node and name only the node: %j may not impersonate %j in this mode", (requester, wanted) => {
     expect(attempt(requester, wanted)).toBeUndefined();
   });
 });

@@ -1,4 +1,6 @@
-/** The impersonation modes: the ways in which a requester may be allowed to impersonate a user. */
+/**
+ * The impersonation modes of KEP-5284. Each mode is a set of permissions that allows a requester to impersonate a user.
+ */
 import type { StatusError } from "../../../meta/status-error.ts";
 import { forbiddenError, type AccessAttributes, type Authorizer } from "../authorize.ts";
 import type { User } from "../user.ts";
@@ -15,11 +17,11 @@ export interface Attempt {
 
 export interface Impersonated {
   readonly user: User;
-  /** The verb that allowed the impersonation, for the audit event; empty for the unconstrained mode. */
+  /** The verb that allowed the impersonation, for the audit event; empty in the unconstrained mode. */
   readonly constraint: string;
 }
 
-/** Undefined if the mode does not apply to such users. */
+/** Returns undefined if the mode does not apply to the wanted user. */
 export type Mode = (attempt: Attempt) => Impersonated | StatusError | undefined;
 
 const ORDER = ["username", "uid", "groups", "extra"] as const;
@@ -36,14 +38,14 @@ export const MODES: readonly Mode[] = [
   unconstrained(ORDER),
 ];
 
-/** The mode before 1.36. */
+/** The only mode before 1.36. */
 export const MODES_BEFORE_1_36: readonly Mode[] = [unconstrained(["username", "groups", "extra", "uid"])];
 
 function unconstrained(order: FieldRules["order"]): Mode {
   return (attempt) => withFields(attempt, { verb: "impersonate", subjectsGroup: "", isConstrained: false, order }, "");
 }
 
-/** Also checks whether the requester may perform the requested action while impersonating. */
+/** A mode that also checks whether the requester may perform the requested action while impersonating. */
 function constrained(
   mode: string,
   isFor: (attempt: Attempt) => boolean,
@@ -75,7 +77,10 @@ function denialOf({ authorizer, requester }: Attempt, asked: AccessAttributes): 
 const NODE_NAME_KEY = "authentication.kubernetes.io/node-name";
 const ASSOCIATED_KEYS = "authentication.kubernetes.io/associated-node-keys";
 
-/** A pod's service account may impersonate the node that runs the pod. The permission covers every node. */
+/**
+ * Allows the service account of a pod to impersonate the node that runs the pod. The required permission is for all
+ * nodes.
+ */
 function associatedNode(): Mode {
   const onAnyNode = constrained("associated-node", () => true, { isForAnyNode: true });
   return (attempt) => {

@@ -1,4 +1,4 @@
-/** User names with a fixed form: service accounts and nodes. */
+/** Parses the user names of service accounts and nodes. */
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 
 interface AccountName {

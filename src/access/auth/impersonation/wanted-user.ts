@@ -1,4 +1,4 @@
-/** Reads the user that a request wants to impersonate from the Impersonate-* headers. */
+/** Reads the user that a request wants to impersonate from its Impersonate-* headers. */
 import type { ApiRequest } from "../../../serving/http/message.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { badRequest, type StatusError } from "../../../meta/status-error.ts";
@@ -10,10 +10,10 @@ const UID = "impersonate-uid";
 const GROUP = "impersonate-group";
 const EXTRA_PREFIX = "impersonate-extra-";
 
-/** The release-specific error message for a missing user name. */
+/** Creates the error message for headers without a user name, which differs between releases. */
 type NamelessMessage = (wanted: User) => string;
 
-/** Searches both forms of the headers, because later code may read either. */
+/** Searches the parsed and the raw headers, because later code may read either of them. */
 export function hasImpersonationHeaders({ headers, rawHeaders }: ApiRequest): boolean {
   for (const name in headers) if (isImpersonationHeader(name)) return true;
   if (rawHeaders === undefined) return false;
@@ -26,7 +26,10 @@ function isImpersonationHeader(name: string): boolean {
   return initial === 0x69 && name.length > PREFIX.length && name.slice(0, PREFIX.length).toLowerCase() === PREFIX;
 }
 
-/** The headers without any Impersonate-* header. DIFFERS: removes every header with this prefix, known or not. */
+/**
+ * Returns the request headers without any header that begins with Impersonate-. DIFFERS: kubernetes removes only those
+ * that it knows.
+ */
 export function withoutImpersonationHeaders({ headers, rawHeaders }: ApiRequest): Partial<ApiRequest> {
   const kept = Object.fromEntries(Object.entries(headers).filter(([name]) => !isImpersonationHeader(name)));
   if (rawHeaders === undefined) return { headers: kept };
@@ -56,7 +59,7 @@ export function wantedUser(request: ApiRequest, nameless: NamelessMessage): User
   return undefined;
 }
 
-/** Maps the lower-case name to its values, one per header line. */
+/** Maps each lower-case header name to its values, one for each header line. */
 function headerLines({ headers, rawHeaders }: ApiRequest): Map<string, string[]> {
   const lines = new Map<string, string[]>();
   const add = (name: string, value: string): void => {
@@ -84,9 +87,12 @@ function unescapedKey(escaped: string): string {
   }
 }
 
-/** DIFFERS: rejects a name that is not UTF-8, because it could equal another name once it is encoded. */
+/**
+ * DIFFERS: rejects a name that is not UTF-8, because replacing the invalid bytes could turn it into the name of another
+ * user.
+ */
 function headerText(value: string): string {
-  // Text beyond ISO 8859-1 did not come from a socket (in-process client).
+  // Characters beyond ISO 8859-1 cannot come from a socket, so the value is text from the in-process client.
   if (/^[\0-\x7f]*$/.test(value) || /[^\0-\xff]/.test(value)) return value;
   const bytes = Buffer.from(value, "latin1");
   const text = bytes.toString("utf8");
@@ -98,7 +104,7 @@ function notText(): StatusError {
   return badRequest("the Impersonate headers must be UTF-8");
 }
 
-/** The message since 1.36. */
+/** The error message since 1.36. */
 export function namelessUser({ name, uid, groups, extra }: User): string {
   const entries = Object.entries(extra).sort(([left], [right]) =>
     Buffer.compare(Buffer.from(left), Buffer.from(right)),
@@ -115,8 +121,8 @@ function goStrings(values: readonly string[]): string {
 }
 
 /**
- * The message before 1.36: a list of object references with kind, namespace, name, uid, version, resource version and
- * path.
+ * The error message before 1.36. It lists object references with kind, namespace, name, uid, version, resource version
+ * and path.
  */
 export function namelessReferences({ uid, groups, extra }: User): string {
   const references = [

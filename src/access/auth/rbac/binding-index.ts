@@ -1,4 +1,4 @@
-/** Bindings indexed by subject, so that a decision visits only the bindings of the user and its groups. */
+/** Indexes bindings by subject, so that a decision visits only the bindings of the user and its groups. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { AuthorizationDecision } from "../authorize.ts";
@@ -9,11 +9,14 @@ import type { RoleIndex, RoleEntry } from "./role-index.ts";
 export interface BoundRole {
   readonly binding: RbacBinding;
   readonly role: RoleEntry;
-  /** The cached decision of this binding; undefined before its first use, or if its reason depends on the user. */
+  /**
+   * The cached decision to allow a request by this binding; undefined before its first use, or if its reason depends on
+   * the user.
+   */
   decision: AuthorizationDecision | undefined;
 }
 
-/** Bound roles by namespace; "" holds the cluster-wide ones. */
+/** Bound roles by namespace. The key "" holds the roles of ClusterRoleBindings. */
 type Grants = Map<string, Set<BoundRole>>;
 
 export class BindingIndex {
@@ -35,7 +38,7 @@ export class BindingIndex {
     };
     const put = (object: JsonObject): void => {
       const binding = readBinding(object, isNamespaced);
-      // A RoleBinding without a namespace would apply cluster-wide.
+      // Without this check, a RoleBinding without a namespace would apply to the whole cluster.
       if (isNamespaced && binding.namespace === "") return;
       const key = `${binding.namespace}/${binding.name}`;
       remove(key);
@@ -58,8 +61,8 @@ export class BindingIndex {
   }
 
   /**
-   * All bindings of the user without duplicates: the cluster-wide ones, then those of the namespace, each sorted by
-   * name.
+   * All bindings of the user without duplicates: first ClusterRoleBindings, then RoleBindings of the namespace, both
+   * sorted by name.
    */
   inOrder(user: User, namespace: string): BoundRole[] {
     const found = new Set<BoundRole>();
@@ -128,7 +131,7 @@ function addGrant(to: Map<string, Grants>, name: string, bound: BoundRole): void
   else here.add(bound);
 }
 
-/** Also removes the empty maps, so that the index does not grow. */
+/** Also removes maps that become empty, so that the index does not grow. */
 function removeGrant(from: Map<string, Grants>, name: string, bound: BoundRole): void {
   const { namespace } = bound.binding;
   const grants = from.get(name);

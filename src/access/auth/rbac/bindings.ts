@@ -1,4 +1,4 @@
-/** Reads bindings and their subjects from objects. */
+/** Parses RoleBindings and ClusterRoleBindings. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { User } from "../user.ts";
@@ -6,7 +6,7 @@ import type { User } from "../user.ts";
 export interface Subject {
   readonly kind: string;
   readonly name: string;
-  /** The namespace of a service account. */
+  /** The namespace of a service account; unused for users and groups. */
   readonly namespace: string;
 }
 
@@ -39,7 +39,7 @@ export function readRoleRef(binding: JsonObject): RoleRef & { readonly apiGroup:
   return { kind: stringAt(ref, "kind"), name: stringAt(ref, "name"), apiGroup: stringAt(ref, "apiGroup") };
 }
 
-/** A service account without a namespace is in the namespace of the binding. */
+/** A service account without a namespace gets the namespace of the binding. */
 function readSubject(subject: JsonObject, bindingNamespace: string): Subject {
   const namespace = stringAt(subject, "namespace");
   return {
@@ -49,7 +49,7 @@ function readSubject(subject: JsonObject, bindingNamespace: string): Subject {
   };
 }
 
-/** The user name of the subject; undefined for a group and for an invalid subject. */
+/** The user name of the subject; undefined if it is a group or invalid. */
 export function userOf({ kind, name, namespace }: Subject): string | undefined {
   if (kind === "User") return name;
   return kind === "ServiceAccount" && namespace !== "" ? `system:serviceaccount:${namespace}:${name}` : undefined;
@@ -60,7 +60,8 @@ export function groupOf({ kind, name }: Subject): string | undefined {
 }
 
 /**
- * Such as `RoleBinding "name/namespace" of Role "reader" to User "jane"`, with the first subject that matches the user.
+ * Describes the binding for the reason of a decision, such as `RoleBinding "name/namespace" of Role "reader" to User
+ * "jane"`. The subject is the first one that matches the user.
  */
 export function describeBinding({ name, namespace, roleRef, subjects }: RbacBinding, user: User): string {
   const subject = subjects.find((each) => isAbout(each, user));

@@ -3,7 +3,7 @@ import { compacted, uncovered } from "./escalation.ts";
 import { compactText, policyRules, type PolicyRule } from "./policy-rule.ts";
 import { clusterRole, paths, rule } from "../../../../test/testing/access/auth/rbac/objects.ts";
 
-/** Rules in the notation of `rule`, or as "paths verbs path...". */
+/** Parses rules in the notation of `rule`, or of the form "paths verbs path...". */
 const rules = (...texts: string[]): readonly PolicyRule[] =>
   policyRules(clusterRole("r", ...texts.map((text) => (text.startsWith("paths ") ? pathsOf(text) : rule(text)))));
 
@@ -49,7 +49,7 @@ describe("rules with too many permissions to compare", () => {
   const many = (prefix: string, count: number): string =>
     Array.from({ length: count }, (_, index) => `${prefix}${index}`).join(",");
 
-  test("end the comparison as incomplete, whether or not permissions are missing", () => {
+  test("end the comparison early, whether or not a permission was missing until then", () => {
     const vast = rules(`${many("v", 2000)} ${many("g", 2000)} ${many("r", 2000)}`);
     expect(uncovered(rules("* * r"), vast)).toMatchObject({ isComplete: false });
     const narrower = vast.map((one) => ({ ...one, verbs: ["*"] }));
@@ -61,7 +61,7 @@ describe("rules with too many permissions to compare", () => {
     expect(uncovered(rules("* * *"), vast)).toEqual({ missing: [], isComplete: true });
   });
 
-  test("are cut off by the length of the error message", () => {
+  test("are compared only until the error message would be too long", () => {
     const long = rules(`${many("v", 100)} core ${"r".repeat(500_000)}`);
     expect(uncovered([], long).missing.length).toBeLessThan(5);
   });

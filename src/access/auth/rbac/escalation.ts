@@ -1,4 +1,4 @@
-/** Finds the permissions of some rules that other rules do not cover, to prevent privilege escalation. */
+/** Finds the permissions that a role would grant and that its author does not have, to prevent privilege escalation. */
 import { ALL, type PolicyRule } from "./policy-rule.ts";
 import { compilePolicyRules, hasTerm, type RuleMatcher, type RuleTerms } from "./rule-matcher.ts";
 
@@ -6,19 +6,22 @@ interface Coverage {
   /** The missing permissions, each with one verb and one resource or path. */
   readonly missing: readonly PolicyRule[];
   /**
-   * DIFFERS: kubernetes compares without a limit. False if the limit was reached; the remaining permissions are
-   * undecided.
+   * False if the comparison was ended at a limit, so that more permissions may be missing. DIFFERS: kubernetes compares
+   * without a limit.
    */
   readonly isComplete: boolean;
 }
 
-/** A rule of some kilobytes can contain billions of permissions; this amount of work takes about 0.1 s. */
+/**
+ * Maximum number of comparisons, which takes about 0.1 s. A rule of a few kilobytes can contain billions of
+ * permissions.
+ */
 const WORK_MAX = 500_000;
 
-/** Comparing long names costs more: this many characters count as one unit of work. */
+/** Comparing long names takes longer, so this many characters count as one more comparison. */
 const CHARACTERS_PER_WORK = 64;
 
-/** The error message lists the missing permissions, so their number is limited. */
+/** Maximum number of missing permissions, because the error message lists all of them. */
 const MISSING_MAX = 10_000;
 const MISSING_CHARACTERS_MAX = 1_000_000;
 
@@ -56,7 +59,10 @@ function charactersOf({ apiGroups, resources, verbs, resourceNames, nonResourceU
   return characters;
 }
 
-/** The single permissions of a rule, except those of a kind (resources, paths) for which everything is owned. */
+/**
+ * The single permissions of a rule: one verb for one resource and name, or for one path. Omits resources or paths if
+ * the user has all permissions for them.
+ */
 function* atoms(rule: PolicyRule, owned: { resources: boolean; paths: boolean }): Generator<PolicyRule> {
   if (!owned.resources) {
     for (const group of rule.apiGroups) for (const resource of rule.resources) yield* atomsFor(rule, group, resource);

@@ -1,4 +1,6 @@
-/** Detects updates that change only the fields that the garbage collector writes. They need no escalation check. */
+/**
+ * Detects updates that change only the fields that the garbage collector writes. Such updates need no escalation check.
+ */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 

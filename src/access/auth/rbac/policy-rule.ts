@@ -1,13 +1,13 @@
-/** Reads the rules of a role from its object. Tolerates invalid data, which older servers may have stored. */
+/** Parses the rules of a role. Tolerates invalid data, which an older server may have stored. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, stringsAt, type JsonObject } from "../../../meta/json.ts";
 
-/** An absent list is read as an empty one. */
+/** The rule of a role. Absent lists are empty. */
 export interface PolicyRule {
   readonly verbs: readonly string[];
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
-  /** Empty: all names. */
+  /** Empty if the rule applies to all names. */
   readonly resourceNames: readonly string[];
   readonly nonResourceURLs: readonly string[];
 }
@@ -31,7 +31,7 @@ export function policyRules(role: JsonObject): readonly PolicyRule[] {
   }));
 }
 
-/** A rule as error messages show it. */
+/** Formats a rule for error messages, as kubernetes does. */
 export function compactText(rule: PolicyRule): string {
   const members: [name: string, values: readonly string[]][] = [
     ["APIGroups", rule.apiGroups],
@@ -44,12 +44,12 @@ export function compactText(rule: PolicyRule): string {
   return `{${shown.join(", ")}}`;
 }
 
-/** A list of strings in Go's %q format. */
+/** Formats a list of strings like Go's %q. */
 export function quotedList(values: readonly string[]): string {
   return `[${values.map(goQuote).join(" ")}]`;
 }
 
-/** The prefix of a path that ends in stars; undefined for a path without a wildcard. */
+/** The path without its trailing stars; undefined if it does not end in a star. */
 export function pathPrefix(path: string): string | undefined {
   let end = path.length;
   while (end > 0 && path[end - 1] === ALL) end--;

@@ -1,4 +1,4 @@
-/** Allows members of privileged groups everything. */
+/** Allows everything to members of privileged groups, such as system:masters. */
 import type { Authorization } from "../authorization.ts";
 import type { AuthorizationDecision } from "../authorize.ts";
 
@@ -6,7 +6,7 @@ export const SYSTEM_MASTERS = "system:masters";
 
 const ALLOWED: AuthorizationDecision = { allowed: true, reason: "" };
 
-/** As kubernetes: rulesFor lists only the rules that RBAC grants them. */
+/** As kubernetes: rulesFor still lists only the rules that RBAC grants to such a user. */
 export function withPrivilegedGroups(
   authorization: Authorization,
   groups: readonly string[] = [SYSTEM_MASTERS],

@@ -57,7 +57,7 @@ describe("the reason of a decision", () => {
       "team",
       'RBAC: allowed by RoleBinding "own/team" of Role "local" to ServiceAccount "robot/other"',
     ],
-  ])("names the binding, the role and the subject: %j %j in %j", (who, what, namespace, reason) => {
+  ])("names the binding, the role and the subject for %j with %j in %j", (who, what, namespace, reason) => {
     expect(decide(rbac, who, what, namespace)).toEqual([true, reason]);
   });
 
@@ -68,13 +68,13 @@ describe("the reason of a decision", () => {
     [user("bob"), "get /x", ""],
     [user("readers"), "get pods", ""],
     [user("eve", "ann"), "get pods", ""],
-  ])("is empty if the request is denied: %j %j in %j", (who, what, namespace) => {
+  ])("is empty for the denied request of %j with %j in %j", (who, what, namespace) => {
     expect(decide(rbac, who, what, namespace)).toEqual([false, ""]);
   });
 });
 
-describe("objects that arrive in any order", () => {
-  test("a role may arrive before or after its binding, be replaced, deleted and recreated", () => {
+describe("roles and bindings", () => {
+  test("take effect in any order: a role may be created before or after its binding, and be replaced, deleted and recreated", () => {
     const rbac = createRbac();
     rbac.clusterRoleBindings.put(binding("b", "ClusterRole/reader", "User/ann"));
     expect(allows(rbac, "ann")).toBe(false);
@@ -89,7 +89,7 @@ describe("objects that arrive in any order", () => {
     expect(allows(rbac, "ann")).toBe(true);
   });
 
-  test("a replaced or removed binding grants nothing", () => {
+  test("have no effect for a subject whose binding was replaced or removed", () => {
     const rbac = filled(({ roles }) => roles.put(role("team", "reader", READS)));
     rbac.roleBindings.put(binding("team/b", "Role/reader", "User/ann", "User/ann", "Group/g"));
     expect(allows(rbac, "ann", "team")).toBe(true);
@@ -102,7 +102,7 @@ describe("objects that arrive in any order", () => {
     rbac.roleBindings.remove("team", "b");
   });
 
-  test("a reset removes all objects that it does not contain", () => {
+  test("are removed by a reset that does not contain them", () => {
     const rbac = filled(({ clusterRoles, clusterRoleBindings }) => {
       clusterRoles.put(clusterRole("reader", READS));
       clusterRoleBindings.put(binding("b", "ClusterRole/reader", "User/ann"));
@@ -136,11 +136,11 @@ describe("references to missing roles", () => {
       `RBAC: [${GONE}, role.rbac.authorization.k8s.io "reader" not found, unsupported role reference kind: "Strange"]`,
     ],
     ["eve", "", 'RBAC: role.rbac.authorization.k8s.io "reader" not found'],
-  ])("are listed once each in the reason for denying %j in %j", (who, namespace, reason) => {
+  ])("are each listed once in the reason for denying %j in %j", (who, namespace, reason) => {
     expect(decide(rbac, user(who), "get pods", namespace)).toEqual([false, reason]);
   });
 
-  test("are listed up to a limit", () => {
+  test("are listed only up to a limit", () => {
     const many = filled(({ clusterRoleBindings }) =>
       clusterRoleBindings.reset(
         Array.from({ length: 5000 }, (_, index) => binding(`b${index}`, `ClusterRole/r${index}`, "User/ann")),
@@ -151,7 +151,7 @@ describe("references to missing roles", () => {
   });
 });
 
-test("a namespaced object without a namespace and an invalid object grant nothing", () => {
+test("invalid objects, and Roles and RoleBindings without a namespace, grant nothing", () => {
   const rbac = filled(({ roles, clusterRoles, roleBindings, clusterRoleBindings }) => {
     clusterRoles.put(clusterRole("reader", READS));
     roles.put(clusterRole("reader", READS));
@@ -167,7 +167,7 @@ test("a namespaced object without a namespace and an invalid object grant nothin
   expect(allows(rbac, "")).toBe(false);
 });
 
-test("rulesFor lists cluster-wide rules before those of the namespace, sorted by binding, each binding once", () => {
+test("rulesFor lists the rules of ClusterRoleBindings before those of RoleBindings, each sorted by binding, and each binding once", () => {
   const rbac = filled(({ roles, clusterRoles, roleBindings, clusterRoleBindings }) => {
     clusterRoles.put(clusterRole("a", rule("get core pods x"), paths("get", "/x")));
     clusterRoles.put(clusterRole("b", rule("list apps deployments")));
@@ -190,7 +190,7 @@ test("rulesFor lists cluster-wide rules before those of the namespace, sorted by
   });
 });
 
-test("members of system:masters may do everything, but rulesFor lists only the rules from bindings", () => {
+test("members of system:masters may do everything, but rulesFor lists only the rules of their bindings", () => {
   const { authorize, rulesFor } = withPrivilegedGroups(createRbac().authorization);
   expect(authorize(user("root", "system:masters"), accessOf("delete nodes"))).toEqual({ allowed: true, reason: "" });
   expect(authorize(user("system:masters"), accessOf("delete nodes")).allowed).toBe(false);
@@ -210,7 +210,7 @@ test("a decision visits only the bindings of the user and its groups", () => {
   expect(looked).toEqual(["b7", "shared", "shared"]);
 });
 
-describe("rulesFor with a role that is bound several times", () => {
+describe("for a role that is bound several times, rulesFor", () => {
   const rulesOfReader = (rules: number, bindings: number): number => {
     const { authorization } = filled(({ roles, roleBindings }) => {
       roles.put(role("team", "reader", ...Array.from({ length: rules }, () => READS)));
@@ -220,9 +220,9 @@ describe("rulesFor with a role that is bound several times", () => {
     return authorization.rulesFor(user("ann"), "team").resourceRules.length;
   };
 
-  test("repeats its rules for each binding, as kubernetes does", () => expect(rulesOfReader(2, 3)).toBe(6));
+  test("repeats the rules for each binding, as kubernetes does", () => expect(rulesOfReader(2, 3)).toBe(6));
 
-  test("lists its rules once if repeating them would exceed the limit", () => {
+  test("lists the rules once if repeating them would exceed the limit", () => {
     expect(rulesOfReader(500, 100)).toBe(500);
   });
 });

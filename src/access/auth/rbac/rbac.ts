@@ -1,4 +1,4 @@
-/** Role-based access control: decides from the roles and bindings in the store. */
+/** Role-based access control: authorizes requests by the roles and bindings in the store. */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { Authorization, RulesOf } from "../authorization.ts";
@@ -19,27 +19,27 @@ export interface Rbac {
   readonly resolver: RuleResolver;
 }
 
-/** Rules of users and roles, for the escalation check of role and binding writes. */
+/** Resolves the rules of users and roles, for the escalation check of writes to roles and bindings. */
 export interface RuleResolver {
   policyRulesFor(user: User, namespace: string): ResolvedRules;
-  /** The rules of a cached role; undefined if there is none. */
+  /** The rules of a role in the cache; undefined if the cache does not contain the role. */
   roleRules(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
 }
 
 interface ResolvedRules {
   readonly rules: readonly PolicyRule[];
-  /** References to missing roles, up to a limit. */
+  /** References of bindings to missing roles, up to a limit. */
   readonly unresolved: readonly RoleRef[];
 }
 
 const DENIED: AuthorizationDecision = { allowed: false, reason: "" };
 
-/** DIFFERS: kubernetes lists them all. */
+/** DIFFERS: kubernetes lists all missing roles. */
 const UNRESOLVED_LISTED_MAX = 100;
 
 /**
- * DIFFERS: kubernetes repeats the rules of a role for each of its bindings, so a few large roles can exhaust the
- * memory.
+ * If a user has more rules than this, the rules of each role are listed once. DIFFERS: kubernetes always repeats them
+ * for each binding of the role, so that a few large roles can exhaust the memory.
  */
 const REPEATED_RULES_MAX = 1_000;
 
@@ -71,7 +71,7 @@ function createAuthorizer(bindings: BindingIndex): Authorization["authorize"] {
     let isAnyUnresolved = false;
     const allowing = bindings.find(user, asked.namespace, (bound) => {
       const { role } = bound;
-      // Check each role once, even if several bindings refer to it.
+      // Each role is checked once, even if several bindings refer to it.
       if (role.lastDecision === question) return false;
       role.lastDecision = question;
       const { matcher } = role;
@@ -83,7 +83,7 @@ function createAuthorizer(bindings: BindingIndex): Authorization["authorize"] {
   };
 }
 
-/** The reason is computed on demand, because few callers read it. */
+/** A decision whose reason is computed when it is first read, because few callers read it. */
 function allowedBy(bound: BoundRole, user: User): AuthorizationDecision {
   if (bound.decision !== undefined) return bound.decision;
   const { binding } = bound;
@@ -93,7 +93,7 @@ function allowedBy(bound: BoundRole, user: User): AuthorizationDecision {
       return `RBAC: allowed by ${describeBinding(binding, user)}`;
     },
   };
-  // With a single subject, the reason is the same for every user.
+  // If the binding has a single subject, the reason is the same for all users.
   if (binding.subjects.length === 1) bound.decision = decision;
   return decision;
 }
@@ -116,7 +116,7 @@ function resolveRules(bound: readonly BoundRole[]): ResolvedRules {
   const unresolved = bound.filter(({ role }) => role.rules === undefined).map(({ role }) => role.ref);
   const roles = bound.map(({ role }) => role);
   const count = roles.reduce((sum, { rules }) => sum + (rules?.length ?? 0), 0);
-  // Above the limit, list each role once.
+  // Above the limit, the rules of each role are listed once.
   const reported = count > REPEATED_RULES_MAX ? [...new Set(roles)] : roles;
   return {
     rules: reported.flatMap(({ rules }) => rules ?? []),

@@ -1,4 +1,4 @@
-/** Roles indexed by reference. A binding may refer to a role that does not exist yet or was deleted. */
+/** Indexes roles by reference. The index also contains roles that a binding refers to but that do not exist. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
@@ -6,12 +6,15 @@ import type { RoleRef } from "./bindings.ts";
 import { policyRules, RBAC_GROUP, type PolicyRule } from "./policy-rule.ts";
 import { compilePolicyRules, type RuleMatcher } from "./rule-matcher.ts";
 
-/** One referenced role. Bindings hold the entry and see when the role is created, changed or deleted. */
+/**
+ * A role that bindings refer to or that exists. Bindings hold the entry, so they see when the role is created, changed
+ * or deleted.
+ */
 export class RoleEntry {
   readonly ref: RoleRef;
-  /** The number of bindings that refer to it. */
+  /** The number of bindings that refer to the role. */
   bindingCount = 0;
-  /** The number of the last decision that checked it. */
+  /** The number of the last decision that checked the role. */
   lastDecision = 0;
   #rules: readonly PolicyRule[] | undefined;
   #matcher: RuleMatcher | undefined;
@@ -36,7 +39,7 @@ export class RoleEntry {
   }
 }
 
-/** The authorizer's message for an unresolved reference. */
+/** The authorizer's message for a reference to a missing role. */
 export function unresolvedText({ kind, name }: RoleRef): string {
   return kind === "Role" || kind === "ClusterRole"
     ? `${kind.toLowerCase()}.${RBAC_GROUP} ${goQuote(name)} not found`
@@ -46,12 +49,12 @@ export function unresolvedText({ kind, name }: RoleRef): string {
 export class RoleIndex {
   readonly #entries = new Map<string, RoleEntry>();
 
-  /** The rules of the cached role; undefined if there is none. */
+  /** The rules of the role in the cache; undefined if the cache does not contain the role. */
   find(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
     return this.#entries.get(keyOf(ref, namespace))?.rules;
   }
 
-  /** The caller must return the entry with release. */
+  /** Returns the entry of a role, which a binding must later release. */
   acquire(ref: RoleRef, namespace: string): RoleEntry {
     const entry = this.#entryOf(ref, namespace);
     entry.bindingCount += 1;
@@ -63,14 +66,14 @@ export class RoleIndex {
     this.#forgetIfUnused(entry, namespace);
   }
 
-  /** The table that a watch on Roles or ClusterRoles fills. */
+  /** The table for Roles or ClusterRoles; a watch fills it. */
   table(kind: "Role" | "ClusterRole"): ObjectTable {
     const known = new Map<string, { readonly namespace: string; readonly name: string }>();
     const put = (role: JsonObject): void => {
       const metadata = objectAt(role, "metadata");
       const namespace = kind === "Role" ? stringAt(metadata, "namespace") : "";
       const name = stringAt(metadata, "name");
-      // A Role without a namespace could be mistaken for a cluster-wide one.
+      // Without this check, a Role without a namespace could be mistaken for a ClusterRole.
       if (kind === "Role" && namespace === "") return;
       known.set(`${namespace}/${name}`, { namespace, name });
       this.#entryOf({ kind, name }, namespace).rules = policyRules(role);

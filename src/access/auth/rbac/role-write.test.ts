@@ -61,13 +61,13 @@ describe("a write of a role", () => {
     expect(rejected).toEqual(why === undefined ? undefined : [403, `${roles} "new" is forbidden: ${why}`]);
   });
 
-  test("is not checked if the user may escalate the name in the path", async () => {
+  test("is not checked if the user has the verb escalate for the name in the path", async () => {
     const write = { resource: "clusterroles", object: clusterRole("special", rule("* * *")) } as const;
     expect(await refusal(user("eva"), { ...write, name: "special" })).toBeUndefined();
     expect(await refusal(user("eva"), write)).toMatchObject([403, expect.stringContaining(HELD)]);
   });
 
-  test("with an aggregationRule, new or existing, requires cluster-admin privileges", async () => {
+  test("whose old or new object has an aggregationRule requires cluster-admin privileges", async () => {
     const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { a: "b" } }] };
     const [plain, gathering] = [clusterRole("new"), { ...clusterRole("new"), aggregationRule }];
     const why = `${roles} "new" is forbidden: must have cluster-admin privileges to use the aggregationRule`;
@@ -94,7 +94,7 @@ describe("an update", () => {
     [{ labels: { a: "" } }, true],
     [{ annotations: { a: "b" } }, true],
     [{ resourceVersion: "8" }, true],
-  ])("of %j is checked: %j", async (metadata, isChecked) => {
+  ])("that makes the change %j is checked: %j", async (metadata, isChecked) => {
     const rejected = await refusal(jane, { resource: "clusterroles", object: changed(metadata), existing });
     expect(rejected !== undefined).toBe(isChecked);
   });
@@ -133,7 +133,7 @@ describe("a write of a binding", () => {
         expect.stringMatching(/; resolution errors: \[rolebindings\.rbac\.authorization\.k8s\.io "gone" not found\]$/),
       ],
     ],
-  ])("by %j: %j", async (who, write, expected) => {
+  ])("by %j with %j has the error %j", async (who, write, expected) => {
     expect(await refusal(who, write)).toEqual(expected);
   });
 
@@ -148,7 +148,7 @@ describe("a write of a binding", () => {
   });
 });
 
-test("other resources are not checked", () => {
+test("writes of other resources are not checked", () => {
   expect(checkedResource({ group: "rbac.authorization.k8s.io", resource: "roles" })).toBe("roles");
   expect(checkedResource({ group: "rbac.authorization.k8s.io", resource: "others" })).toBeUndefined();
   expect(checkedResource({ group: "example.com", resource: "roles" })).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Prevents privilege escalation: checks that the writer of a role or binding holds every permission that it grants. */
+/** Prevents privilege escalation: checks that the author of a role or binding has every permission that it grants. */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { formatGroupResource, type GroupResource } from "../../../meta/group-version.ts";
@@ -17,9 +17,9 @@ export interface RoleWrite {
   readonly user: User;
   readonly authorize: Authorizer;
   readonly resolver: RuleResolver;
-  /** Reads a role from the store, before a binding is rejected because the role is missing from the cache. */
+  /** Reads a role from the store. Called before a binding is rejected because the cache does not contain its role. */
   readonly newest: (resource: GroupResource, namespace: string, name: string) => Promise<JsonObject | undefined>;
-  /** Resources of the group rbac.authorization.k8s.io. */
+  /** The written resource of the group rbac.authorization.k8s.io. */
   readonly resource: "roles" | "clusterroles" | "rolebindings" | "clusterrolebindings";
   /** The namespace in the request path; empty for cluster-scoped requests. */
   readonly namespace: string;
@@ -32,12 +32,12 @@ export interface RoleWrite {
 
 const CHECKED: readonly RoleWrite["resource"][] = ["roles", "clusterroles", "rolebindings", "clusterrolebindings"];
 
-/** Undefined for a resource whose writes grant no permissions. */
+/** The resource if its writes are checked; undefined if they grant no permissions. */
 export function checkedResource({ group, resource }: GroupResource): RoleWrite["resource"] | undefined {
   return group === RBAC_GROUP ? CHECKED.find((checked) => checked === resource) : undefined;
 }
 
-/** Throws a StatusError if the write would grant permissions that the user does not hold. */
+/** Throws a StatusError if the write would grant permissions that the user does not have. */
 export async function checkRoleWrite(write: RoleWrite): Promise<void> {
   const { user, resource, object, existing } = write;
   if (user.groups.includes(SYSTEM_MASTERS)) return;
@@ -59,7 +59,7 @@ function checkRole(write: RoleWrite): void {
   if (escalation !== undefined) throw escalationError(write, escalation);
   const isAggregated = hasAggregationRule(object) || (existing !== undefined && hasAggregationRule(existing));
   if (write.resource !== "clusterroles" || !isAggregated) return;
-  // The controller can add any rule to such a role, so the user must hold all permissions.
+  // The aggregation controller can add any rule to such a role, so the user must have all permissions.
   if (escalationText(write, EVERYTHING) !== undefined)
     throw escalationError(write, "must have cluster-admin privileges to use the aggregationRule");
 }
@@ -79,13 +79,13 @@ async function checkBinding(write: RoleWrite): Promise<void> {
 async function referencedRules(write: RoleWrite, ref: RoleRef): Promise<readonly PolicyRule[]> {
   const { resolver, newest, namespace } = write;
   const resource = roleResource(ref);
-  // As kubernetes: a reference that validation would reject.
+  // As kubernetes: this check precedes validation, which would also reject the reference.
   if (resource === undefined) throw new StatusError("", `unsupported role reference kind: ${goQuote(ref.kind)}`);
   if (ref.kind === "Role" && namespace === "") throw badRequest("Namespace parameter required.");
   const known = resolver.roleRules(ref, namespace);
   if (known !== undefined) return known;
   const role = await newest(resource, ref.kind === "Role" ? namespace : "", ref.name);
-  // As kubernetes: the error names the missing role with the resource of the written object.
+  // As kubernetes: the message about the missing role names the resource of the written object.
   if (role === undefined) throw notFound(writtenResource(write), ref.name);
   return policyRules(role);
 }
@@ -108,14 +108,14 @@ function mayBind({ user, authorize, namespace }: RoleWrite, ref: RoleRef & { rea
 
 const ASKED = { isResourceRequest: true, version: ALL, subresource: "", path: "" } as const;
 
-/** Undefined if the user holds all of the rules. */
+/** The error message about missing permissions; undefined if the user has all permissions of the rules. */
 function escalationText(write: RoleWrite, rules: readonly PolicyRule[]): string | undefined {
   const { user, resolver, namespace } = write;
   const { rules: held, unresolved } = resolver.policyRulesFor(user, namespace);
   const { missing, isComplete } = uncovered(held, rules);
   if (missing.length === 0 && isComplete) return undefined;
   const lines = [...new Set(compacted(missing).map(compactText))].sort();
-  // DIFFERS: a write with too many permissions to compare is rejected.
+  // DIFFERS: kubernetes compares all permissions. Here, a write with too many permissions to compare is rejected.
   if (!isComplete) lines.push("...");
   const who = `user ${goQuote(user.name)} (groups=${quotedList(user.groups)})`;
   const errors = unresolved.map((ref) => unresolvedError(write, ref));

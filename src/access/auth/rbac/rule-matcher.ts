@@ -1,20 +1,23 @@
-/** The rules of one role, indexed for fast matching. */
+/** Indexes the rules of a role by resource and path, so that a decision checks only few of them. */
 import type { AccessAttributes } from "../authorize.ts";
 import { ALL, pathPrefix, type PolicyRule } from "./policy-rule.ts";
 
-/** The remaining conditions of a rule that was found by its resource or path. */
+/** The conditions of a rule that remain to be checked after it was found by its resource or path. */
 export interface RuleTerms {
   readonly verbs: ReadonlySet<string>;
   readonly apiGroups: ReadonlySet<string>;
-  /** Undefined: all names. */
+  /** Undefined if the rule applies to all names. */
   readonly resourceNames: ReadonlySet<string> | undefined;
 }
 
 export interface RuleMatcher {
-  /** Number of path prefixes; a lookup checks each of them. */
+  /** Number of path prefixes. The lookup of a path checks each of them. */
   readonly pathPrefixCount: number;
   allows(asked: AccessAttributes, resource: string): boolean;
-  /** Calls `isWanted` for the rules of the resource, such as "pods" or "pods/log", until it returns true. */
+  /**
+   * Calls `isWanted` for each rule of the resource until one returns true. `resource` may include a subresource, such
+   * as "pods/log".
+   */
   someForResource(resource: string, subresource: string | undefined, isWanted: (rule: RuleTerms) => boolean): boolean;
   someForPath(path: string, isWanted: (rule: RuleTerms) => boolean): boolean;
 }
@@ -24,13 +27,13 @@ export const hasTerm = (terms: ReadonlySet<string>, value: string): boolean => t
 interface RuleIndex {
   readonly everyResource: RuleTerms[];
   readonly byResource: Map<string, RuleTerms[]>;
-  /** Rules for a subresource of every resource: "*" + "/" + the subresource. */
+  /** Rules for one subresource of all resources, such as "*" + "/status", keyed by the subresource. */
   readonly bySubresource: Map<string, RuleTerms[]>;
   readonly byPath: Map<string, RuleTerms[]>;
   readonly byPathPrefix: Map<string, RuleTerms[]>;
 }
 
-/** "pods", or "pods/log". */
+/** The resource with its subresource: "pods" or "pods/log". */
 export function combinedResource({ resource, subresource }: AccessAttributes): string {
   return subresource === "" ? resource : `${resource}/${subresource}`;
 }

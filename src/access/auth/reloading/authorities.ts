@@ -1,4 +1,4 @@
-/** The CAs that sign certificates of users and front proxies. Their files may be replaced while the server runs. */
+/** The CAs that sign the certificates of users and front proxies. Their files may be replaced while the server runs. */
 import { createCertificateVerifier, type CertificateVerifier } from "../client-certificates.ts";
 import { rejectCommonCertificate } from "../request-header-options.ts";
 import type { Reloading } from "./reloading.ts";
@@ -18,7 +18,7 @@ export interface CertificateAuthorities {
 interface AuthorityTexts {
   readonly users: string | undefined;
   readonly frontProxies: string | undefined;
-  /** Whether `--requestheader-allowed-names` restricts the front proxies. */
+  /** True if `--requestheader-allowed-names` restricts the front proxies. */
   readonly hasAllowedNames: boolean;
 }
 
@@ -28,13 +28,13 @@ export function certificateAuthorities({
   frontProxies,
   hasAllowedNames,
 }: AuthorityTexts): CertificateAuthorities {
-  // DIFFERS: kubernetes checks this at startup, but not when a file is replaced.
+  // DIFFERS: kubernetes makes this check at startup, but not when a file is replaced.
   if (users !== undefined && frontProxies !== undefined && !hasAllowedNames)
     rejectCommonCertificate(frontProxies, users);
   return { users: authority(users), frontProxies: authority(frontProxies) };
 }
 
-/** Verifies against the current CA; rejects all certificates while there is none. */
+/** Verifies certificates against the current CA. Rejects all certificates if there is no CA. */
 export function currentVerifier(
   authorities: Reloading<CertificateAuthorities>,
   of: keyof CertificateAuthorities,

@@ -1,4 +1,4 @@
-/** The certificate and CA files of the server, polled so that replaced files are reloaded. */
+/** Opens the certificate and CA files of the server, which are polled so that replaced files take effect. */
 import { readFileSync } from "node:fs";
 import type { Log } from "../../../base/log.ts";
 import { certificateAuthorities, type CertificateAuthorities } from "./authorities.ts";
@@ -9,7 +9,7 @@ import type { BaseEnv } from "../../../base/env.ts";
 export interface CredentialFileNames {
   readonly clientCaFile?: string | undefined;
   readonly requestHeaderClientCaFile?: string | undefined;
-  /** Whether `--requestheader-allowed-names` restricts the front proxies. */
+  /** True if `--requestheader-allowed-names` restricts the front proxies. */
   readonly hasAllowedNames: boolean;
   readonly tlsCertFile?: string | undefined;
   readonly tlsKeyFile?: string | undefined;
@@ -17,12 +17,12 @@ export interface CredentialFileNames {
 
 interface CredentialFiles {
   readonly authorities: Reloading<CertificateAuthorities>;
-  /** Undefined if no files are configured. */
+  /** Undefined if no certificate files are configured. */
   readonly certificate: Reloading<ServingKeyPair> | undefined;
   follow(clock: BaseEnv["clock"], signal: AbortSignal): Promise<void>;
 }
 
-/** Throws if the files are invalid. */
+/** Throws if a file is missing or invalid. */
 export function openCredentialFiles(names: CredentialFileNames, log: Pick<Log, "info" | "warn">): CredentialFiles {
   const { clientCaFile, requestHeaderClientCaFile, hasAllowedNames, tlsCertFile, tlsKeyFile } = names;
   const read = (file: string): string => readFileSync(file, "utf8");

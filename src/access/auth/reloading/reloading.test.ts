@@ -20,7 +20,7 @@ function newFile(text: string): string {
   return file;
 }
 
-/** Replaces the file by a rename, as editors and volumes do. */
+/** Replaces the file by a rename, as editors and Kubernetes volumes do. */
 function replace(file: string, text: string): void {
   writeFileSync(`${file}.new`, text);
   renameSync(`${file}.new`, file);
@@ -43,7 +43,7 @@ const AGAIN = "number reloaded";
 const UNUSABLE = "failed to reload number; the previous value stays in use";
 
 describe("reloadingFiles", () => {
-  test("a changed file yields a new value and calls the listeners once", () => {
+  test("replace the value when a file changes, and call the listeners once", () => {
     const [said, reported]: [string[], number[]] = [[], []];
     const file = newFile("1");
     const value = numbers(file, said);
@@ -57,7 +57,7 @@ describe("reloadingFiles", () => {
     expect([value.current, reported, said]).toEqual([2, [2], [AGAIN]]);
   });
 
-  test("an invalid or unreadable file keeps the value, with one warning per change", () => {
+  test("keep the value if a file is invalid or unreadable, and log one warning per change", () => {
     const said: string[] = [];
     const file = newFile("1");
     const value = numbers(file, said);
@@ -76,12 +76,12 @@ describe("reloadingFiles", () => {
     expect([value.current, said.slice(3)]).toEqual([1, [AGAIN]]);
   });
 
-  test("a file that is invalid at startup throws", () => {
+  test("throw if a file is invalid at startup", () => {
     expect(() => numbers(newFile("x"), [])).toThrow("not a number");
     expect(() => numbers(join(directory, "absent"), [])).toThrow("ENOENT");
   });
 
-  test("files are polled every ten seconds until the signal aborts", async () => {
+  test("are polled every ten seconds until the signal aborts", async () => {
     const waits: { readonly delayMs: number; readonly go: () => void }[] = [];
     const clock: Clock = {
       now: () => 0,
@@ -127,7 +127,7 @@ describe("certificate authorities", () => {
   const jane = [issueClient(before, {}).certificate];
   const john = [issueClient(after, {}).certificate];
 
-  test("a replaced file replaces the trusted CAs; an invalid one does not", () => {
+  test("are replaced with their file, unless the new file is invalid", () => {
     const [users, frontProxies] = [newFile(before.pem), newFile(proxies.pem)];
     const authorities = authoritiesOf(users, frontProxies);
     const verify = currentVerifier(authorities, "users");
@@ -140,20 +140,20 @@ describe("certificate authorities", () => {
     expect([verify(jane, NOW), verify(john, NOW)]).toEqual([false, true]);
   });
 
-  test("no certificate is trusted without a CA", () => {
+  test("trust no certificate if there is no CA", () => {
     const none = fixedValue(
       certificateAuthorities({ users: undefined, frontProxies: undefined, hasAllowedNames: false }),
     );
     expect(currentVerifier(none, "frontProxies")(jane, NOW)).toBe(false);
   });
 
-  test("users and front proxies may share a CA only with allowed names", () => {
+  test("may be the same for users and front proxies only if allowed names are set", () => {
     const file = newFile(before.pem);
     expect(() => authoritiesOf(file, file)).toThrow("contain overlapping certificates");
     expect(authoritiesOf(file, file, true).current.frontProxies?.pem).toBe(before.pem);
   });
 
-  test("new connections use the newest certificate that matches its key", () => {
+  test("apply to new connections, as does a new serving certificate once it matches its key", () => {
     const make = () => createServingCertificate({ hosts: ["a"], nowMs: NOW, commonName: "a" });
     const [first, second] = [make(), make()];
     const [cert, key] = [newFile(first.certPem), newFile(first.keyPem)];

@@ -1,16 +1,16 @@
-/** Values that are reloaded when their files are replaced while the server runs. */
+/** Provides values that are reloaded when their files are replaced while the server runs. */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 
 export interface Reloading<T> {
-  /** The current value; read it for every use. */
+  /** The current value. Callers must read it for every use, because it can change. */
   readonly current: T;
   /** Calls the listener on each change. */
   onChange(listener: (value: T) => void): void;
 }
 
 export interface ReloadingFiles<T> extends Reloading<T> {
-  /** Reads the files and replaces the value if they have changed and are valid. Never throws. */
+  /** Reads the files, and replaces the value if the files have changed and are valid. Never throws. */
   poll(): void;
 }
 
@@ -21,22 +21,25 @@ interface ReloadingFilesOptions<T> {
   readonly files: readonly string[];
   /** Returns the whole content of a file; throws if it cannot be read. */
   readonly read: (file: string) => string;
-  /** Throws an Error for invalid contents; its message must not contain any of them. */
+  /**
+   * Parses the contents. Throws an Error if they are invalid; its message must not quote them, because they may be
+   * secret.
+   */
   readonly parse: (contents: readonly string[]) => T;
   readonly log: Pick<Log, "info" | "warn">;
 }
 
-/** A value that does not come from a file. */
+/** A value that never changes, for example because it does not come from a file. */
 export function fixedValue<T>(value: T): Reloading<T> {
   return { current: value, onChange: () => undefined };
 }
 
-/** Throws if the files are invalid at startup; later, an invalid change keeps the last valid value. */
+/** Throws if the files are invalid at startup. If they become invalid later, the last valid value stays in use. */
 export function reloadingFiles<T>(options: ReloadingFilesOptions<T>): ReloadingFiles<T> {
   const { valueName, files, read, parse, log } = options;
   let seen = files.map(read);
   let current = parse(seen);
-  /** The last logged error; the same error is logged again only after a change. */
+  /** The last logged error, so that it is not logged again until a file changes. */
   let lastError: string | undefined;
   const listeners: ((value: T) => void)[] = [];
   const take = (contents: readonly string[]): void => {
@@ -68,7 +71,7 @@ export function reloadingFiles<T>(options: ReloadingFilesOptions<T>): ReloadingF
   };
 }
 
-/** kubernetes watches the files, and also polls every minute. */
+/** kubernetes watches the files and also polls them every minute; this server only polls. */
 const POLL_MS = 10_000;
 
 /** Polls the files until the signal aborts. */

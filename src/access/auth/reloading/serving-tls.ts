@@ -18,13 +18,18 @@ interface ServingTls {
   readonly authorities: Reloading<CertificateAuthorities>;
 }
 
-/** Throws if the certificate does not match the key, which happens while the two files are replaced one by one. */
+/**
+ * Throws if the certificate does not match the key. This happens while the two files are replaced one after the other.
+ */
 export function servingCertificate([cert = "", key = ""]: readonly string[]): ServingKeyPair {
   createSecureContext({ cert, key });
   return { cert, key };
 }
 
-/** The listener requests client certificates of all CAs; authentication determines which CA one belongs to. */
+/**
+ * The TLS options of the listener. It requests client certificates of all CAs; authentication then determines which CA
+ * has signed a certificate.
+ */
 export function listenTls({ certificate, authorities }: ServingTls): ListenTls {
   const { users, frontProxies } = authorities.current;
   const asked = [users, frontProxies].flatMap((authority) => authority?.pem ?? []);

@@ -1,4 +1,4 @@
-/** The user of a service account, for authorizers and the audit log. */
+/** Creates the user that a service account token authenticates as. */
 import { AUTHENTICATED, type User } from "../user.ts";
 import type { ObjectClaim } from "./claims.ts";
 
@@ -10,7 +10,7 @@ interface AccountUse {
   readonly serviceAccount: ObjectClaim;
   readonly pod?: ObjectClaim | undefined;
   readonly node?: ObjectClaim | undefined;
-  /** Empty if the token has no id. */
+  /** The ID of the token (jti), for the extra credential-id; empty if the token has none. */
   readonly tokenId?: string;
 }
 

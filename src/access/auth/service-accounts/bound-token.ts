@@ -1,4 +1,7 @@
-/** Tokens of TokenRequests: bound to a service account, and optionally to a pod, a node or a secret. */
+/**
+ * Checks tokens that were issued by TokenRequests. They are bound to a service account, and optionally to a pod, a node
+ * or a Secret, and become invalid when one of these objects is deleted.
+ */
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { notFound } from "../../../meta/status-error.ts";
 import { accountUser } from "./account-user.ts";
@@ -41,7 +44,7 @@ export function boundToken(given: PublicClaims, claims: BoundClaims): Credential
   };
 }
 
-/** In the order in which they are checked. */
+/** The objects that the token is bound to, in the order in which they are checked. */
 function boundObjects({ namespace, serviceAccount, secret, pod, node }: BoundClaims): BoundObject[] {
   const account = { resource: SERVICE_ACCOUNTS, namespace, ...serviceAccount };
   return [
@@ -53,7 +56,7 @@ function boundObjects({ namespace, serviceAccount, secret, pod, node }: BoundCla
     },
     ...(secret === undefined ? [] : [boundTo("secret", { resource: SECRETS, namespace, ...secret })]),
     ...(pod === undefined ? [] : [boundTo("pod", { resource: PODS, namespace, ...pod })]),
-    // The node claim of a pod's token is informational.
+    // The node claim of a token that is bound to a pod is only informational and not checked.
     ...(node === undefined || pod !== undefined ? [] : [boundTo("node", { resource: NODES, namespace: "", ...node })]),
   ];
 }
@@ -67,7 +70,7 @@ function boundTo(kind: string, place: CredentialPlace & ObjectClaim): BoundObjec
   };
 }
 
-/** An object without a name does not exist. */
+/** As kubernetes: an empty name or namespace in the claims is an error, because no object can have it. */
 function misplaced({ namespace, serviceAccount }: BoundClaims): string | undefined {
   if (serviceAccount.name === "") return "resource name may not be empty";
   return namespace === "" ? "the server could not find the requested resource" : undefined;
@@ -87,7 +90,7 @@ function problemOf(wanted: BoundObject, object: JsonObject | undefined, nowMs: n
   const uid = stringAt(metadata, "uid");
   if (uid !== wanted.uid) return wanted.replaced(uid);
   const deleted = metadata["deletionTimestamp"] ?? undefined;
-  // An invalid time counts as long past.
+  // A deletionTimestamp that cannot be parsed counts as long past.
   const isOver = deleted !== undefined && !(Date.parse(String(deleted)) >= nowMs - LEEWAY_MS);
   return isOver ? wanted.deleted : undefined;
 }

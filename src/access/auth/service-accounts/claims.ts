@@ -1,8 +1,11 @@
-/** The claims of service account tokens in the format of kubernetes 1.36, and their validity period. */
+/**
+ * Reads and writes the claims of service account tokens in the format of kubernetes 1.36, and checks their validity
+ * period.
+ */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
 
-/** Registered claims; times are seconds since the epoch. */
+/** The registered claims of a JWT. Times are seconds since the epoch. */
 export interface PublicClaims {
   readonly issuer: string;
   readonly subject: string;
@@ -35,7 +38,7 @@ export interface LegacyClaims {
   readonly serviceAccount: ObjectClaim;
 }
 
-/** A claim has the wrong type; a TokenReview shows the message. */
+/** A claim has the wrong type. A TokenReview returns the message. */
 export class ClaimError extends Error {
   override readonly name = "ClaimError";
 }
@@ -80,7 +83,7 @@ export function legacyClaims(payload: JsonObject): LegacyClaims {
   };
 }
 
-/** The reason why the token is not valid at this time; undefined if it is. */
+/** The reason why the token is not valid at `nowMs`; undefined if it is valid. */
 export function validityProblem(claims: PublicClaims, nowMs: number): string | undefined {
   const { notBefore, expiry, issuedAt } = claims;
   if (notBefore !== undefined && nowMs + LEEWAY_MS < notBefore * 1000) return "service account token is not valid yet";
@@ -90,7 +93,7 @@ export function validityProblem(claims: PublicClaims, nowMs: number): string | u
   return undefined;
 }
 
-/** Members in alphabetical order, as kubernetes writes them. */
+/** The payload of a token, with the fields in alphabetical order, as kubernetes writes them. */
 export function claimsPayload(given: PublicClaims, about: BoundClaims): JsonObject {
   const { pod, secret, node, warnAfter } = about;
   return {

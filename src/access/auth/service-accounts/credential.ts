@@ -1,4 +1,4 @@
-/** The claims of a verified token, which every use checks against the objects that they name. */
+/** A credential is a verified token. Its claims are checked against the objects that they name at every use. */
 import type { GroupResource } from "../../../meta/group-version.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { User } from "../user.ts";
@@ -10,7 +10,7 @@ export interface CredentialPlace {
 }
 
 export interface Use {
-  /** The objects at `places`, in the same order. */
+  /** The objects at `places`, in the same order; undefined for a missing object. */
   readonly objects: readonly (JsonObject | undefined)[];
   readonly nowMs: number;
 }
@@ -18,9 +18,9 @@ export interface Use {
 export interface Credential {
   readonly user: User;
   readonly places: readonly CredentialPlace[];
-  /** The reason why the token is invalid regardless of the objects; undefined if the objects decide. */
+  /** The reason why the token is invalid regardless of the objects, such as its expiry; undefined if there is none. */
   problemNow(nowMs: number): string | undefined;
-  /** The reason why the objects invalidate the token; undefined if it is valid. */
+  /** The reason why the objects make the token invalid; undefined if the token is valid. */
   problemWith(use: Use): string | undefined;
   /** Annotations for the audit event of an authenticated request. */
   annotations(use: Use): Readonly<Record<string, string>>;

@@ -28,13 +28,13 @@ function isGood(token: string, key: SigningKey): boolean {
 }
 
 describe("keys", () => {
-  test("have the digest of the public key as their id, whether read from the public or the private key", () => {
+  test("have an ID derived from the public key, whether they are read from the public or the private key", () => {
     const pem = createPublicKey(rsa.privateKey).export({ type: "spki", format: "pem" }).toString();
     expect(parsePublicKeys(pem).map(({ keyId }) => keyId)).toEqual([rsa.keyId]);
     expect(rsa.keyId).toMatch(/^[\w-]{43}$/);
   });
 
-  test("may share a file with each other and with other blocks", () => {
+  test("may be in one file together with other keys and other PEM blocks", () => {
     const junk = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
     const pem = `text\n${junk}${ecPem("P-384")}${rsaPem()}${ecPem("P-521")}`;
     expect(parsePublicKeys(pem).map(({ algorithm }) => algorithm)).toEqual(["ES384", "RS256", "ES512"]);
@@ -42,7 +42,7 @@ describe("keys", () => {
   });
 
   test.each(["", "nothing", ecPem("secp256k1"), rsaPem(512)])(
-    "are required: a file without a usable key is rejected",
+    "must exist: a file without a usable key is rejected",
     (pem) => {
       expect(() => parsePublicKeys(pem)).toThrow("data does not contain any valid RSA or ECDSA public keys");
       expect(() => parseSigningKey(pem)).toThrow("data does not contain a valid RSA or ECDSA private key");
@@ -57,7 +57,7 @@ describe("keys", () => {
 
 describe("signatures", () => {
   test.each([KEY, rsa, parseSigningKey(ecPem("P-384")), parseSigningKey(ecPem("P-521"))])(
-    "of $algorithm are verified by their public key and by no other",
+    "with $algorithm are verified by the public key of the signer and by no other key",
     (key) => {
       const token = signCompactJws(PAYLOAD, key);
       expect(isGood(token, key)).toBe(true);
@@ -75,7 +75,7 @@ describe("signatures", () => {
     ["RS512", "sha512", constants.RSA_PKCS1_PADDING],
     ["PS256", "sha256", constants.RSA_PKCS1_PSS_PADDING],
     ["PS512", "sha512", constants.RSA_PKCS1_PSS_PADDING],
-  ])("an RSA key also verifies %s", (alg, hash, padding) => {
+  ])("of an RSA key are also verified with %s", (alg, hash, padding) => {
     expect(isGood(signedWith({ alg }, rsa, hash, padding), rsa)).toBe(true);
   });
 
@@ -87,18 +87,18 @@ describe("signatures", () => {
     ["a token with a shared-secret algorithm", { alg: "HS256" }],
     ["a token with a critical header", { alg: "ES256", crit: ["b64"], b64: true }],
     ["a token with an unencoded payload", { alg: "ES256", b64: false }],
-  ])("%s is not verified", (_, header) => {
+  ])("are not verified for %s", (_, header) => {
     expect(isGood(signedWith({ alg: "ES256" }, KEY, "sha256"), KEY)).toBe(true);
     expect(isGood(signedWith(header, KEY, "sha256"), KEY)).toBe(false);
   });
 
-  test("a public key is not accepted as an HMAC secret", () => {
+  test("are not verified if a public key is used as an HMAC secret", () => {
     const signed = `${encode({ alg: "HS256" })}.${encode(PAYLOAD)}`;
     const pem = rsa.publicKey.export({ type: "spki", format: "pem" });
     expect(isGood(`${signed}.${createHmac("sha256", pem).update(signed).digest("base64url")}`, rsa)).toBe(false);
   });
 
-  test("no character of a token can be changed", () => {
+  test("become invalid if any character of the token is changed", () => {
     const token = signCompactJws(PAYLOAD, KEY);
     for (let at = 0; at < token.length; at++) {
       const changed = token.slice(0, at) + (token[at] === "A" ? "B" : "A") + token.slice(at + 1);

@@ -1,10 +1,13 @@
-/** JSON Web Signatures in compact form: strict parsing, verification and signing. */
+/** Parses, verifies and signs JSON Web Signatures in compact form. Parsing is strict. */
 import { constants, sign, verify, type KeyObject } from "node:crypto";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { SigningKey, VerifyingKey } from "./keys.ts";
 import { parseTokenJson } from "./token-json.ts";
 
-/** DIFFERS: kubernetes accepts tokens of any length; a service account token has about a thousand characters. */
+/**
+ * Maximum length of a token; a service account token has about a thousand characters. DIFFERS: kubernetes accepts
+ * tokens of any length.
+ */
 export const TOKEN_CHARACTERS_MAX = 64 * 1024;
 
 export interface CompactJws {
@@ -27,7 +30,7 @@ interface Verification {
 const PKCS1 = constants.RSA_PKCS1_PADDING;
 const PSS = constants.RSA_PKCS1_PSS_PADDING;
 
-/** As kubernetes: the algorithms that a key can verify, although tokens are signed with one algorithm only. */
+/** As kubernetes: all algorithms that a key can verify, although the server signs with only one of them. */
 const VERIFICATIONS: ReadonlyMap<unknown, Verification> = new Map([
   ["RS256", { keyType: "rsa", hash: "sha256", padding: PKCS1 }],
   ["RS384", { keyType: "rsa", hash: "sha384", padding: PKCS1 }],
@@ -56,14 +59,17 @@ export function parseCompactJws(token: string): CompactJws | undefined {
   return { header: headerJson, payload: payloadJson, keyId, signed, signature };
 }
 
-/** DIFFERS: kubernetes ignores line breaks and bits after the last byte, so one token would have several spellings. */
+/**
+ * Decodes strictly. DIFFERS: kubernetes ignores line breaks and the unused bits of the last character, so that a token
+ * can be written in several ways.
+ */
 function decodeBase64Url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, "base64url");
   return bytes.toString("base64url") === text ? bytes : undefined;
 }
 
 export function isSignedBy({ header, signed, signature }: CompactJws, { publicKey }: VerifyingKey): boolean {
-  // No critical header is supported, and a token never has an unencoded payload.
+  // Critical headers are not supported, and the payload of a token is always encoded.
   if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64")) return false;
   const how = VERIFICATIONS.get(header["alg"]);
   if (how === undefined || !fits(publicKey, how)) return false;

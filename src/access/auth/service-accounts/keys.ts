@@ -1,11 +1,11 @@
-/** The keys of service account tokens: parsing of PEM, and the algorithm of each key. */
+/** Parses the keys of service account tokens from PEM, and selects the algorithm of each key. */
 import { createPrivateKey, createPublicKey, hash, type KeyObject } from "node:crypto";
 import { pemBlocks } from "../../../base/pem.ts";
 
 type SignatureAlgorithm = "RS256" | "ES256" | "ES384" | "ES512";
 
 export interface VerifyingKey {
-  /** Derived from the public key by a one-way hash, as in kubernetes. */
+  /** As kubernetes: a hash of the public key. */
   readonly keyId: string;
   readonly publicKey: KeyObject;
   /** The algorithm with which the private key signs tokens. */
@@ -16,17 +16,17 @@ export interface SigningKey extends VerifyingKey {
   readonly privateKey: KeyObject;
 }
 
-/** By Node's name of the curve. */
+/** Keyed by Node's name of the curve. */
 const CURVE_ALGORITHMS: ReadonlyMap<string, SignatureAlgorithm> = new Map([
   ["prime256v1", "ES256"],
   ["secp384r1", "ES384"],
   ["secp521r1", "ES512"],
 ]);
 
-/** As Go: shorter keys are not accepted. */
+/** As Go: shorter RSA keys are not accepted. */
 const RSA_BITS_MIN = 1024;
 
-/** All keys of a file: public keys, and the public part of private keys. Throws an Error if there is none. */
+/** All public keys of a file, including those of its private keys. Throws an Error if there is none. */
 export function parsePublicKeys(pem: string): VerifyingKey[] {
   const keys = [...pemBlocks(pem)].flatMap(({ text }) => verifyingKey(() => createPublicKey(text)) ?? []);
   if (keys.length === 0) throw new Error("data does not contain any valid RSA or ECDSA public keys");

@@ -11,7 +11,7 @@ const CONTENT_TYPES: ReadonlyMap<string, string> = new Map([
   [JWKS_PATH, "application/jwk-set+json"],
 ]);
 
-/** Undefined for other paths, and for all paths while there are no documents. */
+/** The returned handler returns undefined for other paths, and for all paths if there are no documents. */
 export function openIdHandler(
   documents: () => OpenIdDocuments | undefined,
 ): (request: WithInfo) => ApiResponse | undefined {
@@ -30,7 +30,7 @@ export function openIdHandler(
   };
 }
 
-/** As kubernetes for these paths: accepts the full wildcard or exactly this type. */
+/** As kubernetes for these paths: accepts only the full wildcard or exactly the content type. */
 function checkAccept(accept: string, contentType: string): void {
   if (accept === "") return;
   const types = accept.split(",").map((range) => range.replace(/;.*$/s, "").trim());

@@ -1,4 +1,6 @@
-/** The OpenID discovery document and the key set, with which other parties verify service account tokens. */
+/**
+ * Creates the OpenID discovery document and the key set (JWKS), with which other parties verify service account tokens.
+ */
 import type { ServiceAccountOptions } from "./options.ts";
 import type { VerifyingKey } from "./keys.ts";
 import { goJson } from "../../../meta/go-json.ts";
@@ -12,11 +14,14 @@ export interface OpenIdDocuments {
 }
 
 export interface OpenIdOptions extends Pick<ServiceAccountOptions, "issuers" | "keys" | "jwksUri"> {
-  /** The address of this server as host:port; the keys are served there unless a JWKS URI is configured. */
+  /** The address of this server as host:port. The discovery document refers to it unless a JWKS URI is configured. */
   readonly externalAddress: string;
 }
 
-/** Throws an Error if the issuer does not allow these documents; as kubernetes, the server then does not serve them. */
+/**
+ * Throws an Error if the issuer is not a plain https URL or there are no keys. As in kubernetes, the server then does
+ * not serve the documents.
+ */
 export function openIdDocuments(options: OpenIdOptions): OpenIdDocuments {
   const [issuer] = options.issuers;
   validateIssuer(issuer);
@@ -42,7 +47,7 @@ function validateIssuer(issuer: string): void {
   if (hash !== "") throw new Error(`issuer URL may not include a fragment, got: ${issuer}`);
 }
 
-/** Members in the order in which kubernetes writes them. */
+/** A JSON Web Key, with the fields in the order in which kubernetes writes them. */
 function toJwk({ keyId, publicKey, algorithm }: VerifyingKey): object {
   const { kty, crv, x, y, n, e } = publicKey.export({ format: "jwk" });
   const isCurve = kty === "EC";

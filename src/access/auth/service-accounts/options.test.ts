@@ -13,7 +13,7 @@ const { keyId } = parseSigningKey(signing.pem);
 const HOUR_MS = 3_600_000;
 
 describe("serviceAccountOptions", () => {
-  test("uses the default issuer, which is also the audience, without flags", () => {
+  test("uses the default issuer, also as the audience, if no flags are set", () => {
     expect(serviceAccountOptions({ signingKey: signing })).toMatchObject({
       issuers: ["https://kubernetes.default.svc.cluster.local"],
       apiAudiences: ["https://kubernetes.default.svc.cluster.local"],
@@ -32,7 +32,7 @@ describe("serviceAccountOptions", () => {
     expect(serviceAccountOptions({ issuers, apiAudiences: ["c"] }).apiAudiences).toEqual(["c"]);
   });
 
-  test("verifies with the signing key as well, without duplicates", () => {
+  test("verifies tokens with the signing key as well as the configured keys, without duplicates", () => {
     const own = {
       file: "sa.pub",
       pem: createPublicKey(signing.pem).export({ type: "spki", format: "pem" }).toString(),
@@ -77,7 +77,7 @@ function openId(options: Partial<OpenIdOptions> = {}): OpenIdOptions {
 }
 
 describe("openIdDocuments", () => {
-  test("the configuration refers to the keys, byte for byte as kubernetes writes it", () => {
+  test("returns a discovery document that refers to the keys, byte for byte as kubernetes writes it", () => {
     expect(openIdDocuments(openId()).configuration.toString()).toBe(
       '{"issuer":"https://issuer","jwks_uri":"https://192.0.2.2:6443/openid/v1/jwks","response_types_supported":["id_token"],"subject_types_supported":["public"],"id_token_signing_alg_values_supported":["ES256","RS256"]}',
     );
@@ -85,7 +85,7 @@ describe("openIdDocuments", () => {
     expect(elsewhere.configuration.toString()).toContain(String.raw`"jwks_uri":"https://x/?a\u0026b"`);
   });
 
-  test("the key set contains only public keys", () => {
+  test("returns a key set that contains only public keys", () => {
     const { keys } = JSON.parse(openIdDocuments(openId()).keySet.toString()) as { keys: object[] };
     expect(keys.map((key) => Object.keys(key))).toEqual([
       ["use", "kty", "kid", "alg", "n", "e"],
@@ -100,7 +100,7 @@ describe("openIdDocuments", () => {
     [{ issuers: ["https://a?b"] }, "issuer URL may not include a query, got: https://a?b"],
     [{ issuers: ["https://a#b"] }, "issuer URL may not include a fragment, got: https://a#b"],
     [{ keys: [] }, "no keys provided for validating keyset"],
-  ])("throws for %j", (options, message) => {
+  ])("throws for the options %j", (options, message) => {
     expect(() => openIdDocuments(openId(options))).toThrow(new Error(message));
   });
 });
@@ -122,7 +122,7 @@ describe("openIdHandler", () => {
     });
   });
 
-  test("rejects or ignores other paths, methods and types", () => {
+  test("rejects other methods and content types, and ignores other paths", () => {
     expect(handle(infoRequest({ url: "/openid/v1" }))).toBeUndefined();
     expect(openIdHandler(() => undefined)(infoRequest({ url: "/openid/v1/jwks" }))).toBeUndefined();
     expect(() => handle(infoRequest({ method: "HEAD", url: "/openid/v1/jwks" }))).toThrow("does not allow this method");

@@ -1,7 +1,7 @@
-/** The `--service-account-*` flags: the issuer of tokens, their lifetime, and the accepted issuers. */
+/** Validates the `--service-account-*` flags, which set the keys, issuers, audiences and maximum lifetime of tokens. */
 import { parsePublicKeys, parseSigningKey, type SigningKey, type VerifyingKey } from "./keys.ts";
 
-/** The content of a key file, and its name for messages. */
+/** The content of a key file, with its name for error messages. */
 interface KeyFile {
   readonly file: string;
   readonly pem: string;
@@ -9,11 +9,11 @@ interface KeyFile {
 
 export interface ServiceAccountFlags {
   readonly keyFiles?: readonly KeyFile[] | undefined;
-  /** Without it, no tokens are issued. */
+  /** The key that signs tokens. If absent, the server issues no tokens. */
   readonly signingKey?: KeyFile | undefined;
   readonly issuers?: readonly string[] | undefined;
   readonly jwksUri?: string | undefined;
-  /** 0 and undefined: no maximum. */
+  /** Maximum lifetime of a token; 0 or undefined means no maximum. */
   readonly maxTokenExpirationMs?: number | undefined;
   readonly extendTokenExpiration?: boolean | undefined;
   readonly lookup?: boolean | undefined;
@@ -21,13 +21,13 @@ export interface ServiceAccountFlags {
 }
 
 export interface ServiceAccountOptions {
-  /** The first one issues tokens; all are accepted. */
+  /** The accepted issuers. The first of them is the issuer of new tokens. */
   readonly issuers: readonly [string, ...string[]];
   /** The keys that verify tokens. */
   readonly keys: readonly VerifyingKey[];
   readonly signingKey: SigningKey | undefined;
   readonly jwksUri: string | undefined;
-  /** 0: no maximum. */
+  /** 0 means no maximum. */
   readonly maxExpirationSeconds: number;
   readonly extendsExpiration: boolean;
   readonly lookup: boolean;
@@ -72,7 +72,10 @@ function readSigningKey({ file, pem }: KeyFile): SigningKey {
   return explained(() => parseSigningKey(pem), `--service-account-signing-key-file ${file} is invalid`);
 }
 
-/** DIFFERS: kubernetes rejects its own tokens if the public key is not configured as well. */
+/**
+ * All keys that verify tokens, including the signing key. DIFFERS: kubernetes rejects the tokens that it issues if
+ * their public key is not configured too.
+ */
 function allKeys(files: readonly KeyFile[], signingKey: SigningKey | undefined): readonly VerifyingKey[] {
   const named = files.flatMap(({ file, pem }) =>
     explained(() => parsePublicKeys(pem), `--service-account-key-file ${file} is invalid`),

@@ -23,7 +23,7 @@ const SECRET = { name: "key", uid: "secret-uid" };
 const INVALIDATED = { error: "service account token has been invalidated" };
 
 describe("a valid token", () => {
-  test("authenticates its service account synchronously", () => {
+  test("authenticates its service account without waiting for the store", () => {
     expect(authenticator(world())(issued(), ["api", "other"])).toEqual({
       user: {
         name: "system:serviceaccount:ns:robot",
@@ -45,7 +45,7 @@ describe("a valid token", () => {
     ],
     [{ node: NODE }, { "node-name": ["node"], "node-uid": ["node-uid"] }],
     [{ secret: SECRET }, {}],
-  ])("of %j sets the extra %j", (spec, extra) => {
+  ])("that is bound to %j sets the extra %j", (spec, extra) => {
     const here = world();
     put(here, "pods/ns/web", object("web", "pod-uid"));
     put(here, "nodes//node", object("node", "node-uid"));
@@ -56,7 +56,7 @@ describe("a valid token", () => {
     });
   });
 
-  test("that is used after its warning threshold gets an audit annotation", () => {
+  test("that is used after its warning threshold adds an audit annotation", () => {
     const here = world();
     const token = issued({ expirationSeconds: 365 * 86_400, warnAfterSeconds: 3607 });
     here.nowMs = NOW + 2 * HOUR_MS;
@@ -102,7 +102,7 @@ describe("an invalid token", () => {
     expect(authenticator(world())(token, [])).toEqual({ error });
   });
 
-  test("every configured issuer is accepted, and a token without audiences has all API audiences", () => {
+  test("of any configured issuer is accepted, and a token without audiences is valid for all API audiences", () => {
     const here = world();
     const options = { issuers: ["https://new.example", ISSUER], apiAudiences: ["api", "other"] };
     expect(authenticator(here, options)(issued({ audiences: [] }), [])).toMatchObject({ audiences: ["api", "other"] });
@@ -118,18 +118,21 @@ describe("the validity period", () => {
     [-0.9, undefined],
     [60.9, undefined],
     [61.1, "service account token has expired"],
-  ])("%d minutes after the token was issued: %s", async (minutes, error) => {
-    const here = world();
-    const ask = authenticator(here);
-    const token = issued();
-    await ask(token, []);
-    here.nowMs = NOW + minutes * 60_000;
-    const response = ask(token, []);
-    if (error === undefined) expect(response).toHaveProperty("user");
-    else expect(response).toEqual({ error });
-  });
+  ])(
+    "has a leeway of one minute: %d minutes after a token for an hour was issued, the error is %s",
+    async (minutes, error) => {
+      const here = world();
+      const ask = authenticator(here);
+      const token = issued();
+      await ask(token, []);
+      here.nowMs = NOW + minutes * 60_000;
+      const response = ask(token, []);
+      if (error === undefined) expect(response).toHaveProperty("user");
+      else expect(response).toEqual({ error });
+    },
+  );
 
-  test("a token that is issued in the future is rejected", () => {
+  test("does not include times before the token was issued", () => {
     const token = signCompactJws({ iss: ISSUER, aud: "api", iat: NOW / 1000 + 61 }, KEY);
     expect(authenticator(world())(token, [])).toEqual({ error: "service account token is issued in the future" });
   });
@@ -166,7 +169,7 @@ describe("a bound token", () => {
     expect(await ask(token, [])).toEqual(deleted);
   });
 
-  test("reads the newest objects from the store only if the cached ones invalidate it", async () => {
+  test("reads the newest objects from the store only if the cached objects make it invalid", async () => {
     const here = world();
     here.stored.set("pods/ns/web", object("web", "pod-uid"));
     here.known.set("pods/ns/web", object("web", "older"));

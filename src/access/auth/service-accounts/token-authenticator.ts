@@ -1,6 +1,6 @@
 /**
- * Authenticates service account tokens. The signature is verified once and cached. Every use checks the expiry and that
- * the service account and the bound objects still exist.
+ * Authenticates service account tokens. The signature of a token is verified once, and the result is cached. At every
+ * use, the server checks that the token has not expired and that its service account and bound objects still exist.
  */
 import { hash } from "node:crypto";
 import { aggregateText } from "../../../meta/aggregate-text.ts";
@@ -21,13 +21,13 @@ export interface ServiceAccountTokenOptions {
   /** All accepted issuers. */
   readonly issuers: readonly string[];
   readonly keys: readonly VerifyingKey[];
-  /** The audiences of a token without audiences, and the default of the requested audiences. */
+  /** The audiences of a token that claims none, and of a request that names none. */
   readonly apiAudiences: readonly string[];
-  /** As `--service-account-lookup`: legacy tokens are invalid once their Secret is deleted. */
+  /** The value of `--service-account-lookup`: if true, a legacy token is invalid once its Secret is deleted. */
   readonly lookup: boolean;
   readonly objects: Pick<ObjectReader, "get" | "newest">;
   readonly clock: Pick<Clock, "now">;
-  /** Called when a legacy token is used for the first time on a day. */
+  /** Called at the first use of a legacy token on each day. */
   readonly onLegacyUse?: (use: LegacyTokenUse) => void;
 }
 
@@ -43,17 +43,19 @@ interface ServiceAccountTokenOwner extends TokenOwner {
 interface Verified {
   readonly claims: PublicClaims;
   readonly audiences: ReadonlySet<string>;
-  /** Two credentials if the legacy issuer is also a configured issuer. */
+  /** One credential, or two if the issuer of legacy tokens is also a configured issuer. */
   readonly credentials: readonly Credential[];
 }
 
 type Verification = Verified | "unknown" | { readonly error: string };
 
-/** As many tokens as a cluster of 5,000 nodes uses at one server; takes a few megabytes. */
+/**
+ * Maximum number of cached tokens: as many as a cluster of 5,000 nodes uses at one server. They take a few megabytes.
+ */
 const TOKENS_REMEMBERED_MAX = 8192;
 /**
- * Limits for cached tokens, well above those of pods, so that tokens with thousands of audiences cannot fill the
- * memory.
+ * Limits for a cached token, well above the tokens of pods. Without them, tokens with thousands of audiences could fill
+ * the memory.
  */
 const REMEMBERED_CHARACTERS_MAX = 4096;
 const REMEMBERED_AUDIENCES_MAX = 16;
@@ -118,7 +120,7 @@ function audiencesOf({ audiences }: PublicClaims, { apiAudiences }: ServiceAccou
 }
 
 /**
- * Reports a use once per token and day: until this server sees the new label, every request finds the label missing.
+ * Reports a use once per token and day. Otherwise every request would report it until this server sees the new label.
  */
 function oncePerDay(tell: ((use: LegacyTokenUse) => void) | undefined): ((use: LegacyTokenUse) => void) | undefined {
   if (tell === undefined) return undefined;
@@ -161,11 +163,14 @@ function useCredential(credential: Credential, usage: Usage): TokenResult | Prom
   const { places } = credential;
   const known = places.map(({ resource, namespace, name }) => objects.get(resource, namespace, name));
   const response = resultFor(credential, known, usage);
-  // Another server may have created the object a moment ago, so check the store before rejecting.
+  // Another server may have created the object a moment ago, so the store is read before the token is rejected.
   return "error" in response && places.length > 0 ? resultFromStore(credential, usage) : response;
 }
 
-/** Rejects if the store is unavailable. DIFFERS: kubernetes returns 401 then, as if the token were invalid. */
+/**
+ * Checks the token against the newest objects. Throws if the store is unavailable. DIFFERS: kubernetes then returns
+ * 401, as if the token were invalid.
+ */
 async function resultFromStore(credential: Credential, usage: Usage): Promise<TokenResult> {
   const { objects } = usage.options;
   const newest = await Promise.all(
@@ -207,7 +212,7 @@ async function firstOwner(
   return { error: aggregateText(errors) };
 }
 
-/** A list in Go's %q format. DIFFERS: a long list is truncated. */
+/** Formats a list like Go's %q. DIFFERS: a long list is truncated. */
 function quoted(values: Iterable<string>): string {
   const shown: string[] = [];
   let characters = 0;

@@ -1,4 +1,4 @@
-/** Issues tokens for service accounts. */
+/** Issues tokens for TokenRequests of service accounts. */
 import { randomUuid, type Random } from "../../../base/random.ts";
 import { accountUsername, credentialId } from "./account-user.ts";
 import { claimsPayload } from "./claims.ts";
@@ -6,7 +6,7 @@ import type { IssueToken } from "../../../serving/endpoints/subresources/token-r
 import { signCompactJws } from "./jws.ts";
 import type { SigningKey } from "./keys.ts";
 
-/** The issuer is the first one of `--service-account-issuer`. */
+/** `issuer` is the first value of `--service-account-issuer`. */
 export function createTokenIssuer(issuer: string, key: SigningKey, random: Random): IssueToken {
   return (spec) => {
     const { namespace, serviceAccount, pod, secret, node, warnAfterSeconds } = spec;

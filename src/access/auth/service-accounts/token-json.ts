@@ -1,4 +1,4 @@
-/** Parses the JSON of tokens strictly: a UTF-8 object without duplicate members and with limited nesting. */
+/** Parses the JSON of tokens strictly: it must be a UTF-8 object without duplicate keys and without deep nesting. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 
 const DEPTH_MAX = 32;
@@ -7,7 +7,7 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COLON = 0x3a;
 
-/** Undefined if the bytes are not such JSON. */
+/** Undefined if the bytes do not meet these conditions. */
 export function parseTokenJson(bytes: Buffer): JsonObject | undefined {
   const shape = measure(bytes);
   if (shape.depth > DEPTH_MAX) return undefined;
@@ -19,7 +19,7 @@ export function parseTokenJson(bytes: Buffer): JsonObject | undefined {
   }
 }
 
-/** The nesting depth and the number of members in the text of valid JSON. */
+/** Counts the nesting depth and the number of keys in the text of valid JSON. */
 function measure(bytes: Buffer): { readonly depth: number; readonly members: number } {
   let depth = 0;
   let deepest = 0;
@@ -31,7 +31,7 @@ function measure(bytes: Buffer): { readonly depth: number; readonly members: num
     else if (byte === QUOTE) isInString = !isInString;
     else if (!isInString) {
       if (byte === COLON) members++;
-      // The two kinds of brackets differ in one bit.
+      // [ and { differ only in this bit, as do ] and }.
       const bracket = byte & ~0x20;
       if (bracket === 0x5b) deepest = Math.max(deepest, ++depth);
       else if (bracket === 0x5d) depth--;

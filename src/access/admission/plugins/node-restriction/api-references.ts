@@ -1,4 +1,4 @@
-/** Finds the API objects that a pod references: a pod that a node creates itself may reference none. */
+/** Finds references to API objects in a pod. A mirror pod, which a node creates itself, must not have any. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { refersToSecrets } from "../secret-references.ts";
@@ -44,7 +44,7 @@ const NEEDY_SOURCES: readonly (readonly [source: string, needs: string])[] = [
   ["podCertificate", "podcertificates"],
 ];
 
-/** The reference for the error message; undefined if there is none. */
+/** The error message about the first such reference; undefined if there is none. */
 export function neededObjects(spec: JsonObject, nodeName: string): string | undefined {
   const needs = (what: string): string => `node ${goQuote(nodeName)} can not create pods that reference ${what}`;
   if (stringAt(spec, "serviceAccountName") !== "") return needs("serviceaccounts");

@@ -70,7 +70,7 @@ describe("pods", () => {
       mirror({ volumes: [{ name: "v" }] }),
       'error checking mirror pod for API references: unknown volume type for volume  "v"',
     ],
-  ])("a node may create only mirror pods of itself: %j", async (object, why) => {
+  ])("a node may create only mirror pods that it owns and that reference no API objects: %j", async (object, why) => {
     expect(await ask({ object })).toBe(why === undefined ? undefined : `403 pods "p" is forbidden: ${why}`);
   });
 
@@ -95,11 +95,11 @@ describe("pods", () => {
     expect(reported).toBe(why === undefined ? undefined : `403 pods "${given.name}" is forbidden: ${why}`);
   });
 
-  test("a missing pod is not found", async () => {
+  test("the eviction of a missing pod returns 404", async () => {
     expect(await ask({ subresource: "eviction", name: "gone" })).toBe('404 pod "gone" not found');
   });
 
-  test("a status update must not change other fields", async () => {
+  test("a status update must not change labels or resource claim statuses", async () => {
     const existing = pod({ nodeName: "n" }, { labels: { a: "b" } });
     const status = { operation: "UPDATE", subresource: "status", name: "p", existing } as const;
     expect(await ask({ ...status, object: { ...existing, status: { phase: "Running" } } })).toBeUndefined();
@@ -143,7 +143,7 @@ describe("nodes", () => {
   });
 });
 
-describe("tokens", () => {
+describe("token requests of a node", () => {
   const about = { resource: "serviceaccounts", subresource: "token", name: "sa" };
   const token = (boundObjectRef: JsonObject, audiences: readonly string[] = ["vault"]): JsonObject => ({
     spec: { boundObjectRef: { apiVersion: "v1", kind: "Pod", ...boundObjectRef }, audiences },
@@ -163,12 +163,12 @@ describe("tokens", () => {
       token({ name: "mine", uid: "p9" }),
       "the UID in the bound object reference (p9) does not match the UID in record. The object might have been deleted and then recreated",
     ],
-  ])("the request %j has the error %j", async (object, why) => {
+  ])("%j has the error %j", async (object, why) => {
     const reported = await ask({ ...about, object });
     expect(reported).toBe(why === undefined ? undefined : `403 serviceaccounts "sa" is forbidden: ${why}`);
   });
 
-  test("may be requested for an authorized audience", async () => {
+  test("are allowed for an audience that the node is authorized to use", async () => {
     const allowing: Authorizer = (_, { verb, resource, name }) => ({
       allowed: verb === "request-serviceaccounts-token-audience" && resource === "x" && name === "sa",
       reason: "",
@@ -208,7 +208,7 @@ describe("other objects of a node", () => {
     else expect(reported).toContain(` is forbidden: ${why}`);
   });
 
-  test("the status of a claim may change only its volume state", async () => {
+  test("a status update of a claim may change only capacity, conditions and allocated resources", async () => {
     const claim = (status: JsonObject, metadata: JsonObject = {}): JsonObject => ({ metadata, status });
     const status = {
       resource: "persistentvolumeclaims",
@@ -224,7 +224,7 @@ describe("other objects of a node", () => {
     );
   });
 
-  test("a certificate request must name the node", async () => {
+  test("a certificate request for a kubelet signer must have the common name of the node", async () => {
     const about = {
       groupVersion: { group: "certificates.k8s.io", version: "v1" },
       resource: "certificatesigningrequests",
@@ -237,7 +237,7 @@ describe("other objects of a node", () => {
   });
 });
 
-test("only nodes are restricted, and a node user without a name is rejected", async () => {
+test("only users in the group system:nodes are restricted, and a node user without a node name is rejected", async () => {
   const about = { resource: "nodes", name: "m", object: { metadata: { name: "m" } } };
   const user = { ...KUBELET, groups: [] };
   expect(await ask({ ...about, user })).toBeUndefined();

@@ -1,4 +1,7 @@
-/** Restricts a kubelet to its own node and the pods on it, regardless of its permissions. */
+/**
+ * Restricts the writes of a kubelet to its own Node, the pods on it and the objects that belong to them, regardless of
+ * its RBAC permissions.
+ */
 import type { User } from "../../../auth/user.ts";
 import { requestProblem } from "../../../../objects/kinds/access/signing-request-text.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
@@ -64,14 +67,15 @@ export function nodeRestriction(ports: TokenPorts): AdmissionPlugin {
     handles: (operation, { groupVersion, resource }) =>
       operation !== "CONNECT" && RULES.has(formatGroupResource({ group: groupVersion.group, resource })),
     mutate: check,
-    // As kubernetes: checks the object before other plugins change it; a delete has no mutation, so it is checked here.
+    // As kubernetes: a write is checked in mutate, before other plugins change the object. A delete is not mutated, so
+    // it is checked in validate.
     async validate(attributes) {
       if (attributes.operation === "DELETE") await check(attributes);
     },
   };
 }
 
-/** Undefined if the user is not a node. */
+/** The node name of a kubelet; undefined if the user is not a node. */
 function nodeNameOf({ name, groups }: User): string | undefined {
   return name.startsWith(USER_PREFIX) && groups.includes(GROUP) ? name.slice(USER_PREFIX.length) : undefined;
 }
@@ -84,7 +88,7 @@ function claimDenial(nodeName: string, { operation, subresource, object, existin
   if (subresource !== "status") return "may only update PVC status";
   if (operation !== "UPDATE") return `unexpected operation ${goQuote(operation)}`;
   if (jsonEquals(withoutVolumeState(object ?? {}), withoutVolumeState(existing ?? {}))) return undefined;
-  // DIFFERS: kubernetes adds the difference in Go syntax.
+  // As kubernetes: the message says "quantity" for capacity. DIFFERS: kubernetes adds the difference in Go syntax.
   return `node ${goQuote(nodeName)} is not allowed to update fields other than status.quantity and status.conditions`;
 }
 

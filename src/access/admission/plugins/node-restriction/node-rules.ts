@@ -1,4 +1,4 @@
-/** The changes that a node may make to its own Node object. */
+/** Restricts the writes of a kubelet to its own Node object, and the fields and labels that it may set. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../../../meta/json.ts";
 import type { Attributes } from "../../admission.ts";
@@ -26,6 +26,7 @@ export function nodeDenial(nodeName: string, { name, operation, object, existing
   if (object === undefined) return undefined;
   const spec = objectAt(object, "spec");
   if (operation !== "CREATE") return updateDenial(node, object, existing ?? {});
+  // As kubernetes: the message says "pods" although the object is a Node.
   if (isJsonObject(spec["configSource"])) return `${node} is not allowed to create pods with a non-nil configSource`;
   const labels = forbiddenLabels(labelsOf(object), {});
   return labels === "" ? undefined : `${node} is not allowed to set the following labels: ${labels}`;
@@ -39,6 +40,7 @@ function updateDenial(node: string, object: JsonObject, existing: JsonObject): s
   if (!jsonEquals(spec["taints"] ?? [], before["taints"] ?? [])) return `${node} is not allowed to modify taints`;
   if (!jsonEquals(ownersOf(object), ownersOf(existing))) return `${node} is not allowed to modify ownerReferences`;
   const labels = forbiddenLabels(labelsOf(object), labelsOf(existing));
+  // As kubernetes: the message does not name the node.
   return labels === "" ? undefined : `is not allowed to modify labels: ${labels}`;
 }
 
@@ -50,7 +52,7 @@ function ownersOf(object: JsonObject): unknown {
   return objectAt(object, "metadata")["ownerReferences"] ?? [];
 }
 
-/** A node must not set labels that steer workloads. */
+/** Lists the changed labels that a node must not set, because workloads are scheduled by them. */
 function forbiddenLabels(labels: JsonObject, before: JsonObject): string {
   const changed = [...new Set([...Object.keys(labels), ...Object.keys(before)])].filter(
     (key) => !Object.hasOwn(labels, key) || !Object.hasOwn(before, key) || labels[key] !== before[key],

@@ -1,4 +1,4 @@
-/** The writes that a node may make to pods: only those that run on it. */
+/** Restricts the pod requests of a kubelet to pods whose spec.nodeName is its node. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
@@ -11,7 +11,7 @@ const PODS: GroupResource = { group: "", resource: "pods" };
 const NODES: GroupResource = { group: "", resource: "nodes" };
 const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
-/** Throws the not-found error of kubernetes' caches. */
+/** Throws a 404 that names the resource "pod", as the caches of kubernetes do. */
 export async function podOf(reader: ObjectReader, namespace: string, name: string): Promise<JsonObject> {
   const found = reader.get(PODS, namespace, name) ?? (await reader.newest(PODS, namespace, name));
   if (found === undefined) throw notFound({ group: "", resource: "pod" }, name);
@@ -85,6 +85,7 @@ async function creationDenial(reader: ObjectReader, nodeName: string, pod: JsonO
     return `${node} can only create pods with a controller owner reference set to itself`;
   if (owner["blockOwnerDeletion"] === true) return `${node} must not set blockOwnerDeletion on an owner reference`;
   const [stated, known] = [stringAt(owner, "uid"), uidOf(await nodeObject(reader, nodeName))];
+  // As kubernetes: the "expected" UID is the UID in the owner reference.
   if (stated !== known) return `node ${nodeName} UID mismatch: expected ${stated} got ${known}`;
   return neededObjects(objectAt(pod, "spec"), nodeName);
 }
@@ -95,6 +96,7 @@ function statusDenial(node: string, nodeName: string, pod: JsonObject, existing:
   const labels = (one: JsonObject): JsonObject => objectAt(objectAt(one, "metadata"), "labels");
   if (!jsonEquals(labels(pod), labels(existing))) return `${node} cannot update labels through pod status`;
   const [status, before] = [objectAt(pod, "status"), objectAt(existing, "status")];
+  // As kubernetes: "statues" instead of "statuses".
   if (!jsonEquals(status["resourceClaimStatuses"] ?? [], before["resourceClaimStatuses"] ?? []))
     return `${node} cannot update resource claim statues`;
   return jsonEquals(status["extendedResourceClaimStatus"], before["extendedResourceClaimStatus"])

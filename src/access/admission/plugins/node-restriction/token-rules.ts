@@ -1,4 +1,7 @@
-/** The service account tokens that a node may request, and their audiences. */
+/**
+ * Restricts the token requests of a kubelet to service account tokens that are bound to a pod on its node, and to
+ * audiences that the pod uses.
+ */
 import { aggregateText } from "../../../../meta/aggregate-text.ts";
 import type { Authorizer } from "../../../auth/authorize.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
@@ -54,7 +57,10 @@ function audienceDenial(
   return `audience ${goQuote(audience)} not found in pod spec volume, ${user.name} is not authorized to request tokens for this audience`;
 }
 
-/** Whether a volume of the pod uses tokens of the audience; an error text if this cannot be determined. */
+/**
+ * Whether a volume of the pod requests tokens for the audience. Returns an error text if a volume cannot be resolved
+ * and no other volume does.
+ */
 function namesAudience(reader: ObjectReader, pod: JsonObject, audience: string): boolean | string {
   const errors: string[] = [];
   for (const volume of objectsAt(objectAt(pod, "spec"), "volumes")) {
@@ -79,7 +85,10 @@ interface Driver {
   readonly error?: string;
 }
 
-/** DIFFERS: in-tree volumes that were migrated to CSI drivers are not considered. */
+/**
+ * Returns the CSI driver of a volume; its name is "" if there is none. DIFFERS: in-tree volumes that were migrated to
+ * CSI drivers are not considered.
+ */
 function driverOf(reader: ObjectReader, pod: JsonObject, volume: JsonObject): Driver {
   const metadata = objectAt(pod, "metadata");
   const namespace = stringAt(metadata, "namespace");

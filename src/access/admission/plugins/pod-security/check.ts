@@ -1,4 +1,6 @@
-/** Common parts of the pod security checks: the violating containers and the messages. */
+/**
+ * Common parts of the pod security checks: finding the containers that violate a check, and formatting the messages.
+ */
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 
 export interface PodLike {
@@ -16,9 +18,9 @@ export type CheckPod = (pod: PodLike) => Violation | undefined;
 export interface PodSecurityCheck {
   readonly id: string;
   readonly level: "baseline" | "restricted";
-  /** By the minor version since which it applies, oldest first. */
+  /** The versions of the check, oldest first, each with the minor version of the first release that it applies to. */
   readonly versions: readonly (readonly [since: number, check: CheckPod])[];
-  /** The baseline check that it replaces. */
+  /** The ID of the baseline check that this check replaces. */
   readonly overrides?: string;
 }
 
@@ -41,7 +43,7 @@ export function plural(count: number, one: string, many: string): string {
   return count === 1 ? one : many;
 }
 
-/** DIFFERS: kubernetes reports all of them. */
+/** DIFFERS: kubernetes reports all values. */
 const LISTED_MAX = 100;
 
 export function quoted(items: Iterable<string>): string {
@@ -55,7 +57,7 @@ export function containersText(names: readonly string[]): string {
   return `${plural(names.length, "container", "containers")} ${quoted(names)}`;
 }
 
-/** The pod, the containers or both; undefined if there is no violation. */
+/** Names the pod, the violating containers or both; undefined if none of them violates the check. */
 export function settersText(isPodBad: boolean, containers: readonly string[]): string | undefined {
   const setters = [...(isPodBad ? ["pod"] : []), ...(containers.length > 0 ? [containersText(containers)] : [])];
   return setters.length === 0 ? undefined : setters.join(" and ");
@@ -69,7 +71,7 @@ export function isWindows({ spec }: PodLike): boolean {
   return objectAt(spec, "os")["name"] === "windows";
 }
 
-/** Root in a user namespace has no privileges outside of it. */
+/** Such a pod is exempt from some checks, because root in a user namespace has no privileges outside the namespace. */
 export function hasUserNamespace({ spec }: PodLike): boolean {
   return spec["hostUsers"] === false;
 }

@@ -1,19 +1,19 @@
-/** Evaluates a pod against a level of the Pod Security Standards in the version of some kubernetes release. */
+/** Evaluates a pod against a level of the Pod Security Standards, as defined in a given release. */
 import type { CheckPod, PodLike, Violation } from "./check.ts";
 import { HOST_CHECKS } from "./host-checks.ts";
 import type { LevelVersion } from "./policy.ts";
 import { PRIVILEGE_CHECKS } from "./privilege-checks.ts";
 import { PROFILE_CHECKS } from "./profile-checks.ts";
 
-/** The baseline checks first, each group in alphabetical order. */
+/** All checks: first those of the baseline level, then those of the restricted level, each in alphabetical order. */
 const CHECKS = [...HOST_CHECKS, ...PRIVILEGE_CHECKS, ...PROFILE_CHECKS].sort((left, right) =>
   left.level + left.id < right.level + right.id ? -1 : 1,
 );
 
-/** The newest version with a changed check. */
+/** The newest minor version in which a check changed. */
 const MINOR_MAX = Math.max(...CHECKS.flatMap(({ versions }) => versions.map(([since]) => since)));
 
-/** `serverMinor`: the version to which "latest" refers. */
+/** `serverMinor` is the minor version to which "latest" refers; newer versions are treated like it. */
 export function violations(pod: PodLike, { level, minor }: LevelVersion, serverMinor: number): readonly Violation[] {
   if (level === "privileged") return [];
   const effective = Math.min(minor ?? MINOR_MAX, serverMinor, MINOR_MAX);

@@ -1,4 +1,6 @@
-/** Checks of the resources that a pod shares with its node. */
+/**
+ * Pod security checks of host access: namespaces, paths, ports and processes of the node, hosts of probes, and sysctls.
+ */
 import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import {
   violatingContainers,

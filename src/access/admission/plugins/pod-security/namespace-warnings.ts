@@ -1,4 +1,7 @@
-/** Warns about existing pods that violate a stricter level of their namespace. */
+/**
+ * Creates warnings about existing pods that violate the new enforce level of a namespace, when an update makes it
+ * stricter.
+ */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { reasonsText, violations } from "./evaluate.ts";
@@ -42,7 +45,10 @@ function others(count: number): string {
   return count === 1 ? " (and 1 other pod)" : ` (and ${count} other pods)`;
 }
 
-/** One pod per controller first, because the pods of one controller are alike. */
+/**
+ * Sorts one pod of each controller to the front, because the pods of one controller are alike and only the first pods
+ * are checked.
+ */
 function onePerOwnerFirst(pods: readonly JsonObject[]): JsonObject[] {
   const owners = new Set<string>();
   const first: JsonObject[] = [];

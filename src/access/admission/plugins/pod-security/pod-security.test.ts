@@ -125,7 +125,7 @@ describe("in a restricted namespace, a pod", () => {
     });
   });
 
-  test("with a user namespace may run as root since 1.35, and a Windows pod has fewer requirements since 1.25", async () => {
+  test("may run as root in a user namespace since 1.35, and has fewer requirements on Windows since 1.25", async () => {
     const root = pod({ containers: [container({ ...SAFE, runAsNonRoot: false, runAsUser: 0 })], hostUsers: false });
     expect((await ask({ enforce: "restricted" }, { object: root })).rejection).toBeUndefined();
     const older = await ask({ enforce: "restricted", "enforce-version": "v1.34" }, { object: root });
@@ -135,11 +135,11 @@ describe("in a restricted namespace, a pod", () => {
   });
 });
 
-describe("the modes", () => {
+describe("the labels of a namespace", () => {
   const object = pod({ hostPID: true });
   const text = 'would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)';
 
-  test("warn and audit report violations to the client and the audit event", async () => {
+  test("for the modes warn and audit report violations as a warning and in the audit event", async () => {
     expect(await ask({ warn: "baseline", audit: "baseline" }, { object })).toEqual({
       refusal: undefined,
       warnings: [text],
@@ -147,21 +147,21 @@ describe("the modes", () => {
     });
   });
 
-  test("enforce does not reject a workload, but returns a warning", async () => {
+  test("for the mode enforce do not reject a workload, but return a warning", async () => {
     const about = { groupVersion: { group: "apps", version: "v1" }, resource: "deployments" };
     const deployment = { metadata: { name: "d" }, spec: { template: { spec: { hostPID: true } } } };
     const response = await ask({ enforce: "baseline" }, { ...about, object: deployment });
     expect([response.rejection, response.warnings]).toEqual([undefined, [text]]);
   });
 
-  test("apply to an update only if it adds an image or a container", async () => {
+  test("apply to an update of a pod only if it changes an image or adds a container", async () => {
     const update = { operation: "UPDATE", object, existing: object } as const;
     expect((await ask({ enforce: "baseline" }, update)).rejection).toBeUndefined();
     const added = pod({ hostPID: true, ephemeralContainers: [{ name: "e", image: "i" }] });
     expect((await ask({ enforce: "baseline" }, { ...update, object: added })).rejection).toContain("violates");
   });
 
-  test("enforce restricted if the label is invalid", async () => {
+  test("enforce the level restricted if the label for enforce is invalid", async () => {
     const response = await ask({ enforce: "strict" }, { object: pod({ containers: [container({})] }) });
     expect(response.rejection).toContain('violates PodSecurity "restricted:latest"');
     expect(response.annotations[`${LABEL}error`]).toContain("must be one of privileged, baseline, restricted");
@@ -171,14 +171,14 @@ describe("the modes", () => {
 describe("a namespace", () => {
   const about = { resource: "namespaces", namespace: "ns" };
 
-  test("must have valid labels", async () => {
+  test("with new invalid labels is rejected", async () => {
     const response = await ask({}, { ...about, object: labelled({ enforce: "x", "warn-version": "1.2" }) });
     expect(response.rejection).toBe(
       '422 Namespace "ns" is invalid: [metadata.labels[pod-security.kubernetes.io/enforce]: Invalid value: "x": must be one of privileged, baseline, restricted, metadata.labels[pod-security.kubernetes.io/warn-version]: Invalid value: "1.2": must be "latest" or "v1.x"]',
     );
   });
 
-  test("with a stricter level returns a warning about violating pods", async () => {
+  test("with a stricter enforce level returns warnings about violating pods", async () => {
     const owned = (name: string, spec: JsonObject): JsonObject =>
       pod(spec, { name, ownerReferences: [{ controller: true, uid: "u" }] });
     const pods = [

@@ -1,6 +1,6 @@
 /**
- * Enforces the Pod Security Standards that the labels of a namespace select: rejects pods, and warns about workloads
- * that create pods.
+ * Enforces the Pod Security Standards that the labels of a namespace select: rejects pods that violate them, and warns
+ * about workloads whose pod template does.
  */
 import { aggregateText } from "../../../../meta/aggregate-text.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
@@ -23,7 +23,7 @@ interface PodSecurityPorts {
 const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
 const PODS: GroupResource = { group: "", resource: "pods" };
 const ANNOTATION_PREFIX = "pod-security.kubernetes.io/";
-/** The path of the pod template by resource. */
+/** The path of the pod template in each workload resource. */
 const TEMPLATES: ReadonlyMap<string, readonly string[]> = new Map([
   ["podtemplates", ["template"]],
   ["replicationcontrollers", ["spec", "template"]],
@@ -110,7 +110,9 @@ async function checkPod(ports: PodSecurityPorts, attributes: Attributes, pod: Js
   warnOfViolations(attributes, violationText(like, policy.warn, ports));
 }
 
-/** Never rejects a workload; its pods are rejected instead. */
+/**
+ * Adds a warning and an audit annotation to a workload that violates the policy. It is not rejected; its pods will be.
+ */
 async function checkTemplate(
   ports: PodSecurityPorts,
   attributes: Attributes,
@@ -153,7 +155,10 @@ function warnOfViolations(attributes: Attributes, text: string | undefined): voi
   if (text !== undefined) attributes.warn(`would violate ${text}`);
 }
 
-/** Other changes of a pod do not affect its security. */
+/**
+ * Whether an update changes an image or adds a container. Other changes are not checked, because they do not affect the
+ * security of a pod.
+ */
 function hasNewImages(pod: JsonObject, existing: JsonObject): boolean {
   const [spec, before] = [objectAt(pod, "spec"), objectAt(existing, "spec")];
   const images = (of: JsonObject, list: string): unknown[] => objectsAt(of, list).map(({ image }) => image);

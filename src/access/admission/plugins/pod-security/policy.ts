@@ -5,12 +5,12 @@ import type { FieldError } from "../../../../meta/status-error.ts";
 
 type PodSecurityLevel = "privileged" | "baseline" | "restricted";
 
-/** In ascending order of strictness. */
+/** The levels in ascending order of strictness. */
 const LEVELS: readonly PodSecurityLevel[] = ["privileged", "baseline", "restricted"];
 
 export interface LevelVersion {
   readonly level: PodSecurityLevel;
-  /** The minor version of v1; undefined for the latest. */
+  /** The x of version v1.x; undefined for "latest". */
   readonly minor: number | undefined;
 }
 
@@ -35,7 +35,7 @@ export function isStricter(level: PodSecurityLevel, than: PodSecurityLevel): boo
   return LEVELS.indexOf(level) > LEVELS.indexOf(than);
 }
 
-/** An invalid label enforces restricted; for audit and warn it selects privileged. */
+/** If the level is invalid, the mode enforce uses restricted, and audit and warn use privileged. */
 export function policyOf(labels: JsonObject): {
   readonly policy: NamespacePolicy;
   readonly errors: readonly FieldError[];
@@ -51,7 +51,7 @@ export function policyOf(labels: JsonObject): {
   return { policy: { enforce, audit, warn: warnOrEnforced(labels, enforce, warn) }, errors };
 }
 
-/** If only enforce is set, its level also returns warnings. */
+/** If enforce is set and warn is not, warnings are returned for the level of enforce. */
 function warnOrEnforced(labels: JsonObject, enforce: LevelVersion, warn: LevelVersion): LevelVersion {
   const isEnforced = LEVELS.some((level) => level === labels[`${PREFIX}enforce`]);
   if (Object.hasOwn(labels, `${PREFIX}warn`) || !isEnforced || !isStricter(enforce.level, warn.level)) return warn;

@@ -29,7 +29,7 @@ function hasBadProfile(containerOrSpec: JsonObject, name: ProfileName): boolean 
   return isJsonObject(profile) && !CONFINED.has(profile["type"]);
 }
 
-/** The setters of forbidden profiles, and the values. */
+/** The text that names the pod or containers with forbidden profiles, and the types of these profiles. */
 function badProfiles(pod: PodLike, name: ProfileName) {
   const isPodBad = hasBadProfile(pod.spec, name);
   const bad = [...(isPodBad ? [pod.spec] : []), ...containersOf(pod).filter((one) => hasBadProfile(one, name))];

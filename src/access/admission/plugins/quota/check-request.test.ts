@@ -29,7 +29,7 @@ const ONE_CPU = { requests: { cpu: "1", memory: "1Gi" }, limits: { cpu: "2", mem
 const POD = pod({ containers: containers(ONE_CPU) });
 
 describe("a pod", () => {
-  test("uses its requests and limits", () => {
+  test("is charged its requests and limits", () => {
     const hard = { cpu: "4", "requests.memory": "4Gi", "limits.cpu": "9", pods: "9", "count/pods": "9", services: "1" };
     const used = {
       cpu: "1",
@@ -70,16 +70,16 @@ describe("a pod", () => {
       pod({ containers: containers({ requests: { "example.com/gpu": "2" } }) }),
       "exceeded quota: q, requested: requests.example.com/gpu=2, used: requests.example.com/gpu=0, limited: requests.example.com/gpu=1",
     ],
-  ])("with %j and %j used is rejected", async (hard, used, object, why) => {
+  ])("is rejected if the quota has the limits %j and the usage %j", async (hard, used, object, why) => {
     expect(await rejectionOf(() => usedAfter(attributes({ object }), quota(hard, used)))).toBe(`${start} ${why}`);
   });
 
-  test("with pod-level resources need not set them per container", async () => {
+  test("with pod-level resources need not set the limited resources per container", async () => {
     const object = pod({ containers: containers({}), resources: { requests: { cpu: "3" } } });
     expect(usedAfter(attributes({ object }), quota({ cpu: "4" }, { cpu: "0" }))).toEqual({ cpu: "3" });
   });
 
-  test("that has terminated uses only its object count", () => {
+  test("that has terminated counts only toward count/pods", () => {
     const hard = { pods: "9", "count/pods": "9" };
     const ended = { ...POD, status: { phase: "Succeeded" } };
     const stuck = pod({}, { deletionTimestamp: "2029-12-31T23:59:00Z", deletionGracePeriodSeconds: 30 });
@@ -90,7 +90,7 @@ describe("a pod", () => {
       });
   });
 
-  test("that is resized is charged the difference to its allocated or requested resources", () => {
+  test("that is resized is charged the difference to the resources in its status or spec", () => {
     const existing = pod({ containers: containers(ONE_CPU) }, { resourceVersion: "1" });
     const object = pod({ containers: containers({ requests: { cpu: "3" } }) });
     const given = attributes({ operation: "UPDATE", subresource: "resize", object, existing });
@@ -101,7 +101,7 @@ describe("a pod", () => {
     });
   });
 
-  test("whose counted fields do not change is not charged", () => {
+  test("is not charged for an update that changes nothing", () => {
     const given = attributes({ operation: "UPDATE", object: POD, existing: POD });
     expect(usedAfter(given, quota({ cpu: "0" }, {}))).toEqual({});
   });
@@ -128,13 +128,13 @@ describe("scopes", () => {
     [priority("NotIn", ["high"]), POD, urgent],
     [priority("Exists"), urgent, POD],
     [priority("DoesNotExist"), POD, urgent],
-  ])("%j count %j, but not %j", (spec, inside, outside) => {
+  ])("%j count the pod %j, but not the pod %j", (spec, inside, outside) => {
     const limits = quota({ pods: "9" }, { pods: "0" }, spec);
     expect(usedAfter(attributes({ object: inside }), limits)).toEqual({ pods: "1" });
     expect(usedAfter(attributes({ object: outside }), limits)).toEqual({ pods: "0" });
   });
 
-  test("an update that moves a pod into a scope is charged completely", () => {
+  test("charge the full usage of a pod that an update moves into the scope", () => {
     const existing = pod({ containers: containers(ONE_CPU) }, { resourceVersion: "1" });
     const given = attributes({ operation: "UPDATE", object: brief, existing });
     const limits = quota({ pods: "9" }, { pods: "0" }, { scopes: ["Terminating"] });
@@ -142,7 +142,7 @@ describe("scopes", () => {
   });
 });
 
-describe("other objects", () => {
+describe("objects other than pods", () => {
   const ports = [{ port: 1 }, { port: 2, nodePort: 30000 }];
   test.each([
     ["ClusterIP", {}, { services: "1", "services.nodeports": "0", "services.loadbalancers": "0" }],
@@ -153,7 +153,7 @@ describe("other objects", () => {
       { allocateLoadBalancerNodePorts: false },
       { services: "1", "services.nodeports": "1", "services.loadbalancers": "1" },
     ],
-  ])("a Service of type %s with %j", (type, more, expected) => {
+  ])("a Service of type %s with %j uses %j", (type, more, expected) => {
     const hard = { services: "9", "services.nodeports": "9", "services.loadbalancers": "9" };
     const used = { services: "0", "services.nodeports": "0", "services.loadbalancers": "0" };
     const object = { metadata: { name: "s" }, spec: { type, ports, ...more } };
@@ -169,7 +169,7 @@ describe("other objects", () => {
     );
   });
 
-  test("a claim uses storage of its class, rounded up to bytes, or its allocated storage if that is more", () => {
+  test("a persistent volume claim is charged its requested storage, rounded up to bytes, or its allocated storage if that is more", () => {
     const hard = { "requests.storage": "9Gi", "fast.storageclass.storage.k8s.io/requests.storage": "9Gi" };
     const used = { "requests.storage": "1", "fast.storageclass.storage.k8s.io/requests.storage": "0" };
     const claim = (storage: string, status: JsonObject): JsonObject => ({
@@ -187,14 +187,14 @@ describe("other objects", () => {
     ["", "configmaps", { configmaps: "1", "count/configmaps": "1" }],
     ["apps", "deployments", { "count/deployments.apps": "1" }],
     ["example.com", "things", { "count/things.example.com": "1" }],
-  ])("%s %s are counted", (group, resource, expected) => {
+  ])("objects of group %j and resource %s are counted", (group, resource, expected) => {
     const hard = Object.fromEntries(Object.keys(expected).map((name) => [name, "9"]));
     const used = Object.fromEntries(Object.keys(expected).map((name) => [name, "0"]));
     const given = attributes({ groupVersion: { group, version: "v1" }, resource, object: { metadata: {} } });
     expect(usedAfter(given, quota(hard, used))).toEqual(expected);
   });
 
-  test("a resource claim uses its devices; of alternatives, the largest number", () => {
+  test("a resource claim is charged its devices, and for alternative requests the largest number of devices", () => {
     const exactly = { deviceClassName: "gpu", allocationMode: "ExactCount", count: 2 };
     const firstAvailable = [
       { ...exactly, count: 3 },

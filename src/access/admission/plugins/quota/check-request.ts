@@ -9,7 +9,10 @@ import { scopesOf } from "./scopes.ts";
 
 export const RESOURCE_QUOTAS: GroupResource = { group: "", resource: "resourcequotas" };
 
-/** A quota and its usage, including admitted writes that are not stored yet. */
+/**
+ * A quota and its current usage, including writes that were admitted in this batch but are not charged to the stored
+ * quota yet.
+ */
 export interface RunningQuota {
   readonly name: string;
   readonly object: JsonObject;
@@ -27,7 +30,9 @@ export function runningQuota(quota: JsonObject): RunningQuota {
   };
 }
 
-/** Returns the quotas with their new usage, unaffected ones unchanged; throws a StatusError. */
+/**
+ * Returns all quotas, with the new usage if the write changes it. Throws a StatusError if the write exceeds a quota.
+ */
 export function checkRequest(
   quotas: readonly RunningQuota[],
   attributes: Attributes,
@@ -67,7 +72,10 @@ function matchesScopes({ object: quota }: RunningQuota, object: JsonObject, eval
   return scopesOf(quota).every((requirement) => evaluator.matchesScope(requirement, object));
 }
 
-/** An update is charged the difference if the object was counted before. */
+/**
+ * The change of usage by an update: the difference to the existing object if that matches the scopes of the quota,
+ * otherwise the full usage.
+ */
 function changeOf(usage: Amounts, attributes: Attributes, evaluator: UsageEvaluator): (quota: RunningQuota) => Amounts {
   const { existing } = attributes;
   if (existing === undefined)

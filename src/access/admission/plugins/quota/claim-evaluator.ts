@@ -1,4 +1,7 @@
-/** The quota usage of persistent volume claims: their number and requested storage, in total and by storage class. */
+/**
+ * Computes the quota usage of persistent volume claims: their number and requested storage, in total and by storage
+ * class.
+ */
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { amountsAt, roundedUpToUnit, type Amount, type Amounts, ONE_AMOUNT } from "../../../../meta/amounts.ts";
 import type { UsageEvaluator } from "./evaluator.ts";
@@ -43,7 +46,7 @@ function classOf(claim: JsonObject): string {
   return stringAt(objectAt(claim, "spec"), "storageClassName");
 }
 
-/** The allocated storage if it exceeds the requested one. */
+/** The requested storage, or the allocated storage if it is more. */
 function storageOf(claim: JsonObject): Amount | undefined {
   const asked = amountsAt(objectAt(objectAt(claim, "spec"), "resources"), "requests").get("storage");
   if (asked === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The quota evaluators of all resources. */
+/** Provides the quota evaluator of each resource. */
 import { formatGroupResource, type GroupResource } from "../../../../meta/group-version.ts";
 import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import {
@@ -14,7 +14,7 @@ import { CLAIM_EVALUATOR } from "./claim-evaluator.ts";
 import { countedResource, objectCountEvaluator, type UsageEvaluator } from "./evaluator.ts";
 import { podEvaluator, type PodEvaluatorPorts } from "./pod-evaluator.ts";
 
-/** Resources that are virtual or never limited. */
+/** Resources that no quota counts: virtual resources and events. */
 const IGNORED: ReadonlySet<string> = new Set([
   "bindings",
   "componentstatuses",
@@ -28,7 +28,7 @@ const IGNORED: ReadonlySet<string> = new Set([
   "events.events.k8s.io",
 ]);
 
-/** Resources with their own quota names, which precede count/RESOURCE. */
+/** Resources with a second, older quota name, which is the name of the resource without count/. */
 const ALIASED: readonly string[] = ["configmaps", "resourcequotas", "replicationcontrollers", "secrets"];
 
 const RESOURCE_CLAIMS: GroupResource = { group: "resource.k8s.io", resource: "resourceclaims" };
@@ -39,7 +39,7 @@ export function isUnlimited(resource: GroupResource): boolean {
 
 export interface Evaluators {
   of(resource: GroupResource): UsageEvaluator;
-  /** The resources that count towards a quota with these names. */
+  /** The resources whose objects use any of these quota resource names. */
   countedFor(names: Iterable<string>): readonly GroupResource[];
 }
 
@@ -95,7 +95,7 @@ function serviceUsage(service: JsonObject): Amounts {
 
 const CLAIM_COUNT = "count/resourceclaims.resource.k8s.io";
 const DEVICES = ".deviceclass.resource.k8s.io/devices";
-/** The maximum number of devices of one claim. */
+/** The maximum number of devices that one claim can allocate. */
 const DEVICES_MAX = 32;
 
 /** DIFFERS: devices are not counted under the extended resources of their classes. */
@@ -112,7 +112,7 @@ function resourceClaimUsage(claim: JsonObject): Amounts {
   for (const request of objectsAt(objectAt(objectAt(claim, "spec"), "devices"), "requests")) {
     const alternatives = objectsAt(request, "firstAvailable");
     const { exactly } = request;
-    // Older versions have these fields in the request itself.
+    // API versions before v1beta2 have the fields of `exactly` in the request itself.
     const exact = isJsonObject(exactly) ? exactly : request;
     const highest = new Map<string, Amount>();
     for (const one of alternatives.length > 0 ? alternatives : [exact]) raiseTo(highest, devicesOf(one));

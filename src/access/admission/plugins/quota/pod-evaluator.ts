@@ -1,4 +1,4 @@
-/** The quota usage of pods: their requests and limits until they terminate. */
+/** Computes the quota usage of pods: their requests and limits until they terminate. */
 import { qosClass } from "../../../../objects/kinds/pods/qos-class.ts";
 import {
   isJsonObject,
@@ -31,7 +31,7 @@ const COUNTED: ReadonlySet<string> = new Set([
   "pods",
   ...COMPUTE.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
 ]);
-/** As kubernetes: if these are limited, each container must set them. */
+/** As kubernetes: if a quota limits one of these resources, each container must set it. */
 const DEMANDED: ReadonlySet<string> = new Set(
   ["cpu", "memory"].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
 );
@@ -100,7 +100,7 @@ function isBestEffort(pod: JsonObject, { gates }: PodEvaluatorPorts): boolean {
   return (known === "" ? qosClass(pod, { gates }) : known) === "BestEffort";
 }
 
-/** True if it has affinity terms for pods of other namespaces. */
+/** True if the pod has affinity or anti-affinity terms for pods of other namespaces. */
 function hasForeignAffinity(pod: JsonObject): boolean {
   const affinity = objectAt(objectAt(pod, "spec"), "affinity");
   return ["podAffinity", "podAntiAffinity"].some((member) => {
@@ -163,7 +163,10 @@ function computeUsage(requests: Amounts, limits: Amounts): Map<string, Amount> {
 
 const MS_PER_SECOND = 1000;
 
-/** Also true for a pod whose grace period has passed because its node is gone. */
+/**
+ * True if the pod has terminated, or if it is being deleted and its grace period has passed, for example because its
+ * node is gone.
+ */
 function hasEnded(pod: JsonObject, now: number): boolean {
   if (["Failed", "Succeeded"].includes(stringAt(objectAt(pod, "status"), "phase"))) return true;
   const metadata = objectAt(pod, "metadata");

@@ -35,7 +35,7 @@ describe("the status of a quota", () => {
     expect(calculator.statusOf(quota, new Map())["used"]).toEqual({ pods: "4" });
   });
 
-  test("is outdated if the stored amounts differ", () => {
+  test("is outdated if the stored limits or usage differ", () => {
     const status = { hard: { cpu: "1" }, used: { cpu: "1" } };
     expect(calculator.isOutdated({}, status)).toBe(true);
     expect(calculator.isOutdated({ status: { hard: { cpu: "1" }, used: { cpu: "1000m" } } }, status)).toBe(false);
@@ -44,7 +44,7 @@ describe("the status of a quota", () => {
   });
 });
 
-test("countedResources returns the resources that a quota counts", () => {
+test("countedResources returns the resources whose objects count toward a quota", () => {
   const hard = { cpu: "1", "requests.storage": "1", "count/things.example.com": "1", "count/events": "1" };
   expect(calculator.countedResources({ spec: { hard } })).toEqual([
     { group: "", resource: "pods" },

@@ -17,11 +17,14 @@ import type { PodEvaluatorPorts } from "./pod-evaluator.ts";
 import { scopesOf } from "./scopes.ts";
 
 interface QuotaCalculator {
-  /** The resources whose objects count towards the quota. */
+  /** The resources whose objects count toward the quota. */
   countedResources(quota: JsonObject): readonly GroupResource[];
-  /** `objects` by the formatGroupResource name; an absent resource is not served or could not be listed. */
+  /**
+   * Computes the status. `objects` is keyed by formatGroupResource; the usage of a resource that is absent, because it
+   * is not served or could not be listed, stays as it is.
+   */
   statusOf(quota: JsonObject, objects: ReadonlyMap<string, readonly JsonObject[]>): JsonObject;
-  /** Whether the status would change. */
+  /** Whether the stored status of the quota differs from `status`. */
   isOutdated(quota: JsonObject, status: JsonObject): boolean;
 }
 

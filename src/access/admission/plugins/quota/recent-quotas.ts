@@ -1,11 +1,14 @@
-/** Recently charged quotas. The cache may not contain this server's own write yet when the next request arrives. */
+/**
+ * Remembers quotas that this server has just charged, because its cache may not contain the charge yet when the next
+ * request arrives.
+ */
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 
 const REMEMBERED_MAX = 100;
 
 export interface RecentQuotas {
   remember(quota: JsonObject): void;
-  /** The charged quota if it is newer than the cached one, otherwise the cached one. */
+  /** Returns the remembered quota if it is newer than the cached quota `known`, otherwise `known`. */
   newer(known: JsonObject): JsonObject;
 }
 

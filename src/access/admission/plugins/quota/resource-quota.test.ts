@@ -16,7 +16,7 @@ function usedOf(object: JsonObject): string {
 
 const about = { resource: "configmaps", object: { metadata: { name: "c" } } };
 
-/** A store with one quota. The reader may only see the first version. */
+/** A plugin whose store holds the quota `first` and whose cache holds the quota `known`. */
 function world(first: JsonObject, known: JsonObject = first) {
   let stored = first;
   const charges: string[] = [];
@@ -52,7 +52,7 @@ describe("ResourceQuota", () => {
     expect(charges).toEqual(["1", "2"]);
   });
 
-  test("charges concurrent writes together and admits as many as fit", async () => {
+  test("charges concurrent writes together, and admits as many as the quota allows", async () => {
     const { ask, charges } = world(quota("0", "4"));
     const responses = await Promise.all([ask(), ask(), ask(), ask(), ask(), ask()]);
     expect(responses.filter((response) => response === undefined)).toHaveLength(4);
@@ -66,14 +66,14 @@ describe("ResourceQuota", () => {
     expect(await world(quota("2", "2")).ask({ dryRun: true })).toBe(EXCEEDED);
   });
 
-  test("checks again if another server has charged the quota", async () => {
+  test("checks the write against the newest quota if another server has charged the quota", async () => {
     const { ask, charges } = world(quota("1", "2", "7"), quota("0", "2", "3"));
     expect(await ask()).toBeUndefined();
     expect(charges).toEqual(["2"]);
     expect(await world(quota("2", "2", "7"), quota("0", "2", "3")).ask()).toBe(EXCEEDED);
   });
 
-  test("returns a conflict if the quota keeps changing", async () => {
+  test("returns a conflict if the quota changes between every check and charge", async () => {
     let tries = 0;
     const plugin = resourceQuota({
       reader: readerOf({ resourcequotas: [quota("0", "2")] }),
@@ -87,7 +87,7 @@ describe("ResourceQuota", () => {
     expect(tries).toBe(4);
   });
 
-  test("rejects the waiting writes if the store fails, but not later ones", async () => {
+  test("rejects the waiting writes if the store fails, but not later writes", async () => {
     let isBroken = true;
     const plugin = resourceQuota({
       reader: readerOf({ resourcequotas: [quota("0", "2")] }),
@@ -118,7 +118,7 @@ describe("ResourceQuota", () => {
     ["CREATE", "authorization.k8s.io", "localsubjectaccessreviews", false],
     ["CREATE", "example.com", "things", true],
     ["DELETE", "", "pods", false],
-  ] as const)("handles %s of %s %s: %s", (operation, group, path, expected) => {
+  ] as const)("handles %s in the group %j of the resource %s: %s", (operation, group, path, expected) => {
     const [resource = "", subresource = ""] = path.split("/");
     const handled = world(quota("0", "1")).plugin.handles(operation, {
       groupVersion: { group, version: "v1" },

@@ -1,4 +1,4 @@
-/** Enforces ResourceQuotas: charges an admitted write to the quotas of its namespace before it is stored. */
+/** Enforces ResourceQuotas: charges each admitted write to the quotas of its namespace before the object is stored. */
 import { must } from "../../../../base/assert.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
@@ -13,8 +13,8 @@ import type { PodEvaluatorPorts } from "./pod-evaluator.ts";
 import { createRecentQuotas, type RecentQuotas } from "./recent-quotas.ts";
 
 /**
- * Replaces the status of exactly this revision of the quota. Resolves to the stored quota, or to undefined if it has
- * changed.
+ * Replaces the status of the quota if it still has this revision. Resolves to the stored quota, or to undefined if the
+ * quota was changed or deleted.
  */
 export type ChargeQuota = (quota: JsonObject, status: JsonObject) => Promise<JsonObject | undefined>;
 
@@ -31,7 +31,7 @@ const UPDATES: Readonly<Record<string, readonly string[]>> = {
 const RETRIES = 3;
 const MODIFIED = "the object has been modified; please apply your changes to the latest version and try again";
 
-/** A write that waits for its decision. */
+/** A write that waits to be admitted or rejected. */
 interface Waiter {
   readonly attributes: Attributes;
   readonly evaluator: UsageEvaluator;
@@ -79,7 +79,10 @@ function isCountedUpdate({ group, resource }: GroupResource, subresource: string
   return group === "" && Object.hasOwn(UPDATES, resource) && UPDATES[resource]?.includes(subresource) === true;
 }
 
-/** Serves one batch at a time per namespace; writes that arrive meanwhile form the next batch. */
+/**
+ * Decides the writes of a namespace in batches, one batch at a time. Writes that arrive during a batch form the next
+ * batch.
+ */
 async function serve(books: QuotaState, namespace: string, waiting: Map<string, Waiter[]>): Promise<void> {
   for (;;) {
     const batch = waiting.get(namespace) ?? [];
@@ -121,7 +124,10 @@ async function decide(
   else await decide(books, pending, await newestOf(books, stale), retriesLeft - 1);
 }
 
-/** Decides writes that exceed a quota or use nothing; the others wait until the quotas are charged. */
+/**
+ * Rejects writes that exceed a quota, and admits dry runs and writes that use no quota. The other writes are pending
+ * until their quotas are charged.
+ */
 function decideWaiting(
   batch: readonly Waiter[],
   quotas: readonly RunningQuota[],
@@ -153,7 +159,7 @@ async function charge({ ports, recent }: QuotaState, { object, used }: RunningQu
   return true;
 }
 
-/** Deleted quotas are omitted. */
+/** Reads the quotas from the store. Deleted quotas are omitted. */
 async function newestOf({ ports }: QuotaState, stale: readonly RunningQuota[]): Promise<RunningQuota[]> {
   const newest = await Promise.all(
     stale.map(({ name, object }) =>

@@ -1,4 +1,4 @@
-/** Matches objects against the scopes of a quota. */
+/** Reads the scopes of a quota, and matches values against them. */
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 
 export interface ScopeRequirement {
@@ -18,7 +18,7 @@ export function scopesOf(quota: JsonObject): readonly ScopeRequirement[] {
   return [...plain, ...selected];
 }
 
-/** Matches like a label selector on an object with one label or, if undefined, without it. */
+/** Applies the operator of the scope to a value; undefined means that the object does not have the value. */
 export function matchesValue({ operator, values }: ScopeRequirement, value: string | undefined): boolean {
   switch (operator) {
     case "Exists":
