@@ -119,7 +119,7 @@ describe("in a restricted namespace, a pod", () => {
 
   test("that sets all required fields is admitted", async () => {
     expect(await ask({ enforce: "restricted" }, { object: SAFE_POD })).toEqual({
-      refusal: undefined,
+      rejection: undefined,
       warnings: [],
       annotations: { [`${LABEL}enforce-policy`]: "restricted:latest" },
     });
@@ -141,7 +141,7 @@ describe("the labels of a namespace", () => {
 
   test("for the modes warn and audit report violations as a warning and in the audit event", async () => {
     expect(await ask({ warn: "baseline", audit: "baseline" }, { object })).toEqual({
-      refusal: undefined,
+      rejection: undefined,
       warnings: [text],
       annotations: { [`${LABEL}enforce-policy`]: "privileged:latest", [`${LABEL}audit-violations`]: text },
     });
