@@ -4,9 +4,9 @@ import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulat
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 
 interface Remembered {
-  /** The last common version. */
+  /** The last common version of the StorageVersion object. */
   common: string | undefined;
-  /** Encoding versions that servers have published for themselves since the object last had a common version. */
+  /** Encoding versions in the entries that servers have written since the object last had a common version. */
   readonly said: Set<string>;
 }
 
@@ -35,7 +35,7 @@ export function neverBack(record: EncodingRecord): GuaranteeChecker {
       known.common = common;
       known.said.clear();
       return isBack
-        ? [`${name} moved from ${before} back to ${common}, but no server that writes it had joined`]
+        ? [`${name} moved from ${before} back to ${common}, but no server that writes the older version had joined`]
         : NO_VIOLATIONS;
     },
   };
