@@ -525,7 +525,7 @@ function compileProtobufForm({ message }: FactProtobufField): { form?: MessageFo
 function compileProtobufShape({ label, kind, message, inline, protoType }: FactProtobufField): FieldShape {
   if (inline === "1") return "inline";
   if (label !== "optional") return label === "map" ? "map" : "list";
-  // The schema in a JSONSchemaPropsOr… message is a pointer in Go, but the facts do not say so for messages with their
+  // The schema in a JSONSchemaPropsOr… message is a pointer in Go; the facts do not state this for messages with their
   // own JSON form.
   if (message.startsWith("JSONSchemaPropsOr") && protoType === "JSONSchemaProps") return "pointer";
   return kind.startsWith("ptr-") ? "pointer" : "value";

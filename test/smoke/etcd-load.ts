@@ -16,7 +16,7 @@ interface Write {
 }
 
 /**
- * What the writers know about their changes. Keys are "name step"; the steps of an object are the values "1", "2" and
+ * The changes of the writers, and their outcome. Keys are "name step"; the steps of an object are the values "1", "2" and
  * "3".
  */
 export class History {

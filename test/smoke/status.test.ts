@@ -38,7 +38,7 @@ describe("status and explain-route", () => {
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
 
-  test("print in one sentence what is wrong with the server, the certificate or the user", async () => {
+  test("print one sentence about a problem with the server, the certificate or the user", async () => {
     await using server = await startEvenkeel();
     const cases = [
       { flags: ["--server", server.url], says: "--ca-file" },

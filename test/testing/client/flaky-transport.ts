@@ -1,4 +1,4 @@
-/** A transport to a server whose connections a test can cut or refuse, or lead to another server. */
+/** A transport to a server whose connections a test can cut, reject, or redirect to another server. */
 import {
   isFailure,
   TransportError,

@@ -126,7 +126,7 @@ function faultyWatch({ kv, request, sink, faults }: WatchParts): Watching {
   };
 }
 
-/** Wraps the peer client of a server: a connection across a partition is not refused, but times out. */
+/** Wraps the peer client of a server: a connection across a partition does not fail at once, but times out. */
 function faultyUpstream(upstream: Upstream, clock: Clock, faults: FaultSwitch): Upstream {
   faults.onUnreachable((address) => upstream.disconnect(address));
   return {

@@ -65,7 +65,7 @@ test("connections go to the ready servers in turn, and a client can end its side
   expect(bench.balancer.counts).toMatchObject({ accepted: 3, rejected: 0 });
 });
 
-test("a server that refuses a connection is skipped at once, and not used again until it is ready", async () => {
+test("a server that rejects a connection is skipped at once, and not used again until it is ready", async () => {
   await using bench = await Bench.open();
   const [a, b] = [await bench.backend("a"), await bench.backend("b")];
   await bench.balancer.setBackends([a, b]);

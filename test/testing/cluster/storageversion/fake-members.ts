@@ -4,7 +4,7 @@ import type { AgreementMember, Members } from "../../../../src/cluster/storageve
 export class FakeMembers implements Members {
   readonly #members = new Map<string, AgreementMember>();
   readonly #listeners = new Set<() => void>();
-  /** What `catchUp` does: "caught up" returns true, "unknown" returns false, and an error is thrown. */
+  /** The result of `catchUp`: true for "caught up", false for "unknown"; an error is thrown. */
   view: "caught up" | "unknown" | Error = "caught up";
   /** Called during `catchUp`. */
   whileCatchingUp: () => void = () => {};
