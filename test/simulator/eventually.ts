@@ -1,3 +1,4 @@
+/** Lets a settled cluster resolve its problems before a checker reports them. */
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 
 /** Longer than the resync period of controllers and informers. */

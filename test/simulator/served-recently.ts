@@ -1,3 +1,4 @@
+/** Determines which objects controllers must not treat as unserved, for the checker of garbage collection. */
 import type { Clock } from "../../src/base/clock.ts";
 import type { EncodingRecord } from "./encoding-record.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";

@@ -1,3 +1,4 @@
+/** Checks that a request is proxied at most once. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 
 /**

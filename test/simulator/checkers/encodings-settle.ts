@@ -1,3 +1,4 @@
+/** Checks that the StorageVersion objects of a settled cluster match its live servers, and that the servers accept writes. */
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { SimulatedCluster } from "../../../src/tools/simulator/cluster.ts";
 import type { EncodingRecord } from "../encoding-record.ts";

@@ -1,3 +1,4 @@
+/** Checks that the entries of a StorageVersion object agree with its common version. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 

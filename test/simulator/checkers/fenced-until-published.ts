@@ -1,3 +1,4 @@
+/** Checks that a server whose identity lease is too old changes nothing in the store. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 

@@ -1,3 +1,4 @@
+/** Checks that garbage is deleted in a settled cluster. */
 import type { ResourceQuestion } from "../../../src/cluster/peers/view.ts";
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { SimulatedCluster } from "../../../src/tools/simulator/cluster.ts";

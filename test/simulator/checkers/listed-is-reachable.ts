@@ -1,3 +1,4 @@
+/** Checks that every resource in the discovery of a settled cluster can be listed. */
 import { get } from "../get.ts";
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { listedResources } from "../discovery.ts";

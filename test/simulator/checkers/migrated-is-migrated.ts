@@ -1,3 +1,4 @@
+/** Checks that a resource that is reported as migrated is stored in one version. */
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
 import { storageVersionName } from "../../../src/cluster/storageversion/objects.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";

@@ -1,3 +1,4 @@
+/** Checks that a namespace is finalized only when it is empty, and stays empty. */
 import { objectAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";

@@ -1,3 +1,4 @@
+/** Checks that deleted namespaces are removed in a settled cluster. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../src/meta/json.ts";
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { EncodingRecord } from "../encoding-record.ts";

@@ -1,3 +1,4 @@
+/** Checks that the common version of a resource does not move back without a reason. */
 import { compareApiVersions } from "../../../src/serving/discovery/order.ts";
 import { parseGroupVersion } from "../../../src/meta/group-version.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";

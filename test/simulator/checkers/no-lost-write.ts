@@ -1,3 +1,4 @@
+/** Checks that acknowledged objects can be read until a client deletes them. */
 import { get } from "../get.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { KnownObjects } from "../objects.ts";

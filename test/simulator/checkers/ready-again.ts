@@ -1,3 +1,4 @@
+/** Checks that every running server of a settled cluster is ready. */
 import { get } from "../get.ts";
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 

@@ -1,3 +1,4 @@
+/** Checks that no mutating request is executed twice. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 
 /**

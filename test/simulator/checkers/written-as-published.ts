@@ -1,3 +1,4 @@
+/** Checks that servers write only versions that they have published and that all live servers can read. */
 import { stringAt } from "../../../src/meta/json.ts";
 import type { StoredResourceVersions } from "../../../src/cluster/storageversion/encodings.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";

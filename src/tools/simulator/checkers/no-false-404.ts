@@ -1,3 +1,4 @@
+/** Checks that no server returns a 404 for a resource that a live or recently departed server serves. */
 import type { Run } from "../server.ts";
 import { NO_VIOLATIONS, type SimulatedResponse, type GuaranteeChecker, type SimulatedRequest } from "../checker.ts";
 import { parseGroupVersion } from "../../../meta/group-version.ts";
