@@ -1,6 +1,6 @@
 /**
- * The context that every row needs: the options, the cores, the load generator and the floor (a plain server that
- * returns the same bytes).
+ * The context that every row of the benchmark's result needs: the options, the CPU cores, the load generator and the
+ * floor (a plain Node server that returns the same bytes as ours).
  */
 import type { ServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
 import type { FetchResult, RequestShape } from "./client/protocol.ts";
@@ -19,7 +19,7 @@ export interface BenchContext {
   readonly floor: Floor;
 }
 
-/** A server with objects, and its data directory. */
+/** A server that has been filled with objects, and its store. */
 export interface Subject {
   readonly store: "embedded" | "etcd";
   readonly server: RunningServer;
@@ -28,7 +28,7 @@ export interface Subject {
 
 const FILL_CONNECTIONS = 16;
 
-/** Creates the namespaces and the objects that get and list are measured with. */
+/** Creates the namespaces, and the pods that the rows for get and list read. */
 export async function fill({ client }: BenchContext, { server }: Subject): Promise<void> {
   const name = "fill";
   await client.open({ name, protocol: "http/1.1", port: server.port, connections: FILL_CONNECTIONS, token: TOKEN });
@@ -53,7 +53,8 @@ export function createRequest(namespace: string): RequestShape {
 }
 
 /**
- * Configures the floor to return the response of our server to a request, including headers, under a path of its own.
+ * Sends a request to our server and configures the floor to return the same response, including headers, at the given
+ * path.
  */
 export async function setFloorResponse(
   context: BenchContext,
@@ -67,7 +68,7 @@ export async function setFloorResponse(
   await floor.setResponse(what.path, toFloorResponse(fetched, what.request.expectStatus));
 }
 
-/** Headers that Node adds itself on both sides. */
+/** Headers that Node adds to the responses of both our server and the floor. */
 const ADDED_BY_NODE: ReadonlySet<string> = new Set(["date", "connection", "keep-alive"]);
 
 export function toFloorResponse({ headers, body }: FetchResult, status: number): FloorResponse {

@@ -1,4 +1,4 @@
-/** Child processes of the benchmark. They are stopped when it ends, even if it fails. */
+/** Starts child processes of the benchmark, and stops them when the benchmark ends, even if it fails. */
 import { spawn, type ChildProcess, type StdioOptions } from "node:child_process";
 import { once } from "node:events";
 
@@ -12,7 +12,7 @@ export interface ChildOptions {
 
 export class Child {
   readonly process: ChildProcess;
-  /** Replies have no id, so only one request is outstanding at a time. */
+  /** Replies carry no ID, so each IPC message is sent only after the reply to the previous one. */
   #lastQuestion: Promise<unknown> = Promise.resolve();
   readonly #kill = (): void => void this.process.kill("SIGKILL");
 

@@ -1,4 +1,4 @@
-/** Two servers on one etcd that proxy requests to each other. */
+/** Starts two servers on one etcd: the source receives the requests and proxies them to the destination. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { HopCertificates } from "./hop-certificates.ts";
@@ -6,7 +6,7 @@ import { startServer, temporaryDirectory, type RunningServer } from "./servers.t
 
 export interface ClusterStart {
   readonly core: number | undefined;
-  /** An etcd for this cluster only, because the store keeps records of the servers of an earlier cluster. */
+  /** Endpoint of an etcd that no other cluster has used, because records of its servers would remain in the store. */
   readonly etcd: string;
   readonly certificates: HopCertificates;
   readonly releases: { readonly source: string; readonly destination: string };
@@ -32,7 +32,7 @@ export async function startCluster({ core, etcd, certificates, releases }: Clust
     stack.defer(() => server.stop());
     return server;
   };
-  // In this order, because a server is ready when it has contacted the existing ones.
+  // The destination starts first: the source is ready only when it has contacted all existing servers.
   const destination = await start("destination", releases.destination);
   const source = await start("source", releases.source);
   const owned = stack.move();

@@ -40,8 +40,8 @@ export async function runCold(kubectl: Kubectl, server: RunningServer, args: rea
 }
 
 /**
- * The number of requests that the server has served, without its own lease renewals. The request for the metrics counts
- * in the next result.
+ * The number of requests that the server has served, without its own lease renewals. The request that reads this metric
+ * is counted only in the next result.
  */
 async function servedRequests(server: RunningServer): Promise<number> {
   const requester = await openHttp1(server.port, TOKEN);

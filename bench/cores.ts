@@ -15,12 +15,15 @@ export function chooseCores(): Cores | undefined {
   return { server, others };
 }
 
-/** The command on one core: still one process, because `taskset` execs it. */
+/**
+ * The command that runs `command` on one core. It is still one process, because `taskset` replaces itself with the
+ * command.
+ */
 export function pinned(core: number | undefined, command: readonly string[]): readonly string[] {
   return core === undefined ? command : ["taskset", "-c", String(core), ...command];
 }
 
-/** Moves a running process with all its threads. */
+/** Moves a running process with all its threads to a core. */
 export function pin(core: number | undefined, pid: number): void {
   if (core !== undefined) execFileSync("taskset", ["-a", "-p", "-c", String(core), String(pid)], { stdio: "ignore" });
 }

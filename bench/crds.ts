@@ -7,7 +7,7 @@ type Properties = Readonly<Record<string, Schema>>;
 export const DEFINITIONS_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 export const DEFINITION_VERSION = "v1";
 
-/** A custom kind with the fields of a Deployment. */
+/** A kind of a custom resource. Its fields are those of a Deployment. */
 export interface CustomKind {
   readonly group: string;
   readonly plural: string;
@@ -15,7 +15,7 @@ export interface CustomKind {
 }
 
 export const WEB: CustomKind = { group: "web.bench.example", plural: "webs", kind: "Web" };
-/** The same with a CEL rule. */
+/** Like WEB, but its schema has a CEL rule. */
 export const RULED_WEB: CustomKind = { group: "web.bench.example", plural: "ruledwebs", kind: "RuledWeb" };
 export const RULE: Schema = {
   "x-kubernetes-validations": [
@@ -30,7 +30,7 @@ export function groupName(group: number): string {
   return `team-${group}.bench.example`;
 }
 
-/** A kind in one of many groups; the mark is replaced by the number of the CRD. */
+/** A kind in the group with this number; the mark in its name is replaced by the number of the CRD. */
 export function numberedKind(group: number): CustomKind {
   return { group: groupName(group), plural: `things${NUMBER_MARK}`, kind: `Thing${NUMBER_MARK}` };
 }
@@ -61,7 +61,7 @@ export function crdText({ group, plural, kind }: CustomKind, ofSpec: Schema = {}
   });
 }
 
-/** An object with the same bytes as the Deployment that it is compared with. */
+/** A custom resource with the same content as the Deployment that it is compared with. */
 export function customText({ group, kind }: CustomKind, tag: string): string {
   const deployment = JSON.parse(deploymentText(tag)) as object;
   return JSON.stringify({ ...deployment, apiVersion: `${group}/${DEFINITION_VERSION}`, kind });

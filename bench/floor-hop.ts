@@ -1,4 +1,7 @@
-/** The floor of a hop: a plain pass-through server in front of the floor, with mutual TLS between them. */
+/**
+ * The floor for a proxied request: a plain pass-through server in front of a plain server, with mutual TLS between
+ * them.
+ */
 import type { FloorResponse, FloorMessage } from "./floor-server.ts";
 import { SERVER_NAME, type HopCertificates } from "./hop-certificates.ts";
 import type { PassThroughMessage } from "./pass-through-server.ts";

@@ -1,6 +1,7 @@
 /**
- * The floor: a plain Node server that returns the same bytes over TLS, without any lookup, parsing or decision. It
- * receives the responses over IPC before the measurements; `/emit` writes the event to all watchers.
+ * The floor: a plain Node server that returns the same bytes as our server over TLS, without any lookup, parsing or
+ * decision. It receives these responses over IPC before the measurements. A request to `/emit` makes it write the event
+ * to all watchers.
  */
 import { createSecureServer } from "node:http2";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -10,7 +11,7 @@ import type { AddressInfo } from "node:net";
 export interface FloorResponse {
   readonly status: number;
   readonly headers: readonly (readonly [string, string])[];
-  /** Latin-1, one character per byte. */
+  /** The bytes of the body, one Latin-1 character per byte. */
   readonly body: string;
 }
 
@@ -20,7 +21,7 @@ export type FloorMessage =
       readonly cert: string;
       readonly key: string;
       readonly port: number;
-      /** Clients must present a certificate of this CA. */
+      /** If set, clients must present a certificate of this CA. */
       readonly clientCa?: string;
     }
   | { readonly kind: "answer"; readonly path: string; readonly answer: FloorResponse }

@@ -1,4 +1,7 @@
-/** The certificates of servers that call each other: one CA for servers, one for front proxies. */
+/**
+ * Creates the certificates of servers that call each other: one CA for their serving certificates, one for the client
+ * certificates with which they proxy requests.
+ */
 import {
   createAuthority,
   issueCertificate,

@@ -1,8 +1,8 @@
-/** Measures the live heap of a Node process through its inspector, which it opens on SIGUSR1. */
+/** Measures the live heap of another Node process through the inspector, which a Node process opens on SIGUSR1. */
 import { once } from "node:events";
 import { waitUntil } from "./wait-until.ts";
 
-/** Processes started meanwhile open their inspector at this port of 127.0.0.1 when they receive the signal. */
+/** Runs `start`. Processes that it starts open their inspector at this port of 127.0.0.1 when they receive SIGUSR1. */
 export async function withInspectorPort<Value>(port: number, start: () => Promise<Value>): Promise<Value> {
   const before = process.env["NODE_OPTIONS"];
   process.env["NODE_OPTIONS"] = `${before ?? ""} --inspect-port=127.0.0.1:${port} --inspect-publish-uid=http`.trim();
@@ -14,7 +14,7 @@ export async function withInspectorPort<Value>(port: number, start: () => Promis
   }
 }
 
-/** In bytes, after a full collection; includes buffers outside of the heap. */
+/** Size of the live heap in bytes, after a forced garbage collection; includes buffers outside of the heap. */
 export async function liveHeapBytes(pid: number, port: number): Promise<number> {
   process.kill(pid, "SIGUSR1");
   let url = "";
@@ -52,7 +52,7 @@ interface Question {
   readonly params?: object;
 }
 
-/** Ignores events that arrive in between. */
+/** Sends an inspector command and waits for its response; ignores events that arrive before it. */
 async function ask(socket: WebSocket, question: Question): Promise<unknown> {
   socket.send(JSON.stringify(question));
   for (;;) {

@@ -1,7 +1,7 @@
 /**
- * Observes the progress of a server's migration of claims. Objects are migrated in the order of their names, so the
- * resourceVersion of one shows whether all before it are migrated. This costs the server next to nothing, while reading
- * its metrics would disturb the measurement.
+ * Observes the progress of a server's migration of ResourceClaims. The server migrates objects in the order of their
+ * names, so the resourceVersion of one object shows whether all objects before it are migrated. Reading it costs the
+ * server next to nothing, while reading its metrics would disturb the measurement.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
@@ -51,7 +51,7 @@ export class MigrationView {
     return Number(MIGRATED.exec(await this.#text("/metrics"))?.[1] ?? "0");
   }
 
-  /** Whether all objects are known to be stored in this version only. */
+  /** Whether the server has recorded that all objects are stored in this version only. */
   async isStoredAs(apiVersion: string): Promise<boolean> {
     const { data = {} } = await this.#get<{ data?: Record<string, string> }>(STATE_PATH);
     const { persistedVersions = [] } = JSON.parse(data[STATE_KEY] ?? "{}") as { persistedVersions?: string[] };
@@ -75,7 +75,9 @@ export async function until(what: string, isSo: () => Promise<boolean>): Promise
   }
 }
 
-/** The number of stored claims by version, from `evenkeel stored-versions`; throws if any of them is unreadable. */
+/**
+ * The number of stored ResourceClaims by version, from `evenkeel stored-versions`; throws if any of them is unreadable.
+ */
 export async function storedClaims(dataDirectory: string): Promise<Readonly<Record<string, number>>> {
   const { stdout } = await promisify(execFile)(
     join(ROOT, "bin", "evenkeel"),

@@ -1,4 +1,4 @@
-/** The object that most rows use: a pod of 3 KB as clients write it. */
+/** The objects that the rows create and read; most rows use a pod of 3 KB as clients write it. */
 
 /** Placeholder for the number of the object in paths and bodies; the client replaces it. */
 export const NUMBER_MARK = "@@@@@@@@";
@@ -6,7 +6,7 @@ export const LIST_NAMESPACE = "bench-list";
 export const WRITE_NAMESPACE = "bench-writes";
 export const LIST_COUNT = 5_000;
 
-/** Brings the stored object close to 3,000 bytes. */
+/** Size of an annotation that brings the stored pod close to 3,000 bytes. */
 const ANNOTATION_BYTES = 900;
 
 export function podText(namespace: string): string {
@@ -62,7 +62,7 @@ export function deploymentName(number: string): string {
   return `web-${number}`;
 }
 
-/** As users write them: the server applies the defaults. */
+/** A Deployment as users write it: the server applies the defaults. */
 export function deploymentText(tag: string): string {
   const labels = { app: "web", "app.kubernetes.io/part-of": "evenkeel" };
   const container = {
@@ -94,7 +94,10 @@ export function deploymentText(tag: string): string {
 
 export const DEVICE_CLASS = "bench-class";
 
-/** Served from 1.34 on, so an older server proxies requests for it; 3 KB when stored and returned. */
+/**
+ * A DeviceClass of 3 KB in resource.k8s.io/v1, which is served from 1.34 on, so that an older server proxies requests
+ * for it.
+ */
 export function deviceClassText(): string {
   return JSON.stringify({
     kind: "DeviceClass",
@@ -109,7 +112,7 @@ const DEVICE_CLASS_PAYLOAD_BYTES = 2_600;
 export const CLAIM_NAMESPACE = "bench-claims";
 export const CLAIM_PATH = `/apis/resource.k8s.io/v1/namespaces/${CLAIM_NAMESPACE}/resourceclaims`;
 
-/** 1.34 stores it in another version than 1.35. */
+/** A ResourceClaim, which 1.34 stores in another version than 1.35. */
 export function claimText(): string {
   return JSON.stringify({
     kind: "ResourceClaim",
@@ -127,7 +130,7 @@ export function namespaceText(name: string): string {
   return JSON.stringify({ apiVersion: "v1", kind: "Namespace", metadata: { name } });
 }
 
-/** A typical size for objects that exist in large numbers. */
+/** A ConfigMap of a size that is typical of objects that exist in large numbers. */
 export function configMapText(owner?: { readonly name: string; readonly uid: string }): string {
   const reference = { apiVersion: "v1", kind: "ConfigMap", ...owner };
   return JSON.stringify({

@@ -25,7 +25,7 @@ export type RowName = (typeof ROW_NAMES)[number];
 export interface BenchOptions {
   readonly only: ReadonlySet<RowName>;
   readonly rounds: number;
-  /** The amount of work per round, relative to the full one. */
+  /** The amount of work per round, relative to a full benchmark. */
   readonly scale: number;
   readonly compareWith: string | undefined;
   readonly stores: ReadonlySet<"embedded" | "etcd">;

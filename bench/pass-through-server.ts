@@ -1,6 +1,6 @@
 /**
- * The floor of a hop: a plain Node program that forwards every request to one other server over persistent connections
- * with a client certificate, without any decision or change.
+ * A plain Node program that forwards every request unchanged to one other server, over persistent connections with a
+ * client certificate. It is the floor for the server that proxies a request.
  */
 import { Agent, createServer, request as httpsRequest } from "node:https";
 

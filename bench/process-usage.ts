@@ -1,14 +1,14 @@
 /** Resource usage of a process, read from /proc. */
 import { readFileSync } from "node:fs";
 
-/** USER_HZ, which Linux reports as 100 on every architecture that Node supports. */
+/** Length of a tick (1 / USER_HZ): Linux reports 100 ticks per second on every architecture that Node supports. */
 const MS_PER_TICK = 10;
 const BYTES_PER_KIB = 1024;
 
 /** CPU time of all threads so far, user and system, in ms; the resolution is one tick. */
 export function cpuMs(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // The process name may contain anything, so fields are counted from its closing parenthesis.
+  // The process name before the fields may contain any character, so fields are counted from its closing parenthesis.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * MS_PER_TICK;
 }

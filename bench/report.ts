@@ -4,7 +4,7 @@ import { spread } from "./statistics.ts";
 
 export interface Result {
   readonly commit: string;
-  /** True if the sources differ from the commit. */
+  /** True if the working tree differed from the commit. */
   readonly changed: boolean;
   readonly node: string;
   readonly cpu: string;
@@ -80,7 +80,7 @@ function change(before: number, now: number): string {
   return `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(0)} %`;
 }
 
-/** For a median close to 0, such as that of differences, a share is meaningless. */
+/** Above this share, none is shown: for a median close to 0, such as that of differences, a share is meaningless. */
 const SHARE_MAX = 10;
 
 function percent(share: number): string {

@@ -18,7 +18,10 @@ export function readResult(file: string): StoredResult | undefined {
   }
 }
 
-/** The newest by its recorded date; undefined if there is none. Short runs are compared only with short runs. */
+/**
+ * The result with the newest recorded date; undefined if there is none. Only results with the same `scale` are
+ * considered.
+ */
 export function newestResult(directory: string, scale: number): StoredResult | undefined {
   if (!existsSync(directory)) return undefined;
   const results = readdirSync(directory)

@@ -7,11 +7,11 @@ import { figure } from "./statistics.ts";
 import { TOKEN } from "./servers.ts";
 
 export interface Side {
-  /** All processes that serve a request together. */
+  /** All processes that serve a request together, such as two servers of which one proxies. */
   readonly pids: readonly number[];
   readonly port: number;
   readonly request: RequestShape;
-  /** Another process whose CPU time is reported, such as etcd. */
+  /** Another process whose CPU time is reported separately, such as etcd. */
   readonly helperPid?: number;
 }
 
@@ -27,7 +27,7 @@ export interface RoundsOptions {
   readonly count: number;
   /** Requests before the first round, so that both servers are warmed up. */
   readonly warmUp: number;
-  /** Number of different object numbers in the requests; undefined: every request has its own. */
+  /** How many different objects the requests address; if undefined, every request addresses another one. */
   readonly numbers?: number;
   /** Default: the administrator's token. */
   readonly token?: string;

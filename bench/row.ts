@@ -1,16 +1,16 @@
-/** One line of the result. */
+/** A row of the benchmark's result: our figure, that of the floor, and their ratio. */
 import { figure, type Figure } from "./statistics.ts";
 
 export type Verdict = "met" | "missed";
 
 export interface Row {
-  /** Stable id, by which rows of different runs are compared. */
+  /** Stable ID, by which rows of different runs are compared. */
   readonly id: string;
   readonly title: string;
   readonly unit: string;
   readonly floor?: Figure;
   readonly ours: Figure;
-  /** The ratio per round, so that a disturbance affects both sides. */
+  /** The median of the ratios of single rounds, because a disturbance of a round affects both servers. */
   readonly ratio?: Figure;
   /** Wall-clock figures of the same rounds. */
   readonly wall?: WallClock;

@@ -1,4 +1,6 @@
-/** Measures authorization: a user with roles among ten thousand bindings, compared with AlwaysAllow. */
+/**
+ * Measures RBAC authorization: a GET by a user of a server with ten thousand role bindings, compared with AlwaysAllow.
+ */
 import { fill, type BenchContext, type Subject } from "./bench-context.ts";
 import type { RequestShape } from "./client/protocol.ts";
 import { LIST_COUNT, LIST_NAMESPACE, NUMBER_MARK } from "./objects.ts";
@@ -50,7 +52,7 @@ function subjectOf(server: RunningServer): Subject {
   return { store: "embedded", server, etcdPid: undefined };
 }
 
-/** One binding is the user's; the others belong to other users in the same namespace. */
+/** Creates role bindings in one namespace: one for the user, the others for other users. */
 async function bind({ client, options }: BenchContext, { port }: RunningServer): Promise<void> {
   const name = "bind";
   await client.open({ name, protocol: "http/1.1", port, connections: FILL_CONNECTIONS, token: TOKEN });

@@ -1,6 +1,6 @@
 /**
- * Measures the cost of 1,000 CRDs: their creation, a start with them, their memory, and a kubectl with an empty cache.
- * The floor is the same server with one CRD. Only the server that receives requests is pinned.
+ * Measures the cost of 1,000 CRDs: their creation, a start of the server, its memory, and a kubectl with an empty
+ * cache. The floor is the same server with one CRD. Only servers whose requests are measured are pinned to a core.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchContext } from "./bench-context.ts";
@@ -29,7 +29,10 @@ const PER_GROUP = 20;
 const CONNECTIONS = 4;
 const READY_MS_MAX = 2_000;
 const DEFINITION_MB_MAX = 0.5;
-/** Number of groups at the beginning and at the end that are compared with each other. */
+/**
+ * The CRDs of this many groups that were created first are compared with those of as many groups that were created
+ * last.
+ */
 const SAMPLED_GROUPS = 5;
 const ROUNDS_MAX = 5;
 const FILL = "fill";
@@ -62,7 +65,7 @@ export async function customRows(context: BenchContext): Promise<Row[]> {
   try {
     await onServer(context, stores.floor, (server) => define(context, server, 0));
     const spent = await onServer(context, stores.ours, (server) => define(context, server, groups));
-    // In this order, because requests leave objects behind.
+    // customRequestRows runs last, because its requests leave objects behind.
     return [
       creationRow(spent, definitions),
       ...startRows(await measureStarts(context, stores), definitions),
@@ -87,7 +90,7 @@ async function onServer<Value>(
   }
 }
 
-/** CPU ms of each group's CRDs, from the first request until all of them are served. */
+/** Creates the CRDs. Returns, for each group, the CPU ms from the first request until all its CRDs are served. */
 async function define({ client }: BenchContext, { port, pid }: RunningServer, groups: number): Promise<number[]> {
   await client.open({ name: FILL, protocol: "http/1.1", port, connections: CONNECTIONS, token: TOKEN });
   const create = async (body: string, count: number, firstNumber: number): Promise<void> => {
@@ -154,7 +157,7 @@ async function measureStart(dataDirectory: string): Promise<Started> {
   }
 }
 
-/** Waits for the watches that controllers start once the server is ready. */
+/** Waits until the server uses little CPU time, because controllers start their watches only after it is ready. */
 async function untilIdle({ pid }: RunningServer): Promise<void> {
   await waitUntil("the server is idle", async () => {
     const before = cpuMs(pid);
@@ -172,7 +175,7 @@ function startRows(rounds: readonly Round[], definitions: number): Row[] {
     return {
       unit: "MB each",
       ours: figure(pairs(value).map((pair) => (pair.ours - pair.floor) / definitions)),
-      wall: { unit, floor, ours, note: "without and with" },
+      wall: { unit, floor, ours, note: "one CRD, and all" },
     };
   };
   const resident = each("MB resident", (started) => started.residentMb);

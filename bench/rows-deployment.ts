@@ -10,7 +10,7 @@ import type { Row } from "./row.ts";
 
 const COLLECTION = `/apis/apps/v1/namespaces/${WRITE_NAMESPACE}/deployments`;
 const OBJECT = `${COLLECTION}/${deploymentName(NUMBER_MARK)}`;
-/** A number that no round uses. */
+/** The number of the Deployment whose response the floor returns; no round uses it. */
 const TAUGHT = "99999999";
 const COUNT = 1_000;
 
@@ -20,7 +20,7 @@ interface Write {
   readonly request: RequestShape;
 }
 
-/** In this order, because each write builds on the previous one. */
+/** Measured in this order, because each write changes the objects that the previous one has written. */
 const WRITES: readonly Write[] = [
   {
     id: "create-deployment",

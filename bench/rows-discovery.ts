@@ -1,4 +1,4 @@
-/** Measures responses with the merged discovery of a cluster, once it has been computed. */
+/** Measures responses with the merged discovery of a cluster after it has been computed and cached. */
 import type { EtcdProcess } from "../test/testing/storage/kv-etcd/start-etcd.ts";
 import { toFloorResponse, type BenchContext } from "./bench-context.ts";
 import type { FetchResult, RequestShape } from "./client/protocol.ts";
@@ -13,12 +13,15 @@ const RATIO_MAX = 1.2;
 const CPU_UNIT = "CPU µs/request";
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const MERGED: RequestShape = { method: "GET", path: "/apis", accept: AGGREGATED, expectStatus: 200 };
-/** The server's own discovery: a body that it encodes once and caches. */
+/** Requests the server's own discovery, which it encodes once and caches. */
 const LOCAL: RequestShape = { ...MERGED, accept: `${AGGREGATED};profile=nopeer` };
 const FLOOR_PATH = "discovery";
 const HITS = /^aggregator_discovery_peer_aggregated_cache_hits_total ([0-9]+)$/m;
 const DESCRIBED = /^evenkeel_peers\{state="described"\} ([0-9]+)$/m;
-/** The same release, so that both bodies have the same bytes and only the code path differs. */
+/**
+ * Both servers have the same release, so that the merged and the local document have the same size and only the code
+ * path differs.
+ */
 const RELEASES = { source: "1.36", destination: "1.36" };
 
 export async function discoveryRows(context: BenchContext, etcd: EtcdProcess): Promise<Row[]> {
@@ -72,7 +75,10 @@ function discoveryRow(overLocal: Measured, overFloor: Measured, bytes: number): 
   ];
 }
 
-/** Verifies the precondition of the measurement: the merged response is computed and as large as the local one. */
+/**
+ * Verifies the preconditions of the measurement: the server returns the cached merged discovery, and it is as large as
+ * the local one. Returns the merged response.
+ */
 async function fetchBoth({ client }: BenchContext, port: number): Promise<FetchResult> {
   const name = "discovery";
   await client.open({ name, protocol: "http/1.1", port, connections: 1, token: TOKEN });

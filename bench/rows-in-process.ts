@@ -1,4 +1,4 @@
-/** Rows of single functions, without sockets or stores. */
+/** The rows that measure single functions, without sockets or stores. */
 import { fileURLToPath } from "node:url";
 import type { BenchContext } from "./bench-context.ts";
 import { Child } from "./child.ts";
@@ -25,7 +25,7 @@ export async function filterRows(context: BenchContext): Promise<Row[]> {
   ];
 }
 
-/** The cost of the readiness check when the handler does nothing else. */
+/** The cost of the filter for X-Kubernetes-If-Ready around a handler that does nothing. */
 export async function ifReadyRows(context: BenchContext): Promise<Row[]> {
   const { rounds, scale } = context.options;
   const count = Math.round(1_000_000 * scale);

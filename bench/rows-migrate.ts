@@ -26,7 +26,7 @@ const P99_ADDED_MS_MAX = 5;
 
 const STORED_BEFORE = "resource.k8s.io/v1beta2";
 const STORED_AFTER = "resource.k8s.io/v1";
-/** An in-place upgrade keeps the server ID, whatever the directory of the round. */
+/** The server ID is fixed, because an in-place upgrade keeps it, while each round has its own data directory. */
 const IDENTITY = ["--server-id", "bench"];
 const OLD = [...IDENTITY, "--release", "1.34"];
 const NEW = [...IDENTITY, "--release", "1.35"];
@@ -143,7 +143,7 @@ async function measureRound(bench: Bench): Promise<Round> {
   });
   const restartedMs = performance.now();
   const { second, rewritten } = await withServer(bench, NEW, async (server) => {
-    // Nothing is migrated yet, because the leader lease of the killed server has to expire first.
+    // The restarted server has migrated nothing yet, because the leader lease of the killed server has to expire first.
     const rewrittenBefore = await rewrittenClaims(bench);
     const isDone = async (view: MigrationView): Promise<boolean> =>
       (await isRewritten(view, objects - 1)) && (await view.isStoredAs(STORED_AFTER));
@@ -161,7 +161,7 @@ async function measureRound(bench: Bench): Promise<Round> {
   };
 }
 
-/** The cost per object beyond that of the GETs. */
+/** The rate of the migration, and its CPU time per object without that of the GETs. */
 function costs(floor: Stretch, ours: readonly MigrationStretch[]): Pick<Round, "objectsPerSecond" | "cpuUsPerObject"> {
   const sum = (value: (stretch: MigrationStretch) => number): number =>
     ours.reduce((total, stretch) => total + value(stretch), 0);
@@ -176,7 +176,8 @@ function costs(floor: Stretch, ours: readonly MigrationStretch[]): Pick<Round, "
 
 async function rewrittenClaims({ dataDirectory, objects }: Bench): Promise<number> {
   const { [STORED_BEFORE]: before = 0, [STORED_AFTER]: after = 0 } = await storedClaims(dataDirectory);
-  if (before + after !== objects) throw new Error(`${objects - before - after} claims were lost by the kill`);
+  if (before + after !== objects)
+    throw new Error(`${objects - before - after} claims were lost when the server was killed`);
   return after;
 }
 
@@ -186,7 +187,7 @@ async function measureWithout(bench: Bench, server: RunningServer): Promise<Stre
   return measureLoad(bench, server, () => sleep(Math.max(FLOOR_MS_MIN, FLOOR_MS * scale)));
 }
 
-/** Sends GETs while something else runs. */
+/** Sends GETs at a fixed rate until `meanwhile` resolves, and measures them. */
 async function measureLoad(bench: Bench, { pid }: RunningServer, meanwhile: () => Promise<void>): Promise<Stretch> {
   const { context, objects } = bench;
   const { client } = context;
@@ -200,7 +201,9 @@ async function measureLoad(bench: Bench, { pid }: RunningServer, meanwhile: () =
   return stretch;
 }
 
-/** Measures from when the server migrates until `isPast` returns true; the rest of the restart is not included. */
+/**
+ * Measures from the first migrated object until `isPast` returns true, so that the start of the server is not included.
+ */
 async function measureStretch(
   bench: Bench,
   server: RunningServer,
@@ -219,7 +222,7 @@ async function measureStretch(
   }
 }
 
-/** Opens the connections and warms up the code path of a GET. */
+/** Opens the connections for the GETs and warms up their code path. */
 async function openLoad({ context, objects }: Bench, { port }: RunningServer): Promise<void> {
   const { client, options } = context;
   await client.open({ name: LOAD, protocol: "http/1.1", port, connections: CONNECTIONS, token: TOKEN });
@@ -257,7 +260,7 @@ function rowsOf(rounds: readonly Round[], objects: number): Row[] {
       unit: "ms p99",
       ...compared(p99),
       target: atMost(added, P99_ADDED_MS_MAX, `≤ ${P99_RATIO_MAX}× + ${P99_ADDED_MS_MAX} ms`),
-      wall: { unit: "ms p50", floor: p50.floor, ours: p50.ours, note: "without and with" },
+      wall: { unit: "ms p50", floor: p50.floor, ours: p50.ours, note: "without and with the migrator" },
     },
     {
       id: "migrate-rate/embedded",
@@ -272,13 +275,13 @@ function rowsOf(rounds: readonly Round[], objects: number): Row[] {
     },
     {
       id: "migrate-cpu/embedded",
-      title: "  of the server, excluding the GETs",
+      title: "  CPU of the server, without the GETs",
       unit: "CPU µs/object",
       ours: figure(rounds.map(({ cpuUsPerObject }) => cpuUsPerObject)),
     },
     {
       id: "migrate-twice/embedded",
-      title: "  repeated because of the kill",
+      title: "  migrated twice because of the kill",
       unit: "objects",
       ours: figure(rounds.map(({ doneTwice }) => doneTwice)),
     },

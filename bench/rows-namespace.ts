@@ -102,7 +102,7 @@ function rowsOf(rounds: readonly Round[], objects: number): Row[] {
     },
     {
       id: "namespace-cpu/embedded",
-      title: "  of the server",
+      title: "  CPU of the server",
       unit: "CPU ms to 404",
       ours: of(({ goneCpuMs }) => goneCpuMs),
       wall: { unit: "CPU ms until empty", ours: of(({ emptyCpuMs }) => emptyCpuMs) },

@@ -1,7 +1,7 @@
 /**
- * Measures the memory of the garbage collector's owner graph: the same server on the same store, with and without the
- * collector. Resident memory includes garbage; the live heap, after a forced collection, is the memory of the graph
- * itself.
+ * Measures the memory of the owner graph of the garbage collector (the controller): the difference between the same
+ * server with and without it, on the same store. The difference of the live heaps, after a forced collection of V8's
+ * garbage, is the memory of the graph itself; that of the resident memory also includes uncollected garbage.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchContext } from "./bench-context.ts";
@@ -17,7 +17,10 @@ const OBJECTS = 100_000;
 const DEPENDENTS_PER_OWNER = 99;
 const CONNECTIONS = 16;
 const ROUNDS_MAX = 3;
-/** Time in which the garbage of the start and the initial list is usually collected. */
+/**
+ * Time after which V8 has usually collected the garbage of the server's start and of the garbage collector's initial
+ * lists.
+ */
 const SETTLE_MS = 5_000;
 const NAMESPACE = "bench-owners";
 const PATH = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
@@ -104,7 +107,7 @@ function rowsOf(rounds: readonly Round[], objects: number): Row[] {
     const { floor, ours } = compared(pairs);
     return {
       ours: figure(pairs.map((pair) => pair.ours - pair.floor)),
-      wall: { unit, floor, ours, note: "without and with" },
+      wall: { unit, floor, ours, note: "without and with the garbage collector" },
     };
   };
   const heap = added("MB live heap", ({ heapBytes }) => heapBytes / 1e6);

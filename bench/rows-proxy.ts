@@ -13,7 +13,7 @@ import { TOKEN } from "./servers.ts";
 
 const RATIO_MAX = 1.8;
 const CPU_UNIT = "CPU µs/request";
-/** The source does not serve the requested resource. */
+/** The source does not serve the requested DeviceClass in v1. */
 const RELEASES = { source: "1.33", destination: "1.36" };
 const COLLECTION = "/apis/resource.k8s.io/v1/deviceclasses";
 const GET: RequestShape = { method: "GET", path: `${COLLECTION}/${DEVICE_CLASS}`, expectStatus: 200 };
@@ -33,7 +33,10 @@ export async function proxyRows(context: BenchContext, etcd: EtcdProcess): Promi
   return await measure(context, { cluster, hop, etcd });
 }
 
-/** Creates the object, verifies that the destination serves it, and gives the plain servers the same response. */
+/**
+ * Creates the object, verifies that the source proxies a GET of it to the destination, and configures the plain servers
+ * to return the same response.
+ */
 async function prepare({ client, floor }: BenchContext, cluster: RunningCluster, hop: FloorHop): Promise<void> {
   const open = (name: string, port: number): Promise<void> =>
     client.open({ name, protocol: "http/1.1", port, connections: 1, token: TOKEN });
@@ -86,7 +89,7 @@ async function measure(
       ...figures,
       target: atMost(figures.ratio.median, RATIO_MAX, `≤ ${RATIO_MAX}×`),
     },
-    { id: "proxy/etcd", title: "  of etcd itself", unit: CPU_UNIT, ours: helperCpuUs },
+    { id: "proxy/etcd", title: "  CPU of etcd", unit: CPU_UNIT, ours: helperCpuUs },
     { id: "proxy-direct", title: "  the same without the hop", unit: CPU_UNIT, ...directFigures },
   ];
 }

@@ -1,4 +1,7 @@
-/** Measures the cost that publishing storage versions adds to a start on the embedded store. Nothing is pinned here. */
+/**
+ * Measures the cost that publishing storage versions adds to a start on the embedded store. The server is not pinned to
+ * a core.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchContext } from "./bench-context.ts";
 import { cpuMs } from "./process-usage.ts";
@@ -7,7 +10,7 @@ import { startServer, temporaryDirectory } from "./servers.ts";
 import { figure } from "./statistics.ts";
 
 const READY_MS_MAX = 150;
-/** Includes work after ready, when controllers start to watch the published objects. */
+/** Long enough for the work after readiness, when controllers start to watch the published objects. */
 const SETTLE_MS = 1_500;
 const WITHOUT = ["--feature-gates=StorageVersionAPI=false"];
 
@@ -79,7 +82,7 @@ function rowsOf({ id, title }: { readonly id: string; readonly title: string }, 
     return {
       unit: `${unit} added`,
       ours: figure(pairs.map((pair) => pair.ours - pair.floor)),
-      wall: { unit, floor, ours, note: "without and with" },
+      wall: { unit, floor, ours, note: "without and with publishing" },
     };
   };
   return [

@@ -54,7 +54,7 @@ export async function getRows(context: BenchContext, subject: Subject): Promise<
   const target = atMost(http1.ratio.median, GET_RATIO_MAX, `≤ ${GET_RATIO_MAX}×`);
   const { store } = subject;
   const first: Row = { id: `get/${store}`, title: `GET 3 KB, ${store}`, unit: CPU_UNIT, ...pick(http1), target };
-  if (store === "etcd") return [first, helperRow(`get/${store}/etcd`, "  of etcd itself", http1)];
+  if (store === "etcd") return [first, helperRow(`get/${store}/etcd`, "  CPU of etcd", http1)];
   const http2 = await rounds(context, subject, {
     request,
     path: "get",
@@ -84,7 +84,7 @@ export async function listRows(context: BenchContext, subject: Subject): Promise
 
 export async function createRows(context: BenchContext, subject: Subject): Promise<Row[]> {
   const request = createRequest(WRITE_NAMESPACE);
-  // The floor's response is for an object whose number no round uses.
+  // The floor returns the response for an object whose number no round uses.
   const taught = { ...request, body: request.body!.replaceAll(NUMBER_MARK, "99999999") };
   await setFloorResponse(context, subject, { request: taught, path: "create" });
   const { client, floor, options } = context;
@@ -106,7 +106,7 @@ export async function createRows(context: BenchContext, subject: Subject): Promi
   });
   const { store } = subject;
   const row: Row = { id: `create/${store}`, title: `create 3 KB, ${store}`, unit: CPU_UNIT, ...pick(measured) };
-  return store === "etcd" ? [row, helperRow(`create/${store}/etcd`, "  of etcd itself", measured)] : [row];
+  return store === "etcd" ? [row, helperRow(`create/${store}/etcd`, "  CPU of etcd", measured)] : [row];
 }
 
 function pick({ floor, ours, ratio, wall }: MeasuredRounds): Pick<MeasuredRounds, "floor" | "ours" | "ratio" | "wall"> {

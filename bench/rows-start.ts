@@ -1,5 +1,6 @@
 /**
- * Measures the time from the start of the process to ready, and the memory of an idle server. Nothing is pinned here.
+ * Measures the time from the start of the process to readiness, and the memory of an idle server. The server is not
+ * pinned to a core.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { fill, type BenchContext } from "./bench-context.ts";
@@ -9,7 +10,7 @@ import { startFloor, startServer, temporaryDirectory, type RunningServer } from 
 
 const READY_MS_MAX = 500;
 const IDLE_MB_MAX = 100;
-/** Long enough for the work that the server defers until it is ready. */
+/** Long enough for the work that the server defers until after readiness. */
 const SETTLE_MS = 1_500;
 
 interface Measured {
@@ -29,7 +30,7 @@ async function measureStart(start: Start): Promise<Measured> {
   return { readyMs: server.readyMs, cpuMs: used, residentMb: resident };
 }
 
-/** Each side has its own store; `prepare` fills it before the measured start. */
+/** Measures starts of the floor and of our server, and their memory when idle. */
 async function startRow(
   context: BenchContext,
   what: { id: string; title: string; start: Start },

@@ -1,4 +1,4 @@
-/** The rows that are measured on one filled server: requests, watches and memory. */
+/** The rows that are measured on one server with 5,000 objects: requests, watches and memory. */
 import type { EtcdProcess } from "../test/testing/storage/kv-etcd/start-etcd.ts";
 import { fill, type BenchContext, type Subject } from "./bench-context.ts";
 import type { RowName } from "./options.ts";
@@ -11,10 +11,10 @@ import { startServer, temporaryDirectory } from "./servers.ts";
 import { figure } from "./statistics.ts";
 import { step } from "./step.ts";
 
-/** Names of these rows. */
+/** Names of the rows that `withSubject` measures. */
 const SUBJECT_ROWS: readonly RowName[] = ["get", "list", "create", "deployment", "watch", "memory"];
 
-/** Starts one server with all objects that these rows need. */
+/** Starts one server, fills it with objects, and measures the selected ones of these rows. */
 export async function withSubject(context: BenchContext, etcd: EtcdProcess | undefined): Promise<Row[]> {
   const { only } = context.options;
   if (!SUBJECT_ROWS.some((name) => only.has(name))) return [];

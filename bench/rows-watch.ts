@@ -1,4 +1,4 @@
-/** Measures one change that is sent to a thousand watchers. */
+/** Measures the cost of sending one change to a thousand watchers. */
 import type { BenchContext, Subject } from "./bench-context.ts";
 import type { FanOutResult, RequestShape } from "./client/protocol.ts";
 import { LIST_NAMESPACE, touchText } from "./objects.ts";
@@ -11,8 +11,8 @@ import { figure } from "./statistics.ts";
 const WATCHERS = 1_000;
 const EVENTS = 100;
 /**
- * Encodings per event: the whole object for the watchers, metadata for the garbage collector. Lease renewals add a
- * little.
+ * Expected number of encodings per event: the whole object for the watchers, and its metadata for the garbage
+ * collector. Lease renewals add a little.
  */
 const FORMS = 2;
 
@@ -42,7 +42,7 @@ export async function watchRows(context: BenchContext, subject: Subject): Promis
     return measured;
   };
   for (const side of Object.values(sides)) await open(context, side);
-  // The floor writes the bytes that one of our watchers has received.
+  // The floor sends the bytes of an event that one of our watchers has received.
   const sample = await run(sides.ours, Math.min(events, 10));
   await floor.setEvent(sample.result.event);
   await run(sides.floor, Math.min(events, 10));
@@ -86,7 +86,8 @@ function ourSide({ client }: BenchContext, { server }: Subject): Side {
     name: "ours",
     pid: server.pid,
     port: server.port,
-    // Every watcher receives the existing objects before the first event, so only one object is watched.
+    // Watches a single object and requests no initial events, so that each trigger sends exactly one event to every
+    // watcher.
     watchPath: `/api/v1/namespaces/${LIST_NAMESPACE}/pods?watch=1&fieldSelector=metadata.name%3D${name}&sendInitialEvents=false&resourceVersionMatch=NotOlderThan&resourceVersion=`,
     trigger: {
       method: "PATCH",
@@ -120,7 +121,7 @@ function floorSide({ floor }: BenchContext): Side {
   };
 }
 
-/** The watches of both sides stay open through all rounds, because connecting takes longer than measuring. */
+/** Opens the watches of one server. They stay open for all rounds, because connecting takes longer than measuring. */
 async function open({ client }: BenchContext, { name, port, watchPath }: Side): Promise<void> {
   await client.open({ name: `${name} trigger`, protocol: "http/1.1", port, connections: 1, token: TOKEN });
   await client.watch({ name: `${name} watchers`, port, token: TOKEN, path: watchPath, count: WATCHERS });

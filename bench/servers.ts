@@ -1,4 +1,4 @@
-/** Starts the two compared servers: ours, as a user starts it, and the floor. */
+/** Starts the two servers that are compared: ours, as a user starts it, and the floor. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { createServer } from "node:net";
@@ -18,7 +18,7 @@ export const TOKEN = "evenkeel-bench-token";
 export interface RunningServer {
   readonly pid: number;
   readonly port: number;
-  /** From the start of the process to the first 200 of /readyz. */
+  /** Milliseconds from the start of the process to the first 200 of /readyz. */
   readonly readyMs: number;
   stop(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function startServer({
     dataDirectory,
     "--token-auth-file",
     tokens,
-    // The rows measure pods without service accounts.
+    // The measured pods have no service account.
     "--disable-admission-plugins=ServiceAccount",
     "--log-level",
     "error",
@@ -78,7 +78,10 @@ export interface PlainProcess {
   stop(): Promise<void>;
 }
 
-/** Runs as plain JavaScript like ours: stripping types would add to the floor's startup time and memory. */
+/**
+ * Strips the types first, so that the floor runs as plain JavaScript like our server: doing it at startup would add to
+ * the floor's startup time and memory.
+ */
 export function startPlain(source: string, core: number | undefined): PlainProcess {
   const directory = temporaryDirectory();
   const file = join(directory.path, source.replace(/\.ts$/, ".mjs"));

@@ -11,7 +11,7 @@ export function figure(samples: readonly number[]): Figure {
   return { median: quantile(sorted, 0.5), low: sorted[0] ?? NaN, high: sorted.at(-1) ?? NaN, samples };
 }
 
-/** Of samples in ascending order. */
+/** The quantile of samples that are in ascending order. */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   if (sorted.length === 0) return NaN;
   const at = (sorted.length - 1) * share;
@@ -19,7 +19,7 @@ export function quantile(sorted: ArrayLike<number>, share: number): number {
   return below + (sorted[Math.ceil(at)]! - below) * (at - Math.floor(at));
 }
 
-/** Half the distance between the extremes as a share of the median: "± 8 %". */
+/** Half the distance between the lowest and the highest sample, as a share of the median: "± 8 %". */
 export function spread({ median, low, high }: Figure): number {
   return median === 0 ? 0 : (high - low) / 2 / Math.abs(median);
 }

@@ -1,11 +1,16 @@
-/** Waits until the garbage collector runs. All other work of the leader has started by then. */
+/**
+ * Waits until the garbage collector (the controller) deletes objects. All other work of the leader has started by then.
+ */
 import { openHttp1 } from "./client/http1.ts";
 import { TOKEN, type RunningServer } from "./servers.ts";
 import { waitUntil } from "./wait-until.ts";
 
 const NOT_FOUND = 404;
 
-/** Creates an object whose owner does not exist: the collector deletes it once it has listed all objects. */
+/**
+ * Creates an object whose owner does not exist, and waits until it is deleted: the garbage collector deletes it once it
+ * has listed all objects.
+ */
 export async function untilCollecting({ port }: RunningServer, namespace: string): Promise<void> {
   const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
   const requester = await openHttp1(port, TOKEN);
@@ -19,7 +24,7 @@ export async function untilCollecting({ port }: RunningServer, namespace: string
     const metadata = { name: "collected", ownerReferences: [owner] };
     const body = JSON.stringify({ apiVersion: "v1", kind: "ConfigMap", metadata });
     await requester.fetch({ method: "POST", path: configMaps, body, expectStatus: 201 }, 0);
-    await waitUntil("an object without an owner is collected", async () => {
+    await waitUntil("the garbage collector has deleted an object whose owner does not exist", async () => {
       const request = { method: "GET", path: `${configMaps}/collected`, expectStatus: NOT_FOUND };
       return (await requester.send(request, 0)).status === NOT_FOUND;
     });

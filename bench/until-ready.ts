@@ -28,7 +28,10 @@ async function isReady(requester: Requester): Promise<boolean> {
   return status === 200;
 }
 
-/** Checked first, because a rejected TCP connection costs next to nothing, unlike a failed handshake. */
+/**
+ * Whether the port accepts TCP connections. Checked before the request, because a refused connection costs next to
+ * nothing, unlike a failed TLS handshake.
+ */
 async function accepts(port: number): Promise<boolean> {
   const socket = connect(port, "127.0.0.1");
   try {

@@ -1,4 +1,5 @@
-// npm run bench: installs, builds and measures the server. Arguments go to the benchmark; see --help.
+// npm run bench: installs the dependencies, builds the server and measures it. Arguments go to the benchmark; see
+// --help.
 import { join } from "node:path";
 import { buildIfNeeded, install, node, root, run } from "./prepare.mjs";
 

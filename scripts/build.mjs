@@ -8,7 +8,8 @@ import { build } from "esbuild";
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
 const root = new URL("..", import.meta.url).pathname;
 
-// Built in a separate directory and then renamed, so that a failed build and a running server keep the old files.
+// dist/ is built in a separate directory and renamed at the end, so that the old files stay in place during the build,
+// and if it fails.
 const cache = `${root}node_modules/.cache/evenkeel`;
 const fresh = `${cache}/dist-new-${process.pid}`;
 const stale = `${cache}/dist-old-${process.pid}`;
@@ -39,13 +40,13 @@ const buildCommand = () =>
     mainFields: ["module", "main"],
     alias: { "node:http": `${root}scripts/node-http.mjs` },
     define: { EVENKEEL_VERSION: JSON.stringify(version) },
-    // Some dependencies are CommonJS and require Node's own modules.
+    // Some dependencies are CommonJS and call require() for Node's built-in modules.
     banner: {
       js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
     },
   });
 
-// As in package.json's "exports". Entries for browsers share code with the others.
+// The entries of the client package, as in package.json's "exports". Entries for browsers share code with the others.
 const CLIENT_ENTRIES = {
   index: "src/client/index.ts",
   node: "src/client/node-transport.ts",
@@ -91,7 +92,7 @@ async function declareTypes() {
   }
 }
 
-/** The declarations that the entries reference; the others are not part of the package. */
+/** The declarations that the entries reference, directly or indirectly; all others are not part of the package. */
 function declarationsFrom(entries) {
   const found = new Set(entries);
   for (const file of found)
@@ -102,15 +103,15 @@ function declarationsFrom(entries) {
 
 const IMPORTED = /(?:\bfrom |\bimport\()"(\.[^"]*)\.ts"/g;
 
-/** Some compilers do not resolve "x.ts" to "x.d.ts". */
+/** Replaces imports of "x.ts" by "x.js", because some compilers do not resolve "x.ts" to "x.d.ts". */
 function importBuilt(file) {
   const text = readFileSync(file, "utf8");
   writeFileSync(file, text.replace(/(\bfrom |\bimport\()"(\.[^"]*)\.ts"/g, '$1"$2.js"'));
 }
 
 /**
- * Rejects non-ASCII characters: with a single one, V8 keeps the whole file with two bytes per character. esbuild
- * escapes all but those in regular expressions.
+ * Fails for non-ASCII characters in the output: with a single one, V8 keeps the whole file in memory with two bytes per
+ * character. esbuild escapes all of them except in regular expressions.
  */
 function rejectNonAscii() {
   for (const file of readdirSync(fresh).filter((name) => name.endsWith(".js"))) {
@@ -126,5 +127,5 @@ cpSync(`${root}src/objects/catalog/data`, `${fresh}/data`, { recursive: true });
 if (existsSync(`${root}dist`)) renameSync(`${root}dist`, stale);
 renameSync(fresh, `${root}dist`);
 rmSync(stale, { recursive: true, force: true });
-// Fills the compile cache, so that the first start is as fast as all others.
+// Fills the compile cache of Node, so that the first start of the command is as fast as later ones.
 execFileSync(process.execPath, [`${root}dist/cli.js`, "--version"], { stdio: "ignore" });

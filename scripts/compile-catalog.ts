@@ -1,10 +1,8 @@
 /**
- * Maintainer's script: compiles a directory of facts about Kubernetes releases into src/objects/catalog/data/.
- *
- *     node scripts/compile-catalog.ts FACTS_DIR
- *
- * The output depends only on the facts, so compiling twice changes nothing. Users never run this. The types of the
- * facts are declared here, because no other code may depend on them; this makes the file long.
+ * Script for maintainers: compiles a directory of facts about Kubernetes releases into src/objects/catalog/data/.
+ *      node scripts/compile-catalog.ts FACTS_DIR
+ *  The output depends only on the facts, so compiling them twice changes nothing. Users never run this. The types of
+ *  the facts are declared here, because no other code may depend on them; this makes the file long.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -144,7 +142,7 @@ const ERROR_STYLES: Readonly<Record<string, FieldSelectorErrorStyle>> = {
   "field label %q not supported for Job": "quoted-label",
 };
 
-/** JSON forms, by name, of messages that are not objects in JSON. */
+/** The JSON form of protobuf messages that are not objects in JSON, by message name. */
 const MESSAGE_FORMS: Readonly<Record<string, MessageForm>> = {
   Time: "time",
   MicroTime: "micro-time",
@@ -159,7 +157,10 @@ const MESSAGE_FORMS: Readonly<Record<string, MessageForm>> = {
   JSONSchemaPropsOrBool: "schema-or-bool",
   JSONSchemaPropsOrStringArray: "schema-or-strings",
 };
-/** The group of a package, by the last but one part of its name, where the group name does not begin with that part. */
+/**
+ * API groups by the last but one part of the protobuf package, for packages whose group name does not begin with that
+ * part.
+ */
 const GROUPS_OF_PACKAGES: Readonly<Record<string, string>> = {
   core: "",
   extensions: "extensions",
@@ -167,7 +168,7 @@ const GROUPS_OF_PACKAGES: Readonly<Record<string, string>> = {
   meta: "meta.k8s.io",
 };
 
-/** DIFFERS: kubernetes stores CRDs in a version that it has not served since 1.22. */
+/** DIFFERS: kubernetes still stores CRDs in v1beta1, which it has not served since 1.22. */
 const STORED_OTHERWISE: ReadonlyMap<string, string> = new Map([
   ["apiextensions.k8s.io/customresourcedefinitions", "apiextensions.k8s.io/v1"],
 ]);
@@ -202,7 +203,7 @@ function compress(text: string): Buffer {
   return brotliCompressSync(Buffer.from(text), { params });
 }
 
-/** Writes one second-level entry per line. */
+/** Formats the data as JSON with one line for each second-level entry. */
 function formatLines(data: object): string {
   const sections = Object.entries(data).map(([key, value]: [string, unknown]) => {
     if (Array.isArray(value))
@@ -302,7 +303,9 @@ function compileVersion(fact: FactResource, version: string, selectors: FactSele
   };
 }
 
-/** Adds the release that introduced the version, which the change points of the facts omit because it never changes. */
+/**
+ * Adds to each change point the release that introduced the version; the facts omit it there because it never changes.
+ */
 function compileLifecycle(
   lifecycle: StoredLifecycle,
   changes: ByRelease<StoredLifecycle> | undefined,
@@ -378,12 +381,13 @@ function compileTables(facts: FactTables, { resources }: FactResources): StoredT
     };
     kinds[key] = changes.map(([release, columns]) => [release, columns && columns.map(withCell)]);
   }
-  // The events of both groups are printed as one type with the field names of the core group.
+  // As kubernetes: events of events.k8s.io are printed like those of the core group, with the field names of the core
+  // group.
   kinds["events.k8s.io/Event"] = (kinds["/Event"] ?? []).map(([release, columns]) => [
     release,
     columns && columns.map(([name, type, format, priority]) => [name, type, format, priority] as const),
   ]);
-  // The facts may describe columns of a kind that uses the default ones.
+  // Kinds that use the default columns get none of their own, although the facts may describe some.
   for (const { group, kind } of facts.default.resources) delete kinds[`${group}/${kind}`];
   return {
     defaultColumns: facts.default.columns.map(compileColumn),
@@ -392,7 +396,7 @@ function compileTables(facts: FactTables, { resources }: FactResources): StoredT
   };
 }
 
-/** Keeps only cells that are data: a field or its age. All others need code. */
+/** Keeps the cell of a column only if it is the value of a field or its age. All other cells need code. */
 function compileColumn({ name, type, format = "", priority, cell }: FactColumn): StoredColumn {
   const pattern = /^(?<age>age of )?(?<path>[a-zA-Z]+(?:\.[a-zA-Z]+)*)(?: as RFC 3339 UTC)?$/;
   const match = pattern.exec(cell)?.groups;
@@ -521,12 +525,13 @@ function compileProtobufForm({ message }: FactProtobufField): { form?: MessageFo
 function compileProtobufShape({ label, kind, message, inline, protoType }: FactProtobufField): FieldShape {
   if (inline === "1") return "inline";
   if (label !== "optional") return label === "map" ? "map" : "list";
-  // The alternatives of a schema are pointers, which the facts do not state for messages with their own form.
+  // The schema in a JSONSchemaPropsOr… message is a pointer in Go; the facts do not state this for messages with their
+  // own JSON form.
   if (message.startsWith("JSONSchemaPropsOr") && protoType === "JSONSchemaProps") return "pointer";
   return kind.startsWith("ptr-") ? "pointer" : "value";
 }
 
-/** The facts list fields, so they do not contain messages without fields. */
+/** Adds the messages without fields. The facts do not contain them, because they list messages by their fields. */
 function addMessagesWithoutFields(messages: Record<string, Record<string, StoredProtobufMessage>>): void {
   const scalars = new Set(["string", "bytes", "bool", "int32", "int64", "double"]);
   for (const [packageName, own] of Object.entries(messages)) {

@@ -1,4 +1,4 @@
-// npm run demo: installs, builds, and shows the false 404 and its solution with a real kubectl.
+// npm run demo: installs the dependencies, builds, and shows with a real kubectl how the proxy prevents a false 404.
 import { join } from "node:path";
 import { buildIfNeeded, install, node, root, run } from "./prepare.mjs";
 

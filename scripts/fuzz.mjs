@@ -1,4 +1,5 @@
-// npm run fuzz: installs, and sends malformed requests to servers. Arguments go to the fuzzer; see --help.
+// npm run fuzz: installs the dependencies and sends malformed requests to servers. Arguments go to the fuzzer; see
+// --help.
 import { join } from "node:path";
 import { install, node, root, run } from "./prepare.mjs";
 

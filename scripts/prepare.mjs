@@ -1,5 +1,5 @@
-// The first steps of npm start and npm test in a bare clone: install the dependencies (including the Node.js that runs
-// everything else) and build. Written in JavaScript that old Node.js versions can run.
+// The first steps of npm start and npm test in a new clone: install the dependencies (including the Node.js that runs
+// everything else) and build. This file is JavaScript that old Node.js versions can run.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -32,8 +32,8 @@ export function install() {
   const stamp = join(root, "node_modules", ".evenkeel-installed");
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === lock) return;
   console.log("Installing dependencies.");
-  // Not `npm ci`: it rejects a lock file without the optional packages of platforms that some registries do not
-  // provide.
+  // Not `npm ci`, because it rejects a lock file without the optional packages of other platforms, and some registries
+  // do not provide these.
   must("installing dependencies", "npm", ["install", "--no-save", "--no-audit", "--no-fund"]);
   writeFileSync(stamp, lock);
 }

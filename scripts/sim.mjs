@@ -1,4 +1,5 @@
-// npm run sim: installs, and runs simulated clusters with faults. Arguments go to the simulator; see --help.
+// npm run sim: installs the dependencies and runs simulated clusters with faults. Arguments go to the simulator; see
+// --help.
 import { join } from "node:path";
 import { install, node, root, run } from "./prepare.mjs";
 

@@ -1,4 +1,6 @@
-/** Runs seeds of the simulator and reports the checkers that failed, with the command to replay the seed. */
+/**
+ * Runs seeds of the simulator. For each seed that fails, reports the violations and the command that replays the seed.
+ */
 import { parseArgs } from "node:util";
 import { runSeed, type SeedReport } from "../test/simulator/run-seed.ts";
 

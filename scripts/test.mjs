@@ -1,4 +1,4 @@
-// npm test: runs all checks, also from a bare clone. Ends with a line "N passed, M failed[, K skipped]".
+// npm test: runs all checks, also in a new clone. Its last line is "N passed, M failed[, K skipped]".
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -40,11 +40,11 @@ function vitest(name, args) {
   counts.passed += numPassedTests;
   counts.failed += numFailedTests;
   counts.skipped += numPendingTests + numTodoTests;
-  // A file that fails to load has no failed test to count.
+  // A test file that fails to load counts as one failure, because it has no failed test to count.
   if (!isGreen && numFailedTests === 0) counts.failed++;
 }
 
-/** Installs Debian's etcd if possible; tests that need it report if it is missing. */
+/** Installs Debian's etcd if possible. Tests that need etcd report if it is missing. */
 function ensureEtcd() {
   const has = (program) => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
   if (has("etcd") || !has("apt-get") || process.getuid?.() !== 0) return;

@@ -1,6 +1,6 @@
 /**
- * A minimal keep-alive HTTP/1.1 client: one request at a time per connection, and only responses with content-length.
- * It counts bodies and discards them unless they are requested.
+ * A minimal keep-alive HTTP/1.1 client. It sends one request at a time per connection, and supports only responses with
+ * content-length. `send` counts the bytes of the body and discards them; `fetch` returns the body.
  */
 import { connect, type TLSSocket } from "node:tls";
 import { requestBytes } from "./request-bytes.ts";
@@ -11,7 +11,7 @@ export interface ResponseSummary {
   readonly bytes: number;
 }
 
-/** Sends one request at a time; a pool creates several. */
+/** Sends requests over one connection. */
 export interface Requester {
   send(request: RequestShape, number: number): Promise<ResponseSummary>;
   fetch(request: RequestShape, number: number): Promise<FetchResult>;
@@ -123,7 +123,7 @@ export async function openHttp1(port: number, token: string): Promise<Requester>
 
 export function openSocket(port: number): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    // The certificate is not verified; both sides have the same kind.
+    // The client does not verify certificates, neither that of our server nor that of the floor.
     const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] });
     socket.setNoDelay(true);
     socket.once("error", reject);

@@ -1,4 +1,4 @@
-/** The same requests over HTTP/2, with Node's own client. */
+/** Sends the requests of the benchmark over HTTP/2, with Node's own client. */
 import { connect, type ClientHttp2Session } from "node:http2";
 import type { ResponseSummary, Requester } from "./http1.ts";
 import type { RequestShape } from "./protocol.ts";
@@ -8,7 +8,7 @@ export async function openHttp2(port: number, token: string): Promise<Requester>
   const session = await openSession(port);
   return {
     send: (request, number) => exchange(session, { request, number, token }),
-    fetch: () => Promise.reject(new Error("whole responses are fetched over HTTP/1.1")),
+    fetch: () => Promise.reject(new Error("fetch needs HTTP/1.1")),
     close: () => session.destroy(),
   };
 }

@@ -48,8 +48,9 @@ async function run({ name, request, count, concurrency, firstNumber, numbers }: 
 }
 
 /**
- * Keeps the client from sleeping. The kernel charges the work of waking a process to the sender. A faster server finds
- * its client awake more often, and a slower one would pay up to twice as much for the same response.
+ * Keeps the client from sleeping. The kernel charges the work of waking a process to the process that sends to it.
+ * Without this, a slow server would find the client asleep more often than a fast one, and pay up to twice as much CPU
+ * time for the same response.
  */
 function stayAwake(): () => void {
   let isAwake = true;
@@ -70,7 +71,7 @@ function timed(started: number, latencies: Float64Array, bytes: number): RunResu
 
 function endPace(name: string): Promise<PacedResult> {
   const load = paces.get(name);
-  if (load === undefined) throw new Error(`no paced requests on ${name}`);
+  if (load === undefined) throw new Error(`no open loop is running on ${name}`);
   paces.delete(name);
   return load.finish();
 }

@@ -1,6 +1,6 @@
 /**
- * Sends requests at a fixed rate, whether or not earlier ones have completed, so that a server that stalls still
- * receives the requests of that time. If all connections are busy, a request waits for one, and the wait counts as its
+ * Sends requests at a fixed rate, even if earlier requests have not completed, so that a server that stalls still
+ * receives all requests. If all connections are busy, a request waits for a free one, and the wait counts as its
  * latency.
  */
 import type { Requester } from "./http1.ts";
@@ -9,12 +9,12 @@ import type { PacedResult, RequestShape } from "./protocol.ts";
 export interface Pace {
   readonly request: RequestShape;
   readonly perSecond: number;
-  /** Number of different object numbers in the requests. */
+  /** How many different objects the requests address. */
   readonly numbers: number;
 }
 
 const TICK_MS = 1;
-/** A prime, so that consecutive requests are not neighbors in the store. */
+/** A prime, so that consecutive requests address objects that are not neighbors in the store. */
 const STRIDE = 7_919;
 
 export class PacedLoad {
@@ -45,7 +45,10 @@ export class PacedLoad {
     return { latenciesMs: this.#latenciesMs };
   }
 
-  /** Latency is measured from here, not from the scheduled time, because a late timer is the client's own delay. */
+  /**
+   * Issues the requests that are due. Latency is measured from here, not from the scheduled time, because a late timer
+   * is a delay of the client.
+   */
   #issueDue(): void {
     const nowMs = performance.now();
     const due = Math.floor(((nowMs - this.#startedMs) / 1000) * this.#pace.perSecond);
@@ -67,7 +70,7 @@ export class PacedLoad {
       }
       this.#idle.push(requester);
     } catch (thrown) {
-      // The run has failed, so the connection is not reused.
+      // The whole run has failed; the connection is not used again.
       this.#failure ??= thrown instanceof Error ? thrown : new Error(String(thrown));
     }
     if (--this.#underWay === 0) this.#onQuiet?.();

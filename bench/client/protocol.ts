@@ -2,19 +2,19 @@
 
 export interface RequestShape {
   readonly method: string;
-  /** `@@@@@@@@` in path and body is replaced by the number of the request. */
+  /** `@@@@@@@@` in path and body is replaced by the number of the object. */
   readonly path: string;
   readonly body?: string;
   readonly contentType?: string;
   /** Default: JSON. */
   readonly accept?: string;
-  /** Sends X-Kubernetes-If-Ready. */
+  /** True to send the header X-Kubernetes-If-Ready. */
   readonly asksIfReady?: true;
   readonly expectStatus: number;
 }
 
 export type Command =
-  /** Opens connections and keeps them under a name. */
+  /** Opens connections. Later commands refer to them by `name`. */
   | {
       readonly kind: "open";
       readonly name: string;
@@ -43,9 +43,9 @@ export type Command =
     }
   /** Ends the open loop; returns when every request has completed. */
   | { readonly kind: "end-pace"; readonly name: string }
-  /** One request whose whole response is returned. */
+  /** Sends one request and returns the whole response. */
   | { readonly kind: "fetch"; readonly name: string; readonly request: RequestShape }
-  /** Opens watches, one connection each; returns when all have sent their headers. */
+  /** Opens `count` watches, one connection each. Returns when every watch has received the response headers. */
   | {
       readonly kind: "watch";
       readonly name: string;
@@ -54,7 +54,10 @@ export type Command =
       readonly path: string;
       readonly count: number;
     }
-  /** Repeats: sends the trigger and waits until every watcher has received one more event. */
+  /**
+   * Sends `request` on the connection `trigger` `events` times; each time, waits until every watcher has received one
+   * more event.
+   */
   | {
       readonly kind: "fan-out";
       readonly watchers: string;
@@ -73,7 +76,7 @@ export interface RunResult {
 }
 
 export interface PacedResult {
-  /** One per request, in the order of the responses. */
+  /** One latency per request, in the order of the responses. */
   readonly latenciesMs: readonly number[];
 }
 

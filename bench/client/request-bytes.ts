@@ -11,7 +11,7 @@ export function requestBytes(request: RequestShape, number: number, token: strin
   return `${head}content-type: ${request.contentType ?? "application/json"}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
 }
 
-/** The number has as many digits as the mark, so that all requests have the same size. */
+/** Replaces the mark `@@@@@@@@` by a number of eight digits, so that all requests have the same size. */
 export function numbered(text: string, number: number): string {
   return text.includes(NUMBER_MARK)
     ? text.replaceAll(NUMBER_MARK, String(number).padStart(NUMBER_MARK.length, "0"))

@@ -1,11 +1,14 @@
-/** Many watches, one connection each. Events are counted by their last two bytes; only one watcher keeps their text. */
+/**
+ * Opens many watches, one connection each. It counts events by the bytes that end them, and keeps the text of one
+ * watcher only.
+ */
 import type { TLSSocket } from "node:tls";
 import { openSocket } from "./http1.ts";
 import { requestBytes } from "./request-bytes.ts";
 
 const EVENT_END = Buffer.from("}\n");
 const HEAD_END = "\r\n\r\n";
-/** Maximum number of concurrent handshakes. */
+/** Maximum number of concurrent TLS handshakes. */
 const CONNECTING_MAX = 50;
 
 export interface WatchTarget {
@@ -35,7 +38,7 @@ export class Watchers {
     return this.#bytes;
   }
 
-  /** The line of the last event, extracted from its chunk. */
+  /** The line of the last event, as the first watcher received it. */
   get lastEvent(): string {
     return /\{.*\}\n/.exec(this.#lastText)?.[0] ?? "";
   }

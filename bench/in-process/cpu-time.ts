@@ -1,4 +1,7 @@
-/** Measures CPU time of all threads, including garbage collection; unaffected by other processes on the machine. */
+/**
+ * Measures the CPU time of all threads of this process, including garbage collection. Other processes on the machine do
+ * not affect it.
+ */
 export function cpuMsOf(work: () => void): number {
   const before = process.cpuUsage();
   work();

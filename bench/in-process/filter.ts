@@ -1,4 +1,4 @@
-/** Measures the peer proxy's filter for locally served requests, a cost that every request pays. */
+/** Measures the cost of the peer proxy's filter for requests that the server serves itself: every request pays it. */
 import { StatusError } from "../../src/meta/status-error.ts";
 import { openCatalog } from "../../src/objects/catalog/catalog.ts";
 import type { ReleaseName } from "../../src/objects/catalog/release.ts";
@@ -32,7 +32,7 @@ const REQUESTS = [
   ["PATCH", "/api/v1/nodes/node-1/status"],
 ] as const;
 
-/** The cost that the filter adds to the same requests without it. */
+/** CPU time per request with the filter, minus that of the same requests without the filter. */
 export function measureFilter({ rounds, count }: Extract<Measurement, { kind: "filter" }>): Samples {
   const response: Promise<ApiResponse> = Promise.resolve({ status: 200, headers: {}, body: NO_BODY });
   let answered = 0;

@@ -1,4 +1,7 @@
-/** Measures the cost that the If-Ready filter adds to a request, with and without the header, enabled and disabled. */
+/**
+ * Measures the cost that the filter for X-Kubernetes-If-Ready adds to a request: with and without the header, with the
+ * filter enabled and disabled.
+ */
 import { ifReady, type IfReadyMode } from "../../src/serving/http/filters/if-ready.ts";
 import type { Handler } from "../../src/serving/http/chain.ts";
 import { bytesBody, type ApiRequest, type ApiResponse } from "../../src/serving/http/message.ts";
@@ -13,9 +16,7 @@ const CASES = [
   ["off, without", "off", false],
 ] as const satisfies readonly (readonly [string, IfReadyMode, boolean])[];
 
-/**
- * Alternates rounds of all four cases and of a handler without the filter, so that a disturbance affects all of them.
- */
+/** Each round measures all four cases and the handler without the filter, so that a disturbance affects all of them. */
 export async function measureIfReady({
   rounds,
   count,
@@ -44,7 +45,7 @@ export async function measureIfReady({
     const floor = await time(next, bare);
     for (const { handler, request, samples } of subjects) {
       const added = (await time(handler, request)) - floor;
-      // The first round is a warm-up for the compiler.
+      // The first round only warms up the compiler.
       if (round >= 0) samples.push(added);
     }
   }

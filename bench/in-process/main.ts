@@ -1,4 +1,4 @@
-/** Runs the requested measurements one after the other. */
+/** The process of the in-process measurements: runs those that it receives over IPC, one after the other. */
 import { measureFilter } from "./filter.ts";
 import { measureIfReady } from "./if-ready.ts";
 import { measureMerge } from "./merge.ts";

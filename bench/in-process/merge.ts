@@ -1,4 +1,7 @@
-/** Measures merging the discovery of a hundred servers: four different documents of a thousand group versions. */
+/**
+ * Measures merging the discovery documents of a hundred servers. There are four different documents of a thousand group
+ * versions each.
+ */
 import type { DiscoveryGroup, DiscoveryResource, DiscoveryVersion } from "../../src/serving/discovery/groups.ts";
 import { mergeSources, type DiscoverySource } from "../../src/serving/discovery/merge.ts";
 import { cpuMsOf } from "./cpu-time.ts";
@@ -9,7 +12,7 @@ const DOCUMENTS = 4;
 const GROUPS = 500;
 const VERSIONS = ["v1", "v1beta1"];
 const RESOURCES = ["gadgets", "gizmos", "things", "widgets"];
-/** With "some", one of this many groups differs between documents. */
+/** With "some", one of this many groups differs between the documents. */
 const DIFFERENT_ONE_IN = 10;
 
 export function measureMerge({ rounds, count, documents }: Extract<Measurement, { kind: "merge" }>): Samples {
@@ -25,7 +28,10 @@ export function measureMerge({ rounds, count, documents }: Extract<Measurement, 
   return Array.from({ length: rounds }, round);
 }
 
-/** Documents share no objects, as documents from different servers do not. */
+/**
+ * A hundred servers with one of four documents each. The four documents share no JavaScript objects, as documents from
+ * different servers do not.
+ */
 function createSources(difference: Difference): DiscoverySource[] {
   const documents = Array.from({ length: DOCUMENTS }, (_, variant) => createDocument(variant, difference));
   return Array.from({ length: SERVERS }, (_, server) => {
@@ -48,7 +54,7 @@ function createDocument(variant: number, difference: Difference): DiscoveryGroup
   });
 }
 
-/** Every variant has its own resource, and more verbs than the previous one. */
+/** A group version whose resource name and number of verbs depend on the variant. */
 function createVersion(version: string, variant: number): DiscoveryVersion {
   const names = [...RESOURCES, `variants-${variant}`].sort();
   return { version, freshness: "Current", resources: names.map((name) => createResource(name, variant)) };

@@ -1,6 +1,6 @@
 /**
- * The measurements without sockets. They run in a separate process, so that no other code is compiled or
- * garbage-collected there.
+ * The measurements that call functions without sockets. They run in a separate process, so that the compilation and
+ * garbage of other code do not affect them.
  */
 
 export type Measurement =

@@ -1,4 +1,4 @@
-/** Fischers: a cluster-scoped resource in one version, with only a schema. */
+/** Fischers: a cluster-scoped resource with one version, which needs nothing but a schema. */
 import type { ResourceDefinition } from "evenkeel";
 
 export const fischers: ResourceDefinition = {

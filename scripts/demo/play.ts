@@ -1,6 +1,6 @@
 /**
- * Shows the false 404 and its solution with a real kubectl: two servers of different releases on one store, first with
- * the mixed version proxy disabled, then with it enabled, which is the default.
+ * Shows a false 404, and how the mixed version proxy prevents it, with a real kubectl: two servers of different
+ * releases share one store, first with the proxy disabled, then with it enabled, which is the default.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -92,7 +92,7 @@ async function startCluster(directory: string, flags: readonly string[]): Promis
   throw new Error("the cluster did not start");
 }
 
-/** Prints each command before it runs, and then its output. */
+/** Prints each command, runs it, and prints its output. */
 class CommandPrinter {
   readonly #kubectl: string;
   readonly #kubeconfig: string;

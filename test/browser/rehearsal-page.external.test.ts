@@ -16,7 +16,7 @@ interface Shown {
   readonly text: string;
 }
 
-/** The figures on the page, and their values in the embedded report. */
+/** Expressions for the browser: the figures that the page shows, and their values in the embedded report. */
 const FIGURES = `[...document.querySelectorAll("[data-figure]")].map((cell) => ({ path: cell.dataset.figure, text: cell.textContent }))`;
 const VALUES = `(paths) => paths.map((path) => path.split(".").reduce((value, key) => value?.[key], JSON.parse(document.getElementById("report").textContent)) ?? 0)`;
 
@@ -52,12 +52,12 @@ describe.skipIf(executable === undefined)("the report page of a rehearsal in a b
     return { page, said };
   }
 
-  test("opens without console messages and without requests", async () => {
+  test("opens without console messages and without requests for further files", async () => {
     const { said } = await open();
     expect(said).toEqual([]);
   });
 
-  test("shows the figures of its report", async () => {
+  test("shows the figures of the embedded report", async () => {
     const { page } = await open();
     const shown = await page.evaluate<Shown[]>(FIGURES);
     const values = await page.evaluate<number[]>(`(${VALUES})(${JSON.stringify(shown.map(({ path }) => path))})`);
@@ -65,7 +65,7 @@ describe.skipIf(executable === undefined)("the report page of a rehearsal in a b
     expect(shown.map(({ text }) => text)).toEqual(values.map(String));
   });
 
-  test("draws its charts, and shows text of a manifest as text", async () => {
+  test("draws its charts, and shows markup in a manifest as text", async () => {
     const { page } = await open();
     const sizes = await page.evaluate<number[]>(
       `[...document.querySelectorAll("svg")].map((svg) => svg.getBoundingClientRect().height)`,
@@ -84,7 +84,7 @@ describe.skipIf(executable === undefined)("the report page of a rehearsal in a b
     expect(said).toEqual([]);
   });
 
-  test("filters wrong responses by a search text", async () => {
+  test("hides the wrong responses that do not contain the search text", async () => {
     const { page } = await open();
     await page.fill("details.wrong input", "nothing says this");
     expect(await page.evaluate(`document.querySelectorAll("details.wrong tbody tr:not([hidden])").length`)).toBe(0);

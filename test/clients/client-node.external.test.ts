@@ -36,7 +36,7 @@ function inDefault(name: string, data: Record<string, string> = {}): V1ConfigMap
   return { ...configMap(name, data), metadata: { name, namespace: NAMESPACE } };
 }
 
-describe("the object API", () => {
+describe("the object API of client-node", () => {
   test("creates, reads, replaces, lists and deletes objects of kinds that it discovers", async () => {
     const objects = KubernetesObjectApi.makeApiClient(config);
     const made = await objects.create(inDefault("whole", { a: "1" }));
@@ -77,8 +77,8 @@ describe("the object API", () => {
   });
 });
 
-describe("the typed APIs", () => {
-  test("CoreV1Api creates, pages through a list and deletes the collection", async () => {
+describe("the typed APIs of client-node", () => {
+  test("create objects, page through a list and delete the collection", async () => {
     const core = config.makeApiClient(CoreV1Api);
     for (const name of ["page-a", "page-b", "page-c"])
       await core.createNamespacedConfigMap({
@@ -103,7 +103,7 @@ describe("the typed APIs", () => {
     expect(left.items).toEqual([]);
   });
 
-  test("AppsV1Api round-trips a deployment, its status and its scale", async () => {
+  test("create and read a Deployment, and write its status and scale", async () => {
     const apps = config.makeApiClient(AppsV1Api);
     const target = { name: "typed", namespace: NAMESPACE };
     const body: V1Deployment = {
@@ -135,12 +135,12 @@ describe("the typed APIs", () => {
   });
 });
 
-/** The client adds an underscore to the reserved word. */
+/** The continue token of a list. client-node adds an underscore, because `continue` is a reserved word. */
 function tokenOf({ _continue }: V1ListMeta = {}): { _continue?: string } {
   return _continue === undefined || _continue === "" ? {} : { _continue };
 }
 
-/** Events as they arrive, and a promise for the moment when there are enough. */
+/** Events in the order in which they arrive; a test can wait until there are enough. */
 class Seen {
   readonly #events: string[] = [];
   readonly #waiting = new Set<() => void>();
@@ -160,8 +160,8 @@ class Seen {
   }
 }
 
-describe("watching", () => {
-  test("Watch delivers each change after a resource version, and ends when it is aborted", async () => {
+describe("client-node", () => {
+  test("watches each change after a resource version until the watch is aborted", async () => {
     const core = config.makeApiClient(CoreV1Api);
     const { metadata } = await core.listNamespacedConfigMap({ namespace: NAMESPACE });
     const seen = new Seen();
@@ -186,7 +186,7 @@ describe("watching", () => {
     await ended.promise;
   });
 
-  test("a rejected watch ends with its status code", async () => {
+  test("ends a rejected watch with the status code of the response", async () => {
     const rejected = async (path: string): Promise<unknown> => {
       const ended = Promise.withResolvers<unknown>();
       await new Watch(config).watch(path, {}, () => {}, ended.resolve);
@@ -196,7 +196,7 @@ describe("watching", () => {
     expect(await rejected(`${CONFIG_MAPS}?fieldSelector=nonsense%3D1`)).toMatchObject({ statusCode: 400 });
   });
 
-  test("an informer watches its objects, reports a server that is down, and catches up when it is back", async () => {
+  test("has an informer that watches its objects, reports that the server is down, and catches up when the server is back", async () => {
     using directory = disposableDirectory();
     await using first = await startEvenkeel({ dataDir: directory.path, flags: ["--controllers="] });
     const before = configOf(first);

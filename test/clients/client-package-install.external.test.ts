@@ -1,4 +1,4 @@
-/** The package as npm packs it, installed beside a program that uses it. */
+/** Installs the package as npm packs it, and runs and compiles programs that use it. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -64,7 +64,7 @@ describe.each([
     expect(run(`${folder}/program.ts`)).toBe("true undefined false [ undefined, undefined ]\n");
   });
 
-  test("the strictest compiler accepts correct programs, and rejects wrong ones", () => {
+  test("the strictest compiler accepts a correct program, and finds the expected errors in a wrong one", () => {
     const compilerOptions = {
       target: "es2024",
       lib: ["es2024", "esnext.disposable"],

@@ -1,4 +1,4 @@
-/** A TLS server that responds by a script and records its requests, and a clock that does not wait. */
+/** A TLS server that responds from a script and records its requests, and a clock whose waits end at once. */
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
@@ -25,7 +25,7 @@ export interface Reply {
   readonly status: number;
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
-  /** Whether watches stay open. */
+  /** True if the response stays open, as that of a watch. */
   readonly isOpen?: boolean;
 }
 
@@ -41,9 +41,9 @@ export function ready(body: unknown, status = 200): Reply {
 
 export class Stub implements AsyncDisposable {
   readonly received: RecordedRequest[] = [];
-  /** Responses in order; after the last one every response is an empty object. */
+  /** Responses in order. After the last one, the server returns an empty object. */
   readonly script: (Reply | "reset")[] = [];
-  /** Number of next connections that break before the handshake. */
+  /** How many of the next connections break before the handshake. */
   connectionsToBreak = 0;
   readonly #certificate = createServingCertificate({ hosts: ["127.0.0.1"], commonName: "stub", nowMs: Date.now() });
   readonly #server: Server;
@@ -69,7 +69,7 @@ export class Stub implements AsyncDisposable {
     return stub;
   }
 
-  /** Listens on the previous port, if there was one. */
+  /** Listens on the same port as before, if it has listened before. */
   async listen(): Promise<void> {
     this.#server.listen(this.#port, "127.0.0.1");
     await once(this.#server, "listening");
@@ -133,7 +133,7 @@ export class Stub implements AsyncDisposable {
   }
 }
 
-/** A clock that ends and records every wait at once, and advances by it. */
+/** A clock whose waits end at once. It records each wait and advances by it. */
 export class ImmediateClock implements Clock {
   readonly waitsMs: number[] = [];
   /** Called before a wait ends. */

@@ -1,4 +1,7 @@
-/** The behavior of every major of client-node after `withEvenkeel` was applied to its config. */
+/**
+ * Tests of client-node after `withEvenkeel` was applied to its config; every major version of client-node must pass
+ * them.
+ */
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
@@ -61,7 +64,7 @@ type Start = (script: (Reply | "reset")[], options?: EvenkeelOptions) => Promise
 type Load = () => Promise<Loaded>;
 
 function describeHeaders(load: Load, start: Start): void {
-  test("every kind of request has the If-Ready header and the compatibility version of the client", async () => {
+  test("every kind of request has the header X-Kubernetes-If-Ready and the compatibility version of the client", async () => {
     const resources = {
       kind: "APIResourceList",
       resources: [{ kind: "ConfigMap", name: "configmaps", namespaced: true }],
@@ -99,7 +102,7 @@ function describeHeaders(load: Load, start: Start): void {
       });
   });
 
-  test("without the options no header is sent, and readiness is unknown", async () => {
+  test("without ifReadyHeader and compatibilityVersion no header is added, and readiness is unknown", async () => {
     await using started = await start([ready(LIST)], { ifReadyHeader: false });
     const { stub, core, evenkeel } = started;
     await core.listNamespacedConfigMap({ namespace: "default" });
@@ -107,14 +110,14 @@ function describeHeaders(load: Load, start: Start): void {
     expect(evenkeel.ready).toBeUndefined();
   });
 
-  test("a config can be used once", async () => {
+  test("withEvenkeel rejects a config that it has been applied to before", async () => {
     const { withEvenkeel } = await load();
     await using started = await start([]);
     expect(() => withEvenkeel(started.config)).toThrow("withEvenkeel was called with this config before");
   });
 }
 
-/** Sends requests with every class that can. */
+/** Sends requests with every class of client-node that sends requests. */
 async function askEverything(clientNode: ClientNode, { config, core }: Started): Promise<void> {
   const { KubernetesObjectApi, Watch, makeInformer, Log, Metrics, Health, Exec } = clientNode;
   await core.listNamespacedConfigMap({ namespace: "default" });
@@ -138,7 +141,7 @@ async function askEverything(clientNode: ClientNode, { config, core }: Started):
 }
 
 function describeApiClients(start: Start): void {
-  test("a 503 with Retry-After is retried after that time, and the readiness of the latest response is reported", async () => {
+  test("a 503 with Retry-After is retried after that time, and `ready` reports the readiness in the latest response", async () => {
     await using started = await start([
       EARLY,
       { ...EARLY, headers: { ...EARLY.headers, "retry-after": "2" } },
@@ -156,7 +159,7 @@ function describeApiClients(start: Start): void {
     expect(evenkeel.ready).toBe("not understood");
   });
 
-  test("a write is retried with the same body and with current credentials", async () => {
+  test("a write is retried with the same body and with the credentials that are current at that time", async () => {
     await using started = await start([EARLY, ready(CONFIG_MAP, 201)]);
     const { stub, core, config, clock } = started;
     clock.onWait = async () => void Object.assign(config.getCurrentUser()!, { token: "rotated" });
@@ -173,7 +176,7 @@ function describeGivingUp(load: Load, start: Start): void {
     [undefined, 11],
     [2, 3],
     [0, 1],
-  ])("with retriesMax %j there are %i attempts, and the last 503 is thrown", async (retriesMax, count) => {
+  ])("with retriesMax %j a request has %i attempts, and the last 503 is thrown", async (retriesMax, count) => {
     const { readyOf } = await import("../../src/client/readiness.ts");
     const { clientNode } = await load();
     await using started = await start(Array<Reply>(20).fill(EARLY), retriesMax === undefined ? {} : { retriesMax });
@@ -187,7 +190,7 @@ function describeGivingUp(load: Load, start: Start): void {
     expect(started.stub.received).toHaveLength(count);
   });
 
-  test("responses without Retry-After, or other than 429 and 5xx, are not retried", async () => {
+  test("a response without Retry-After, or with a status other than 429 and 5xx, is not retried", async () => {
     const late: Reply = { status: 404, headers: { "retry-after": "1" } };
     await using started = await start([{ status: 503 }, { status: 429 }, late]);
     for (const code of [503, 429, 404])
@@ -195,7 +198,7 @@ function describeGivingUp(load: Load, start: Start): void {
     expect(started.clock.waitsMs).toEqual([]);
   });
 
-  test("a wait ends when the signal of the request aborts", async () => {
+  test("the wait before a retry ends when the signal of the request aborts", async () => {
     const { clientNode } = await load();
     await using started = await start([EARLY]);
     const { stub, core, clock } = started;
@@ -223,7 +226,7 @@ function describeGivingUp(load: Load, start: Start): void {
 }
 
 function describeConnections(start: Start): void {
-  test("a read is retried after a broken connection, a write is not", async () => {
+  test("a read is retried after a broken connection, but a write is not", async () => {
     await using started = await start(["reset", ready(CONFIG_MAP), "reset"]);
     const { stub, core, clock } = started;
     expect((await core.readNamespacedConfigMap(KEY)).metadata?.name).toBe("a");
@@ -234,7 +237,7 @@ function describeConnections(start: Start): void {
     expect(stub.lines).toEqual([`GET ${CONFIG_MAPS}/a`, `GET ${CONFIG_MAPS}/a`, `POST ${CONFIG_MAPS}`]);
   });
 
-  test("a client that starts before its server receives the response, even to a write", async () => {
+  test("a request that is sent before its server listens succeeds when it does, even a write", async () => {
     await using started = await start([EARLY, ready(CONFIG_MAP, 201)]);
     const { stub, core, clock } = started;
     await stub.close();
@@ -244,7 +247,7 @@ function describeConnections(start: Start): void {
     expect(clock.waitsMs).toEqual([500, 500, 500, 5_000]);
   });
 
-  test("a connection that breaks before the handshake has sent nothing, so a write is retried as well", async () => {
+  test("a write is retried if the connection breaks before the handshake, because nothing was sent", async () => {
     await using started = await start([ready(CONFIG_MAP, 201)]);
     started.stub.connectionsToBreak = 2;
     await started.core.createNamespacedConfigMap({ namespace: "default", body: CONFIG_MAP });
@@ -257,7 +260,7 @@ function describeConnections(start: Start): void {
     [{ waitForServerMs: 0 }, 0],
     [{ waitForServerMs: 1_200 }, 3],
     [{}, 120],
-  ])("with %j the client waits for the server no longer than that", async (options, waits) => {
+  ])("with %j a client waits %i times for a server that does not listen", async (options, waits) => {
     await using started = await start([], options);
     await started.stub.close();
     const reading = started.core.readNamespacedConfigMap(KEY);
@@ -287,7 +290,7 @@ function describeWatches(load: Load, start: Start): void {
     await ended.promise;
   });
 
-  test("a watch that is rejected after all retries ends with that status, and a broken one ends", async () => {
+  test("a watch that is rejected after all retries ends with the status, and a watch whose connection breaks ends", async () => {
     const { Watch } = (await load()).clientNode;
     await using started = await start([EARLY, EARLY, EARLY, added], { retriesMax: 1 });
     const { stub, config } = started;
@@ -324,7 +327,7 @@ function describeWatches(load: Load, start: Start): void {
 }
 
 function describeInformersAndLogs(load: Load, start: Start): void {
-  test("an informer lists and watches a server that is not ready yet, without an error", async () => {
+  test("an informer lists and watches a server that becomes ready later, without an error", async () => {
     const { makeInformer } = (await load()).clientNode;
     await using started = await start([EARLY, ready(LIST), EARLY, { ...added }]);
     const { stub, config, core } = started;
@@ -338,7 +341,7 @@ function describeInformersAndLogs(load: Load, start: Start): void {
     await informer.stop();
   });
 
-  test("a log request is retried, and the log is complete", async () => {
+  test("a request for a log is retried, and the log is complete", async () => {
     const { Log } = (await load()).clientNode;
     await using started = await start([
       EARLY,

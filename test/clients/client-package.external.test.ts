@@ -1,4 +1,4 @@
-/** The built client package with both majors of client-node. */
+/** Tests the built client package with both major versions of client-node. */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ensureBuilt, ROOT } from "../smoke/built.ts";
@@ -21,7 +21,7 @@ const MAJORS: [name: string, load: () => Promise<Loaded>][] = [
 
 for (const [name, loadMajor] of MAJORS) describeClientNode(name, loadMajor);
 
-test("in 2.x a watch that waits for its server longer than its silence timeout ends together with its request", async () => {
+test("in 2.x a watch that waits for its server longer than its request timeout ends with a TimeoutError and sends no further request", async () => {
   const { clientNode, withEvenkeel } = await load("@kubernetes/client-node");
   await using stub = await Stub.start(EARLY);
   const config = stub.configFor(clientNode);
@@ -35,7 +35,7 @@ test("in 2.x a watch that waits for its server longer than its silence timeout e
   expect(stub.received.length).toBeLessThan(2);
 });
 
-test("in 2.x a config without certificates, which leaves the connection to undici, is supported as well", async () => {
+test("in 2.x requests with a config without certificates, whose connections undici opens, are retried, too", async () => {
   const { clientNode, withEvenkeel } = await load("@kubernetes/client-node");
   await using stub = await Stub.start(EARLY, ready({ items: [] }), EARLY, {
     ...ready({ type: "ADDED" }),
@@ -43,7 +43,7 @@ test("in 2.x a config without certificates, which leaves the connection to undic
   });
   const place = Symbol.for("undici.globalDispatcher.2");
   const before: unknown = Reflect.get(globalThis, place);
-  // Trusts the stub, as the system's CAs would.
+  // Makes undici trust the stub, as it would trust a certificate of the system's CAs.
   const context = new clientNode.RequestContext("https://127.0.0.1", clientNode.HttpMethod.GET);
   await stub.configFor(clientNode).applySecurityAuthentication(context);
   Reflect.set(globalThis, place, context.getDispatcher());
@@ -61,7 +61,7 @@ test("in 2.x a config without certificates, which leaves the connection to undic
   }
 });
 
-describe.each(MAJORS)("a real server and %s", (_name, loadMajor) => {
+describe.each(MAJORS)("a real server with %s", (_name, loadMajor) => {
   const NAMESPACE = "default";
   const CONFIG_MAPS = `/api/v1/namespaces/${NAMESPACE}/configmaps`;
   const IF_READY = ["--controllers=", "--startup-send-retry-after-if-not-initialized"];
@@ -72,7 +72,7 @@ describe.each(MAJORS)("a real server and %s", (_name, loadMajor) => {
     return config;
   }
 
-  test("a server without the option reports no readiness, and one with it reports ready", async () => {
+  test("reports no readiness without the option, and reports that it is ready with the option", async () => {
     const { clientNode, withEvenkeel } = await loadMajor();
     for (const [flags, expected] of [
       [["--controllers="], "not understood"],
@@ -91,7 +91,7 @@ describe.each(MAJORS)("a real server and %s", (_name, loadMajor) => {
     }
   });
 
-  test("a write, a list and a watch that start before the server succeed when it is up", async () => {
+  test("serves a write, a list and a watch that were sent before it started", async () => {
     const { clientNode, withEvenkeel } = await loadMajor();
     using directory = disposableDirectory();
     const first = await startEvenkeel({ dataDir: directory.path, flags: IF_READY });

@@ -33,7 +33,7 @@ spec:
 `,
 };
 
-/** A chart with most kinds that charts use; values control its content and its changes. */
+/** A chart with most kinds that charts contain. Its values select its content, so that upgrades change it. */
 export const WHOLE_CHART = {
   "Chart.yaml": "apiVersion: v2\nname: whole\nversion: 0.2.0\nappVersion: '2'\n",
   "values.yaml": `colour: blue

@@ -1,4 +1,4 @@
-/** One helm against one server, with its own home, namespace and release. */
+/** Runs one version of helm against one server, with its own home directory, namespace and release. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
@@ -18,13 +18,16 @@ export class HelmSession {
     this.#path = path!;
   }
 
-  /** Returns standard output of a command that must succeed; the test simulates controllers while it runs. */
+  /**
+   * Runs a command that must succeed, and returns its standard output. Meanwhile the test does the work of the
+   * controllers.
+   */
   async run(...commandLine: string[]): Promise<string> {
     const { stdout } = await this.#ended(commandLine, { code: 0, stderr: "" });
     return stdout;
   }
 
-  /** Returns standard error of a command that must fail. */
+  /** Runs a command that must fail, and returns its standard error. */
   async fails(...commandLine: string[]): Promise<string> {
     return (await this.#ended(commandLine, { code: 1 })).stderr;
   }
@@ -42,7 +45,8 @@ export class HelmSession {
     });
     const { code } = await withControllers(command.exited, this.server, this.namespace);
     const { stdout } = command;
-    // Helm 4 logs what it waits for, and sometimes that it stops waiting.
+    // Removes the log lines of Helm 4 about what it waits for and that it stops waiting; the latter are not always
+    // printed.
     const stderr = command.stderr.replaceAll(
       /^(level=(INFO|DEBUG|WARN)|I\d{4} \S+ +\d+ reflector\.go:\d+\]) .*\n/gm,
       "",

@@ -1,4 +1,6 @@
-/** The tests that every helm must pass. The test simulates controllers (played-controllers.ts). */
+/**
+ * The tests that every version of helm must pass. The test does the work of the controllers (simulated-controllers.ts).
+ */
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../smoke/client.ts";
@@ -39,7 +41,7 @@ export function forEachHelm(
 
 const isNew = ({ version }: Tool): boolean => !version.startsWith("3.");
 
-/** Uses client-side apply: Helm 4 uses server-side apply by default. */
+/** Uses client-side apply with every version, because only Helm 4 uses server-side apply by default. */
 export function testTinyChart(session: () => HelmSession, tool: Tool): void {
   test("installs a chart, lists it, shows its manifest and uninstalls it", async () => {
     const helm = session();
@@ -74,7 +76,7 @@ const history = async (helm: HelmSession): Promise<string[]> =>
   );
 
 export function testWholeChart(session: () => HelmSession, tool: Tool): void {
-  test("install creates every kind, and waits for its hooks and for the workload", async () => {
+  test("install creates objects of every kind of the chart, and waits for its hooks and for the workload", async () => {
     const helm = session();
     const installed = await helm.run("install", "whole", chartOf(helm), "--create-namespace", "--wait", ...TIMEOUT);
     expect(installed).toContain("STATUS: deployed");
@@ -89,7 +91,7 @@ export function testWholeChart(session: () => HelmSession, tool: Tool): void {
     );
   });
 
-  test("a server dry run changes nothing, and an upgrade changes, adds and removes objects", async () => {
+  test("a server dry run changes nothing, and an upgrade updates, creates and deletes objects", async () => {
     const helm = session();
     const upgrade = ["upgrade", "whole", chartOf(helm), "--set", UPGRADE];
     const dry = await helm.run(...upgrade, "--dry-run=server");
@@ -106,7 +108,7 @@ export function testWholeChart(session: () => HelmSession, tool: Tool): void {
     expect(await helm.run("get", "manifest", "whole")).toContain("  colour: red\n");
   });
 
-  test("a rejected upgrade is rolled back if requested", async () => {
+  test("a failed upgrade is rolled back if requested", async () => {
     const helm = session();
     const rollback = isNew(tool) ? "--rollback-on-failure" : "--atomic";
     const flags = ["--reuse-values", "--set", "selected=other,colour=green", rollback, ...TIMEOUT];
@@ -122,7 +124,7 @@ export function testWholeChart(session: () => HelmSession, tool: Tool): void {
     ]);
   });
 
-  test("rollback restores an older revision, and uninstall removes everything except objects to be kept", async () => {
+  test("rollback restores an older revision, and uninstall deletes everything except the objects to be kept", async () => {
     const helm = session();
     expect(await helm.run("rollback", "whole", "1", "--wait", ...TIMEOUT)).toContain("Rollback was a success");
     expect((await helm.get("configmaps/whole")).body.data.colour).toBe("blue");
@@ -156,9 +158,9 @@ async function expectUpgraded(helm: HelmSession): Promise<void> {
   expect((await helm.get("configmaps/upgraded")).body.data).toEqual({ colour: "red" });
 }
 
-/** For versions that use server-side apply. */
+/** Tests for versions of helm that use server-side apply. */
 export function testServerSideHelm(session: () => HelmSession): void {
-  test("a field that another manager changed is a conflict of an upgrade, unless it is forced", async () => {
+  test("an upgrade conflicts with a field that another manager changed, unless it is forced", async () => {
     const helm = session();
     const chart = writeChart(join(helm.server.dataDir, "tiny"), TINY_CHART);
     await helm.run("install", "contested", chart);

@@ -3,7 +3,7 @@ import { startEvenkeel, type Evenkeel } from "../smoke/start-evenkeel.ts";
 import { forEachHelm, testServerSideHelm, testTinyChart, testWholeChart } from "./helm-suite.ts";
 import { findTools } from "./tools.ts";
 
-/** The newest of each major version runs all tests. */
+/** The newest tested version of each major version, which runs all tests. */
 const NEWEST = new Set(["3.17", "4.2"]);
 const { helms, missing } = findTools();
 if (missing !== undefined) console.warn(missing);

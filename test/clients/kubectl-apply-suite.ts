@@ -1,4 +1,4 @@
-/** Client-side apply: three-way merges with the last applied configuration, pruning, kustomizations. */
+/** Tests of client-side apply: three-way merges with the last applied configuration, pruning, kustomizations. */
 import { expect, test } from "vitest";
 import type { Json } from "../smoke/client.ts";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
@@ -67,7 +67,7 @@ export function testThreeWayMerge(session: () => KubectlSession): void {
     const version = async (): Promise<string> =>
       (await kubectl.object("deployments/merged", "apps/v1")).metadata.resourceVersion;
     const before = await version();
-    // kubectl sends its own order of the list; the server treats it as no change.
+    // kubectl patches the order of the list to its own; the server treats the result as no change.
     expect(await kubectl.run(...apply)).toBe("deployment.apps/merged configured\nservice/merged unchanged\n");
     expect(await version()).toBe(before);
     const last = await kubectl.run("apply", "view-last-applied", "deployment/merged", "-o", "json");
@@ -98,7 +98,7 @@ async function expectMerged(kubectl: KubectlSession): Promise<void> {
 }
 
 export function testApplyOfOthers(session: () => KubectlSession): void {
-  test("apply adopts an object that was created otherwise, with a warning", IN_ORDER, async () => {
+  test("apply adopts an object that was not created by apply, with a warning", IN_ORDER, async () => {
     const kubectl = session();
     const path = kubectl.path("configmaps");
     await kubectl.server.request("POST", path, configMap("adopted", { kept: "yes", changed: "no" }));
@@ -113,7 +113,7 @@ export function testApplyOfOthers(session: () => KubectlSession): void {
   });
 
   test(
-    "apply of an immutable field fails with the server's reason, and --force recreates the object",
+    "apply of a change to an immutable field fails with the server's message, and --force recreates the object",
     IN_ORDER,
     async () => {
       const kubectl = session();
@@ -161,7 +161,7 @@ export function testPruning(session: () => KubectlSession): void {
   const first = list(configMap("pruned-a", {}, { app: "pruned" }), configMap("pruned-b", {}, { app: "pruned" }));
   const second = list(configMap("pruned-a", {}, { app: "pruned" }));
 
-  test("apply --prune removes objects with the label that are no longer applied", IN_ORDER, async () => {
+  test("apply --prune deletes objects with the label that are no longer applied", IN_ORDER, async () => {
     const kubectl = session();
     const file = kubectl.file("pruned.json", first);
     const path = kubectl.path("configmaps");
@@ -175,12 +175,12 @@ export function testPruning(session: () => KubectlSession): void {
     );
   });
 
-  test("apply --prune --applyset removes objects of the set that are no longer applied", IN_ORDER, async () => {
+  test("apply --prune --applyset deletes objects of the set that are no longer applied", IN_ORDER, async () => {
     const kubectl = session().withEnv({ KUBECTL_APPLYSET: "true" });
     const file = kubectl.file("set.json", list(configMap("set-a"), service("set-b", [{ port: 80 }])));
     const apply = ["apply", "-f", file, "--prune", "--applyset=configmaps/the-set"];
     expect(await kubectl.run(...apply)).toBe("configmap/set-a created\nservice/set-b created\n");
-    // The oldest kubectl lists resources where newer ones list kinds.
+    // The resources in the annotation of the set: the oldest kubectl writes resources where newer ones write kinds.
     const contained = async (): Promise<string> => {
       const { annotations } = (await kubectl.object("configmaps/the-set")).metadata;
       const [kinds, resources] = ["kinds", "resources"].map(

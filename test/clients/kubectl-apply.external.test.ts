@@ -11,7 +11,7 @@ import { findTools } from "./tools.ts";
 
 const RELEASE = "1.36";
 const NEWEST = "1.36";
-/** The oldest, one between, and the newest. */
+/** The oldest tested kubectl, one in between, and the newest. */
 const SUBSET = new Set(["1.27", "1.31", NEWEST]);
 
 let server: Evenkeel;
@@ -20,7 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** Applying and editing are done by kubectl and differ among its releases; the rest is tested with the newest. */
+/**
+ * Only these versions run the tests of apply and edit, which kubectl mostly does itself and differently in each
+ * release. The other tests run with the newest.
+ */
 const kubectls = findTools().kubectls.filter(({ version, path }) => SUBSET.has(version) && path !== "kubectl");
 forEachKubectl(kubectls, { release: RELEASE, server: () => server }, (session, { version }) => {
   testThreeWayMerge(session);

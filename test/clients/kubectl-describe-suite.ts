@@ -1,4 +1,4 @@
-/** describe, and waiting for the creation of an object. */
+/** Tests of kubectl describe, and of waiting for the creation of an object. */
 import { expect, test } from "vitest";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
 import { configMap, deployment, service } from "./manifests.ts";
@@ -42,7 +42,7 @@ export function testDescribing(session: () => KubectlSession): void {
   });
 }
 
-/** From kubectl 1.31 on. */
+/** kubectl supports --for=create from 1.31 on. */
 export function testWaitingForCreation(session: () => KubectlSession): void {
   test("wait --for=create ends when the object exists", IN_ORDER, async () => {
     const kubectl = session();

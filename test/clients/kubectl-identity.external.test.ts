@@ -1,4 +1,7 @@
-/** kubectl with every kind of credentials: its user, its permissions, and its output when a request is denied. */
+/**
+ * Tests kubectl with every kind of credentials: as which user it is authenticated, what it may do, and what it prints
+ * when a request is denied.
+ */
 import { rmSync, writeFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
 import { join } from "node:path";
@@ -17,7 +20,7 @@ import { findTools } from "./tools.ts";
 const RELEASE = "1.36";
 const NAMESPACE = "identity";
 const UNAUTHORIZED = "error: You must be logged in to the server (Unauthorized)\n";
-/** Files are checked every ten seconds; a busy machine may be late. */
+/** The server checks files every ten seconds, or later on a busy machine. */
 const RELOAD_POLLS_MAX = 60;
 const POLL_MS = 250;
 
@@ -117,7 +120,7 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     expect(await admin.run("auth", "can-i", "--list", "--no-headers")).toMatch(/^\*\.\* +\[\] +\[\] +\[\*\]$/m);
   });
 
-  test("with a service account token is the account, until the account is deleted", async () => {
+  test("with a service account token is authenticated as the service account, until the account is deleted", async () => {
     await admin.run("create", "serviceaccount", "robot");
     const token = (await admin.run("create", "token", "robot", "--duration=10m")).trim();
     const kubectl = as("robot", { token });
@@ -144,7 +147,7 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     expect(await kubectl.fails("get", "configmaps")).toBe(UNAUTHORIZED);
   });
 
-  test("with --as, --as-group and --as-uid impersonates exactly that user as an administrator", async () => {
+  test("impersonates exactly the user of --as, --as-group and --as-uid if its own user is an administrator", async () => {
     expect(await whoIs(admin, "--as", "anna")).toEqual({ username: "anna", groups: ["system:authenticated"] });
     const all = ["--as", "anna", "--as-group", "devs", "--as-group", "ops", "--as-uid", "u-7"];
     expect(await whoIs(admin, ...all)).toEqual({
@@ -167,7 +170,7 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     expect(await kubectl.fails("get", "configmaps", "--as", "jane", "--as-uid", "0")).toBe(rejection);
   });
 
-  test("auth reconcile updates roles and bindings as in a file, within the permissions of its user", async () => {
+  test("auth reconcile updates roles and bindings to those of a file, within the permissions of its user", async () => {
     const api = { apiVersion: "rbac.authorization.k8s.io/v1" };
     const rule = (verbs: readonly string[]): Json => ({ apiGroups: [""], resources: ["configmaps"], verbs });
     const role = (verbs: readonly string[]): Json => ({
@@ -209,7 +212,7 @@ describe.skipIf(path === undefined)("kubectl", { timeout: 60_000 }, () => {
     expect(await as("wrong", { token: "wrong" }).fails("auth", "whoami")).toBe(UNAUTHORIZED);
   });
 
-  test("with a certificate of a new CA is accepted after the CA file has been replaced, and rejected with one of the old CA", async () => {
+  test("is accepted with a certificate of a new CA after the CA file has been replaced, and rejected with one of the old CA", async () => {
     const next = createAuthority({ commonName: "next-ca", nowMs });
     const anna = issueCertificate({
       ca: next,

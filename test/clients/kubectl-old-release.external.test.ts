@@ -7,7 +7,7 @@ import { forEachKubectl, testApplying, testReading } from "./kubectl-suite.ts";
 import { findTools } from "./tools.ts";
 
 const RELEASE = "1.28";
-/** The kubectl of the same release, and a much newer one. */
+/** The kubectl of the server's release, and a much newer one. */
 const SUBSET = new Set(["1.28", "1.36"]);
 
 let server: Evenkeel;

@@ -1,4 +1,6 @@
-/** Rollouts: status, history, undo, restart, pause. The test simulates the controller. */
+/**
+ * Tests of kubectl rollout: status, history, undo, restart, pause. The test does the work of the deployment controller.
+ */
 import { expect, test } from "vitest";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
 import { deployment } from "./manifests.ts";
@@ -53,7 +55,7 @@ export function testRollouts(session: () => KubectlSession): void {
 }
 
 export function testDaemonRollouts(session: () => KubectlSession): void {
-  test("rollout undo of a DaemonSet applies the patch of its ControllerRevision", IN_ORDER, async () => {
+  test("rollout undo of a DaemonSet applies the patch in its ControllerRevision", IN_ORDER, async () => {
     const kubectl = session();
     const { spec, metadata } = deployment("daemon", [{ name: "main", image: "nginx:2" }]) as {
       spec: { template: object };

@@ -1,10 +1,10 @@
-/** apply --server-side: field managers and their conflicts. */
+/** Tests of kubectl apply --server-side: field managers and their conflicts. */
 import { expect, test } from "vitest";
 import type { Json } from "../smoke/client.ts";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
 import { configMap, deployment, list, service } from "./manifests.ts";
 
-/** "manager operation" of each entry. */
+/** The field managers of an object, each as "manager operation". */
 function managers(object: Json): string[] {
   return object.metadata.managedFields.map(({ manager, operation }: Json) => `${manager} ${operation}`).toSorted();
 }
@@ -65,34 +65,38 @@ export function testServerSideApply(session: () => KubectlSession): void {
 }
 
 export function testConflicts(session: () => KubectlSession): void {
-  test("a field of another manager is a conflict unless forced, and an equal value is shared", IN_ORDER, async () => {
-    const kubectl = session();
-    const file = (name: string, data: Record<string, string>): string =>
-      kubectl.file(`contested-${name}.json`, configMap("contested", data));
-    const apply = (manager: string, path: string, ...flags: string[]): string[] => [
-      "apply",
-      "--server-side",
-      `--field-manager=${manager}`,
-      "-f",
-      path,
-      ...flags,
-    ];
-    const applied = "configmap/contested serverside-applied\n";
-    const data = async (): Promise<Json> => (await kubectl.object("configmaps/contested")).data;
-    expect(await kubectl.run(...apply("one", file("one", { shared: "same", own: "one" })))).toBe(applied);
-    const two = file("two", { shared: "same", own: "two", more: "two" });
-    expect(await kubectl.fails(...apply("two", two))).toBe(CONFLICT);
-    expect(await data()).toEqual({ shared: "same", own: "one" });
-    expect(await kubectl.run(...apply("two", two, "--force-conflicts"))).toBe(applied);
-    expect(await data()).toEqual({ shared: "same", own: "two", more: "two" });
-    // A field that one manager gives up stays while another applies it.
-    expect(await kubectl.run(...apply("one", file("one", {})))).toBe(applied);
-    expect(await data()).toEqual({ shared: "same", own: "two", more: "two" });
-    expect(await kubectl.run(...apply("two", file("two", { own: "two" })))).toBe(applied);
-    expect(await data()).toEqual({ own: "two" });
-    const shown = await kubectl.run("get", "configmap", "contested", "-o", "yaml", "--show-managed-fields");
-    expect(shown).toMatch(/f:data:\n +f:own: {}\n +manager: two\n +operation: Apply\n/);
-  });
+  test(
+    "a field of another manager is a conflict unless the apply is forced, but a field with an equal value is shared",
+    IN_ORDER,
+    async () => {
+      const kubectl = session();
+      const file = (name: string, data: Record<string, string>): string =>
+        kubectl.file(`contested-${name}.json`, configMap("contested", data));
+      const apply = (manager: string, path: string, ...flags: string[]): string[] => [
+        "apply",
+        "--server-side",
+        `--field-manager=${manager}`,
+        "-f",
+        path,
+        ...flags,
+      ];
+      const applied = "configmap/contested serverside-applied\n";
+      const data = async (): Promise<Json> => (await kubectl.object("configmaps/contested")).data;
+      expect(await kubectl.run(...apply("one", file("one", { shared: "same", own: "one" })))).toBe(applied);
+      const two = file("two", { shared: "same", own: "two", more: "two" });
+      expect(await kubectl.fails(...apply("two", two))).toBe(CONFLICT);
+      expect(await data()).toEqual({ shared: "same", own: "one" });
+      expect(await kubectl.run(...apply("two", two, "--force-conflicts"))).toBe(applied);
+      expect(await data()).toEqual({ shared: "same", own: "two", more: "two" });
+      // A field that one manager no longer applies remains while another manager applies it.
+      expect(await kubectl.run(...apply("one", file("one", {})))).toBe(applied);
+      expect(await data()).toEqual({ shared: "same", own: "two", more: "two" });
+      expect(await kubectl.run(...apply("two", file("two", { own: "two" })))).toBe(applied);
+      expect(await data()).toEqual({ own: "two" });
+      const shown = await kubectl.run("get", "configmap", "contested", "-o", "yaml", "--show-managed-fields");
+      expect(shown).toMatch(/f:data:\n +f:own: {}\n +manager: two\n +operation: Apply\n/);
+    },
+  );
 }
 
 const CONFLICT = `error: Apply failed with 1 conflict: conflict with "one": .data.own
@@ -127,7 +131,7 @@ export function testServerSideMigration(session: () => KubectlSession): void {
       expect(await kubectl.run(...apply)).toBe(applied);
       const { data, metadata } = await kubectl.object("configmaps/migrated");
       expect(data).toEqual({ kept: "2" });
-      // The last applied configuration is kept for a return to client-side apply.
+      // The annotation of the last applied configuration is kept, so that a user can return to client-side apply.
       const last = metadata.annotations["kubectl.kubernetes.io/last-applied-configuration"];
       expect(JSON.parse(last).data).toEqual({ kept: "2" });
       kubectl.file("migrated.json", configMap("migrated", { other: "3" }));
@@ -138,7 +142,7 @@ export function testServerSideMigration(session: () => KubectlSession): void {
     },
   );
 
-  test("a field that another manager changed meanwhile is a conflict that names the manager", IN_ORDER, async () => {
+  test("a field that another manager has changed is a conflict whose message names the manager", IN_ORDER, async () => {
     const kubectl = session();
     const file = kubectl.file("scaled-meanwhile.json", deployment("meanwhile", [MAIN], { replicas: 1 }));
     const apply = ["apply", "--server-side", "-f", file];

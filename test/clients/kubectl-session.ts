@@ -1,11 +1,11 @@
-/** One kubectl against one server, with its own home and namespace. */
+/** Runs one kubectl against one server, with its own home directory and namespace. */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect } from "vitest";
 import type { Json } from "../smoke/client.ts";
 import { runProgram, type Command, type Evenkeel } from "../smoke/start-evenkeel.ts";
 
-/** For the tests of one session, which build on each other. */
+/** Options for the tests of one session, which build on each other and must not run concurrently. */
 export const IN_ORDER = { concurrent: false } as const;
 
 interface SessionOptions {
@@ -47,22 +47,22 @@ export class KubectlSession {
     });
   }
 
-  /** Returns standard output of a command that must succeed without standard error. */
+  /** Runs a command that must succeed and print nothing on standard error. Returns its standard output. */
   async run(...commandLine: string[]): Promise<string> {
     return (await this.#ended(commandLine, { code: 0, stderr: "" })).stdout;
   }
 
-  /** Returns standard error of a command that must succeed without standard output. */
+  /** Runs a command that must succeed and print nothing on standard output. Returns its standard error. */
   async runWithMessages(...commandLine: string[]): Promise<string> {
     return (await this.#ended(commandLine, { code: 0, stdout: "" })).stderr;
   }
 
-  /** Returns standard error of a command that must fail without standard output. */
+  /** Runs a command that must fail and print nothing on standard output. Returns its standard error. */
   async fails(...commandLine: string[]): Promise<string> {
     return (await this.#ended(commandLine, { code: 1, stdout: "" })).stderr;
   }
 
-  /** Returns both outputs of a command that must succeed. */
+  /** Runs a command that must succeed. Returns both outputs. */
   async both(...commandLine: string[]): Promise<{ readonly stdout: string; readonly stderr: string }> {
     const { stdout, stderr } = await this.#ended(commandLine, { code: 0 });
     return { stdout, stderr };
@@ -72,7 +72,7 @@ export class KubectlSession {
     return JSON.parse(await this.run(...commandLine, "-o", "json")) as T;
   }
 
-  /** Writes a file for -f. */
+  /** Writes a file for the flag -f and returns its path. */
   file(name: string, content: string | object): string {
     const path = join(this.#home, name);
     mkdirSync(dirname(path), { recursive: true });
@@ -80,14 +80,14 @@ export class KubectlSession {
     return path;
   }
 
-  /** Writes a shell script to use as an editor: $1 is the file to edit. */
+  /** Writes a shell script that kubectl runs as an editor; $1 is the file to edit. */
   script(name: string, text: string): string {
     const path = this.file(name, `#!/bin/sh\n${text}\n`);
     chmodSync(path, 0o755);
     return path;
   }
 
-  /** A path within this namespace. */
+  /** The path of a resource in the namespace of this session. */
   path(resources: string, groupVersion = ""): string {
     const root = groupVersion === "" ? "/api/v1" : `/apis/${groupVersion}`;
     return `${root}/namespaces/${this.namespace}/${resources}`;
@@ -109,7 +109,7 @@ export class KubectlSession {
   }
 }
 
-/** The cells of kubectl's tables: columns are three blanks or more apart. */
+/** The cells of a table that kubectl has printed: columns are three or more blanks apart. */
 export function cells(table: string): string[][] {
   return table
     .trimEnd()

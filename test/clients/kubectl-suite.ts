@@ -1,4 +1,4 @@
-/** The tests that every kubectl must pass with every server: reading, creating, changing. */
+/** The tests that every kubectl must pass with every server: reading, creating and changing objects. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { Evenkeel } from "../smoke/start-evenkeel.ts";
 import { cells, IN_ORDER, KubectlSession } from "./kubectl-session.ts";
@@ -13,8 +13,8 @@ export interface Subject {
 }
 
 /**
- * Defines the tests for each kubectl, in its own namespace; those of an unavailable kubectl are skipped. Different
- * kubectls run in parallel, the tests of one sequentially.
+ * Defines the tests for each kubectl in its own namespace; the tests of a kubectl that is not available are skipped.
+ * Different kubectls run in parallel, and the tests of one kubectl one after another.
  */
 export function forEachKubectl(
   kubectls: readonly Tool[],
@@ -71,7 +71,7 @@ export function testReading(release: string, session: () => KubectlSession): voi
     expect(await kubectl.run("get", "--raw", "/api/v1/namespaces/default")).toContain('"kind":"Namespace"');
   });
 
-  test("explain shows the fields of a kind, and recursively all of them", IN_ORDER, async () => {
+  test("explain shows the fields of a kind, and with --recursive those of all levels", IN_ORDER, async () => {
     const kubectl = session();
     const plain = await kubectl.run("explain", "deployment.spec");
     expect(plain).toMatch(/^GROUP: +apps\nKIND: +Deployment\nVERSION: +v1\n\nFIELD: spec <DeploymentSpec>\n/);
@@ -103,46 +103,53 @@ export function testReading(release: string, session: () => KubectlSession): voi
 }
 
 function testForms(session: () => KubectlSession): void {
-  test("get prints a table, wide, YAML, JSON, names, paths, templates and columns", IN_ORDER, async () => {
-    const kubectl = session();
-    expect(cells(await kubectl.run("get", "namespace", "default"))).toEqual([
-      ["NAME", "STATUS", "AGE"],
-      ["default", "Active", expect.stringMatching(/^\d+m?\d*s?$/)],
-    ]);
-    await kubectl.server.request("POST", kubectl.path("pods"), {
-      apiVersion: "v1",
-      kind: "Pod",
-      metadata: { name: "shown", labels: { app: "shown" } },
-      spec: { containers: [{ name: "main", image: "nginx:1" }] },
-    });
-    const row = ["shown", "0/1", "Pending", "0", expect.stringMatching(/s$/)];
-    const header = ["NAME", "READY", "STATUS", "RESTARTS", "AGE"];
-    expect(cells(await kubectl.run("get", "pods"))).toEqual([header, row]);
-    const none = Array.from({ length: 4 }, () => "<none>");
-    expect(cells(await kubectl.run("get", "pods", "-o", "wide"))).toEqual([
-      [...header, "IP", "NODE", "NOMINATED NODE", "READINESS GATES"],
-      [...row, ...none],
-    ]);
-    expect(cells(await kubectl.run("get", "pods", "-L", "app", "--show-labels", "--no-headers"))).toEqual([
-      [...row, "shown", "app=shown"],
-    ]);
-    expect(cells(await kubectl.run("get", "pods", "--server-print=false"))).toEqual([
-      ["NAME", "AGE"],
-      ["shown", row[4]],
-    ]);
-    expect(await kubectl.run("get", "pod", "shown", "-o", "yaml")).toMatch(
-      /^apiVersion: v1\nkind: Pod\nmetadata:\n {2}creationTimestamp: "[^]*^ {2}- image: nginx:1\n/m,
-    );
-    expect(await kubectl.json("get", "pods")).toMatchObject({ kind: "List", items: [{ metadata: { name: "shown" } }] });
-    expect(await kubectl.run("get", "pods", "-o", "name")).toBe("pod/shown\n");
-    expect(await kubectl.run("get", "pods", "-o", "jsonpath={.items[*].spec.containers[0].image}")).toBe("nginx:1");
-    expect(await kubectl.run("get", "pod/shown", "-o", "go-template={{.metadata.name}}")).toBe("shown");
-    expect(await kubectl.run("get", "pods", "-o", "custom-columns=N:.metadata.name,I:.spec.containers[0].image")).toBe(
-      "N       I\nshown   nginx:1\n",
-    );
-  });
+  test(
+    "get prints tables, wide tables, YAML, JSON, names, JSON paths, templates and custom columns",
+    IN_ORDER,
+    async () => {
+      const kubectl = session();
+      expect(cells(await kubectl.run("get", "namespace", "default"))).toEqual([
+        ["NAME", "STATUS", "AGE"],
+        ["default", "Active", expect.stringMatching(/^\d+m?\d*s?$/)],
+      ]);
+      await kubectl.server.request("POST", kubectl.path("pods"), {
+        apiVersion: "v1",
+        kind: "Pod",
+        metadata: { name: "shown", labels: { app: "shown" } },
+        spec: { containers: [{ name: "main", image: "nginx:1" }] },
+      });
+      const row = ["shown", "0/1", "Pending", "0", expect.stringMatching(/s$/)];
+      const header = ["NAME", "READY", "STATUS", "RESTARTS", "AGE"];
+      expect(cells(await kubectl.run("get", "pods"))).toEqual([header, row]);
+      const none = Array.from({ length: 4 }, () => "<none>");
+      expect(cells(await kubectl.run("get", "pods", "-o", "wide"))).toEqual([
+        [...header, "IP", "NODE", "NOMINATED NODE", "READINESS GATES"],
+        [...row, ...none],
+      ]);
+      expect(cells(await kubectl.run("get", "pods", "-L", "app", "--show-labels", "--no-headers"))).toEqual([
+        [...row, "shown", "app=shown"],
+      ]);
+      expect(cells(await kubectl.run("get", "pods", "--server-print=false"))).toEqual([
+        ["NAME", "AGE"],
+        ["shown", row[4]],
+      ]);
+      expect(await kubectl.run("get", "pod", "shown", "-o", "yaml")).toMatch(
+        /^apiVersion: v1\nkind: Pod\nmetadata:\n {2}creationTimestamp: "[^]*^ {2}- image: nginx:1\n/m,
+      );
+      expect(await kubectl.json("get", "pods")).toMatchObject({
+        kind: "List",
+        items: [{ metadata: { name: "shown" } }],
+      });
+      expect(await kubectl.run("get", "pods", "-o", "name")).toBe("pod/shown\n");
+      expect(await kubectl.run("get", "pods", "-o", "jsonpath={.items[*].spec.containers[0].image}")).toBe("nginx:1");
+      expect(await kubectl.run("get", "pod/shown", "-o", "go-template={{.metadata.name}}")).toBe("shown");
+      expect(
+        await kubectl.run("get", "pods", "-o", "custom-columns=N:.metadata.name,I:.spec.containers[0].image"),
+      ).toBe("N       I\nshown   nginx:1\n");
+    },
+  );
 
-  test("managed fields are shown if requested", IN_ORDER, async () => {
+  test("get shows managed fields only if requested", IN_ORDER, async () => {
     const kubectl = session();
     await kubectl.run("create", "configmap", "managed", "--from-literal=a=b");
     const get = ["get", "configmap", "managed", "-o", "yaml"];
@@ -195,7 +202,7 @@ function testSelections(session: () => KubectlSession): void {
   });
 }
 
-/** Kinds that kubectl creates from flags, and its output for each. */
+/** Arguments with which kubectl creates each kind, and the output of each. */
 function typedCreations(namespace: string): readonly (readonly [flags: string, created: string])[] {
   return [
     ["secret generic opaque --from-literal=a=b", "secret/opaque"],
@@ -231,7 +238,7 @@ function typedCreations(namespace: string): readonly (readonly [flags: string, c
 }
 
 export function testCreating(session: () => KubectlSession): void {
-  test("create makes each kind from flags, and get shows the kinds as tables", IN_ORDER, async () => {
+  test("create makes an object of each kind from flags, and get shows each of them in a table", IN_ORDER, async () => {
     const kubectl = session();
     await Promise.all(
       typedCreations(kubectl.namespace).map(async ([flags, created]) =>
@@ -265,7 +272,7 @@ export function testCreating(session: () => KubectlSession): void {
     expect(await kubectl.run("get", "secret", "opaque", "-o", "jsonpath={.data.a}")).toBe("Yg==");
   });
 
-  test("create -f accepts YAML and JSON, and the server validates it", IN_ORDER, async () => {
+  test("create -f accepts YAML and JSON, and the server validates the object", IN_ORDER, async () => {
     const kubectl = session();
     expect(await kubectl.run("create", "-f", kubectl.file("workloads.yaml", WORKLOADS))).toBe(
       "deployment.apps/web created\npod/alone created\n",
@@ -293,7 +300,7 @@ export function testCreating(session: () => KubectlSession): void {
 }
 
 export function testApplying(session: () => KubectlSession): void {
-  test("diff shows the changes of apply, and none after apply", IN_ORDER, async () => {
+  test("diff shows the changes that apply would make, and none after apply", IN_ORDER, async () => {
     const kubectl = session();
     const applied = kubectl.file("applied.yaml", JSON.stringify(configMap("applied", { a: "b" })));
     await using difference = kubectl.start("diff", "-f", applied);
@@ -350,7 +357,7 @@ export function testChanging(session: () => KubectlSession): void {
     );
   });
 
-  test("scale sets the replicas, and only if the current replicas match", IN_ORDER, async () => {
+  test("scale sets the replicas, and with --current-replicas only if they match", IN_ORDER, async () => {
     const kubectl = session();
     await kubectl.run("create", "deployment", "scaled", "--image=nginx:1", "--replicas=1");
     expect(await kubectl.run("scale", "deployment", "scaled", "--replicas=5")).toBe("deployment.apps/scaled scaled\n");

@@ -1,10 +1,10 @@
-/** Commands that take time: deleting, waiting, watching. */
+/** Tests of commands that wait: delete, wait and watches. */
 import { expect, test } from "vitest";
 import { cells, IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
 import { configMap } from "./manifests.ts";
 
 export function testDeleting(session: () => KubectlSession): void {
-  test("delete works by name, label, file and for all objects of a kind", IN_ORDER, async () => {
+  test("delete deletes objects by name, label and file, and all objects of a kind", IN_ORDER, async () => {
     const kubectl = session();
     for (const name of ["one", "two", "three", "four"])
       await kubectl.server.request("POST", kubectl.path("secrets"), {
@@ -32,7 +32,7 @@ export function testDeleting(session: () => KubectlSession): void {
     expect(await kubectl.run("get", "roles", "-o", "name")).toBe("");
   });
 
-  test("delete cascades in the background or in the foreground, or orphans dependents", IN_ORDER, async () => {
+  test("delete deletes dependents in the background or in the foreground, or orphans them", IN_ORDER, async () => {
     const kubectl = session();
     const deployments = `/apis/apps/v1/namespaces/${kubectl.namespace}/deployments`;
     for (const [cascade, finalizer] of [
@@ -41,7 +41,8 @@ export function testDeleting(session: () => KubectlSession): void {
       ["orphan", "orphan"],
     ] as const) {
       await kubectl.run("create", "deployment", cascade, "--image=nginx:1");
-      // Without a garbage collector an object with the finalizer stays until the finalizer is removed.
+      // There is no garbage collector, so an object with a finalizer for its dependents stays until the test removes
+      // the finalizer.
       const deletion = ["delete", "deployment", cascade, `--cascade=${cascade}`, "--wait=false"];
       expect(await kubectl.run(...deletion)).toMatch(new RegExp(`^deployment.apps "${cascade}" deleted`));
       const path = `${deployments}/${cascade}`;
@@ -74,7 +75,7 @@ export function testDeleting(session: () => KubectlSession): void {
 }
 
 export function testWaiting(session: () => KubectlSession): void {
-  test("wait ends when an object is deleted, has a condition, or has a value", IN_ORDER, async () => {
+  test("wait ends when an object is deleted, has a condition, or has a field with a value", IN_ORDER, async () => {
     const kubectl = session();
     await kubectl.run("create", "deployment", "awaited", "--image=nginx:1");
     await using forCondition = kubectl.start(
@@ -149,7 +150,7 @@ export function testWatching(session: () => KubectlSession): void {
     const seen = watching.printed(/^limitrange\/later-\d+$/m);
     let isSeen = false;
     void seen.finally(() => (isSeen = true)).catch(() => {});
-    // The start of a watch cannot be observed, so the test creates objects until one is printed.
+    // kubectl does not report when its watch has started, so the test creates objects until kubectl prints one.
     for (let turn = 0; !isSeen; turn++) {
       await kubectl.server.request("POST", endpoint, limits(`later-${turn}`));
       await Promise.race([seen, new Promise((resolve) => setTimeout(resolve, 20))]);
@@ -161,7 +162,7 @@ export function testWatching(session: () => KubectlSession): void {
 }
 
 export function testEvents(session: () => KubectlSession): void {
-  test("get events and events show events, oldest first, or those of one object", IN_ORDER, async () => {
+  test("get events and events show events, oldest first, or only those of one object", IN_ORDER, async () => {
     const kubectl = session();
     const report = (name: string, about: string, lastTimestamp: string): object => ({
       apiVersion: "v1",

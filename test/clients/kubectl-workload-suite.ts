@@ -1,4 +1,4 @@
-/** Commands that change workloads and nodes: set, autoscale, expose, run, patches, cordon, drain, taint. */
+/** Tests of commands that change workloads and nodes: set, autoscale, expose, run, patch, cordon, drain, taint. */
 import { expect, test } from "vitest";
 import type { Json } from "../smoke/client.ts";
 import { IN_ORDER, type KubectlSession } from "./kubectl-session.ts";
@@ -8,7 +8,7 @@ const MAIN = { name: "main", image: "nginx:1" };
 const SIDE = { name: "side", image: "busybox:1" };
 
 export function testPatching(session: () => KubectlSession): void {
-  test("patch works with each type, for objects and their subresources", IN_ORDER, async () => {
+  test("patch supports each patch type, for objects and their subresources", IN_ORDER, async () => {
     const kubectl = session();
     const target = ["patch", "deployment", "patched"];
     const patched = "deployment.apps/patched patched\n";
@@ -106,7 +106,7 @@ export function testSetting(session: () => KubectlSession): void {
     expect((await kubectl.object("services/set")).spec.selector).toEqual({ tier: "front" });
   });
 
-  test("autoscale creates an autoscaler of a workload", IN_ORDER, async () => {
+  test("autoscale creates an autoscaler for a workload", IN_ORDER, async () => {
     const kubectl = session();
     await kubectl.server.request("POST", kubectl.path("deployments", "apps/v1"), deployment("scaled-by", [MAIN]));
     expect(await kubectl.run("autoscale", "deployment/scaled-by", "--min=2", "--max=5", "--name=scaler")).toBe(
@@ -121,35 +121,47 @@ export function testSetting(session: () => KubectlSession): void {
 }
 
 export function testExposing(session: () => KubectlSession): void {
-  test("run, expose and create use their flags, and the server sets the defaults", IN_ORDER, async () => {
-    const kubectl = session();
-    const flags = ["--image=nginx:1", "--port=80", "--expose", "--env=A=1", "--labels=app=exposed"];
-    expect(await kubectl.run("run", "exposed", ...flags)).toBe("service/exposed created\npod/exposed created\n");
-    expect((await kubectl.object("services/exposed")).spec).toMatchObject({
-      selector: { app: "exposed" },
-      ports: [{ port: 80, targetPort: 80, protocol: "TCP" }],
-      type: "ClusterIP",
-      sessionAffinity: "None",
-    });
-    expect((await kubectl.object("pods/exposed")).spec).toMatchObject({
-      containers: [{ name: "exposed", env: [{ name: "A", value: "1" }], ports: [{ containerPort: 80 }] }],
-      restartPolicy: "Always",
-      dnsPolicy: "ClusterFirst",
-      terminationGracePeriodSeconds: 30,
-    });
-    const expose = ["expose", "pod", "exposed", "--name=outside", "--type=NodePort", "--port=8080", "--target-port=80"];
-    expect(await kubectl.run(...expose)).toBe("service/outside exposed\n");
-    const { ports } = (await kubectl.object("services/outside")).spec;
-    expect(ports).toMatchObject([{ port: 8080, targetPort: 80, nodePort: expect.any(Number) }]);
+  test(
+    "run, expose and create make objects as their flags say, and the server sets the defaults",
+    IN_ORDER,
+    async () => {
+      const kubectl = session();
+      const flags = ["--image=nginx:1", "--port=80", "--expose", "--env=A=1", "--labels=app=exposed"];
+      expect(await kubectl.run("run", "exposed", ...flags)).toBe("service/exposed created\npod/exposed created\n");
+      expect((await kubectl.object("services/exposed")).spec).toMatchObject({
+        selector: { app: "exposed" },
+        ports: [{ port: 80, targetPort: 80, protocol: "TCP" }],
+        type: "ClusterIP",
+        sessionAffinity: "None",
+      });
+      expect((await kubectl.object("pods/exposed")).spec).toMatchObject({
+        containers: [{ name: "exposed", env: [{ name: "A", value: "1" }], ports: [{ containerPort: 80 }] }],
+        restartPolicy: "Always",
+        dnsPolicy: "ClusterFirst",
+        terminationGracePeriodSeconds: 30,
+      });
+      const expose = [
+        "expose",
+        "pod",
+        "exposed",
+        "--name=outside",
+        "--type=NodePort",
+        "--port=8080",
+        "--target-port=80",
+      ];
+      expect(await kubectl.run(...expose)).toBe("service/outside exposed\n");
+      const { ports } = (await kubectl.object("services/outside")).spec;
+      expect(ports).toMatchObject([{ port: 8080, targetPort: 80, nodePort: expect.any(Number) }]);
 
-    const file = kubectl.file("forced.json", configMap("forced", { a: "1" }));
-    await kubectl.run("create", "-f", file);
-    const { uid } = (await kubectl.object("configmaps/forced")).metadata;
-    expect(await kubectl.run("replace", "--force", "-f", file)).toMatch(
-      /^configmap "forced" deleted.*\nconfigmap\/forced replaced\n$/,
-    );
-    expect((await kubectl.object("configmaps/forced")).metadata.uid).not.toBe(uid);
-  });
+      const file = kubectl.file("forced.json", configMap("forced", { a: "1" }));
+      await kubectl.run("create", "-f", file);
+      const { uid } = (await kubectl.object("configmaps/forced")).metadata;
+      expect(await kubectl.run("replace", "--force", "-f", file)).toMatch(
+        /^configmap "forced" deleted.*\nconfigmap\/forced replaced\n$/,
+      );
+      expect((await kubectl.object("configmaps/forced")).metadata.uid).not.toBe(uid);
+    },
+  );
 }
 
 export function testNodes(session: () => KubectlSession): void {

@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 /**
- * The oldest, the newest and the installed kubectl run all tests; those between run the tests that differ among
- * releases.
+ * The oldest, the newest and the installed kubectl run all tests. These versions in between run only the tests whose
+ * results differ among releases.
  */
 const BETWEEN = new Set(["1.28", "1.31", "1.33"]);
 const isBetween = ({ version, path }: Tool): boolean => BETWEEN.has(version) && path !== "kubectl";

@@ -1,4 +1,4 @@
-/** Objects that the clients create. */
+/** Objects that the client tests create. */
 export const WORKLOADS = `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -42,7 +42,7 @@ export interface Container {
   readonly [field: string]: unknown;
 }
 
-/** A Deployment of pods with the label app=name. */
+/** A Deployment whose pods have the label app=`name`. */
 export function deployment(name: string, containers: readonly Container[], spec: object = {}): object {
   const labels = { app: name };
   return {
@@ -57,7 +57,7 @@ export function service(name: string, ports: readonly object[]): object {
   return { apiVersion: "v1", kind: "Service", metadata: { name }, spec: { selector: { app: name }, ports } };
 }
 
-/** Several objects for one file. */
+/** A List, so that one file can contain several objects. */
 export function list(...items: readonly object[]): object {
   return { apiVersion: "v1", kind: "List", items };
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { disposableDirectory, runProgram, startEvenkeel } from "../smoke/start-evenkeel.ts";
 
-/** Debian's python3-kubernetes belongs to Debian's Python, which need not be the first on the PATH. */
+/** Debian's python3-kubernetes is installed for Debian's Python, which may not be the first Python in PATH. */
 const PYTHONS = ["/usr/bin/python3", "python3"];
 const SCRIPT = fileURLToPath(new URL("python-client.py", import.meta.url));
 const INSTALL_TIMEOUT_MS = 120_000;
@@ -29,10 +29,11 @@ if (python === undefined)
   console.warn("Python's kubernetes package is not installed, so its test was not run (install python3-kubernetes)");
 
 test.skipIf(python === undefined)(
-  "the Python client creates, reads, replaces, patches, pages, watches and deletes, typed and dynamic",
+  "the typed and the dynamic Python client create, read, replace, patch, page, watch and delete objects",
   async () => {
     await using server = await startEvenkeel();
-    // The dynamic client caches discovery in the temporary directory, by the address of the server.
+    // The dynamic client caches discovery in the temporary directory, by the address of the server, so each test has
+    // its own directory.
     using directory = disposableDirectory();
     const env = { PATH: process.env["PATH"], HOME: directory.path, TMPDIR: directory.path };
     await using script = runProgram(python!, ["-W", "ignore", SCRIPT, server.kubeconfig], env);

@@ -1,4 +1,7 @@
-/** The sample API server as its users run it: with the packed package, in a separate process, alone and registered. */
+/**
+ * Runs the sample API server as its users do: with the packed package, in a separate process, alone and registered with
+ * a main API server.
+ */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { Agent } from "node:https";
@@ -69,7 +72,7 @@ test("the strictest compiler accepts the sample API server with the types of the
   expect(typeErrors("main.ts")).toBe("");
 });
 
-test("the program of docs/library.md is typed and runs", async () => {
+test("the program of docs/library.md compiles and runs", async () => {
   const [, block = ""] = /^```ts\n([\s\S]*?)^```$/m.exec(readFileSync(join(ROOT, "docs/library.md"), "utf8")) ?? [];
   writeFileSync(
     inDirectory("sample/program.ts"),
@@ -78,7 +81,7 @@ test("the program of docs/library.md is typed and runs", async () => {
   expect(typeErrors("program.ts")).toBe("");
   await using program = runProgram(NODE, [inDirectory("sample/program.ts")]);
   const [url] = await program.printed(/^https:\S+/);
-  // The document does not show the source of its certificate.
+  // The certificate is not verified, because the document does not show where it comes from.
   const agent = new Agent({ rejectUnauthorized: false });
   const target: Target = { url, port: Number(new URL(url).port), ca: "", token: "secret", agent };
   const pencil = (name: string): Json => ({
@@ -91,7 +94,7 @@ test("the program of docs/library.md is typed and runs", async () => {
   expect(await program.exited, program.stderr).toEqual({ code: 0, signal: null });
 });
 
-test("the sample API server alone serves and stores its resources, and stops on SIGTERM", async () => {
+test("the sample API server alone serves and stores its resources, and exits on SIGTERM", async () => {
   using data = disposableDirectory();
   {
     await using sample = await startSample("--data-dir", data.path);
@@ -116,7 +119,7 @@ test("the sample API server alone serves and stores its resources, and stops on 
   expect((await get(again, `${FLUNDERS}/a`)).body.spec).toEqual({ flunderReference: "b", referenceType: "Flunder" });
 });
 
-test("the sample API server serves its resources through a main API server, and participates in storage versions until it stops", async () => {
+test("the sample API server serves its resources through a main API server, and has entries in storage versions until it stops", async () => {
   const pki = inDirectory("pki");
   execFileSync(EVENKEEL, ["certs", "--out", pki], { stdio: "ignore" });
   const [port] = await freePorts(1);

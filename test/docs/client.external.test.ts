@@ -1,4 +1,6 @@
-/** Runs the example of the document as a program with the packed package, started before its server. */
+/**
+ * Runs the example of docs/client.md as a program that uses the packed package. The program starts before its server.
+ */
 import { mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";

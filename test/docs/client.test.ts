@@ -9,7 +9,7 @@ import {
 } from "../../src/client/client-limits.ts";
 
 const ROOT = new URL("../../", import.meta.url);
-/** Independent of the width of its tables. */
+/** The document without runs of blanks, so that the width of its tables does not matter. */
 const DOCUMENT = readFileSync(new URL("docs/client.md", ROOT), "utf8").replaceAll(/ {2,}/g, " ");
 
 function optionsOf(file: string, type: string): string[] {
@@ -18,7 +18,7 @@ function optionsOf(file: string, type: string): string[] {
   return [...members.matchAll(/^ {2}readonly (\w+)\?:/gm)].map(([, name]) => name!);
 }
 
-test("every option is explained, and every explained option exists", () => {
+test("docs/client.md explains exactly the options that exist", () => {
   const options = [
     ...optionsOf("readiness.ts", "ReadinessOptions"),
     ...optionsOf("client-node/with-evenkeel.ts", "EvenkeelOptions"),
@@ -28,7 +28,7 @@ test("every option is explained, and every explained option exists", () => {
   expect(rows.toSorted()).toEqual(options.toSorted());
 });
 
-test("the numbers match the program", () => {
+test("the numbers in docs/client.md are those of the program", () => {
   expect(DOCUMENT).toContain(`| \`retriesMax\` | ${RETRIES_MAX} |`);
   expect(DOCUMENT).toContain(`| \`waitForServerMs\` | ${WAIT_FOR_SERVER_MS} with`);
   expect(DOCUMENT).toContain(`\`Retry-After\` in seconds, at most ${RETRY_AFTER_SECONDS_MAX} |`);
@@ -36,13 +36,13 @@ test("the numbers match the program", () => {
   expect(DOCUMENT).toContain(`| ${REFUSED_CONNECTION_WAIT_MS / 1_000} s |`);
 });
 
-test("the package exports everything that the document imports", () => {
+test("docs/client.md names exactly the client entries that the package exports", () => {
   const { exports } = JSON.parse(readFileSync(new URL("package.json", ROOT), "utf8")) as { exports: object };
   const named = new Set([...DOCUMENT.matchAll(/["`]evenkeel\/([\w/-]+)["`]/g)].map(([, path]) => `./${path}`));
   const entries = Object.keys(exports).filter((path) => path.startsWith("./client"));
   expect([...named].toSorted()).toEqual(entries.toSorted());
 });
 
-test("the document has at most the allowed number of lines", () => {
+test("docs/client.md has at most the allowed number of lines", () => {
   expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(130);
 });

@@ -14,7 +14,7 @@ function sourceOf(path: string): string {
   return readFileSync(new URL(`src/${path}`, ROOT), "utf8");
 }
 
-test("every flag in the document exists", () => {
+test("every flag in docs/namespaces-and-garbage.md exists", () => {
   const commands = [serveCommand(), upCommand(), purgeNamespaceCommand(), ...controlCommands()];
   const flags = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long)));
   const named = new Set([...DOCUMENT.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
@@ -23,13 +23,13 @@ test("every flag in the document exists", () => {
   expect(named).toContain("--root-ca-file");
 });
 
-test("every controller except those of storage versions is explained, and can be disabled as documented", () => {
+test("docs/namespaces-and-garbage.md explains every controller except those of storage versions, and how to disable them", () => {
   const own = CONTROLLERS.filter((name) => !name.startsWith("storage-version-"));
   expect(own.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
   expect(DOCUMENT).toContain(`--controllers=*,${own.map((name) => `-${name}`).join(",")}\``);
 });
 
-test("every metric in the document exists, and every metric of both controllers is documented", async () => {
+test("every metric in docs/namespaces-and-garbage.md exists, and every metric of both controllers is documented", async () => {
   await using api = await startServer({ strictRelease: false });
   const families = [...(await api.get("/metrics")).text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!);
   const pattern = /\b(?:evenkeel_(?:garbage|namespace|controller)|garbagecollector|leader|workqueue)\w+/g;
@@ -40,14 +40,14 @@ test("every metric in the document exists, and every metric of both controllers 
   expect(own.filter((name) => !named.includes(name))).toEqual([]);
 });
 
-test("every condition of a namespace is in the table", () => {
+test("docs/namespaces-and-garbage.md has every condition of a namespace in its table", () => {
   const [, table = ""] = sourceOf("cluster/controllers/namespace/conditions.ts").split("const ALL_IS_WELL");
   const conditions = [...table.matchAll(/^ {2}(Namespace\w+): \[/gm)].map(([, name]) => name!);
   expect(conditions).toHaveLength(5);
   expect(conditions.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
 });
 
-test("every reason for which the garbage collector waits is explained", () => {
+test("docs/namespaces-and-garbage.md explains every reason for which the garbage collector waits", () => {
   const reasons = [...sourceOf("cluster/controllers/garbage-collector/wait.ts").matchAll(/^ {2}\| "([a-z-]+)"/gm)].map(
     ([, reason]) => reason!,
   );
@@ -55,7 +55,7 @@ test("every reason for which the garbage collector waits is explained", () => {
   expect(reasons.filter((reason) => !DOCUMENT.includes(`\`${reason}\``))).toEqual([]);
 });
 
-test("the quoted log messages and reasons match the program", () => {
+test("the log messages and reasons that docs/namespaces-and-garbage.md quotes are those of the program", () => {
   const log = ["holds.ts", "monitors.ts", "garbage-collector.ts"]
     .map((name) => sourceOf(`cluster/controllers/garbage-collector/${name}`))
     .join("\n");
@@ -75,7 +75,7 @@ test("the quoted log messages and reasons match the program", () => {
   }
 });
 
-test("the example of a purge matches the output of the command", () => {
+test("the example of a purge in docs/namespaces-and-garbage.md has the output of the command", () => {
   const gpu = { resource: "resourceclaims.resource.k8s.io", name: "gpu", key: "" };
   expect(DOCUMENT).toContain(leftoversText({ namespace: "old", keys: [gpu], kept: [] }));
   expect(DOCUMENT).toContain(purgedText({ namespace: "old", removed: 1, changed: 0 }));
@@ -83,6 +83,6 @@ test("the example of a purge matches the output of the command", () => {
   expect(sourceOf("cluster/inspect/purge-record.ts")).toContain('"NamespacePurged"');
 });
 
-test("the document has at most the allowed number of lines", () => {
+test("docs/namespaces-and-garbage.md has at most the allowed number of lines", () => {
   expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(275);
 });

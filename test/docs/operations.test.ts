@@ -11,22 +11,22 @@ import { missingLine, runnableBlocks } from "./blocks.ts";
 
 const DOCUMENT = readFileSync(new URL("../../docs/operations.md", import.meta.url), "utf8");
 
-test("every routing rule is explained", () => {
+test("docs/operations.md explains every routing rule", () => {
   expect(Object.keys(RULES).filter((rule) => !DOCUMENT.includes(`\`${rule}\``))).toEqual([]);
 });
 
-test("every flag in the document exists, and every flag with a duration is documented", () => {
+test("every flag in docs/operations.md exists, and the flags of peer probes, endpoint records, fence and grace period are documented", () => {
   const commands = [serveCommand(), certsCommand(), statusCommand(), explainRouteCommand()];
   const flags = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long)));
   const named = new Set([...DOCUMENT.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
-  // A flag of curl.
+  // --cacert is a flag of curl.
   named.delete("--cacert");
   expect([...named].filter((flag) => !flags.has(flag))).toEqual([]);
   for (const flag of ["--peer-probe-interval", "--peer-endpoint-ttl", "--fence-after", "--departed-grace"])
     expect(named).toContain(flag);
 });
 
-test("the durations in the table are the defaults", () => {
+test("the durations in the table of docs/operations.md are the defaults", () => {
   const { probeIntervalMs, probeMissesMax, endpointTtlSeconds, leaseDurationSeconds, leaseRenewMs, fenceAfterMs } =
     DEFAULT_PEER_TIMING;
   const defaultsOf = (flag: string): string | undefined =>
@@ -43,7 +43,7 @@ test("the durations in the table are the defaults", () => {
   expect(defaultsOf("--departed-grace")).toBe(`${DEFAULT_PEER_TIMING.departedGraceMs / 60_000}m`);
 });
 
-test("every metric in the document exists", async () => {
+test("every metric in docs/operations.md exists", async () => {
   await using api = await startServer();
   const families = new Set([...(await api.get("/metrics")).text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
   const named = new Set([...DOCUMENT.matchAll(/\b(?:kubernetes_)?(?:apiserver|evenkeel|aggregator)_\w+/g)].map(String));
@@ -51,11 +51,11 @@ test("every metric in the document exists", async () => {
   expect(named.size).toBeGreaterThan(8);
 });
 
-test("the document has at most the allowed number of lines", () => {
+test("docs/operations.md has at most the allowed number of lines", () => {
   expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(250);
 });
 
-test("a runnable block is fenced as sh, and the text block below it is its expected output", () => {
+test("a runnable block of a document is fenced as sh, and a text block below it is its expected output", () => {
   const document = "# A\n\n```sh\necho a\n```\n\n```text\na  …\n```\n\n```yaml\nb: 1\n```\n\n```sh\ntrue\n```\n";
   expect(runnableBlocks(document)).toEqual([
     { line: 3, script: "echo a\n", prints: ["a  …"] },

@@ -6,7 +6,7 @@ import { retryAfterStep } from "../../src/serving/http/filters/if-ready.ts";
 const ROOT = new URL("../../", import.meta.url);
 const DOCUMENT = readFileSync(new URL("docs/readiness.md", ROOT), "utf8");
 
-test("every flag in the document exists, and every flag of startup and shutdown is documented", () => {
+test("every flag in docs/readiness.md exists, and every flag of startup and shutdown is documented", () => {
   const flags = serveCommand().options.map(({ long }) => long!);
   const ofCurl = ["--http1.1", "--cacert"];
   const named = [...DOCUMENT.matchAll(/(?<![\w-])--[a-z][a-z0-9.-]+/g)].map(([flag]) => flag);
@@ -15,7 +15,7 @@ test("every flag in the document exists, and every flag of startup and shutdown 
   expect(own.filter((flag) => !named.includes(flag))).toEqual([]);
 });
 
-test("every shutdown event is in the table, except the one that occurs at two places", () => {
+test("docs/readiness.md has every shutdown event in its table, except HTTPServerStoppedListening and PreShutdownHooksStopped", () => {
   const source = readFileSync(new URL("src/server/lifecycle.ts", ROOT), "utf8");
   const [type = ""] = source.split("type ShutdownEvent =")[1]!.split(";");
   const events = [...type.matchAll(/"(\w+)"/g)].map(([, name]) => name!);
@@ -23,10 +23,10 @@ test("every shutdown event is in the table, except the one that occurs at two pl
   expect(missing.toSorted()).toEqual(["HTTPServerStoppedListening", "PreShutdownHooksStopped"]);
 });
 
-test("the bounds of N match the program", () => {
+test("the bounds of Retry-After in docs/readiness.md are those of the program", () => {
   expect(DOCUMENT).toContain(`from ${retryAfterStep(0)} to ${retryAfterStep(Infinity)} seconds`);
 });
 
-test("the document has at most the allowed number of lines", () => {
+test("docs/readiness.md has at most the allowed number of lines", () => {
   expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(180);
 });

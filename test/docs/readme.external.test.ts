@@ -1,4 +1,4 @@
-/** Keeps the picture and the transcript of README.md true: the transcript consists of lines that the demo prints. */
+/** Keeps README.md true: the demo prints the lines of its transcript, and its picture exists. */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { linePattern } from "./blocks.ts";
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 const hasKubectl = findTools().kubectls.some(({ path }) => path !== undefined);
 
-test.skipIf(!hasKubectl)("the demo prints the lines of its transcript in README.md, in this order", async () => {
+test.skipIf(!hasKubectl)("the demo prints the lines of its transcript in README.md, in the same order", async () => {
   ensureBuilt();
   const transcript = /`npm run demo`[^`]*```text\n([\s\S]*?)^```$/m.exec(README)?.[1]?.trimEnd().split("\n") ?? [];
   expect(transcript.length).toBeGreaterThan(10);
@@ -24,7 +24,7 @@ test.skipIf(!hasKubectl)("the demo prints the lines of its transcript in README.
   }
 });
 
-test("the picture in README.md is a file of the repository for light and dark pages", () => {
+test("the picture in README.md is in the repository and supports dark pages", () => {
   const path = /!\[[^\]]+\]\((docs\/images\/[^)]+\.svg)\)/.exec(README)?.[1] ?? "";
   expect(existsSync(join(ROOT, path))).toBe(true);
   expect(readFileSync(join(ROOT, path), "utf8")).toContain("prefers-color-scheme: dark");

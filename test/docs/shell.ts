@@ -12,7 +12,7 @@ export function hasProgram(name: string, ...args: string[]): boolean {
   return spawnSync(name, args, { stdio: "ignore" }).status === 0;
 }
 
-/** Runs in an empty directory; all processes that the blocks start are ended with them. */
+/** Runs the blocks in an empty directory. Ends all processes that the blocks have started. */
 export async function expectToRunAll(
   path: string,
   blocks: readonly RunnableBlock[],
@@ -45,16 +45,16 @@ interface Shell {
   end(): Promise<void>;
 }
 
-/** A block that hangs fails after this time, so that the test names it. */
+/** A block that takes longer than this fails, so that the test can name the block that hangs. */
 const BLOCK_MS_MAX = 120_000;
 
-/** The last line of a block, with the exit code of its last command. */
+/** The line that the shell prints after a block, with the exit code of its last command. */
 const END = /^--- block ended: (\d+)$/m;
 
 function startShell(directory: string, variables: Record<string, string>): Shell {
   const { PATH = "", HOME = "" } = process.env;
   const env = { HOME, PATH: `${join(directory, "bin")}:${PATH}`, ...variables };
-  // A separate process group, so that the servers it starts end with it.
+  // The shell has its own process group, so that the servers that it starts end with it.
   const child = spawn("sh", ["-s"], { cwd: join(directory), env, detached: true, stdio: ["pipe", "pipe", "pipe"] });
   const guard = endGroupWithThisProcess(child);
   let output = "";
@@ -94,11 +94,14 @@ function endGroup(child: ChildProcess): void {
   try {
     process.kill(-child.pid!, "SIGKILL");
   } catch {
-    // The process group is empty.
+    // All processes of the group have ended already.
   }
 }
 
-/** If the test process is killed, the pipe to this guard closes and the guard ends the group. */
+/**
+ * Starts a guard that ends the process group when this process ends: the pipe to the guard closes even if this process
+ * is killed.
+ */
 function endGroupWithThisProcess(child: ChildProcess): ChildProcess {
   const guard = spawn("sh", ["-c", 'read _; kill -9 -- "-$0"', String(child.pid)], {
     stdio: ["pipe", "ignore", "ignore"],

@@ -15,7 +15,7 @@ import { startServer } from "../api/start.ts";
 const ROOT = new URL("../../", import.meta.url);
 const DOCUMENT = readFileSync(new URL("docs/storage-versions.md", ROOT), "utf8");
 
-test("every flag in the document exists", () => {
+test("every flag in docs/storage-versions.md exists", () => {
   const commands = [serveCommand(), upCommand(), rollbackCheckCommand(), storedVersionsCommand(), ...controlCommands()];
   const flags = new Set(commands.flatMap(({ options }) => options.map(({ long }) => long)));
   const named = new Set([...DOCUMENT.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([flag]) => flag));
@@ -23,12 +23,12 @@ test("every flag in the document exists", () => {
   expect([...named].filter((flag) => !flags.has(flag))).toEqual([]);
 });
 
-test("every controller of storage versions is explained", () => {
+test("docs/storage-versions.md explains every controller of storage versions", () => {
   const own = CONTROLLERS.filter((name) => name.startsWith("storage-version-"));
   expect(own.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
 });
 
-test("every metric in the document exists, and every metric of storage versions is documented", async () => {
+test("every metric in docs/storage-versions.md exists, and every metric of storage versions is documented", async () => {
   await using api = await startServer({ strictRelease: false });
   const families = [...(await api.get("/metrics")).text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name!);
   const named = [...DOCUMENT.matchAll(/\b(?:evenkeel_storage|evenkeel_controller|leader|workqueue)_\w+/g)].map(String);
@@ -36,7 +36,7 @@ test("every metric in the document exists, and every metric of storage versions 
   expect(families.filter((name) => name.startsWith("evenkeel_storage_") && !named.includes(name))).toEqual([]);
 });
 
-test("the messages of rejected writes match the program", () => {
+test("the messages of rejected writes in docs/storage-versions.md are those of the program", () => {
   const program = [
     ...[
       "cluster/storageversion/write-gate.ts",
@@ -62,7 +62,7 @@ test("the messages of rejected writes match the program", () => {
   expect(reported.filter((text) => !program.includes(text))).toEqual([]);
 });
 
-test("the table has the version of StorageVersionMigration that each release serves", () => {
+test("docs/storage-versions.md has the version of StorageVersionMigration that each release serves", () => {
   const rows = [...DOCUMENT.matchAll(/^\| 1\.(\d+)(?:( …|,) 1\.(\d+))? +\| (?:`(\w+)`|none) +\|/gm)];
   const reported = new Map(
     rows.flatMap(([, first, , last = first, version]) =>
@@ -84,7 +84,7 @@ function servedMigrations(release: ReleaseName): string | undefined {
   return catalog.resource("storagemigration.k8s.io", "storageversionmigrations")?.versions[0]?.version;
 }
 
-test("adjacent releases can read each other's writes", () => {
+test("every release can decode the objects that the releases before and after it store", () => {
   const runtimeConfig = parseRuntimeConfig([]);
   const stored = RELEASES.map((release) =>
     storedResourceVersions(openCatalog({ release, runtimeConfig, featureGates: new Map(), extensions: true })),
@@ -100,6 +100,6 @@ test("adjacent releases can read each other's writes", () => {
   expect(unreadable).toEqual([]);
 });
 
-test("the document has at most the allowed number of lines", () => {
+test("docs/storage-versions.md has at most the allowed number of lines", () => {
   expect(DOCUMENT.split("\n").length - 1).toBeLessThanOrEqual(275);
 });

@@ -16,9 +16,12 @@ export interface Body {
 const JSON_TYPE = "application/json";
 const YAML_TYPE = "application/yaml";
 const PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf";
-/** Longer bodies are sent as JSON only: other encodings would take the fuzzer longer than the server. */
+/**
+ * Maximum length of bodies in encodings other than JSON: encoding longer ones would take the fuzzer longer than the
+ * server takes to decode them.
+ */
 const OTHER_ENCODINGS_CHARACTERS_MAX = 4_000;
-/** More than a server accepts; longer bodies would only take time. */
+/** More than a server accepts; even longer bodies would only take time. */
 const CHARACTERS_MAX = 4_000_000;
 
 export function jsonBody(value: unknown): Body {
@@ -78,13 +81,14 @@ function protobufBody(json: Body, value: unknown, dice: Dice): Body {
   try {
     const plain = toPlainJson(value);
     const object = isJsonObject(plain) ? plain : {};
-    // Placeholders can be replaced in text only.
+    // Placeholders are removed, because they can be replaced only in bodies that are text.
     const { resourceVersion: _version, uid: _uid, ...metadata } = objectAt(object, "metadata");
     const bytes = encodeProtobufObject({ ...object, metadata }, protobufTables());
     if (dice.chance(0.4)) return { bytes, contentType: PROTOBUF_TYPE, isWhole: true };
     return { bytes: damagedBytes(bytes, dice), contentType: PROTOBUF_TYPE, isWhole: false };
   } catch {
-    // The encoder supports only values of the right types, and no kinds that are newer than its tables.
+    // The encoder supports only values of the right types, and no kinds that are newer than its tables; other objects
+    // are sent as JSON.
     return json;
   }
 }
@@ -110,7 +114,7 @@ function damaged(text: string, dice: Dice): Buffer | string {
   ])();
 }
 
-/** Flips or replaces bytes, which can make invalid UTF-8. */
+/** Flips or replaces random bytes, so that the text may become invalid UTF-8. */
 function damagedBytes(bytes: Buffer, dice: Dice): Buffer {
   const copy = Buffer.from(bytes);
   if (copy.length === 0) return Buffer.from([dice.int(256)]);

@@ -1,4 +1,7 @@
-/** One case: the objects to create first, the one request that is the attack, and its intended effect. */
+/**
+ * Generates one fuzzing case: an object to create first (the victim), one random request to it (the attack), and the
+ * effect of that request if it is accepted.
+ */
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
 import type { SchemaSource } from "../../src/objects/catalog/schema-source.ts";
 import { jsonBody, randomBody, type Body } from "./bodies.ts";
@@ -19,7 +22,7 @@ import {
 import { sampleName, sampleOf } from "./samples.ts";
 import { collectionPath, type Target, type Targets } from "./targets.ts";
 
-/** Placeholders in a body for values that the server has returned for the object. */
+/** Placeholders in a body. They are replaced by the values that the server has returned for the object. */
 export const CURRENT_VERSION = "@resourceVersion@";
 export const CURRENT_UID = "@uid@";
 
@@ -37,9 +40,9 @@ export interface FuzzCase {
   readonly number: number;
   readonly target: Target;
   readonly collection: string;
-  /** The name of the object, whether or not it exists. */
+  /** Name of the object to which the request is sent, whether or not the object exists. */
   readonly name: string;
-  /** Bodies to create the object from, the most unusual one first; empty if the object must not exist. */
+  /** Bodies from which to create the object first, the most unusual one first; empty if the object must not exist. */
   readonly victims: readonly JsonObject[];
   readonly request: FuzzRequest;
   readonly effect: Effect;
@@ -129,7 +132,7 @@ function createCase(making: Making): FuzzCase {
   return { ...scene, effect, ...written(dice, { ...sending, parameters: writeParameters(dice, target) }) };
 }
 
-/** An update as a client sends it after reading the object. */
+/** The victim with changes, as a client sends it in an update after reading it. */
 function changedVictim({ victims, target, name }: Scene, dice: Dice): JsonObject {
   const object = cloneValue(victims[0] ?? sample(target, name)) as JsonObject;
   const metadata = objectAt(object, "metadata");
@@ -215,7 +218,7 @@ function deleteCase(making: Making): FuzzCase {
   const parameters = deleteParameters(dice, target);
   const sent = dice.chance(0.6) ? body() : undefined;
   const { request, isDryRun } = written(dice, { method: "DELETE", path, body: sent, parameters });
-  // As kubernetes: options in a body replace those in the query.
+  // As kubernetes: delete options in a body replace those in the query.
   const hasBody = sent !== undefined && sent.bytes.length > 0;
   return { ...scene, effect: "deletes", request, isDryRun: isDryRun && !hasBody };
 }

@@ -1,4 +1,4 @@
-/** Tests each check with a server that has the fault that the check must find. */
+/** Tests each check of the fuzzer with a server that has the bug that the check must find. */
 import { describe, expect, test } from "vitest";
 import { diceOf } from "./dice.ts";
 import { type FuzzRequest, makeCase } from "./cases.ts";
@@ -8,7 +8,7 @@ import { openSubject, type FuzzResponse, type OpenSubject } from "./subject.ts";
 import { collectionPath } from "./targets.ts";
 
 type Call = (request: FuzzRequest) => Promise<FuzzResponse>;
-/** The behavior of a faulty server for a request. */
+/** How a server with a bug handles a request. */
 type Fault = (request: FuzzRequest, call: Call) => Promise<FuzzResponse>;
 
 const stopwatch = (): number => 0;
@@ -20,7 +20,10 @@ function faulty(fault: Fault): typeof openSubject {
   };
 }
 
-/** Runs cases until the invariant is violated; checks at the end of a batch run after its last case. */
+/**
+ * Runs cases until this invariant is violated, and returns all violated invariants. Checks at the end of a batch run
+ * after its last case.
+ */
 async function violatedInvariants(fault: Fault, promise: string): Promise<Set<string>> {
   const broken = new Set<string>();
   const onFailure = ({ report }: Failure): void => report.findings.forEach((finding) => broken.add(finding.invariant));
@@ -158,7 +161,7 @@ describe("the checks find a violation of", () => {
   });
 });
 
-test("the same seed makes the same cases with the same responses", async () => {
+test("the same seed produces the same cases with the same responses", async () => {
   const story = async (): Promise<string> => {
     const reported: unknown[] = [];
     const open = faulty(async (request, call) => {
@@ -172,7 +175,7 @@ test("the same seed makes the same cases with the same responses", async () => {
   expect(await story()).toBe(await story());
 });
 
-test("a case does not depend on the cases before it, and differs with another seed", async () => {
+test("a case does not depend on the cases before it, and is different with another seed", async () => {
   await using subject = await openSubject({ release: "1.36", seed: 1, stopwatch });
   const text = (seed: number, number: number): string =>
     JSON.stringify(makeCase({ seed, number, targets: subject.targets, schemas: subject.schemas }).request);
@@ -181,7 +184,7 @@ test("a case does not depend on the cases before it, and differs with another se
   expect(diceOf(1, 77).int(1e9)).not.toBe(diceOf(1, 78).int(1e9));
 });
 
-test.each(["1.28", "1.31", "1.36"])("release %s accepts every sample object", async (release) => {
+test.each(["1.28", "1.31", "1.36"])("a server of release %s accepts every sample object", async (release) => {
   await using subject = await openSubject({ release, seed: 1, stopwatch });
   const rejected: string[] = [];
   for (const [number, target] of subject.targets.all.filter(({ isStored }) => isStored).entries()) {

@@ -1,4 +1,4 @@
-/** Randomness of the fuzzer: a case is determined by the seed and its number. */
+/** The randomness of the fuzzer. A case is determined by the seed and by its number alone. */
 import type { Random } from "../../src/base/random.ts";
 import { createSeededRandom } from "../../src/tools/simulator/world.ts";
 
@@ -41,7 +41,7 @@ export class Dice {
   }
 }
 
-/** Each case has its own generator, so that it can be made without the cases before it. */
+/** Each case has its own generator, so that a case can be generated without the cases before it. */
 export function diceOf(seed: number, caseNumber: number): Dice {
   let mixed = Math.imul(seed, 0x9e3779b1) ^ Math.imul(caseNumber + 1, 0x85ebca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0xc2b2ae35);

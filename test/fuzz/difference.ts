@@ -7,7 +7,7 @@ const SHOWN_CHARACTERS = 200;
 export function differences(left: unknown, right: unknown): string {
   const found: string[] = [];
   compare({ left, right, at: "" }, found);
-  return found.length === 0 ? "the order of members" : found.slice(0, SHOWN_MAX).join("\n");
+  return found.length === 0 ? "the order of fields" : found.slice(0, SHOWN_MAX).join("\n");
 }
 
 interface Pair {

@@ -26,7 +26,7 @@ test.each(batches)(
   },
 );
 
-test.each(KNOWN_FINDINGS)("a known finding is still reproducible: $why", async ({ seed, caseNumber }) => {
+test.each(KNOWN_FINDINGS)("a known finding can still be reproduced: $why", async ({ seed, caseNumber }) => {
   const known: Failure[] = [];
   const onFailure = (failure: Failure): void => {
     if (isKnown(failure)) known.push(failure);

@@ -1,4 +1,4 @@
-/** Runs many batches in threads, and prints progress, speed and failures. */
+/** Runs many batches of cases in threads, and prints progress, speed and failures. */
 import { Worker } from "node:worker_threads";
 import { CASES_PER_BATCH, type BatchStats, type Slowest } from "./run-batch.ts";
 import { count, repeatCommand } from "./report.ts";
@@ -12,17 +12,17 @@ export interface FuzzOptions {
   readonly print: (line: string) => void;
 }
 
-/** Generous, so that a loaded machine does not fail the run. */
+/** Maximum time of a response; generous, so that no response fails because the machine is loaded. */
 const RESPONSE_MS_MAX = 10_000;
 const CASE_MS_MAX = 60_000;
 const HEAP_GROWTH_BYTES_MAX = 100 * 1024 * 1024;
 const PROGRESS_MS = 5_000;
-/** Number of batches after which every release has run and all code is compiled. */
+/** Number of batches after which servers of every release have run and all code is compiled. */
 const WARM_BATCHES = 8;
 const SHOWN_PER_SIGNATURE = 2;
 const SHOWN_MAX = 60;
 
-/** Resolves to the number of failures. */
+/** Runs the cases and resolves to the number of failures. */
 export async function fuzz(options: FuzzOptions): Promise<number> {
   const run = new Run(options);
   await Promise.all(Array.from({ length: options.jobs }, () => run.work()));
@@ -47,7 +47,7 @@ class Run {
     this.#options = options;
   }
 
-  /** Runs one thread after another until all cases are done. A thread ends early only if it hangs. */
+  /** Runs batches in a thread until all cases are done. If the thread hangs, another one continues. */
   async work(): Promise<void> {
     while (this.#hasMore()) await this.#runThread();
   }
@@ -102,7 +102,7 @@ class Run {
     return { first, end, isHeapMeasured: batches >= WARM_BATCHES && batches % WARM_BATCHES === 0 };
   }
 
-  /** Monitors a thread that may be unable to respond. */
+  /** Monitors a thread from outside, because a thread that hangs cannot report anything. */
   #watch(slots: Int32Array, end: () => void): NodeJS.Timeout {
     let seen = -1;
     let since = performance.now();

@@ -1,4 +1,7 @@
-/** Random values of a schema: structs with some of their fields, mostly with likely values, some with hostile ones. */
+/**
+ * Generates random values of a schema: structs with some of their fields. Most values are likely ones, some are
+ * hostile.
+ */
 import { modelName } from "../../src/objects/catalog/schema-source.ts";
 import { type JsonObject, setMember } from "../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../src/objects/schema.ts";
@@ -19,9 +22,9 @@ const DEPTH_MAX = 10;
 
 export interface Recipe {
   readonly dice: Dice;
-  /** Probability that a value is hostile: 0 for objects that should be accepted. */
+  /** Probability that a value is hostile; 0 for objects that a server should accept. */
   readonly hostility: number;
-  /** Number of fields that may still be added; it bounds recursion. */
+  /** Number of fields that may still be added. It bounds the recursion. */
   fieldsLeft: number;
 }
 
@@ -93,7 +96,7 @@ export function hostileKey(dice: Dice): string {
   return dice.chance(0.7) ? dice.pick(HOSTILE_KEYS) : longString(dice);
 }
 
-/** A hostile value of the field's type where possible, so that it passes decoding. */
+/** A hostile value, if possible of the field's type, so that the server can decode it and validates it. */
 export function hostileOf(name: string, field: FieldSchema, dice: Dice): unknown {
   if (field.quantity) return hostileQuantity(dice);
   if (field.intOrString) return dice.chance(0.5) ? hostileString(dice) : hostileNumber(dice);

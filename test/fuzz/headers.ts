@@ -1,4 +1,4 @@
-/** Request headers: mostly as clients send them, some hostile. */
+/** Generates request headers: most are as clients send them, some are hostile. */
 import type { Dice, Weighted } from "./dice.ts";
 import { hostileString } from "./hostile-values.ts";
 
@@ -67,7 +67,7 @@ const OTHERS: Weighted<(dice: Dice) => readonly [name: string, value: string]> =
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** Sometimes adds headers that the body does not need. */
+/** The headers of a request. Sometimes adds some that the request does not need. */
 export function randomHeaders(contentType: string | undefined, dice: Dice): Headers {
   const headers: Record<string, string> = contentType === undefined ? {} : { "content-type": contentType };
   if (dice.chance(0.1)) headers["accept"] = dice.pick(ACCEPTS);

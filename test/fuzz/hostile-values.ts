@@ -1,4 +1,4 @@
-/** Values of malicious or broken clients. */
+/** Values that malicious or broken clients may send. */
 import type { Dice, Weighted } from "./dice.ts";
 import { Literal, Members } from "./json-text.ts";
 
@@ -288,7 +288,7 @@ const STRING_SOURCES: Weighted<(dice: Dice) => string> = [
   [2, longString],
 ];
 
-/** Lengths around the limits of validation, and sometimes far beyond. */
+/** A string whose length is near a limit of validation, and sometimes far beyond it. */
 export function longString(dice: Dice): string {
   const length = dice.pick([62, 63, 64, 127, 128, 252, 253, 254, 255, 256, 316, 317, 1_023, 1_024, 4_096, 20_000]);
   return dice.pick(LONG_UNITS).repeat(length).slice(0, length);

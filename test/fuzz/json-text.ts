@@ -1,4 +1,4 @@
-/** JSON as text, including texts that no JavaScript value represents: numbers out of range, duplicate members. */
+/** Writes JSON text, including text that no JavaScript value represents: numbers out of range and duplicate fields. */
 import { isJsonObject } from "../../src/meta/json.ts";
 
 /** Text that is written literally, such as 1e400 or 9007199254740993. */
@@ -10,7 +10,7 @@ export class Literal {
   }
 }
 
-/** An object as a list of members, which may be duplicate or named __proto__. */
+/** An object as a list of fields, which may be duplicate or named __proto__. */
 export class Members {
   readonly pairs: readonly (readonly [key: string, value: unknown])[];
 
@@ -31,7 +31,7 @@ function membersText(pairs: readonly (readonly [string, unknown])[]): string {
   return `{${pairs.map(([key, value]) => `${JSON.stringify(key)}:${toJsonText(value)}`).join(",")}}`;
 }
 
-/** The value as a parser would return it, for encodings other than JSON. */
+/** The value that a JSON parser would return, for encodings other than JSON. */
 export function toPlainJson(value: unknown): unknown {
   try {
     return JSON.parse(toJsonText(value));

@@ -1,12 +1,12 @@
 /**
- * Known violations, which do not fail the run. Remove an entry when its violation is fixed; entries about violations
- * that kube-apiserver has, too, stay.
+ * Known violations of invariants, which do not fail the run. Remove an entry when its violation is fixed. Entries about
+ * violations that kube-apiserver also has remain.
  */
 import type { Failure } from "./run-batch.ts";
 
 export interface KnownFinding {
   readonly invariant: RegExp;
-  /** "group/resource". */
+  /** Matches "group/resource". */
   readonly key: RegExp;
   readonly what: RegExp;
   readonly why: string;

@@ -1,4 +1,4 @@
-/** Likely values of a field by its name, so that many generated objects are accepted. */
+/** Chooses a likely value of a field by the field's name, so that servers accept many of the generated objects. */
 import type { Dice } from "./dice.ts";
 
 const STRINGS: readonly (readonly [field: RegExp, values: readonly string[]])[] = [

@@ -1,4 +1,4 @@
-/** Mutates a valid object: likely changes, after which it is mostly still valid, and hostile ones. */
+/** Changes a valid object. After likely changes it is mostly still valid; hostile changes try to break the server. */
 import { isJsonObject, setMember, type JsonObject } from "../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../src/objects/schema.ts";
 import type { Weighted } from "./dice.ts";
@@ -6,7 +6,7 @@ import { hostileKey, hostileOf, randomValue, type Recipe } from "./generate.ts";
 import { hostileValue } from "./hostile-values.ts";
 import { Literal, Members } from "./json-text.ts";
 
-/** The position of a value in an object. */
+/** The position of a value in an object, and its schema. */
 interface Place {
   readonly parent: JsonObject | unknown[];
   readonly key: string;
@@ -116,7 +116,7 @@ function repeatItem({ places }: Layout, { dice }: Recipe): void {
   for (let time = 0; time < count; time++) list.push(item);
 }
 
-/** Repeats an item of a list with distinct values, to find slow code. */
+/** Repeats an item of a list many times with distinct values, to find code that is slow for long lists. */
 function multiplyItem({ places }: Layout, { dice }: Recipe): void {
   const lists = places.map(({ parent, key }) => valueAt(parent, key)).filter((value) => Array.isArray(value));
   if (lists.length === 0) return;

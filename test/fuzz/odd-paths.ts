@@ -1,4 +1,4 @@
-/** Requests that target no particular object: other paths, other methods, and slightly wrong paths. */
+/** Generates requests that address no particular object: other paths, other methods, and slightly wrong paths. */
 import type { Dice, Weighted } from "./dice.ts";
 import { hostileString } from "./hostile-values.ts";
 import { collectionPath, type Target } from "./targets.ts";

@@ -1,4 +1,4 @@
-/** Patches of all four types, made of the object's own fields, other fields of its kind, and hostile values. */
+/** Generates patches of all four types from the object's own fields, other fields of its kind, and hostile values. */
 import { isJsonObject, setMember, type JsonObject } from "../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../src/objects/schema.ts";
 import { type Body, jsonBody, randomBody } from "./bodies.ts";
@@ -8,7 +8,7 @@ import { hostileString, hostileValue } from "./hostile-values.ts";
 import { cloneValue, decorate, mutate } from "./mutate.ts";
 
 export interface PatchOf {
-  /** The object as it was sent on create. */
+  /** The object as the create request contained it. */
   readonly object: JsonObject;
   readonly schema: StructSchema;
   readonly recipe: Recipe;
@@ -57,7 +57,7 @@ function mergePatch({ object, schema, recipe }: PatchOf): unknown {
   return dice.chance(0.7) ? mutate(patch, schema, recipe) : patch;
 }
 
-/** Some of the members, recursively. */
+/** A copy with only some of the fields, recursively. */
 function partOf(object: JsonObject, dice: Dice): JsonObject {
   const part: JsonObject = {};
   for (const [key, value] of Object.entries(object)) {
@@ -77,7 +77,7 @@ function strategicPatch(of: PatchOf): unknown {
   return patch;
 }
 
-/** Adds a directive at a random position. */
+/** Adds a directive of a strategic merge patch at a random position. */
 function addDirective(patch: JsonObject, schema: StructSchema, { dice }: Recipe): void {
   let at = patch;
   let struct: StructSchema | undefined = schema;
@@ -169,7 +169,7 @@ function patchedPlace(pointers: readonly string[], schema: StructSchema, recipe:
   ])();
 }
 
-/** A random field of the kind, with a value of its type. */
+/** The path of a random field of the kind, and a value of its type. */
 function schemaPlace(schema: StructSchema, recipe: Recipe): [string, unknown] {
   const { dice } = recipe;
   let pointer = "";

@@ -1,4 +1,4 @@
-/** Query options and selectors: mostly as clients write them, some hostile. */
+/** Generates query parameters and selectors: most are as clients write them, some are hostile. */
 import type { Dice, Weighted } from "./dice.ts";
 import { hostileString, longString } from "./hostile-values.ts";
 import type { Target } from "./targets.ts";
@@ -11,7 +11,7 @@ export function queryText(parameters: readonly Parameter[], dice: Dice): string 
   return `?${parts.join("&")}`;
 }
 
-/** Lone surrogates cannot be encoded in UTF-8. */
+/** Encodes text for a URL; replaces lone surrogates, which UTF-8 cannot encode. */
 function encoded(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }

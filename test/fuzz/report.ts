@@ -1,4 +1,4 @@
-/** Formats failures and numbers for the output. */
+/** Formats failures and numbers for the output of the fuzzer. */
 import type { FuzzRequest } from "./cases.ts";
 import type { Failure } from "./run-batch.ts";
 import type { Exchange } from "./run-case.ts";
@@ -7,7 +7,7 @@ const BODY_CHARACTERS_MAX = 3_000;
 const FINDINGS_SHOWN = 5;
 const FINDING_CHARACTERS_MAX = 3_000;
 
-/** Groups failures that are probably one bug. */
+/** A text that is equal for failures that probably have the same cause. */
 export function signatureOf({ fuzzCase, report: { findings } }: Failure): string {
   const invariant = findings[0]?.invariant ?? "";
   const frame = findings.map(({ what }) => /\bat [^\n]*?(src\/[^\s)]+):\d+/.exec(what)?.[1]).find((found) => found);

@@ -1,4 +1,4 @@
-/** Checks the invariants of every single response, whatever the request. */
+/** Checks the invariants that every single response must satisfy, whatever the request was. */
 import { protobufTables } from "../../src/objects/catalog/protobuf-tables.ts";
 import { isJsonObject, type JsonObject } from "../../src/meta/json.ts";
 import { HTTP_CODE } from "../../src/meta/status-error.ts";
@@ -31,14 +31,17 @@ export function checkResponse(request: FuzzRequest, response: FuzzResponse): Fin
   return status < 400 ? [] : [broken("failure responses have a known content type", shown(response))];
 }
 
-/** A failure may repeat a value in its message and in its details, but not once for each error about it. */
+/**
+ * The maximum length of a failure response. A failure may repeat a value of the request in its message and in its
+ * details, but not once for each error about the value.
+ */
 function longestFailure({ body = "", target }: FuzzRequest): number {
   return 256 * 1024 + 16 * (body.length + target.length);
 }
 
 /**
- * Allowed failures: requests to nodes and services that do not exist, for a future resource version or with a timeout,
- * and the 500s that kube-apiserver returns, too.
+ * Whether a server error is allowed: requests to nodes and services that do not exist, requests for a future resource
+ * version or with a timeout, and the 500s that kube-apiserver also returns.
  */
 function isExcused({ target, headers }: FuzzRequest, answer: FuzzResponse): boolean {
   const { status, text } = answer;
@@ -51,7 +54,7 @@ function isExcused({ target, headers }: FuzzRequest, answer: FuzzResponse): bool
   return known.some((sentence) => sentence.test(String(value["message"])));
 }
 
-/** kube-apiserver also responds to these with a 500 without a reason, and clients rely on it. */
+/** Messages for which kube-apiserver also returns a 500 without a reason; clients rely on it. */
 const KUBE_500S: readonly RegExp[] = [
   /^strconv\.ParseUint: parsing /,
   /^resourceVersion: Invalid value: .*strconv\.ParseUint: parsing /,
@@ -59,7 +62,7 @@ const KUBE_500S: readonly RegExp[] = [
   /^Non-matching dry-run options in request and content: /,
 ];
 
-/** Patches that cannot be merged, by patch type. */
+/** Messages about patches that cannot be merged, by patch type, for which kube-apiserver also returns a 500. */
 const KUBE_PATCH_500S: Readonly<Record<string, readonly RegExp[]>> = {
   "application/apply-patch+yaml": [
     /^failed to create typed patch object /,
@@ -85,7 +88,7 @@ const KUBE_PATCH_500S: Readonly<Record<string, readonly RegExp[]>> = {
   ],
 };
 
-/** Plain text is allowed outside of the APIs only. */
+/** Checks a response in plain text: a failure other than 404 and 406 must be a Status. */
 function checkText(answer: FuzzResponse): Finding[] {
   const isKnown = answer.status < 400 || answer.status === 404 || answer.status === 406;
   return isKnown ? [] : [broken("failure responses are a Status", shown(answer))];
@@ -116,9 +119,12 @@ function bodyOf({ contentType, text, bytes }: FuzzResponse): unknown {
   }
 }
 
-/** One document, or one event per line; failures in events count, too. */
+/**
+ * Checks a body of JSON: one document, or one watch event per line. A failure in an event counts like a failure
+ * response.
+ */
 function checkFrames(answer: FuzzResponse): Finding[] {
-  // A pretty-printed document has many lines.
+  // The body is one document, pretty-printed over several lines.
   if (parsed(answer.text) !== undefined) return [];
   const lines = answer.text.split("\n").filter((line) => line !== "");
   return lines.flatMap((line) => {

@@ -1,11 +1,14 @@
-/** Runs the cases of a batch one after another on one server. The result of a batch is reproducible. */
+/** Runs the cases of a batch one after another on one server. A batch with the same seed has the same result. */
 import { broken, checkResponse, shown } from "./response-checks.ts";
 import { makeCase, type FuzzCase } from "./cases.ts";
 import { runCase, type CaseReport, type Exchange } from "./run-case.ts";
 import { openSubject, type Stopwatch, type Subject } from "./subject.ts";
 
 export const CASES_PER_BATCH = 2_000;
-/** Half of the batches use the default release, because most new code is there. */
+/**
+ * The releases of consecutive batches. Half of the batches use 1.36, the default release, because most new code is for
+ * it.
+ */
 const RELEASES: readonly string[] = ["1.36", "1.31", "1.36", "1.28"];
 /** Virtual time that passes between cases, so that a batch includes lease renewals, compactions and event expiry. */
 const PASSING_MS = 5_000;
@@ -26,24 +29,27 @@ export interface Slowest {
 export interface BatchStats {
   readonly cases: number;
   readonly requests: number;
-  /** Number of attacks by response status; 0 if there was nothing to attack. */
+  /**
+   * Number of attacks by response status; 0 counts cases without an attack, because the server rejected every body of
+   * the victim.
+   */
   readonly statuses: ReadonlyMap<number, number>;
-  /** Kinds whose sample object the server rejects. */
+  /** Kinds whose sample object the server rejects, with the reason. */
   readonly rejectedSamples: ReadonlyMap<string, string>;
   readonly slowest: Slowest;
 }
 
 export interface BatchOptions {
   readonly seed: number;
-  /** First case, counted from 0. */
+  /** Number of the first case, counted from 0. */
   readonly first: number;
-  /** End of the cases (exclusive); all must be of one batch. */
+  /** Number after the last case. All cases must belong to the same batch. */
   readonly end: number;
   readonly stopwatch: Stopwatch;
   readonly onCase?: (number: number) => void;
   readonly onFailure: (failure: Failure) => void;
   readonly shouldStop?: () => boolean;
-  /** Opens another server, for tests of the checks. */
+  /** Opens the server under test. Tests of the checks replace it by a server with a bug. */
   readonly open?: typeof openSubject;
 }
 
@@ -104,7 +110,7 @@ interface Ending extends Pick<BatchOptions, "seed" | "onFailure"> {
   readonly last: number;
 }
 
-/** Checks all collections at the end of a batch, with all objects that the cases left. */
+/** Lists and watches every resource at the end of a batch, with all objects that the cases left behind. */
 async function checkCollections(subject: Subject, { seed, release, last, onFailure }: Ending): Promise<void> {
   const { targets, schemas } = subject;
   for (const target of targets.all.filter(({ verbs }) => verbs.includes("watch"))) {

@@ -1,4 +1,4 @@
-/** Runs one case and checks the invariants of the server's behavior. */
+/** Runs one case: creates the victim, sends the attack, and checks the invariants of the server's behavior. */
 import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { PROTOBUF_MEDIA_TYPE } from "../../src/objects/protobuf/decode.ts";
 import { broken, checkResponse, parsed, shown, type Finding } from "./response-checks.ts";
@@ -17,7 +17,7 @@ export interface CaseReport {
   readonly findings: readonly Finding[];
   /** All requests and responses, in order. */
   readonly exchanges: readonly Exchange[];
-  /** Status of the attack; undefined if there was nothing to attack. */
+  /** Response status of the attack; undefined if no victim could be created. */
   readonly status: number | undefined;
 }
 
@@ -34,13 +34,13 @@ export async function runCase(subject: Subject, fuzzCase: FuzzCase): Promise<Cas
   return { findings, exchanges, status };
 }
 
-/** Virtual time in which the server updates a custom resource definition. */
+/** Virtual time in which the server updates the status of a custom resource definition. */
 const SETTLING_MS = 200;
 const JSON_BODY = { "content-type": "application/json" } as const;
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 
-/** As kubernetes: a pod can be bound to a node with any name, but such a pod cannot be written back. */
+/** As kubernetes: a binding may name any node, but a pod with an invalid node name cannot be written back. */
 const BINDING = /\/binding(\?|$)/;
 
 class Play {
@@ -66,7 +66,8 @@ class Play {
     const response = await this.#ask(request);
     this.status = response.status;
     const existing = await this.#checkEffect(request, { answer: response, before });
-    // An object that the attack has not changed was valid before, so it is checked only sometimes.
+    // The object is checked if the attack may have changed it; otherwise, because it was valid before, only in every
+    // fourth case.
     const isNew = response.status < 300 || this.#case.number % 4 === 0;
     if (existing !== undefined && isNew) await this.#checkObject(existing);
     await this.#cleanUp(existing);
@@ -87,7 +88,7 @@ class Play {
     return this.#ask({ method: "GET", target: path, headers });
   }
 
-  /** The stored object; undefined if the server rejects all bodies. */
+  /** Creates the victim and returns it as stored; undefined if the server rejects all its bodies. */
   async #createVictim(): Promise<string | undefined> {
     const { victims, collection } = this.#case;
     for (const victim of victims) {
@@ -98,7 +99,10 @@ class Play {
     return undefined;
   }
 
-  /** The server updates a custom resource definition itself after its creation and after every change. */
+  /**
+   * Waits until the server has updated a custom resource definition itself, which it does after its creation and every
+   * change. Returns the object as it is then.
+   */
   async #settled(answer: FuzzResponse): Promise<string> {
     if (!this.#isDefinition) return answer.text;
     await this.#subject.pass(SETTLING_MS);
@@ -106,7 +110,10 @@ class Play {
     return status === 200 ? text : answer.text;
   }
 
-  /** The object as it can be read now; undefined if there is none or its path is not known. */
+  /**
+   * Checks the effect of the attack. Returns the object as it can be read now; undefined if it does not exist or its
+   * path is not known.
+   */
   async #checkEffect(
     request: FuzzRequest,
     { answer, before }: { readonly answer: FuzzResponse; readonly before: string | undefined },
@@ -115,7 +122,7 @@ class Play {
     if (effect === "anything") return undefined;
     const isAccepted = answer.status >= 200 && answer.status < 300;
     const isCreated = effect === "creates" && isAccepted && !isDryRun;
-    // The name of the new object is not easily read from a Table or a YAML document.
+    // The name of a new object cannot easily be read from a Table or a YAML document.
     if (isCreated && !isPlainObject(answer)) return undefined;
     const path = isCreated ? this.#createdPath(answer) : this.#path;
     const after = await this.#get(path);
@@ -145,7 +152,10 @@ class Play {
     this.findings.push(broken(why, `${shown(answer)}\nbefore: ${before ?? "nothing"}\nafter: ${after.text}`));
   }
 
-  /** Ignores the status of a custom resource definition, which the server itself writes. */
+  /**
+   * Compares two states of an object, without the status of a custom resource definition, which the server itself
+   * writes.
+   */
   #isSame(left: string, right: string): boolean {
     return this.#isDefinition ? isSame(withoutStatus(left), withoutStatus(right)) : isSame(left, right);
   }
@@ -166,7 +176,7 @@ class Play {
       );
   }
 
-  /** Checks an existing object, regardless of which request wrote it. */
+  /** Checks the invariants of an existing object, regardless of which request wrote it. */
   async #checkObject({ path, text }: Existing): Promise<void> {
     const { number, target, effect } = this.#case;
     if (effect === "reads" || isTerminating(text) || BINDING.test(this.#case.request.target)) return;
@@ -181,7 +191,8 @@ class Play {
     if (number % 8 === 1)
       await this.#expectOk("the object can be read as PartialObjectMetadata", path, { accept: METADATA });
     if (number % 8 === 2) await this.#expectOk("the object can be read as YAML", path, { accept: "application/yaml" });
-    // Not every kind supports protobuf; every response is checked to be decodable.
+    // The result is not checked further, because not every kind supports protobuf; that a protobuf response can be
+    // decoded is checked for every response.
     if (number % 8 === 5) await this.#get(path, { accept: PROTOBUF_MEDIA_TYPE });
     if (number % 16 === 3) await this.#expectOk("the collection can be listed", this.#case.collection);
     for (const other of target.otherPaths)
@@ -214,7 +225,7 @@ class Play {
       );
   }
 
-  /** Deletes only some objects, so that attacks also meet collections with content. */
+  /** Deletes only some of the objects, so that attacks also meet resources with several objects. */
   async #cleanUp(existing: Existing | undefined): Promise<void> {
     if (existing === undefined || this.#case.number % 3 !== 0) return;
     const remove: FuzzRequest = { method: "DELETE", target: `${existing.path}?gracePeriodSeconds=0`, headers: {} };
@@ -237,7 +248,7 @@ interface Existing {
   readonly text: string;
 }
 
-/** True for an object of its own kind in JSON, not a Table or Status. */
+/** True for an object of the requested kind in JSON; false for a Table or a Status. */
 function isPlainObject({ contentType, text, status }: FuzzResponse): boolean {
   if (status < 200 || status >= 300 || !contentType.startsWith("application/json")) return false;
   const value = parsed(text);

@@ -1,4 +1,4 @@
-/** The smallest object of each kind that kube-apiserver accepts; cases start from it. */
+/** The smallest object of each kind that kube-apiserver accepts. Cases begin with it. */
 import type { JsonObject } from "../../src/meta/json.ts";
 
 export interface SampleOf {
@@ -38,7 +38,7 @@ const REQUEST_PEM = Buffer.from(
 
 const WITHOUT_CONTENT: Sample = () => ({});
 
-/** Keys are "group/resource"; the core group is "". */
+/** Samples by "group/resource"; the core group is "". */
 const SAMPLES: Readonly<Record<string, Sample>> = {
   "/configmaps": () => ({ data: { a: "1" } }),
   "/endpoints": () => ({ subsets: [{ addresses: [{ ip: "192.0.2.7" }], ports: [{ port: 80 }] }] }),
@@ -226,7 +226,7 @@ export function sampleOf(groupResource: string, of: SampleOf): JsonObject {
   return (sample ?? WITHOUT_CONTENT)(of);
 }
 
-/** Some kinds require names of a certain form. */
+/** A name for the sample; some kinds require names of a certain form. */
 export function sampleName(groupResource: string, number: number): string {
   switch (groupResource) {
     case "apiregistration.k8s.io/apiservices":

@@ -1,4 +1,4 @@
-/** The server under test: on its own memory store, in virtual time, called without a socket. */
+/** The server under test. It has its own memory store and virtual time, and is called without a socket. */
 import { parseRuntimeConfig } from "../../src/objects/catalog/runtime-config.ts";
 import { openCatalog } from "../../src/objects/catalog/catalog.ts";
 import { isReleaseName } from "../../src/objects/catalog/release.ts";
@@ -17,11 +17,11 @@ export interface FuzzResponse {
   readonly contentType: string;
   readonly text: string;
   readonly bytes: Buffer;
-  /** Real time. */
+  /** Duration in real time. */
   readonly ms: number;
 }
 
-/** Real time; it is not reproducible, and only reported durations depend on it. */
+/** Returns the real time. It is not reproducible, so only reported durations depend on it. */
 export type Stopwatch = () => number;
 
 /** The parts of a server that cases use. */
@@ -31,7 +31,7 @@ export interface Subject {
   call(request: FuzzRequest): Promise<FuzzResponse>;
   /** Advances the virtual time. */
   pass(ms: number): Promise<void>;
-  /** The errors that the server has logged since the last call. */
+  /** Returns the errors that the server has logged since the last call. */
   takeLoggedErrors(): string[];
 }
 
@@ -39,15 +39,17 @@ export interface OpenSubject extends Subject, AsyncDisposable {}
 
 /** Serves every version of the release, so that every conversion is used. */
 const RUNTIME_CONFIG: readonly string[] = ["api/all=true"];
-/** Disabled, because webhook configurations that a case leaves behind would fail all later cases. */
+/**
+ * Webhook plugins are disabled, because webhook configurations that a case leaves behind would fail all later cases.
+ */
 const DISABLED_PLUGINS: readonly string[] = ["MutatingAdmissionWebhook", "ValidatingAdmissionWebhook"];
-/** The default service account, which pods need; it is recreated when a case deletes it. */
+/** Creates the default service account, which pods need; sent again when a case has deleted the account. */
 const ACCOUNT: InProcessRequest = {
   method: "POST",
   target: "/api/v1/namespaces/default/serviceaccounts",
   body: { metadata: { name: "default" } },
 };
-/** Watches, whose responses do not end. */
+/** Matches watches, whose responses do not end. */
 const STREAM = /watch/i;
 
 export async function openSubject(options: {
@@ -66,7 +68,7 @@ export async function openSubject(options: {
     resolveOptions({
       ...{ release, storage: { kind: "memory" }, strictRelease: true, runtimeConfig: RUNTIME_CONFIG },
       ...{ peers: { hostname: "fuzzed" }, serviceClusterIpRange: "10.0.0.0/16" },
-      // Without API Priority and Fairness, because the server itself would write the status of its objects.
+      // API Priority and Fairness is disabled, because the server itself would write the status of its objects.
       access: { disableAdmissionPlugins: DISABLED_PLUGINS, priorityAndFairness: false },
     }),
   );

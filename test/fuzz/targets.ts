@@ -1,4 +1,7 @@
-/** The targets of a release: every served version of every resource, the important ones with a higher weight. */
+/**
+ * The resources to which the fuzzer sends requests: every served version of every resource of a release. Important
+ * resources have a higher weight.
+ */
 import type { Catalog, CatalogResource, CatalogVersion } from "../../src/objects/catalog/catalog.ts";
 import { formatGroupVersion } from "../../src/meta/group-version.ts";
 import type { StructSchema } from "../../src/objects/schema.ts";
@@ -8,18 +11,18 @@ export interface Target {
   readonly group: string;
   readonly version: string;
   readonly resource: string;
-  /** "group/resource". */
+  /** Group and resource, as "group/resource". */
   readonly key: string;
   readonly apiVersion: string;
   readonly kind: string;
   readonly isNamespaced: boolean;
-  /** True if objects are stored; otherwise a POST returns a result at once, as for access reviews. */
+  /** True if objects are stored. If false, a POST only returns a result, as for access reviews. */
   readonly isStored: boolean;
   readonly schema: StructSchema;
   readonly verbs: readonly string[];
   readonly subresources: CatalogVersion["subresources"];
   readonly fieldSelectors: readonly string[];
-  /** Collection paths of the same resource in other versions; also the other group of events. */
+  /** Paths of the same resource in other versions; for events also the path in the other API group. */
   readonly otherPaths: readonly string[];
   readonly weight: number;
 }

@@ -1,4 +1,4 @@
-/** A thread that runs batches, so that the main thread can detect when it hangs. */
+/** A thread that runs batches, so that the main thread can detect that a case hangs. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { parentPort, workerData } from "node:worker_threads";
@@ -8,7 +8,7 @@ import { describeFailure, repeatCommand, signatureOf } from "./report.ts";
 
 export interface WorkerData {
   readonly seed: number;
-  /** The number of the running case, and whether to stop. */
+  /** Shared with the main thread: the number of the running case, and whether to stop. */
   readonly shared: SharedArrayBuffer;
 }
 
@@ -39,7 +39,7 @@ function liveHeapBytes(): number {
   return heapUsed + external;
 }
 
-/** Skipped if the file is imported for its types only. */
+/** Runs only in a worker thread: the main thread imports this file for its types. */
 if (parentPort !== null) {
   const port = parentPort;
   const { seed, shared } = workerData as WorkerData;

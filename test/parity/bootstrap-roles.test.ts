@@ -1,6 +1,6 @@
 /**
- * Compares the roles and bindings of a new cluster with those of kube-apiserver, if the recorded facts are beside the
- * repository.
+ * Compares the roles and bindings of a new cluster with those that kube-apiserver 1.36 creates, if the recorded facts
+ * are beside the repository.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,7 +1,8 @@
 /**
- * Compares tracked managedFields with recorded responses of a real server, if the recordings are beside the repository.
- * A response shows the object after admission and the kind's own preparation, but managedFields are computed before
- * them. The fields that they add are listed here and removed first.
+ * Compares the managedFields that we compute for a write with recorded responses of a real kube-apiserver, if the
+ * recordings are beside the repository. A response shows the object after admission and after the preparation by its
+ * kind, but managedFields are computed before both. Therefore the fields that they add are listed here and removed
+ * first.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -104,18 +105,18 @@ function tracked({ live, step, body }: Write): readonly JsonObject[] | undefined
   });
 }
 
-/** Recordings replace UIDs in bodies, but not inside the keys of fieldsV1. */
+/** Removes UIDs from the keys of fieldsV1: recordings replace UIDs elsewhere, but not there. */
 function withoutUids(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value ?? null).replace(/(uid\\":\\")[^}]*(\\"})/g, "$1$2"));
 }
 
-describe.runIf(existsSync(CASES))("recorded responses of a real server", () => {
+describe.runIf(existsSync(CASES))("our managedFields (needs recordings beside the repository)", () => {
   const writes = existsSync(CASES) ? AREAS.flatMap(readWrites) : [];
-  test("are found", () => {
+  test("are compared with recorded writes", () => {
     expect(writes.length).toBeGreaterThan(40);
   });
   test.each(writes.map((write): [string, Write] => [write.title, write]))(
-    "%s has the recorded managedFields",
+    "are those of the recorded response to %s",
     (_, write) => {
       expect(withoutUids(tracked(write))).toEqual(withoutUids(objectAt(write.body, "metadata")["managedFields"]));
     },

@@ -34,11 +34,11 @@ interface Recorded {
   readonly group: string;
   readonly kind: string;
   readonly table: RecordedTable;
-  /** Objects that the case has created before. */
+  /** Objects that the same case has created before it requested the table. */
   readonly created: readonly JsonObject[];
 }
 
-/** The built-in kind of a path; undefined for other paths. */
+/** The kind of the built-in resource at a path; undefined for other paths. */
 function kindOf(path: string): { group: string; kind: string } | undefined {
   const [, group = "", version = "", resource = ""] =
     /^\/api(?:s\/([^/]+))?\/([^/]+)(?:\/namespaces\/[^/]+)?\/([^/?]+)/.exec(path) ?? [];
@@ -66,12 +66,12 @@ function recordedTables(): Recorded[] {
   return found;
 }
 
-describe.skipIf(!existsSync(CASES))("recorded tables (needs recordings beside the repository)", () => {
+describe.skipIf(!existsSync(CASES))("our tables (need recordings beside the repository)", () => {
   const recorded = existsSync(CASES) ? recordedTables() : [];
 
-  test("are found", () => expect(recorded.length).toBeGreaterThan(30));
+  test("are compared with recorded tables", () => expect(recorded.length).toBeGreaterThan(30));
 
-  test.each(recorded)("$title has the same columns", ({ group, kind, table }) => {
+  test.each(recorded)("have the columns of the recorded table $title", ({ group, kind, table }) => {
     const { columns } = tableRenderer({
       group,
       kind,
@@ -88,7 +88,7 @@ describe.skipIf(!existsSync(CASES))("recorded tables (needs recordings beside th
   });
 
   const withCells = recorded.filter(({ table }) => table.rows?.some(({ cells }) => cells !== undefined));
-  test.each(withCells)("$title has the same cells", ({ group, kind, table, created }) => {
+  test.each(withCells)("have the cells of the recorded table $title", ({ group, kind, table, created }) => {
     const renderer = tableRenderer({
       group,
       kind,
@@ -99,7 +99,7 @@ describe.skipIf(!existsSync(CASES))("recorded tables (needs recordings beside th
     for (const { cells = [] } of table.rows ?? []) {
       const name = cells[renderer.columns.findIndex((column) => column.name === "Name")];
       const object = created.find((each) => each["kind"] === kind && (each["metadata"] as JsonObject)["name"] === name);
-      // The server sets the phase of a new pod.
+      // The body of a pod's creation has no phase; the server sets it.
       const stored = kind === "Pod" ? { status: { phase: "Pending" }, ...object } : { ...object };
       expect(renderer.cells(stored, 0).filter(isTimeless)).toEqual(cells.filter(isTimeless));
     }

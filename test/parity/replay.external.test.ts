@@ -1,7 +1,7 @@
 /**
- * Replays recorded requests to a real kube-apiserver, if the recordings are beside the repository, and compares the
- * differing responses with known-differences.json. The test fails for a new difference, and for a known one that has
- * disappeared.
+ * Replays recorded requests of a real kube-apiserver, if the recordings are beside the repository, and compares the
+ * steps whose responses differ with known-differences.json. The test fails for a new difference, and for a known one
+ * that has disappeared.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ const REPLAY_MS = 120_000;
 
 interface KnownDifference {
   readonly reason: string;
-  /** "case#step", with steps counted from 1. */
+  /** Steps as "case#step", with steps counted from 1. */
   readonly steps: readonly string[];
 }
 
@@ -49,7 +49,7 @@ async function differencesOf(flags: readonly string[]): Promise<string[]> {
   const directory = mkdtempSync(join(tmpdir(), "evenkeel-parity-"));
   directories.push(directory);
   writeFileSync(join(directory, "tokens"), 'parity-token,admin,1,"system:masters"\n');
-  // As in the recording: without controllers, and therefore without service accounts for pods.
+  // The recorded server had no controllers, and therefore no service accounts for pods.
   const alone = ["--controllers=", "--disable-admission-plugins=ServiceAccount"];
   const base = ["serve", "--release", "1.36", ...alone, "--secure-port", "0"];
   const server = spawn(join(ROOT, "bin/evenkeel"), [
@@ -96,10 +96,10 @@ function replay(url: string, area: string): string[] {
     .map(([step]) => step);
 }
 
-/** The age of an object may differ by a second from the recording. */
+/** Ages in tables, which may differ by a second from the recording. */
 const AGE = /^ {6}\.body\.rows\.\d+\.cells\.\d+: want "\d+s", got "\d+s"$/;
 
-/** By step, the fields that differ, except the ages of objects. */
+/** The fields that differ, by step, except the ages of objects. */
 function differingFields(report: string): Map<string, string[]> {
   const fields = new Map<string, string[]>();
   let name = "";

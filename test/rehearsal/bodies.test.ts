@@ -1,6 +1,6 @@
 /**
- * Servers accept the objects that clients of a rehearsal create. Clients would silently only read a kind whose objects
- * are rejected.
+ * Verifies that servers accept the objects that the clients of a rehearsal create. If a server rejected the objects of
+ * a kind, the clients would silently only read that kind.
  */
 import { describe, expect, test } from "vitest";
 import { RELEASES } from "../../src/objects/catalog/release.ts";
@@ -10,7 +10,7 @@ import { loadTargets, resourceTypeOf, type LoadTarget } from "../../src/tools/re
 import { startServer } from "../api/start.ts";
 
 const APIS = pathApis(RELEASES);
-/** Kinds that contain keys and certificates, or are requests to a controller. */
+/** Kinds that are not tested, because they contain keys and certificates or are requests to a controller. */
 const REFUSED: ReadonlySet<string> = new Set([
   "clustertrustbundles",
   "podcertificaterequests",
@@ -27,8 +27,8 @@ function versionsIn({ group, resource, versions }: LoadTarget, release: (typeof 
   );
 }
 
-describe("the objects that clients create are accepted", () => {
-  test.each(RELEASES)("by a server of release %s", async (release) => {
+describe("the objects that the clients of a rehearsal create", () => {
+  test.each(RELEASES)("are accepted by a server of release %s", async (release) => {
     await using server = await startServer({ release });
     const rejected: string[] = [];
     for (const target of WRITTEN)

@@ -30,7 +30,7 @@ describe("a short rehearsal from 1.33 to 1.34", () => {
     expect(off.firstWrong[0]).toMatchObject({ right: expect.stringContaining("(1.34) serve") });
   });
 
-  test("plays every step: each server restarts as its next release", () => {
+  test("plays every step: each server restarts as its next release and becomes ready", () => {
     for (const { steps } of Object.values(report.runs)) {
       expect(steps.map(({ serverId, to }) => `${serverId} ${to}`)).toEqual(["apiserver-1 1.34", "apiserver-2 1.34"]);
       for (const { readyAtMs, stoppedAtMs } of steps) expect(readyAtMs).toBeGreaterThan(stoppedAtMs);
@@ -47,7 +47,7 @@ describe("a short rehearsal from 1.33 to 1.34", () => {
     }
   });
 
-  test("has work for both controllers, and records the storage versions that change", () => {
+  test("has work for the namespace controller and the garbage collector, and records the storage versions that change", () => {
     const { work, storage } = report.runs.on;
     expect(work.objectsMade).toBeGreaterThan(20);
     expect(work.ownersDeleted).toBeGreaterThan(0);
@@ -56,13 +56,13 @@ describe("a short rehearsal from 1.33 to 1.34", () => {
     expect(storage.map(({ resource }) => resource)).toContain("networking.k8s.io.servicecidrs");
   });
 
-  test("has the same report for the same seed", async () => {
+  test("produces the same report for the same seed", async () => {
     expect(await rehearse(OPTIONS)).toEqual(report);
   });
 });
 
 describe("a rehearsal with rollback", () => {
-  test("has no wrong response with the proxy; resources that are no longer served return 503", async () => {
+  test("has no wrong response with the proxy: resources that are no longer served return 503", async () => {
     const report = await rehearse({ ...OPTIONS, minutes: 3, way: "and-back", faults: "none" });
     expect(report.runs.on.firstWrong).toEqual([]);
     expect(report.runs.on.unavailable).toBeGreaterThan(0);

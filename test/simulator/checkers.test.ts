@@ -24,9 +24,9 @@ import {
   writesOtherVersion,
 } from "./planted-storage-bugs.ts";
 
-/** No faults except the planted bug. */
+/** The cluster has no faults except the planted bug. */
 const CALM: Partial<Swarm> = { rates: NO_FAULTS, faultEveryMs: 1e9, delayMsMax: 5, probeIntervalMs: 2_000 };
-/** A seed with servers that serve different resources. */
+/** A seed whose servers serve different resources. */
 const SEED = 3;
 
 async function broken(plant: Plant, swarm: Partial<Swarm> = {}, seed = SEED): Promise<ReadonlySet<string>> {
@@ -54,7 +54,7 @@ const PLANTED: readonly (readonly [checker: string, bug: () => Plant])[] = [
 
 const often = (fault: FaultName): Partial<Swarm> => ({ faults: [fault], faultEveryMs: 10_000 });
 
-/** Bugs that appear only by chance, some of them only together with a fault. */
+/** Bugs that cause a violation only by chance, some of them only together with a fault. */
 const PLANTED_FOR_CHANCE: readonly (readonly [checker: string, bug: () => Plant, swarm: Partial<Swarm>])[] = [
   ["never-back", movesBack, often("crash")],
   ["fenced-until-published", missesItsPause, often("pause")],
@@ -63,13 +63,13 @@ const PLANTED_FOR_CHANCE: readonly (readonly [checker: string, bug: () => Plant,
 ];
 const SEEDS_MAX = 5;
 
-describe("a planted bug is found by the checker", () => {
+describe("a planted bug is reported by the checker", () => {
   test.each(PLANTED)("%s", async (checker, bug) => {
     expect(await broken(bug())).toContain(checker);
   });
 });
 
-describe("a planted bug is found within a few seeds by the checker", () => {
+describe("a planted bug is reported within five seeds by the checker", () => {
   test.each(PLANTED_FOR_CHANCE)("%s", async (checker, bug, swarm) => {
     const found = new Set<string>();
     for (let seed = 1; seed <= SEEDS_MAX && !found.has(checker); seed++)

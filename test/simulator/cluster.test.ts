@@ -14,7 +14,7 @@ interface Pair {
   readonly askOlder: () => Promise<GetResponse>;
 }
 
-/** Only the newer of the two serves CLASSES. */
+/** A cluster of 1.33 and 1.34, of which only 1.34 serves CLASSES. */
 async function mixedPair(): Promise<Pair> {
   const cluster = simulate({ seed: 1 });
   const older = await cluster.addServer({ release: "1.33" });
@@ -23,12 +23,12 @@ async function mixedPair(): Promise<Pair> {
   return { cluster, older, newer, askOlder: () => get(cluster, older, CLASSES) };
 }
 
-test("a resource that only another release serves is proxied to a server of that release", async () => {
+test("a request for a resource that only another release serves is proxied to a server of that release", async () => {
   const { askOlder } = await mixedPair();
   expect(await askOlder()).toMatchObject({ status: 200, servedBy: "server-2 (1.34); reason=served-by-peer" });
 });
 
-test("a resource of a crashed server returns 503 during the grace period, then 404", async () => {
+test("a request for a resource of a crashed server returns 503 during the grace period, then 404", async () => {
   const { cluster, newer, askOlder } = await mixedPair();
   newer.crash();
   expect((await askOlder()).status).toBe(503);
@@ -47,7 +47,7 @@ test("a server that restarts as another release serves the resources of that rel
   expect({ status, servedBy }).toEqual({ status: 200, servedBy: undefined });
 });
 
-test("a server behind a one-way partition is unavailable until the partition is healed", async () => {
+test("a resource of a server behind a one-way partition returns 503 until the partition is healed", async () => {
   const { cluster, older, newer, askOlder } = await mixedPair();
   cluster.partition(newer, older);
   await cluster.advance({ seconds: 5 });
@@ -57,7 +57,7 @@ test("a server behind a one-way partition is unavailable until the partition is 
   expect((await askOlder()).status).toBe(200);
 });
 
-test("a paused server is unreachable until it is resumed", async () => {
+test("a resource of a paused server returns 503 until the server is resumed", async () => {
   const { cluster, newer, askOlder } = await mixedPair();
   newer.pause();
   await cluster.advance({ seconds: 5 });
@@ -67,7 +67,7 @@ test("a paused server is unreachable until it is resumed", async () => {
   expect((await askOlder()).status).toBe(200);
 });
 
-test("a store outage does not make servers count as departed", async () => {
+test("servers do not count as departed because of a store outage", async () => {
   const { cluster, older, newer, askOlder } = await mixedPair();
   for (const server of [older, newer])
     server.setStoreFault({ isDown: true, slowMs: 0, isLagging: false, responsesLost: 0 });
@@ -77,13 +77,13 @@ test("a store outage does not make servers count as departed", async () => {
   expect((await askOlder()).status).toBe(200);
 });
 
-test("the same seed gives the same trace, and another seed a different one", async () => {
+test("the same seed produces the same trace, and another seed a different one", async () => {
   const digest = async (seed: number): Promise<string> => (await runSeed({ seed, minutes: 3 })).digest;
   expect(await digest(11)).toBe(await digest(11));
   expect(await digest(11)).not.toBe(await digest(12));
 });
 
-test("a server that never settles fails the seed", async () => {
+test("a seed fails if a server keeps running without letting virtual time advance", async () => {
   let clock: Clock | undefined;
   const { violations } = await runSeed({
     ...{ seed: 1, minutes: 2 },

@@ -5,7 +5,7 @@ import { STORE_ROOT, StoreHistory } from "../../src/tools/simulator/history.ts";
 import { ObjectRecord } from "./object-record.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 
-/** Sequential writes to the store; undefined deletes the key. */
+/** Writes to the store, one after another; `undefined` deletes the key. */
 type Writes = readonly (readonly [key: string, metadata: object | undefined])[];
 
 const DELETED = { deletionTimestamp: "2030-01-01T00:00:00Z" } as const;
@@ -14,7 +14,7 @@ const CHILD = { uid: "child", namespace: "here", ownerReferences: [{ uid: "owner
 const DELETED_IN_FOREGROUND = { ...OWNER, ...DELETED, finalizers: ["foregroundDeletion"] } as const;
 const DELETED_WITH_ORPHANS = { ...OWNER, ...DELETED, finalizers: ["orphan"] } as const;
 
-/** Counts the violations that each checker reports. */
+/** Executes the writes and counts the violations that each checker reports. */
 async function complaints(writes: Writes): Promise<{ collected: number; namespaces: number }> {
   const world = new World({ seed: 1 });
   const kv = world.openKv();
@@ -38,7 +38,7 @@ async function complaints(writes: Writes): Promise<{ collected: number; namespac
   return found;
 }
 
-describe("the checker of garbage collection", () => {
+describe("the checker of garbage collection, for controllers that", () => {
   const family: Writes = [
     ["namespaces/here", { uid: "here" }],
     ["owners/one", OWNER],
@@ -97,12 +97,12 @@ describe("the checker of garbage collection", () => {
         ["children/here/two", undefined],
       ],
     ],
-  ])("%s: %i violations", async (_right, collected, then) => {
+  ])("%s, reports %i violations", async (_right, collected, then) => {
     expect((await complaints([...family, ...then])).collected).toBe(collected);
   });
 });
 
-describe("the checker of namespaces", () => {
+describe("the checker of namespaces, for servers that", () => {
   const object = { uid: "object", namespace: "here" };
   const start: Writes = [
     ["namespaces/here", { uid: "here" }],
@@ -139,7 +139,7 @@ describe("the checker of namespaces", () => {
         ["things/here/two", object],
       ],
     ],
-  ])("%s: %i violations", async (_what, wrong, then) => {
+  ])("%s, reports %i violations", async (_what, wrong, then) => {
     expect((await complaints([...start, ...then])).namespaces).toBe(wrong);
   });
 });

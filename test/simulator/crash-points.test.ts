@@ -8,7 +8,7 @@ test.each([
   { side: "before", made: 3 },
   { side: "after", made: 4 },
 ] as const)(
-  "a server that crashes $side its fourth change of a storage version has committed $made",
+  "a server that is made to crash $side the commit of its fourth change of a StorageVersion has committed $made of them",
   async ({ side, made }) => {
     const cluster = simulate({ seed: 1 });
     const changes: Commit[] = [];
@@ -23,7 +23,7 @@ test.each([
   },
 );
 
-test("a server that restarts after a crash during publishing publishes the rest", async () => {
+test("a server that crashed while it published its storage versions publishes them after a restart", async () => {
   const cluster = simulate({ seed: 1 });
   const server = cluster.place();
   server.crashAt({ what: "anything", matches: isStorageVersion, skip: 20, side: "after", onCrash: () => {} });

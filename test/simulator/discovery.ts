@@ -1,4 +1,4 @@
-/** Discovery as a client sees it: the documents, and the resources that they name. */
+/** Reads discovery as a client does: the documents, and the resources that they contain. */
 import { isJsonObject, objectsAt, parseJsonObject, type JsonObject } from "../../src/meta/json.ts";
 import { get } from "./get.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
@@ -7,14 +7,14 @@ import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
 const AGGREGATED = { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" } as const;
 
 export interface ListedResource {
-  /** "apps/v1/deployments", "v1/pods" */
+  /** Group version and resource, such as "apps/v1/deployments" or "v1/pods". */
   readonly name: string;
-  /** Path of the list of all objects. */
+  /** Path that lists the objects of all namespaces. */
   readonly path: string;
   readonly verbs: readonly string[];
 }
 
-/** Every resource in the aggregated discovery documents. */
+/** Every resource in the aggregated discovery documents of a server. */
 export async function listedResources(
   cluster: SimulatedCluster,
   server: SimulatedServer,
@@ -39,7 +39,7 @@ function resourcesOf(root: string, group: JsonObject): ListedResource[] {
   );
 }
 
-/** All documents, by path and format, without the parts that may differ between servers. */
+/** All discovery documents of a server, by path and format, without the parts that may differ between servers. */
 export async function allDocuments(
   cluster: SimulatedCluster,
   server: SimulatedServer,

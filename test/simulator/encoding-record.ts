@@ -1,6 +1,7 @@
 /**
- * The truth about encodings at every revision: the stored versions of objects, the StorageVersion objects, the servers
- * with a valid identity lease, and the servers that participate in the agreement on each resource.
+ * Records the truth about encodings at every revision of the store, independent of the servers: the stored versions of
+ * objects, the StorageVersion objects, the servers with a valid identity lease, and the servers that participate in the
+ * agreement on each resource.
  */
 import type { Catalog } from "../../src/objects/catalog/catalog.ts";
 import { stringAt, type JsonObject } from "../../src/meta/json.ts";
@@ -32,9 +33,9 @@ interface Stored {
 }
 
 interface Standing {
-  /** Times of the writes of its identity lease by the world's clock, oldest first. */
+  /** Times at which the server wrote its identity lease, by the clock of the world, oldest first. */
   readonly renewals: number[];
-  /** Names of the resources whose entry has been stored continuously since its lease was last in doubt. */
+  /** Names of the StorageVersions that have had the server's entry continuously since its lease was last in doubt. */
   readonly published: Set<string>;
 }
 
@@ -43,10 +44,10 @@ export class EncodingRecord {
   readonly #stored = new WeakMap<Catalog, Stored>();
   readonly #standings = new WeakMap<Host, Standing>();
   readonly #statuses = new Map<string, StorageVersionStatus>();
-  /** Number of objects by resource name and version. */
+  /** Number of stored objects, by resource name and version. */
   readonly #counts = new Map<string, Map<string, number>>();
   /**
-   * Resource name by key prefix, of every run so far, because objects remain stored when no live server stores the
+   * Resource names by key prefix, for all runs so far, because objects remain stored when no live server stores the
    * resource.
    */
   readonly #names = new Map<string, string>();
@@ -73,7 +74,7 @@ export class EncodingRecord {
     return this.#storedBy(run).byName.values();
   }
 
-  /** Undefined if the StorageVersion object does not exist. */
+  /** The status of a StorageVersion object; undefined if it does not exist. */
   status(name: string): StorageVersionStatus | undefined {
     return this.#statuses.get(name);
   }
@@ -97,7 +98,10 @@ export class EncodingRecord {
     return nowMs - renewedAtMs < this.#options.fenceAfterMs * (1 - DRIFT_MAX);
   }
 
-  /** Whether the server has published the resource while live, and its peers had no reason to remove its entry. */
+  /**
+   * Whether the server has published the resource while it was live, and peers have had no reason to remove its entry
+   * since.
+   */
   takesPart(run: Run, name: string, nowMs: number): boolean {
     return this.isMember(run, nowMs) && this.#standings.get(run.host)!.published.has(name);
   }
@@ -128,7 +132,8 @@ export class EncodingRecord {
     if (name === undefined) return;
     this.#count(name, before, -1);
     this.#count(name, after, 1);
-    // Counts as published: a server writes a resource only if it considers its entry published.
+    // A write of an object counts as publishing, because a server writes a resource only if it considers its entry
+    // published.
     if (sending !== undefined && after !== undefined) this.#notePublished(name, sending);
   }
 
@@ -140,7 +145,7 @@ export class EncodingRecord {
 
   #notePublished(name: string, writer: StoreWriter): void {
     const run = this.runOf(writer);
-    // An entry of a resource that it does not store is from an earlier run.
+    // If the run does not store the resource, the entry is from an earlier run of the server.
     if (run === undefined || this.resourceNamed(run, name) === undefined) return;
     const entries = this.#statuses.get(name)?.storageVersions ?? [];
     if (entries.some(({ apiServerID }) => apiServerID === run.serverId))

@@ -1,10 +1,13 @@
+/** Lets a settled cluster resolve its problems before a checker reports them. */
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 
-/** Longer than the resync of controllers and informers. */
+/** Longer than the resync period of controllers and informers. */
 const PATIENCE_SECONDS = 180;
 const STEP_SECONDS = 5;
 
-/** Returns the problems that remain after enough time to resolve them. */
+/**
+ * Advances the time until `look` finds no problem. Returns the problems that remain after enough time to resolve them.
+ */
 export async function eventuallyNone(
   cluster: SimulatedCluster,
   look: () => readonly string[],

@@ -1,17 +1,20 @@
-/** Resources of owners and dependents: some that every server serves, and some that only some servers serve. */
+/**
+ * The resources of the owners and dependents that simulated clients create: some are served by every server, others by
+ * some servers only.
+ */
 import { formatGroupVersion, parseGroupVersion } from "../../src/meta/group-version.ts";
 import type { ResourceQuestion } from "../../src/cluster/peers/view.ts";
 
 export interface FamilyTarget extends ResourceQuestion {
   readonly kind: string;
   readonly isNamespaced: boolean;
-  /** The object without its metadata. */
+  /** The object to create, without its metadata. */
   readonly body: object;
 }
 
 export interface Relative {
   readonly target: FamilyTarget;
-  /** "" for cluster-scoped objects. */
+  /** Namespace; "" for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -38,7 +41,7 @@ export const FAMILY_TARGETS: readonly FamilyTarget[] = [
 
 const NAMESPACE = clusterWide("v1", "namespaces", "Namespace", {});
 
-/** Path of all objects in a namespace, or of one object. */
+/** The path of all objects of the resource in a namespace, or of one object. */
 export function familyPath(
   target: FamilyTarget,
   { namespace, name = "" }: { namespace: string; name?: string },

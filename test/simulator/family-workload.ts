@@ -1,5 +1,6 @@
 /**
- * Clients that create owners and dependents in namespaces, and delete owners and namespaces: work for the controllers.
+ * Simulated clients that give the garbage collector and the namespace controller work: they create owners and
+ * dependents in namespaces, and delete owners and namespaces.
  */
 import { randomInteger, randomItem, type Random } from "../../src/base/random.ts";
 import { objectAt, parseJsonObject, stringAt } from "../../src/meta/json.ts";
@@ -10,26 +11,26 @@ import type { Workload, WorkloadRequest } from "./workload.ts";
 export interface FamilyWorkloadOptions {
   readonly cluster: SimulatedCluster;
   readonly random: Random;
-  /** Sends the requests. */
+  /** Sends the requests of these clients. */
   readonly workload: Pick<Workload, "request">;
   /** Average time between two requests. */
   readonly paceMs: number;
   readonly onFailure: (thrown: unknown) => void;
 }
 
-/** An object without owner. Every attempt to delete it uses the same policy. */
+/** An object without owners. Every attempt to delete it uses the same propagation policy. */
 interface Root extends Relative {
   readonly policy: "Background" | "Foreground" | "Orphan";
 }
 
-/** Maximum number of namespaces at a time. */
+/** Maximum number of namespaces that exist at a time. */
 const NAMESPACES_MAX = 2;
 
 export class FamilyWorkload {
   readonly #options: FamilyWorkloadOptions;
-  /** Names of namespaces whose deletion was not requested. */
+  /** Names of namespaces whose deletion has not been requested. */
   readonly #namespaces: string[] = [];
-  /** Namespaces whose deletion failed. */
+  /** Names of namespaces whose deletion was requested and failed. */
   readonly notDeleted: string[] = [];
   readonly #roots: Root[] = [];
   readonly #dependents: Relative[] = [];
@@ -69,7 +70,10 @@ export class FamilyWorkload {
     if ((await this.#create(namespace, [])) !== undefined) this.#namespaces.push(namespace.name);
   }
 
-  /** Repeats a failed deletion, else deletes the namespace with most objects of the clients. */
+  /**
+   * Repeats a failed deletion of a namespace; if there is none, deletes the namespace with the most objects of these
+   * clients.
+   */
   async #deleteNamespace(): Promise<void> {
     const relatives = [...this.#roots, ...this.#dependents];
     const count = (name: string): number => relatives.filter(({ namespace }) => namespace === name).length;
@@ -111,7 +115,10 @@ export class FamilyWorkload {
     for (const { uid } of owners) this.#owners.add(uid);
   }
 
-  /** Prefers a root with dependents. A deletion without a response is not repeated. */
+  /**
+   * Deletes an object without owners, preferably one with dependents. If the deletion gets no response, it is not
+   * repeated.
+   */
   async #deleteRoot(): Promise<void> {
     const { random } = this.#options;
     const owners = this.#roots.filter(({ uid }) => this.#owners.has(uid));
@@ -154,7 +161,7 @@ export class FamilyWorkload {
   }
 }
 
-/** Removes the objects that are deleted with their namespace. */
+/** Removes the objects of this namespace from the list, because they are deleted with it. */
 function forget(relatives: Relative[], namespace: string): void {
   for (let index = relatives.length - 1; index >= 0; index--)
     if (relatives[index]!.namespace === namespace) relatives.splice(index, 1);

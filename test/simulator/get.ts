@@ -9,7 +9,7 @@ export interface GetResponse {
   readonly servedBy: string | undefined;
 }
 
-/** Longer than the response time of any server. */
+/** Longer than any server takes to respond. */
 const PATIENCE_MS = 120_000;
 
 export async function get(

@@ -13,7 +13,10 @@ interface Outcome {
   readonly broken: readonly string[];
 }
 
-/** A server writes a version that a new peer cannot read, before it has received the peer's entry. */
+/**
+ * Lets a server write an object in a version that a new peer cannot read, while its watches are held back, so that it
+ * has not received the peer's entry.
+ */
 async function writeWithStaleView(plant: Plant): Promise<Outcome> {
   const cluster = simulate({ seed: 1, plant });
   const { history, runs, timing } = cluster;
@@ -35,11 +38,11 @@ async function create(cluster: SimulatedCluster, server: SimulatedServer): Promi
   return status;
 }
 
-test("a write is rejected if a peer that cannot read it has published, even if the writer has not received that yet", async () => {
+test("a write is rejected if a peer that cannot read it has published its entry, even if the writer has not received the entry yet", async () => {
   expect(await writeWithStaleView({})).toEqual({ status: 503, broken: [] });
 });
 
-test("a store that ignores guards commits a write that a peer cannot read", async () => {
+test("if the store ignores guards, it commits a write that a peer cannot read", async () => {
   const { status, broken } = await writeWithStaleView(ignoresGuards());
   expect(status).toBe(201);
   expect(broken.join()).toContain("cannot read");

@@ -8,7 +8,7 @@ import type { CrashPoint, RunOptions, SimulatedServer } from "../../src/tools/si
 import { STORE_IS_FINE, type StoreFault } from "../../src/tools/simulator/store-link.ts";
 import { RUNTIME_CONFIGS } from "./targets.ts";
 
-/** Severity of the faults of a world, derived from its seed and printed. */
+/** The severity of the faults in a simulation. It is derived from the seed and printed if the seed fails. */
 export interface Swarm {
   /** Average time between two faults. */
   readonly faultEveryMs: number;
@@ -36,14 +36,17 @@ const FAULTS = [
 ] as const;
 export type FaultName = (typeof FAULTS)[number];
 
-/** Keys at whose change a server may crash, before or after the commit. */
+/** A server may crash when it changes one of these keys, before or after the commit. */
 const CRASH_POINTS: readonly Pick<CrashPoint, "what" | "matches">[] = [
   { what: "a storage version", matches: (key) => key.startsWith("storageversions/") },
   { what: "the storage state", matches: (key) => key === "configmaps/kube-system/evenkeel-storage-state" },
   { what: "a lease", matches: (key) => key.startsWith("leases/") },
   { what: "anything", matches: () => true },
 ];
-/** A starting server publishes about this many storage versions. */
+/**
+ * Maximum number of changes that a starting server commits before it crashes. It publishes about this many storage
+ * versions.
+ */
 const SKIPPED_MAX = 70;
 const LEADER_LEASES: readonly string[] = ["evenkeel-controllers", "evenkeel-storage-version-migrations"];
 
@@ -102,7 +105,7 @@ export class Nemesis {
     this.#next();
   }
 
-  /** Stops injecting faults. Servers that are down restart or stay down. */
+  /** Stops injecting faults. A server that is down either restarts or stays down. */
   stop(): void {
     this.#isStopped = true;
     const { servers } = this.#cluster;
@@ -163,7 +166,7 @@ export class Nemesis {
     }
   }
 
-  /** Crashes the server while it is running, or at its next start. */
+  /** Crashes the server at a commit: either while it is running, or during its next start. */
   #crashAtCommit(server: SimulatedServer): void {
     const random = this.#random;
     const point = randomItem(random, CRASH_POINTS);
@@ -185,7 +188,7 @@ export class Nemesis {
     return this.#cluster.servers.find(({ id }) => holder.startsWith(`${id}_`));
   }
 
-  /** Restarts the server, whatever its state is by then. */
+  /** Restarts the server later, unless it is running by then. */
   #comeBack(server: SimulatedServer): void {
     this.#after(500 + this.#random.float() * 60_000, () => {
       if (server.run !== undefined && server.run.endedAtMs === undefined) return;
@@ -204,7 +207,7 @@ export class Nemesis {
     this.#after(1_000 + this.#random.float() * 30_000, () => this.#cluster.network.links.unblock(from.id, to.id));
   }
 
-  /** Sets the store fault of one server, or of all. */
+  /** Sets the store fault of one server, or of all servers, for some time. */
   #trouble(server: SimulatedServer, fault: StoreFault): void {
     const servers = randomInteger(this.#random, 3) === 0 ? this.#cluster.servers : [server];
     const ms = 1_000 + this.#random.float() * 24_000;

@@ -1,4 +1,4 @@
-/** The current content of the store by UID, by namespace and by owner, independent of the servers that serve it. */
+/** Indexes the current content of the store by UID, namespace and owner, whether or not a server serves the objects. */
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../src/meta/json.ts";
 import type { Commit, StoreHistory } from "../../src/tools/simulator/history.ts";
 
@@ -21,7 +21,7 @@ export class ObjectRecord {
   readonly #inNamespace = new Map<string, Set<string>>();
   readonly #dependents = new Map<string, Set<string>>();
 
-  /** Must be created before any listener of the history that queries it about a commit. */
+  /** The record must be created before any other listener of the history that reads it during a commit. */
   constructor(history: StoreHistory) {
     this.#history = history;
     history.onCommit((commit) => this.#observe(commit));
@@ -46,7 +46,7 @@ export class ObjectRecord {
     return [...(this.#dependents.get(uid) ?? [])];
   }
 
-  /** All objects with an owner, by key. */
+  /** All objects with owner references, by key. */
   get owned(): [key: string, object: JsonObject][] {
     const keys = new Set([...this.#dependents.values()].flatMap((dependents) => [...dependents]));
     return [...keys].map((key) => [key, this.#history.get(key)!]);
@@ -81,7 +81,7 @@ export function uidOf(object: JsonObject | undefined): string {
   return stringAt(objectAt(object ?? {}, "metadata"), "uid");
 }
 
-/** "" for cluster-scoped objects. */
+/** The namespace of an object; "" for cluster-scoped objects. */
 export function namespaceOf(object: JsonObject | undefined): string {
   return stringAt(objectAt(object ?? {}, "metadata"), "namespace");
 }

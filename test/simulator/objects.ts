@@ -1,6 +1,9 @@
-/** The objects that clients have created: an acknowledged object exists until a client deletes it. */
+/**
+ * Keeps the objects that clients have created: an object whose creation was acknowledged exists until a client deletes
+ * it.
+ */
 export type ObjectState =
-  /** Requested, without a definite response. */
+  /** Its creation was requested, but the response does not show whether it exists. */
   | "perhaps"
   | "there"
   /** A client has requested its deletion. */
@@ -8,7 +11,7 @@ export type ObjectState =
   | "gone";
 
 export class KnownObjects {
-  /** State by path. */
+  /** States of objects by path. */
   readonly #states = new Map<string, ObjectState>();
 
   set(path: string, state: ObjectState): void {
@@ -19,7 +22,7 @@ export class KnownObjects {
     return this.#states.get(path);
   }
 
-  /** Paths in the order of their creation. */
+  /** Paths of the objects in this state, in the order of their creation. */
   in(state: ObjectState): string[] {
     return [...this.#states].filter(([, one]) => one === state).map(([path]) => path);
   }

@@ -1,4 +1,7 @@
-/** Planted bugs, one for each checker, in an otherwise correct cluster. */
+/**
+ * Bugs that tests plant into an otherwise correct cluster, to show that each checker of requests and discovery reports
+ * its bug.
+ */
 import { bytesBody, type ApiResponse } from "../../src/serving/http/message.ts";
 import { LOOP_GUARDS } from "../../src/serving/http/proxy-headers.ts";
 import { jsonResponse } from "../../src/serving/http/respond.ts";
@@ -9,7 +12,7 @@ import type { Handle } from "../../src/tools/simulator/server.ts";
 
 const PORT = 6443;
 
-/** Replaces responses of peers by a 404. */
+/** Every server replaces responses of peers by a 404. */
 export function forgetsPeers(): Plant {
   return everywhere((handle) => async (request) => {
     const response = await handle(request);
@@ -18,12 +21,12 @@ export function forgetsPeers(): Plant {
   });
 }
 
-/** Removes the loop guard of proxied requests and sends them to a third server. */
+/** Servers send proxied requests to a third server, without the headers that prevent loops. */
 export function losesGuard(): Plant {
   return misroute((from, to) => [1, 2, 3].map(ipOf).find((ip) => ip !== from && ip !== to)!);
 }
 
-/** Removes the loop guard of proxied requests and sends them back. */
+/** Servers send proxied requests back to the server that sent them, without the headers that prevent loops. */
 export function sendsInCircles(): Plant {
   return misroute((from) => from);
 }
@@ -37,7 +40,7 @@ export function deletesTwice(): Plant {
   });
 }
 
-/** Acknowledges creations that are not stored. */
+/** Servers acknowledge creations that they do not store. */
 export function forgetsWrites(): Plant {
   return everywhere(
     (handle) => (request) => handle(request.method === "POST" ? { ...request, rawQuery: "dryRun=All" } : request),
@@ -73,7 +76,7 @@ function inFirst(path: string, change: (response: ApiResponse) => ApiResponse): 
   };
 }
 
-/** Misroutes each request once; otherwise it would be proxied forever. */
+/** Misroutes each request only once; otherwise it would be proxied forever. */
 function misroute(choose: (fromIp: string, toIp: string) => string): Plant {
   const misrouted = new Set<string>();
   return {

@@ -1,4 +1,7 @@
-/** Planted bugs that mislead controllers, in an otherwise correct cluster. */
+/**
+ * Bugs that tests plant into an otherwise correct cluster to mislead its controllers, to show that the checkers report
+ * them.
+ */
 import { errorResponse, jsonResponse } from "../../src/serving/http/respond.ts";
 import type { ApiRequest } from "../../src/serving/http/message.ts";
 import { notFound } from "../../src/meta/status-error.ts";
@@ -11,7 +14,10 @@ const LIST = /^\/apis\/[^/]+\/[^/]+\/namespaces\/space-[0-9]+\/[^/]+$/;
 /** Key prefixes of the objects in namespaces of clients. */
 const PLACE = /^\/registry\/.+\/space-[0-9]+\/$/;
 
-/** Reports an object to controllers as not found, as a server does that treats an unknown resource as absent. */
+/**
+ * Servers return "not found" to controllers for an existing object, as a server would that treats an unknown resource
+ * as absent.
+ */
 export function treatsUnknownAsAbsent(): Plant {
   return {
     wrapHandle: (handle) => async (request) => {
@@ -22,7 +28,7 @@ export function treatsUnknownAsAbsent(): Plant {
   };
 }
 
-/** Hides the content of a namespace from its controller and from the finalize guard. */
+/** Servers hide the content of a namespace from the namespace controller and from the check before finalization. */
 export function overlooksContent(): Plant {
   return {
     wrapHandle: (handle) => async (request) => {
@@ -39,7 +45,7 @@ export function overlooksContent(): Plant {
   };
 }
 
-/** Rejects deletions of keys with this prefix. */
+/** The store rejects deletions of keys with this prefix. */
 export function removesNothing(prefix: string): Plant {
   return {
     wrapKv: (kv) =>
@@ -53,7 +59,7 @@ export function removesNothing(prefix: string): Plant {
   };
 }
 
-/** Both controllers request metadata only, and clients do not. */
+/** The namespace controller and the garbage collector request only metadata; clients do not. */
 function isReadOfController({ method, headers }: ApiRequest): boolean {
   return method === "GET" && headers["accept"]?.includes("PartialObjectMetadata") === true;
 }

@@ -1,4 +1,7 @@
-/** Planted storage bugs, between the servers of an otherwise correct cluster and their store. */
+/**
+ * Bugs that tests plant between the servers of an otherwise correct cluster and their store, to show that the checkers
+ * report them.
+ */
 import type { Clock } from "../../src/base/clock.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
 import type { Plant } from "../../src/tools/simulator/cluster.ts";
@@ -9,15 +12,18 @@ type Put = Change & { readonly kind: "put" };
 
 const STORAGE_VERSIONS = "/registry/storageversions/";
 const STORAGE_STATE = "/registry/configmaps/kube-system/evenkeel-storage-state";
-/** Longer than the interval in which a running server reads its clock. */
+/** Longer than the interval at which a running server reads its clock. */
 const SLEEP_MS = 4_000;
 
-/** Commits writes regardless of entries that were published after the decision. */
+/**
+ * The store commits writes without checking their guards, so entries that were published after a server's decision have
+ * no effect.
+ */
 export function ignoresGuards(): Plant {
   return changingPuts(({ guards: _guards, ...put }) => put);
 }
 
-/** Publishes one version and writes another. */
+/** Servers publish one version and write another. */
 export function writesOtherVersion(): Plant {
   return changingObjects({ prefix: "/registry/deviceclasses/" }, (object) => ({
     ...object,
@@ -25,7 +31,7 @@ export function writesOtherVersion(): Plant {
   }));
 }
 
-/** The first server removes all entries except its own. */
+/** The first server removes the entries of all other servers. */
 export function removesEntriesOfPeers(): Plant {
   return changingObjects({ prefix: STORAGE_VERSIONS, timesMax: 4 }, (object, serverId) => {
     const entries = entriesOf(object).filter(({ apiServerID }) => apiServerID === serverId);
@@ -33,7 +39,7 @@ export function removesEntriesOfPeers(): Plant {
   });
 }
 
-/** Replaces the common version by an older one, whatever servers have published. */
+/** Servers replace the common version by an older one, regardless of the published entries. */
 export function movesBack(): Plant {
   const agreed = new Set<unknown>();
   return changingObjects({ prefix: STORAGE_VERSIONS, timesMax: 4 }, (object) => {
@@ -47,7 +53,7 @@ export function movesBack(): Plant {
   });
 }
 
-/** Reports the target version as the only stored version. */
+/** The migrator reports the target version as the only stored version, although nothing is migrated. */
 export function migratesNothing(): Plant {
   return changingObjects({ prefix: STORAGE_STATE, timesMax: 30 }, (object) => {
     const states = Object.entries(objectAt(object, "data")).map(([name, text]) => {
@@ -92,7 +98,7 @@ export function cannotPublish(): Plant {
 interface Tampering {
   /** Prefix of the affected keys. */
   readonly prefix: string;
-  /** Maximum number of changes per key; without it, correct servers would repair the object again and again. */
+  /** Maximum number of changes per key; without a limit, correct servers would repair the object again and again. */
   readonly timesMax?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The resources that controllers of a settled cluster can process: a server serves them, all servers can read them, and
- * they may be written. For everything else controllers wait for a server that may return.
+ * Determines which resources the controllers of a settled cluster can process: those that a server serves, that all
+ * servers can read, and that may be written. For all others, controllers wait for a server that may return.
  */
 import { parseGroupVersion } from "../../src/meta/group-version.ts";
 import { storageVersionName } from "../../src/cluster/storageversion/objects.ts";
@@ -48,8 +48,8 @@ export class ProcessableResources {
   }
 
   /**
-   * Whether live servers serve every resource of the recently departed servers. Otherwise a departed server may
-   * return with dependents that controllers do not know.
+   * Whether live servers serve every resource of the recently departed servers. If not, a departed server may return
+   * with dependents that controllers do not know.
    */
   get hasAllDeparted(): boolean {
     const { runs, timing, world } = this.#cluster;

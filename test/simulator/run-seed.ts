@@ -1,6 +1,7 @@
 /**
- * Runs one seed in two phases. Safety: faults are injected, and guarantees are checked at every response. Liveness:
- * faults end, and within the time of `settle` all servers must know each other again.
+ * Runs one seed in two phases. In the safety phase, faults are injected and the guarantees are checked at every
+ * response. In the liveness phase, the faults have ended, and all servers must know each other again within the time of
+ * `settle`.
  */
 import type { PeerTiming } from "../../src/cluster/peers/timing.ts";
 import { decodeStatus } from "../../src/cluster/storageversion/decode-status.ts";
@@ -42,7 +43,7 @@ export interface SeedOptions {
   readonly servers?: number;
   readonly traceLinesMax?: number;
   readonly plant?: Plant;
-  /** Overrides values that are derived from the seed. */
+  /** Replaces values that are otherwise derived from the seed. */
   readonly swarm?: Partial<Swarm>;
 }
 
@@ -50,7 +51,7 @@ export interface SeedReport {
   readonly seed: number;
   readonly swarm: Swarm;
   readonly violations: readonly GuaranteeViolation[];
-  /** Digest of the whole trace. */
+  /** Digest of the whole trace; equal for equal runs. */
   readonly digest: string;
   readonly lines: readonly string[];
   /** Number of responses to clients by status. */
@@ -60,9 +61,9 @@ export interface SeedReport {
 
 const PACE_MS = 700;
 const FAMILY_PACE_MS = 3_000;
-/** Duration of the last phase, without faults and with little load. */
+/** Duration of the liveness phase, with little load. */
 const SETTLE_MS = 60_000;
-/** Maximum number of violations per guarantee. */
+/** Maximum number of violations that are kept per guarantee. */
 const VIOLATIONS_MAX = 5;
 
 export async function runSeed(options: SeedOptions): Promise<SeedReport> {
@@ -165,7 +166,7 @@ class Simulation {
   /** Records an unexpected failure of the simulation itself or of a server. */
   fail(thrown: unknown): void {
     const what = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
-    // Reported first, because it may be the cause of all others.
+    // Reported first, because this failure may be the cause of all violations.
     this.#violations.unshift({ checker: "simulation", promise: "No unexpected failure occurs.", what });
   }
 
@@ -209,7 +210,7 @@ class Simulation {
   }
 }
 
-/** Only for resources that are stored in several versions. */
+/** A trace line about a change of a StorageVersion; undefined for resources that are stored in only one version. */
 function agreementText({ key, after }: Commit): string | undefined {
   if (!key.startsWith(STORAGE_VERSIONS) || after === undefined) return undefined;
   const { storageVersions: entries = [], commonEncodingVersion: common } = decodeStatus(after);
@@ -218,7 +219,10 @@ function agreementText({ key, after }: Commit): string | undefined {
   return `stores ${key}:${encodings.join("")}, common ${common ?? "none"}`;
 }
 
-/** Time since the last renewal if a fault begins just before the next one. */
+/**
+ * The minimum time for which a lease stays valid after a fault begins: the fault may begin just before the next
+ * renewal.
+ */
 function leaseKeptMs({ leaseDurationSeconds, leaseRenewMs }: PeerTiming): number {
   return leaseDurationSeconds * 1000 - leaseRenewMs;
 }

@@ -1,3 +1,4 @@
+/** Determines which objects controllers must not treat as unserved, for the checker of garbage collection. */
 import type { Clock } from "../../src/base/clock.ts";
 import type { EncodingRecord } from "./encoding-record.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";
@@ -16,13 +17,14 @@ export interface ServedLatelyOptions {
 }
 
 /**
- * Whether a server serves the object at a key, or departed so recently that its resources must not be treated as gone.
+ * Returns a function that reports whether a server serves the object at a key, or departed so recently that its
+ * resources must not be treated as deleted.
  */
 export function createServedRecently(options: ServedLatelyOptions): (key: string) => boolean {
   const { clock, record, runs, departedGraceMs, leaseKeptMs } = options;
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);
   const isKnown = ({ readyAtMs, endedAtMs = Infinity, troubledSinceMs = Infinity }: Run): boolean => {
-    // Peers need not know a server that ended before it was ready.
+    // Peers may never have seen a server that ended before it was ready.
     if (readyAtMs === undefined && endedAtMs < Infinity) return false;
     return clock.monotonic() < Math.min(endedAtMs, troubledSinceMs + leaseKeptMs * (1 - DRIFT_MAX)) + graceMs;
   };

@@ -3,12 +3,12 @@ import type { ResourceQuestion } from "../../src/cluster/peers/view.ts";
 
 export interface Target extends ResourceQuestion {
   readonly isNamespaced: boolean;
-  /** Returns the object of that name; undefined if clients only read. */
+  /** Returns an object with this name; undefined if clients only read the resource. */
   readonly create?: (name: string) => object;
 }
 
 const REQUEST = { deviceClassName: "simulated" } as const;
-/** Resources of the StorageVersionMigrations: releases store them in different versions. */
+/** Resources for which StorageVersionMigrations are created: releases store them in different versions. */
 const MIGRATED = [
   { group: "resource.k8s.io", resource: "deviceclasses" },
   { group: "storage.k8s.io", resource: "volumeattributesclasses" },
@@ -53,7 +53,7 @@ export const TARGETS: readonly Target[] = [
   namespaced("nosuch.example.com", "v1", "things"),
 ];
 
-/** Runtime configs with which a server serves fewer or more resources than its release by default. */
+/** Values of --runtime-config with which a server serves fewer or more resources than its release serves by default. */
 export const RUNTIME_CONFIGS: readonly (readonly string[])[] = [
   [],
   [],
@@ -71,7 +71,7 @@ export function pathOf({ group, version, resource, subresource, isNamespaced }: 
   return [`${root}${scope}/${resource}`, name, subresource].filter((part) => part !== "").join("/");
 }
 
-/** The target of the object at this path. */
+/** The resource of the object at this path. */
 export function targetAt(path: string): Target | undefined {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return TARGETS.find((target) => pathOf(target, name) === path);

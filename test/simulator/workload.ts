@@ -1,4 +1,4 @@
-/** Simulated clients: requests at random times to random servers, including resources that no server serves. */
+/** Simulated clients that send requests at random times to random servers, also for resources that no server serves. */
 import { randomInteger, randomItem, randomUuid, type Random } from "../../src/base/random.ts";
 import { isJsonObject, parseJsonObject } from "../../src/meta/json.ts";
 import type { SimulatedResponse, SimulatedRequest } from "../../src/tools/simulator/checker.ts";
@@ -26,9 +26,9 @@ export interface WorkloadRequest {
   readonly resource: Target | undefined;
   readonly name?: string;
   readonly body?: object;
-  /** Content type of a body that is not a plain object. */
+  /** Content type of a body that is not JSON. */
   readonly contentType?: string;
-  /** Time for which a stream is read. */
+  /** If set, the response is a stream that is read for this time. */
   readonly readMs?: number;
 }
 
@@ -100,7 +100,7 @@ export class Workload {
     if (status === 200) objects.set(path, "gone");
   }
 
-  /** Updates an object by a patch, or by a read and an update. */
+  /** Updates an object, either by a patch or by a read and a PUT. */
   async #update(server: SimulatedServer): Promise<void> {
     const { random, objects } = this.#options;
     const there = objects.in("there");
@@ -132,12 +132,12 @@ export class Workload {
     await this.#send(server, { method: "GET", path, resource: undefined });
   }
 
-  /** Returns the status. Never settles if the server crashes. */
+  /** Sends a request and returns the status. Never settles if the server crashes. */
   async #send(server: SimulatedServer, request: WorkloadRequest): Promise<number> {
     return (await this.request(server, request)).status;
   }
 
-  /** Sends a request as any client. Never settles if the server crashes. */
+  /** Sends a request and reports the response to the checkers. Never settles if the server crashes. */
   async request(
     server: SimulatedServer,
     request: WorkloadRequest,
@@ -169,7 +169,10 @@ export class Workload {
   }
 }
 
-/** A 404 is about an object if it names one, and about nothing if the response was truncated. */
+/**
+ * Whether a 404 is about an unknown resource or about an object that does not exist: it is about an object if its
+ * details name one. If the response was truncated, `unknown` is undefined.
+ */
 function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown" | "message"> {
   if (code < 400) return { unknown: undefined, message: "" };
   const status = parseJsonObject(text);
@@ -182,7 +185,7 @@ function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown
 
 const PAGE_NOT_FOUND = "404 page not found\n";
 
-/** Subresource requests need the name of an object. */
+/** A name for requests to a subresource, which need one; "" for other requests. */
 function nameBelow({ subresource }: Target): string {
   return subresource === "" ? "" : "nobody";
 }

@@ -1,4 +1,4 @@
-/** Builds the command if it is older than its sources, once for all test files that need it at the same time. */
+/** Builds the command if it is older than its sources; test files that need it at the same time share one build. */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const LOCK_TIMEOUT_MS = 60_000;
 
 export function ensureBuilt(): void {
   mkdirSync(CACHE, { recursive: true });
-  // The lock of a database: processes can wait for it, and the system releases it when its holder ends.
+  // Uses the lock of an SQLite database: processes can wait for it, and the system releases it when its holder exits.
   using lock = new DatabaseSync(join(CACHE, "build.lock"), { timeout: LOCK_TIMEOUT_MS });
   lock.exec("BEGIN EXCLUSIVE");
   if (!isStale()) return;

@@ -26,7 +26,7 @@ describe("help and version", () => {
     },
   );
 
-  test("--help lists each command in one line of at most 100 columns", async () => {
+  test("--help lists each command on one line of at most 100 columns", async () => {
     const { stdout } = await ended("--help");
     const [, list = ""] = stdout.split("Commands:\n");
     const lines = list.trimEnd().split("\n");
@@ -36,7 +36,7 @@ describe("help and version", () => {
     );
   });
 
-  test("--version prints the version alone", async () => {
+  test("--version prints only the version", async () => {
     const { code, stdout, stderr } = await ended("--version");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^\d+\.\d+\.\d+\S*\n$/);
@@ -49,7 +49,7 @@ describe("help and version", () => {
   });
 });
 
-/** Never a stack trace, never a second line. */
+/** Matches an error that is exactly one line, without a stack trace. */
 const ONE_SENTENCE = /^evenkeel: [^\n]+\n$/;
 
 describe("an invalid command line", () => {
@@ -92,7 +92,7 @@ describe("an invalid command line", () => {
     [["serve", "--peer-routing-source", "storageversion", "--strict-release"], "StorageVersionAPI"],
   ];
   test.each(cases)(
-    "%j fails with one sentence that names the value, exit code 2, and no file on the disk",
+    "%j fails with one sentence that contains the value, and exit code 2, and creates no file",
     async (flags, names) => {
       using directory = disposableDirectory();
       const dataDir = join(directory.path, "data");
@@ -154,7 +154,7 @@ describe("an error of the operating system", () => {
     expect(tokens).toMatchObject({ code: 2, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
   });
 
-  test("for a port in use, an address of another machine, or a data directory that is a file is reported in one sentence", async () => {
+  test("for a port in use, an address of another machine, or a data directory that is a file, is reported in one sentence", async () => {
     using directory = disposableDirectory();
     const taken = createServer().listen(0, "127.0.0.1");
     await once(taken, "listening");
@@ -182,7 +182,7 @@ describe("an error of the operating system", () => {
     expect(onFile).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });
   });
 
-  test("for a data directory of another server is reported in one sentence, and that server keeps serving", async () => {
+  test("for a data directory that another server uses is reported in one sentence, and that server keeps serving", async () => {
     await using server = await startEvenkeel();
     const second = await ended("serve", "--secure-port", "0", "--data-dir", server.dataDir);
     expect(second).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(ONE_SENTENCE) });

@@ -1,9 +1,9 @@
-/** A plain HTTP/1.1 client over TLS that exposes every response and how a stream ended. */
+/** A plain HTTP/1.1 client over TLS. Tests see every response, and how a stream ended. */
 import { once } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { request as httpsRequest, type Agent } from "node:https";
 
-/** Tests access responses freely: a missing member fails the expectation, not the compiler. */
+/** Tests read responses without types: if a field is missing, the expectation fails and not the compilation. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- responses are untyped
 
 export interface Target {
@@ -18,14 +18,14 @@ export interface SmokeResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Undefined if the text is not JSON. */
+  /** The parsed text; undefined if it is not JSON. */
   readonly body: Json;
 }
 
 export interface Ask {
   readonly method: string;
   readonly path: string;
-  /** Sent as JSON, unless it is bytes. */
+  /** The request body: bytes are sent as they are, other values as JSON. */
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
 }
@@ -70,7 +70,7 @@ export interface WatchEvent {
   readonly object: Json;
 }
 
-/** One watch, on a separate connection unless an agent is given. */
+/** A watch. It has its own connection, unless an agent is given. */
 export class Watch {
   readonly events: WatchEvent[] = [];
   readonly opened: Promise<number>;
@@ -106,7 +106,7 @@ export class Watch {
     this.#request.end();
   }
 
-  /** Resolves when the events satisfy the condition; rejects if the stream ends before. */
+  /** Resolves when the events satisfy the condition; rejects if the stream ends first. */
   async until(condition: (events: readonly WatchEvent[]) => boolean): Promise<void> {
     const ended = this.ended.then((how) => {
       if (!condition(this.events)) throw new Error(`the watch ended (${how}) after ${this.events.length} events`);

@@ -1,17 +1,18 @@
-/**
- * The guarantee of the embedded store for clients: an acknowledged write survives a kill of the process at any time.
- */
+/** Tests the guarantee of the embedded store: an acknowledged write survives a kill of the process at any time. */
 import { describe, expect, test } from "vitest";
 import { configMap, CONFIG_MAPS, Tally } from "./client.ts";
 import { disposableDirectory, startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";
 
 const ROUNDS = 10;
 const WRITERS = 8;
-/** Rounds differ in length, so that the kill occurs at different moments. */
+/**
+ * Number of acknowledged creates before the kill. It differs among rounds, so that the kills occur at different
+ * moments.
+ */
 const acknowledgedUntilKill = (round: number): number => 60 + 37 * round;
 
 describe("kill -9 during a stream of creates", { timeout: 60_000 }, () => {
-  test("loses no acknowledged object over ten rounds, and resourceVersions never go back", async () => {
+  test("loses no acknowledged object in ten rounds, and resourceVersions never decrease", async () => {
     using directory = disposableDirectory();
     const acknowledged = new Map<string, number>();
     const responses = new Tally();
@@ -58,7 +59,7 @@ async function writeUntilKilled(server: Evenkeel, { round, acknowledged, answers
         answers.add("cut off");
         return;
       }
-      // The other writers have requests in flight.
+      // At this moment the other writers have requests in flight.
       if (++count === acknowledgedUntilKill(round)) process.kill(server.pid, "SIGKILL");
     }
   };

@@ -1,4 +1,7 @@
-/** Exclusive use of a data directory, and the absence of side effects in a directory that a command may not use. */
+/**
+ * Tests that only one process uses a data directory, and that a command changes nothing in a directory that it may not
+ * use.
+ */
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -22,13 +25,14 @@ import { disposableDirectory, run, startEvenkeel, type Command, type Exit } from
 type Holder = "serve" | "up";
 
 /**
- * A `serve` that creates a new certificate if it finds one of `up`, because no certificate of `up` has this address.
+ * A `serve` that would replace the certificate of an `up` if it used its directory, because no certificate of `up`
+ * contains this address.
  */
 const SERVE = ["serve", "--secure-port", "0", "--advertise-address", "192.0.2.1"];
 const UP = ["up", "--port", "0", "--servers", "1.36"];
 const COMMANDS: Readonly<Record<Holder, readonly string[]>> = { serve: SERVE, up: UP };
 const NO_ETCD = ["--etcd-servers", "http://127.0.0.1:1"];
-/** Never a stack trace, never a second line. */
+/** Matches an error that is exactly one line, without a stack trace. */
 const ONE_SENTENCE = /^evenkeel: [^\n]+\n$/;
 
 interface Ended extends Exit {
@@ -50,7 +54,9 @@ function inUseMessage(directory: string, holder: Holder, pid: number): string {
   return `evenkeel: The directory ${directory} is in use by evenkeel ${holder}, process ${pid}: stop that server or choose another directory.\n`;
 }
 
-/** All files of the directory, and the directory itself, whose modification time changes with temporary files. */
+/**
+ * The state of all files of the directory, and of the directory itself, whose modification time shows temporary files.
+ */
 function stateOf(directory: string): Record<string, string> {
   const paths = ["", ...readdirSync(directory, { recursive: true, encoding: "utf8" }).sort()];
   return Object.fromEntries(
@@ -86,7 +92,8 @@ async function hold(holder: Holder): Promise<Holding> {
     command: cluster.command,
     dataDir: cluster.dataDir,
     async isServing() {
-      // Only the newer server serves it: the older one proxies the request with the certificates in the directory.
+      // Only the newer server serves this resource, so the older one proxies the request with the certificates in the
+      // directory.
       const classes = "/apis/resource.k8s.io/v1/deviceclasses";
       expect((await cluster.servers[0]!.request("GET", classes)).status).toBe(200);
       await expect(cluster.control("fault", "pause", "nobody")).rejects.toThrow('no server "nobody"');
@@ -102,10 +109,10 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     ["serve", "serve"],
     ["up", "up"],
   ];
-  test.each(pairs)("by %s is denied to %s in one sentence, and does not change", async (holder, rejected) => {
+  test.each(pairs)("by %s is rejected by %s with one sentence, and does not change", async (holder, rejected) => {
     await using holding = await hold(holder);
     const { dataDir, command } = holding;
-    // A paused process keeps its locks and writes nothing, so any change now is made by the other process.
+    // A paused process keeps its locks and writes nothing, so any change from now on is made by the other process.
     command.child.kill("SIGSTOP");
     const before = stateOf(dataDir);
     const second = await ended(...COMMANDS[rejected], "--data-dir", dataDir);
@@ -116,7 +123,7 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     await holding.isServing();
   });
 
-  test("by an up on etcd is denied to serve and to another up, and does not change", async () => {
+  test("by an up on etcd is rejected by serve and by another up, and does not change", async () => {
     using directory = disposableDirectory();
     const dataDir = directory.path;
     await using first = run(...UP, ...NO_ETCD, "--data-dir", dataDir);
@@ -135,7 +142,7 @@ describe("a data directory in use", { timeout: 60_000 }, () => {
     ["up", "up"],
     ["serve", "up"],
   ] as const)(
-    "by %s and %s that start at the same time is denied to one of them, and the other serves",
+    "by one of %s and %s that start at the same time is rejected by the other, and the first one serves",
     async (...both) => {
       using directory = disposableDirectory();
       const dataDir = directory.path;
@@ -162,7 +169,7 @@ describe("a data directory that an earlier version of up wrote", { timeout: 60_0
     rmdirSync(folder);
   }
 
-  test("keeps its certificates, even after a serve on it: copies of its kubeconfig stay valid", async () => {
+  test("keeps its certificates, even after a serve has used it, so that copies of its kubeconfig stay valid", async () => {
     using directory = disposableDirectory();
     const dataDir = directory.path;
     const first = await startCluster({ dataDir, flags: ["--servers", "1.36"] });
@@ -188,7 +195,7 @@ describe("a data directory that an earlier version of up wrote", { timeout: 60_0
 });
 
 describe(
-  "a data directory that cannot be used fails the command with one sentence and exit code 1",
+  "a data directory that cannot be used fails a command with one sentence and exit code 1 (rollback-check: 2)",
   { timeout: 60_000 },
   () => {
     const WRITERS: readonly (readonly string[])[] = [SERVE, [...SERVE, ...NO_ETCD], UP, [...UP, ...NO_ETCD]];
@@ -203,7 +210,7 @@ describe(
       ["fault", "kill", "apiserver-1"],
     ];
 
-    /** Exits 1 if it has findings, and 2 if the check failed. */
+    /** This command exits with 1 if it has findings, and with 2 if the check failed. */
     const ROLLBACK_CHECK = ["rollback-check", "--to", "1.33"];
 
     async function expectFailures(path: string, commandLines: readonly (readonly string[])[], code = 1): Promise<void> {
@@ -216,7 +223,7 @@ describe(
       }
     }
 
-    test.runIf(process.platform === "linux")("if no process can create the path", async () => {
+    test.runIf(process.platform === "linux")("if its path cannot be created", async () => {
       await expectFailures("/proc/foo", [...WRITERS, ...READERS]);
       await expectFailures("/proc/foo", [ROLLBACK_CHECK], 2);
       expect(await ended("certs", "--out", "/proc/foo")).toMatchObject({
@@ -231,7 +238,7 @@ describe(
       });
     });
 
-    test("if the path is below a regular file", async () => {
+    test("if its path is below a regular file", async () => {
       using directory = disposableDirectory();
       const file = join(directory.path, "file");
       writeFileSync(file, "");
@@ -241,17 +248,14 @@ describe(
     });
 
     const isRoot = process.getuid?.() === 0;
-    test.skipIf(isRoot)(
-      `if the directory has no write permission${isRoot ? " (skipped: root may write everywhere)" : ""}`,
-      async () => {
-        using directory = disposableDirectory();
-        const path = join(directory.path, "readonly");
-        mkdirSync(path);
-        chmodSync(path, 0o500);
-        await expectFailures(path, WRITERS);
-        await expectFailures(join(path, "below"), WRITERS);
-        expect(readdirSync(path)).toEqual([]);
-      },
-    );
+    test.skipIf(isRoot)(`if it is not writable${isRoot ? " (skipped: root may write everywhere)" : ""}`, async () => {
+      using directory = disposableDirectory();
+      const path = join(directory.path, "readonly");
+      mkdirSync(path);
+      chmodSync(path, 0o500);
+      await expectFailures(path, WRITERS);
+      await expectFailures(join(path, "below"), WRITERS);
+      expect(readdirSync(path)).toEqual([]);
+    });
   },
 );

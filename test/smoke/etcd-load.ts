@@ -2,32 +2,35 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { ask, configMap, Tally, Watch, type SmokeResponse, type Target, type WatchEvent } from "./client.ts";
 
-/** Paces the load only; tests wait for conditions. */
+/** Limits the load; it is not a wait for a condition. */
 const BETWEEN_WRITES_MS = 4;
 const BETWEEN_READS_MS = 20;
 const BETWEEN_PROBES_MS = 250;
 
 export const LOAD_PATH = "/api/v1/namespaces/default/configmaps";
 
-/** A change that a writer requested. */
+/** A change that a writer has requested. */
 interface Write {
   readonly name: string;
   readonly step: string;
 }
 
-/** The knowledge of the writers. Keys are "name step"; steps are the consecutive values "1", "2", "3". */
+/**
+ * The changes of the writers, and their outcome. Keys are "name step"; the steps of an object are the values "1", "2" and
+ * "3".
+ */
 export class History {
   /** Acknowledged changes with their resourceVersion. */
   readonly acknowledged = new Map<string, number>();
-  /** Changes that returned 504 without Retry-After: they may or may not have been executed. */
+  /** Changes that returned 504 without Retry-After: the server may or may not have executed them. */
   readonly unknown = new Set<string>();
-  /** Unexpected responses. */
+  /** Responses that the test does not allow. */
   readonly unexpected: string[] = [];
   readonly writes = new Tally();
   readonly reads = new Tally();
   /** Number of consistent reads that were older than a write acknowledged before the read. */
   staleReads = 0;
-  /** Newest acknowledged version of each object. */
+  /** The newest acknowledged resourceVersion of each object. */
   readonly newest = new Map<string, number>();
   isStopped = false;
 
@@ -37,8 +40,8 @@ export class History {
 }
 
 /**
- * Creates an object and updates it twice, then continues with the next one; abandons an object if the outcome is
- * unknown.
+ * Creates an object and updates it twice, then continues with another object. Abandons an object if the outcome of a
+ * write is unknown.
  */
 export async function writeForLong(target: Target, history: History, writer: number): Promise<void> {
   for (let index = 0; !history.isStopped; index++) {
@@ -73,7 +76,7 @@ async function noteWrite(
     return version;
   }
   if (response?.status === 504 && response.headers["retry-after"] === undefined) history.unknown.add(key);
-  // A response with Retry-After means that nothing was executed, so the write is repeated.
+  // A response with Retry-After means that the write was not executed, so it is repeated.
   else await waitRetryAfter(history, response);
   return undefined;
 }
@@ -102,7 +105,10 @@ async function responseOf(history: History, send: () => Promise<SmokeResponse>):
   }
 }
 
-/** Handles the only error that an outage may cause, as a client does. */
+/**
+ * Waits as long as Retry-After says, which is the only error that a client may get during an outage; records any other
+ * response.
+ */
 async function waitRetryAfter(history: History, answer: SmokeResponse | undefined): Promise<void> {
   if (answer === undefined) return;
   const retryAfter = Number(answer.headers["retry-after"]);
@@ -146,7 +152,7 @@ export class ResumingWatcher {
     return this.#watch!.opened;
   }
 
-  /** Resolves when the watch has delivered this version or a later one. */
+  /** Resolves when the watch has delivered this resourceVersion or a later one. */
   until(version: number): Promise<void> {
     return this.#watch!.until((events) => (events.at(-1)?.rv ?? 0) >= version);
   }
@@ -157,7 +163,7 @@ export class ResumingWatcher {
   }
 }
 
-/** Polls a health endpoint until it returns the status, counting every response. */
+/** Polls a health endpoint until it returns the status. Counts every response. */
 export async function untilHealth(
   target: Target,
   tally: Tally,

@@ -9,14 +9,14 @@ const OUTAGE_MS = 30_000;
 const WRITERS = 4;
 const READERS = 2;
 const WATCHERS = 2;
-/** Number of acknowledged writes before, between and after the outages. */
+/** Number of acknowledged writes in each phase: before, between and after the outages. */
 const WRITES_PER_PHASE = 400;
 
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
 describe.skipIf(isMissing)("a server under load whose etcd is down", { timeout: 110_000 }, () => {
-  test("returns 503 with Retry-After if nothing was executed, keeps its watches, and recovers without losing or repeating a write", async () => {
+  test("returns 503 with Retry-After for a write that was not executed, keeps its watches, and recovers without losing or repeating a write", async () => {
     const etcd = (await startEtcd())!;
     try {
       await using server = await startEvenkeel({ flags: ["--controllers=", "--etcd-servers", etcd.endpoint] });
@@ -107,7 +107,8 @@ async function settle({ server, history, watchers, watching }: Settling): Promis
 }
 
 /**
- * The events are ordered, occur once each, and contain every acknowledged write and no write that was not requested.
+ * Expects that each event occurs once and in order, and that the events contain every acknowledged write and no write
+ * that was not requested.
  */
 function expectWholeStory({
   watcher,

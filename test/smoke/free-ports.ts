@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 
-/** For servers whose addresses must be known before they start. */
+/** Finds ports for servers whose addresses must be known before they start. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer());
   for (const server of servers) await once(server.listen(0, "127.0.0.1"), "listening");

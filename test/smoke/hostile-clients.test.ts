@@ -1,4 +1,4 @@
-/** A client can only break its own connection: the server process survives and serves all other clients. */
+/** Tests that a client can break only its own connection: the server process survives and serves all other clients. */
 import { once } from "node:events";
 import { connect as connectHttp2, type ClientHttp2Session, type ClientHttp2Stream } from "node:http2";
 import type { IncomingMessage } from "node:http";
@@ -12,7 +12,7 @@ import { startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";
 const MIB = 1024 * 1024;
 const CONNECTIONS = 2_000;
 const CONNECTIONS_AT_ONCE = 100;
-/** Every n-th connection completes the TLS handshake. */
+/** One of this many connections completes the TLS handshake. */
 const HANDSHAKE_EVERY = 5;
 const HTTP2_WATCHES = 200;
 const SECRETS = "/api/v1/namespaces/default/secrets";
@@ -79,7 +79,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     for (const socket of halfOpen) socket.destroy();
   });
 
-  test(`that open and close ${CONNECTIONS} connections leave no resources behind`, async () => {
+  test(`that open and close ${CONNECTIONS} connections are all accepted, and the server stays ready`, async () => {
     const outcomes = new Tally();
     let started = 0;
     const one = async (): Promise<void> => {
@@ -100,7 +100,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     expect((await server.request("GET", "/readyz")).status).toBe(200);
   });
 
-  test("that send a body of 4 MiB receive 413 and a Status, with and without content length", async () => {
+  test("that send a body of 4 MiB receive 413 with a Status, with and without content length", async () => {
     const body = Buffer.from(JSON.stringify(configMap("big", { filler: "x".repeat(4 * MIB) })));
     const announced = await server.request("POST", CONFIG_MAPS, body);
     const chunked = await server.request("POST", CONFIG_MAPS, body, { "transfer-encoding": "chunked" });
@@ -122,7 +122,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     session.destroy();
   });
 
-  test("that send a URL of 100 kB receive 414 or 431 on HTTP/1.1, and the same or a rejected stream on HTTP/2", async () => {
+  test("that send a URL of 100 kB receive 414 or 431 on HTTP/1.1, and the same or a reset stream on HTTP/2", async () => {
     const path = `${CONFIG_MAPS}?labelSelector=${"x".repeat(100_000)}`;
     expect((await server.request("GET", path)).status).toBeOneOf([414, 431]);
     const session = connectHttp2(server.url, { ca: server.ca });
@@ -136,7 +136,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     session.destroy();
   });
 
-  test("that do not read a watch receive 410 once they read it, and delay no other client", async () => {
+  test("that do not read their watch receive 410 once they read it, and do not delay other clients", async () => {
     const path = `${CONFIG_MAPS}/churned`;
     const filler = "x".repeat(900_000);
     await server.request("POST", CONFIG_MAPS, configMap("churned"));
@@ -194,7 +194,7 @@ describe("hostile clients", { timeout: 60_000 }, () => {
     session.destroy();
   });
 
-  test("leave no log message, and the server stops with exit code 0", async () => {
+  test("cause no log message, and the server stops with exit code 0", async () => {
     expect(server.stderr).toBe("");
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
@@ -210,7 +210,7 @@ function open(server: Evenkeel): Socket {
   return socket;
 }
 
-/** Resolves when the socket has ended, read or not. */
+/** Resolves when the socket has closed, even if not all its data was read. */
 async function closed(socket: Socket): Promise<void> {
   socket.resume();
   if (!socket.closed) await new Promise((resolve) => void socket.once("close", resolve));

@@ -1,4 +1,4 @@
-/** Runs the built command on versions of Node.js that lack modules and exports which the program imports. */
+/** Runs the built command on Node.js versions without some modules and exports that the program imports. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -14,7 +14,7 @@ interface OtherNode {
   readonly version: string;
 }
 
-/** The first Node.js on the PATH, or in the usual directories, that is too old for the command. */
+/** The first Node.js in PATH, or in the usual directories, that is too old for the command. */
 function findOldNode(): OtherNode | undefined {
   const directories = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/local/bin", "/usr/bin"];
   const files = new Set(
@@ -48,7 +48,7 @@ test.skipIf(old === undefined)(
   },
 );
 
-test("a Node.js of an older version is rejected before the program is loaded", () => {
+test("the command rejects an older Node.js before it loads the program", () => {
   ensureBuilt();
   const pretend = (version: string): string =>
     `data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"${version}"}})`;
@@ -64,7 +64,7 @@ test("a Node.js of an older version is rejected before the program is loaded", (
   expect(run("100.0.0")).toMatchObject({ status: 0, stderr: "" });
 });
 
-test("the entry statically imports only modules and names that every version has", () => {
+test("the entry of the command statically imports only modules and names that every Node.js version has", () => {
   ensureBuilt();
   const imported = [...readFileSync(CLI, "utf8").matchAll(/^import .*/gm)].map(([line]) => line.split(";")[0]);
   expect(imported).toEqual([

@@ -9,8 +9,8 @@ import { NODE } from "./built.ts";
 import { ask, configMap, CONFIG_MAPS, Watch } from "./client.ts";
 import { disposableDirectory, run, startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";
 
-describe("a start", () => {
-  test("prints its address, the kubeconfig, the location of the data, and when it is ready", async () => {
+describe("a server that starts", () => {
+  test("prints its address, the path of the kubeconfig, the location of the data, and that it is ready", async () => {
     await using server = await startEvenkeel({ flags: ["--release", "1.35"] });
     expect(server.stdout).toBe(
       [
@@ -31,7 +31,7 @@ describe("a start", () => {
     expect(readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "utf8")).toBe("");
   });
 
-  test("makes its files unreadable for other users, even in a directory that they can read", async () => {
+  test("creates files that other users cannot read, even in a directory that they can read", async () => {
     using directory = disposableDirectory();
     const dataDir = join(directory.path, "readable");
     mkdirSync(dataDir, { mode: 0o755 });
@@ -47,7 +47,7 @@ describe("a start", () => {
     expect(modes.filter(([, mode]) => mode !== "600")).toEqual([]);
   });
 
-  test("uses the token of the first user in the file for the kubeconfig, after comments and with quotes", async () => {
+  test("writes the token of the first user in the token file to the kubeconfig, also after comments and with quotes", async () => {
     using directory = disposableDirectory();
     const tokenFile = join(directory.path, "tokens.csv");
     writeFileSync(tokenFile, '# people\n\n"quoted-token",jane,1,"system:masters"\nother,joe,2\n');
@@ -61,7 +61,7 @@ describe("a start", () => {
   });
 });
 
-describe("a stop", () => {
+describe("a server that is stopped", () => {
   test.each(["SIGINT", "SIGTERM"] as const)(
     "by %s exits with 0, with or without idle connections, and ends watches with a complete body on both protocols",
     async (signal) => {
@@ -103,7 +103,7 @@ describe("a stop", () => {
   });
 
   test(
-    "a server that waits for etcd is live and not ready, and stops with exit code 0",
+    "a server that waits for etcd is live but not ready, and stops with exit code 0",
     { timeout: 20_000 },
     async () => {
       using directory = disposableDirectory();
@@ -135,12 +135,12 @@ describe("a stop", () => {
   );
 });
 
-describe("a restart", () => {
-  test("keeps objects, certificate and token, and writes nothing", async () => {
+describe("a server that restarts", () => {
+  test("keeps its objects, certificate and token, and writes nothing to the store", async () => {
     using directory = disposableDirectory();
     const dataDir = directory.path;
     await using first = await startEvenkeel({ dataDir });
-    // On another port the server would have to update the endpoints of its Service.
+    // The port stays the same; on another one the server would have to update the endpoints of its Service.
     const flags = ["--secure-port", String(first.port)];
     const created = await first.request("POST", CONFIG_MAPS, configMap("kept"));
     const before = await stateOf(first);
@@ -167,7 +167,7 @@ describe("a restart", () => {
   });
 });
 
-/** All objects that a server creates itself, without its identity lease, which it renews. */
+/** Lists of all objects that a server creates itself, except its identity lease, which it renews. */
 const OWNED_LISTS: readonly string[] = [
   "/api/v1/namespaces",
   "/api/v1/services",

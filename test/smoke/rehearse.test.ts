@@ -32,7 +32,7 @@ describe("evenkeel rehearse", () => {
     expect(stdout).toContain("$ evenkeel rehearse --from 1.33 --to 1.36");
   });
 
-  test("from 1.33 to 1.36 in 10 virtual minutes has no wrong response with the proxy, some without, and exits 0", async () => {
+  test("from 1.33 to 1.36 in 10 virtual minutes reports no wrong response with the proxy and some without it, and exits with 0", async () => {
     using directory = disposableDirectory();
     const html = join(directory.path, "rehearsal.html");
     const { code, stdout, stderr } = await rehearse(...UPGRADE, "--minutes", "10", "--html", html);
@@ -43,7 +43,7 @@ describe("evenkeel rehearse", () => {
     expect(readFileSync(html, "utf8")).toMatch(/^<!doctype html>/);
   }, 300_000);
 
-  test("with --gate off fails, exits 1, and reports the wrong responses", async () => {
+  test("with --gate off fails with exit code 1, and reports the wrong responses", async () => {
     const { code, stdout, stderr } = await rehearse(...SHORT, "--gate", "off", "-o", "json");
     expect({ code, stderr }).toEqual({ code: 1, stderr: "" });
     const report = JSON.parse(stdout) as RehearsalReport;
@@ -52,7 +52,7 @@ describe("evenkeel rehearse", () => {
     expect(report.runs.on.wrong).toBe(0);
   });
 
-  test("with a manifest whose API vanishes fails, and names its replacement", async () => {
+  test("with a manifest whose API version is removed fails, and names the replacement", async () => {
     using directory = disposableDirectory();
     const manifests = join(directory.path, "deploy");
     mkdirSync(join(manifests, "below"), { recursive: true });
@@ -77,7 +77,7 @@ describe("evenkeel rehearse", () => {
 });
 
 describe("evenkeel rehearse --real", () => {
-  test("plays in real time with processes, distinguishes both runs, and leaves nothing behind", async () => {
+  test("runs in real time with processes, reports both runs separately, and leaves no files or processes behind", async () => {
     using directory = disposableDirectory();
     const temporary = { ...process.env, TMPDIR: directory.path };
     const flags = ["--from", "1.33", "--to", "1.34", "--servers", "2", "--minutes", "0.5", "-o", "json"];
@@ -99,7 +99,7 @@ describe("evenkeel rehearse --real", () => {
   }, 240_000);
 });
 
-describe("a rehearsal that cannot be played", () => {
+describe("the error about a rehearsal that cannot run", () => {
   const cases: readonly (readonly [flags: readonly string[], names: string])[] = [
     [[], "--from"],
     [["--from", "1.33"], "--to"],
@@ -116,14 +116,14 @@ describe("a rehearsal that cannot be played", () => {
     [["--from", "1.33", "--to", "1.36", "--manifests", "/nowhere/at/all"], "/nowhere/at/all"],
     [["--from", "1.33", "--to", "1.36", "--html", "/nowhere/at/all.html"], "/nowhere/at/all.html"],
   ];
-  test.each(cases)("%j is reported in one sentence that names the value, with exit code 2", async (flags, names) => {
+  test.each(cases)("with %j is one sentence that contains the value, with exit code 2", async (flags, names) => {
     const { code, stdout, stderr } = await rehearse(...flags);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(/^evenkeel: [^\n]+\n$/);
     expect(stderr).toContain(names);
   });
 
-  test("manifests that cannot be read are reported in one sentence that names the file", async () => {
+  test("with manifests that cannot be read is one sentence that contains the file name", async () => {
     using directory = disposableDirectory();
     writeFileSync(join(directory.path, "broken.yaml"), "a: [1\n");
     const html = join(directory.path, "rehearsal.html");

@@ -1,4 +1,7 @@
-/** Starts each release as users do, discovers it over the wire, and compares the result with its golden file. */
+/**
+ * Starts a server of each release as users do, reads its discovery over HTTPS, and compares the result with a golden
+ * file.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -10,11 +13,11 @@ import { startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-/** Resources and subresources as sorted lines for each group version, as discovery shows them. */
+/** The resources and subresources in discovery, as sorted lines for each group version. */
 type Served = Record<string, readonly string[]>;
 
-describe("release", () => {
-  test.each(RELEASES)("%s serves what its golden file contains, in both formats of discovery", async (release) => {
+describe("a server of release", () => {
+  test.each(RELEASES)("%s serves the resources of its golden file, in both formats of discovery", async (release) => {
     await using server = await startEvenkeel({ flags: ["--release", release] });
     const { strict, extended } = golden(release);
     expect(await legacyDiscovery(server)).toEqual(extended);
@@ -24,7 +27,7 @@ describe("release", () => {
     expect(Object.keys(extended).length).toBeGreaterThan(Object.keys(strict).length);
   });
 
-  test("1.36 with --strict-release serves only the defaults of the release", async () => {
+  test("1.36 with --strict-release serves only the resources that the release serves by default", async () => {
     await using server = await startEvenkeel({ flags: ["--release", "1.36", "--strict-release"] });
     const { strict } = golden("1.36");
     expect(await legacyDiscovery(server)).toEqual(strict);
@@ -65,7 +68,7 @@ async function aggregatedDiscovery(server: Evenkeel): Promise<Served> {
   for (const path of ["/api", "/apis"]) {
     const { body } = await server.request("GET", path, undefined, { accept: AGGREGATED });
     for (const group of body.items) {
-      // The first version is the preferred one.
+      // Discovery lists the preferred version first.
       group.versions.forEach((version: Json, index: number) => {
         const groupVersion = joinedVersion(group.metadata.name ?? "", version.version);
         served[titleOf(groupVersion, index === 0)] = version.resources
@@ -102,7 +105,7 @@ function titleOf(groupVersion: string, isPreferred: boolean): string {
   return isPreferred ? groupVersion : `${groupVersion}, not preferred`;
 }
 
-/** The golden file, reduced to what discovery shows. */
+/** The golden file of a release, reduced to the parts that discovery shows. */
 function golden(release: string): { strict: Served; extended: Served } {
   const text = readFileSync(join(ROOT, "test/golden/releases", `${release}.txt`), "utf8");
   const [own, added] = text.split(/^Added by Evenkeel.*$/m) as [string, string];

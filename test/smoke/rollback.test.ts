@@ -40,7 +40,7 @@ describe("stored-versions and rollback-check", () => {
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
 
-  test("explain in one sentence why the check failed, with an exit code other than that of a finding", async () => {
+  test("print in one sentence why they failed, with another exit code than for findings", async () => {
     await using server = await startEvenkeel();
     const at = ["--data-dir", server.dataDir];
     const cases: readonly (readonly [flags: readonly string[], says: string])[] = [
@@ -59,8 +59,8 @@ describe("stored-versions and rollback-check", () => {
   });
 });
 
-describe("an upgrade to an older release", { timeout: 60_000 }, () => {
-  test("is rejected with the names of the objects that it could not use, unless it is forced", async () => {
+describe("evenkeel upgrade to an older release", { timeout: 60_000 }, () => {
+  test("is rejected with the names of the objects that the older release could not read or serve, unless it is forced", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.36,1.36"] });
     expect(await cluster.control("upgrade", "apiserver-1", "1.35")).toMatchObject({ release: "1.35" });
     expect((await cluster.balancer.request("POST", DEVICE_CLASSES, GPU)).status).toBe(201);

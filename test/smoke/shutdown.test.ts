@@ -1,4 +1,4 @@
-/** SIGTERM under load: rejected clients receive a clear response, and no response is truncated. */
+/** Tests SIGTERM under load: rejected clients receive a clear response, and no response is truncated. */
 import { once } from "node:events";
 import { connect as connectHttp2, type ClientHttp2Stream } from "node:http2";
 import { Agent } from "node:https";
@@ -17,7 +17,7 @@ const MODES = [
   { name: "sends Retry-After", flags: ["--shutdown-send-retry-after"], status: 429, retryAfter: "5", newcomers: "429" },
 ];
 
-describe.each(MODES)("a server that $name", (mode) => {
+describe.each(MODES)("a server that $name on SIGTERM", (mode) => {
   const { flags, status, retryAfter, newcomers } = mode;
   test.each([{ grace: "0s" }, { grace: "1s" }])(
     "completes accepted requests, rejects new ones, ends watches over $grace, and exits with 0",
@@ -63,17 +63,23 @@ describe.each(MODES)("a server that $name", (mode) => {
   );
 });
 
-test.each(MODES)("busy clients are rejected cleanly by a server that $name", async (mode) => {
-  await using server = await startEvenkeel({ flags: [...mode.flags, "--controllers="] });
-  const busy = Array.from({ length: BUSY }, () => [askUntilTurnedAway(server), askHttp2UntilTurnedAway(server)]).flat();
-  await Promise.all(busy.map(({ connected }) => connected));
-  server.command.child.kill("SIGTERM");
-  expect(await server.command.exited).toEqual({ code: 0, signal: null });
-  const ends = await Promise.all(busy.map(({ ended }) => ended));
-  expect(ends.filter((how) => !allowedEnds(mode).includes(how))).toEqual([]);
-});
+test.each(MODES)(
+  "busy clients are rejected with an allowed response, and not cut off, by a server that $name on SIGTERM",
+  async (mode) => {
+    await using server = await startEvenkeel({ flags: [...mode.flags, "--controllers="] });
+    const busy = Array.from({ length: BUSY }, () => [
+      askUntilTurnedAway(server),
+      askHttp2UntilTurnedAway(server),
+    ]).flat();
+    await Promise.all(busy.map(({ connected }) => connected));
+    server.command.child.kill("SIGTERM");
+    expect(await server.command.exited).toEqual({ code: 0, signal: null });
+    const ends = await Promise.all(busy.map(({ ended }) => ended));
+    expect(ends.filter((how) => !allowedEnds(mode).includes(how))).toEqual([]);
+  },
+);
 
-test("during --shutdown-delay-duration the server serves everything and is not ready; a second signal ends it", async () => {
+test("during --shutdown-delay-duration the server serves all requests but is not ready, until a second signal ends it", async () => {
   await using server = await startEvenkeel({ flags: ["--shutdown-delay-duration=1h"] });
   server.command.child.kill("SIGTERM");
   await server.command.printed(/^Stopping\.$/m);
@@ -98,11 +104,11 @@ function codeOf(thrown: unknown): string {
 }
 
 interface Upload {
-  /** Sends the rest of the body; resolves with the response. */
+  /** Sends the rest of the body. Resolves to the head of the response. */
   finish(): Promise<string>;
 }
 
-/** A request whose body the server has begun to read when this resolves. */
+/** Resolves when the server has begun to read the body of the request. */
 async function beginUpload(server: Evenkeel, index: number): Promise<Upload> {
   const body = Buffer.from(JSON.stringify(configMap(`upload-${index}`)));
   const socket = connectTls({ host: "127.0.0.1", port: server.port, ca: server.ca });
@@ -131,7 +137,7 @@ async function textUntilEnd(socket: TLSSocket): Promise<string> {
   return text;
 }
 
-/** A connection that has been used and is idle. */
+/** A client whose keep-alive connection has been used and is idle. */
 async function keptAlive(server: Evenkeel): Promise<{ ask(path: string): Promise<SmokeResponse> }> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const target = { ...server, agent };
@@ -140,9 +146,9 @@ async function keptAlive(server: Evenkeel): Promise<{ ask(path: string): Promise
 }
 
 interface Busy {
-  /** Resolves after the response to its first request. */
+  /** Resolves when the client has received its first response. */
   readonly connected: Promise<void>;
-  /** How the client was stopped: by a response, a rejected connection, GOAWAY, or anything unexpected. */
+  /** How the client was rejected at last: by a response, a refused connection, GOAWAY, or in an unexpected way. */
   readonly ended: Promise<string>;
 }
 
@@ -151,7 +157,7 @@ function busyClient(work: (onAnswer: () => void) => Promise<string>): Busy {
   return { connected: connected.promise, ended: work(connected.resolve) };
 }
 
-/** Sends requests sequentially, on one connection while it lasts. */
+/** Sends requests one after another over HTTP/1.1 until one is rejected, on one connection as long as it is open. */
 function askUntilTurnedAway(server: Evenkeel): Busy {
   const target = { ...server, agent: new Agent({ keepAlive: true, maxSockets: 1 }) };
   return busyClient(async (onAnswer) => {
@@ -167,7 +173,10 @@ function askUntilTurnedAway(server: Evenkeel): Busy {
   });
 }
 
-/** GOAWAY names the streams that were not processed: these are rejected, and may be repeated. */
+/**
+ * Sends requests over HTTP/2 until one is rejected. GOAWAY names the streams that were not processed; their requests
+ * may be repeated.
+ */
 function askHttp2UntilTurnedAway(server: Evenkeel): Busy {
   const session = connectHttp2(server.url, { ca: server.ca });
   session.on("error", () => {});
@@ -185,7 +194,7 @@ function askHttp2UntilTurnedAway(server: Evenkeel): Busy {
 }
 
 interface Http2Outcome {
-  /** 0 if there was no response. */
+  /** Status of the response; 0 if there was none. */
   status: number;
   retryAfter: string;
   isEnded: boolean;
@@ -213,7 +222,7 @@ interface StreamEnd {
   readonly isEnded: boolean;
 }
 
-/** Resolves when the watch is open, with a promise of how it ends. */
+/** Resolves when the watch is open, to a promise of how it ends. */
 async function http2Watch(server: Evenkeel): Promise<{ readonly ended: Promise<StreamEnd> }> {
   const session = connectHttp2(server.url, { ca: server.ca });
   session.on("error", () => {});

@@ -1,4 +1,4 @@
-/** Runs `evenkeel up` in a separate process, and exposes its servers as scripts see them. */
+/** Runs `evenkeel up` in a separate process. Tests see its servers through the output of --json, as scripts do. */
 import { readFileSync, rmSync } from "node:fs";
 import { Agent } from "node:https";
 import { ask, type SmokeResponse, type Json, type Target } from "./client.ts";
@@ -14,7 +14,7 @@ export interface ClusterServer extends Target {
 export interface RunningCluster extends AsyncDisposable {
   readonly command: Command;
   readonly dataDir: string;
-  /** The one line that --json prints. */
+  /** The line that --json prints, parsed. */
   readonly printed: Json;
   readonly servers: readonly ClusterServer[];
   readonly balancer: ClusterServer;
@@ -24,7 +24,7 @@ export interface RunningCluster extends AsyncDisposable {
 }
 
 export interface ClusterOptions {
-  /** Kept if given; otherwise created, and removed with the cluster. */
+  /** The data directory. It is kept if given; otherwise it is created, and removed with the cluster. */
   readonly dataDir?: string;
   readonly flags?: readonly string[];
 }

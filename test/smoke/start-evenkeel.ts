@@ -1,4 +1,6 @@
-/** Runs the built command in a separate process, reached over real TLS. Every process is ended by its PID. */
+/**
+ * Runs the built command in a separate process, and sends it requests over real TLS. Every process is ended by its PID.
+ */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,7 +21,7 @@ export interface Command extends AsyncDisposable {
   readonly exited: Promise<Exit>;
   readonly stdout: string;
   readonly stderr: string;
-  /** Resolves when standard output matches; rejects if the process ends before. */
+  /** Resolves when standard output matches; rejects if the process ends first. */
   printed(pattern: RegExp): Promise<RegExpExecArray>;
 }
 
@@ -33,12 +35,12 @@ export interface Evenkeel extends Target, AsyncDisposable {
   request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<SmokeResponse>;
   /** Sends SIGTERM; resolves when the process has ended. */
   stop(): Promise<Exit>;
-  /** Sends SIGKILL, whatever the state of the server is. */
+  /** Sends SIGKILL, whatever the server is doing; resolves when the process has ended. */
   kill9(): Promise<Exit>;
 }
 
 export interface StartOptions {
-  /** Kept if given; otherwise created, and removed with the server. */
+  /** The data directory. It is kept if given; otherwise it is created, and removed with the server. */
   readonly dataDir?: string;
   readonly flags?: readonly string[];
 }
@@ -139,7 +141,7 @@ function follow(child: ChildProcess): Command {
   }
   const exited = new Promise<Exit>((resolve, reject) => {
     child.once("error", reject);
-    // Unlike "exit", "close" follows the last byte of output.
+    // "close" comes after the last byte of output, unlike "exit".
     child.once("close", (code, signal) => resolve({ code, signal }));
   });
   exited.catch(() => {});
@@ -177,14 +179,14 @@ function follow(child: ChildProcess): Command {
 }
 
 /**
- * If the test process is killed, none of its handlers run, but the pipe to this guard closes and the guard ends the
- * process.
+ * Starts a guard that ends the process with this one: if the test process is killed, none of its handlers run, but the
+ * pipe to the guard closes.
  */
 function endWithThisProcess(child: ChildProcess): void {
   const guard = spawn("sh", ["-c", 'read _; kill -9 "$0"', String(child.pid)], { stdio: ["pipe", "ignore", "ignore"] });
   guard.unref();
   (guard.stdin as unknown as { unref(): void }).unref();
-  // The guard must end with its process; otherwise it could kill another process that got the same ID.
+  // The guard ends with the process; otherwise it could later kill another process with the same PID.
   child.once("exit", () => guard.kill("SIGKILL"));
 }
 

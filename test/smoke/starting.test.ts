@@ -1,6 +1,6 @@
 /**
- * The test plan of KEP-3028 over real sockets, with slow starts: processes whose store does not respond yet, and a
- * server that knows its peers but whose store accepts no writes yet.
+ * The test plan of KEP-3028 over real sockets, with servers that start slowly: processes whose store does not respond
+ * yet, and a server that knows its peers but cannot write to the store yet.
  */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
@@ -25,7 +25,7 @@ const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
 const MODES: readonly IfReadyMode[] = ["off", "retry", "report"];
-/** Off is the default, and the behavior of a server that does not know the header. */
+/** Off is the default, and behaves like a server that does not support the header. */
 const FLAGS: Readonly<Record<IfReadyMode, readonly string[]>> = {
   off: [],
   retry: ["--startup-send-retry-after-if-not-initialized"],
@@ -35,15 +35,15 @@ const PROTOCOLS = ["http/1.1", "h2"] as const;
 const IF_READY = { "x-kubernetes-if-ready": "" };
 const REFUSAL = "The APIServer has not fully initialized yet, please try again later.";
 const SERVED_BY = "x-evenkeel-served-by";
-/** Served by 1.36 and not by 1.33. */
+/** A resource that 1.36 serves and 1.33 does not. */
 const CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
 const WATCH = "?watch=true&timeoutSeconds=1";
 
 interface Question {
   readonly path: string;
-  /** Sent without a token. */
+  /** True if the request is sent without a token. */
   readonly isAnonymous?: boolean;
-  /** The status before and after the server is ready for the first time. */
+  /** The expected status before the server is ready for the first time. */
   readonly early: number;
   readonly later: number;
   readonly isExempt?: boolean;
@@ -64,7 +64,7 @@ interface ReadinessResponse {
   readonly status: number;
   readonly ready: string | undefined;
   readonly retryAfter: string | undefined;
-  /** True if another server served the request. */
+  /** True if a peer served the request. */
   readonly isPeers: boolean;
   readonly text: string;
 }
@@ -128,12 +128,15 @@ const askHttp2: Send = async ({ url, ca }, path, given) => {
   }
 };
 
-/** Every request, by every protocol, with and without the header. */
+/** Every request, over every protocol, with and without the header. */
 const ALL: readonly (ReadinessRequest & { readonly question: Question })[] = QUESTIONS.flatMap((question) =>
   PROTOCOLS.flatMap((protocol) => [true, false].map((hasIfReadyHeader) => ({ question, protocol, hasIfReadyHeader }))),
 );
 
-/** Requests for a resource that only a newer server serves, in every way. */
+/**
+ * Sends requests for a resource that only a newer server serves: lists and watches, over every protocol, with and
+ * without the header.
+ */
 function proxied(target: Target): Promise<[hasIfReadyHeader: boolean, ReadinessResponse][]> {
   const asked = [CLAIMS, CLAIMS + WATCH].flatMap((path) =>
     PROTOCOLS.flatMap((protocol) =>
@@ -162,7 +165,7 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
-  test.each(MODES)("in mode %s is not ready, with and without the header", async (mode) => {
+  test.each(MODES)("in mode %s responds as a server that is not ready, with and without the header", async (mode) => {
     for (const [{ question, protocol, hasIfReadyHeader }, response] of await all(mode)) {
       const what = `${protocol} ${question.path} ${hasIfReadyHeader ? "if ready" : ""}`;
       const isRejected = mode === "retry" && hasIfReadyHeader && question.isExempt !== true;
@@ -176,7 +179,7 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
     }
   });
 
-  test("becomes ready when the store responds, and reports it", async () => {
+  test("becomes ready when the store responds, and reports that it is ready", async () => {
     cluster.etcd.resume();
     await Promise.all([...starting.values()].map(({ ready }) => ready));
     const others = (mode: IfReadyMode): IfReadyMode[] => MODES.filter((other) => other !== mode);
@@ -190,7 +193,7 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
         ]);
   });
 
-  test("reports ready also for a proxied request and a proxied watch", async () => {
+  test("reports that it is ready also on proxied requests and proxied watches", async () => {
     await cluster.start({ id: "newer", release: "1.36", flags: ["--controllers="] });
     await Promise.all(MODES.map((mode) => untilReachable(member(mode), ["newer"])));
     const responses = await Promise.all(MODES.map(async (mode) => ({ mode, all: await proxied(member(mode)) })));
@@ -203,7 +206,7 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
         });
   });
 
-  test("reports not ready after a restart until its store responds", async () => {
+  test("reports that it is not ready after a restart until its store responds", async () => {
     await member("retry").stop();
     cluster.etcd.pause();
     const again = await cluster.begin({ id: "retry", release: "1.33", flags: [...FLAGS.retry, "--controllers="] });
@@ -215,7 +218,9 @@ describe.skipIf(isMissing)("a process that starts while its store does not respo
   });
 });
 
-/** Servers in one process delay each other: none may count as departed because of that. */
+/**
+ * Servers in one process delay each other; the intervals are long enough that none counts as departed because of that.
+ */
 const TIMING = { ...TEST_TIMING, probeIntervalMs: 5_000, documentTimeoutMs: 20_000 };
 
 /** A server that knows its peers but is not ready, because it cannot write its identity lease. */
@@ -263,7 +268,7 @@ async function startHeld(cluster: TestCluster, ifReadyMode: IfReadyMode): Promis
 }
 
 test.concurrent.each(MODES)(
-  "in mode %s a server that knows its peers reports that it is not ready, for a proxied request and a proxied watch",
+  "in mode %s a server that knows its peers reports that it is not ready, also on a proxied request and a proxied watch",
   async (mode) => {
     await using cluster = await startCluster([{ release: "1.36", peers: { timing: TIMING } }]);
     const { listening, target, release } = await startHeld(cluster, mode);

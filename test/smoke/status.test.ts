@@ -38,7 +38,7 @@ describe("status and explain-route", () => {
     expect(await server.stop()).toEqual({ code: 0, signal: null });
   });
 
-  test("name in one sentence the problem with the server, the certificate or the caller", async () => {
+  test("print one sentence about a problem with the server, the certificate or the user", async () => {
     await using server = await startEvenkeel();
     const cases = [
       { flags: ["--server", server.url], says: "--ca-file" },
@@ -57,7 +57,7 @@ describe("status and explain-route", () => {
     expect(path).toMatchObject({ code: 2, stderr: expect.stringContaining("slash") });
   });
 
-  test("detect a server that is not Evenkeel", async () => {
+  test("report that a server is not Evenkeel", async () => {
     const other = createServer((_request, response) => void response.writeHead(404).end("404 page not found\n"));
     await once(other.listen(0, "127.0.0.1"), "listening");
     try {

@@ -5,7 +5,7 @@ import { configMap, CONFIG_MAPS, Tally, Watch } from "./client.ts";
 import { startEvenkeel } from "./start-evenkeel.ts";
 
 const ITERATIONS = 300;
-/** Delay of watch events for one server, so that its cache is always behind. */
+/** Delay of the watch events from the store to one server, so that its cache is always behind. */
 const LAG_MS = 5;
 
 const isMissing = !hasEtcd();

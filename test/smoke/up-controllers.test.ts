@@ -1,4 +1,7 @@
-/** The controllers of `evenkeel up` as kubectl users see them: they remove namespaces and garbage. */
+/**
+ * Tests the controllers of `evenkeel up` as kubectl users see them: they delete namespaces with their content, and
+ * garbage.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { Agent } from "node:https";
 import { join } from "node:path";
@@ -20,7 +23,7 @@ const SPEC = { replicas: 1, selector: { matchLabels: { app: "web" } }, template:
 
 const CHAIN = "deployment.apps/web\nreplicaset.apps/web\npod/web\n";
 
-/** An object of the chain that the controllers of a Deployment would create. */
+/** A Deployment, or an object that the controllers of a Deployment would create. */
 function made(kind: "Deployment" | "ReplicaSet" | "Pod", owner?: Json): Json {
   const { apiVersion, kind: ownerKind, metadata: { name = "", uid = "" } = {} } = owner ?? {};
   const reference = { apiVersion, kind: ownerKind, name, uid, controller: true, blockOwnerDeletion: true };
@@ -58,7 +61,7 @@ describe.skipIf(kubectlPath === undefined)("a cluster of 1.35 and 1.36", { timeo
   const list = (namespace: string): Promise<string> =>
     kubectl("get", "-n", namespace, "deployments,replicasets,pods", "-o", "name", "--ignore-not-found");
 
-  /** A Deployment, its ReplicaSet and its Pod. */
+  /** Creates a Deployment, its ReplicaSet and its Pod. */
   async function createChain(namespace: string): Promise<void> {
     await kubectl("create", "namespace", namespace);
     const deployment = await create(namespace, made("Deployment"));
@@ -85,7 +88,7 @@ describe.skipIf(kubectlPath === undefined)("a cluster of 1.35 and 1.36", { timeo
     );
   });
 
-  test("deletes dependents after their owner in the background", async () => {
+  test("with background deletion deletes the dependents after their owner", async () => {
     await createChain("background");
     const at = Date.now();
     await kubectl("delete", "-n", "background", "deployment", "web", "--cascade=background");
@@ -94,7 +97,7 @@ describe.skipIf(kubectlPath === undefined)("a cluster of 1.35 and 1.36", { timeo
     expect(await list("background")).toBe("");
   });
 
-  test("deletes dependents before their owner in the foreground", async () => {
+  test("with foreground deletion deletes the dependents before their owner", async () => {
     await createChain("foreground");
     const hold = (finalizers: readonly string[]): Promise<string> =>
       kubectl(
@@ -119,7 +122,7 @@ describe.skipIf(kubectlPath === undefined)("a cluster of 1.35 and 1.36", { timeo
     expect(await list("foreground")).toBe("");
   });
 
-  test("keeps orphans without their owner reference, and their own dependents", async () => {
+  test("with orphan deletion removes the owner references of the dependents, and keeps their own dependents", async () => {
     await createChain("orphan");
     await kubectl("delete", "-n", "orphan", "deployment", "web", "--cascade=orphan");
     const owners = (kind: string): Promise<string> =>
@@ -131,7 +134,7 @@ describe.skipIf(kubectlPath === undefined)("a cluster of 1.35 and 1.36", { timeo
     expect(await list("orphan")).toBe("");
   });
 
-  test("creates the ServiceAccount and the CA bundle of a new namespace", async () => {
+  test("creates the default ServiceAccount and the CA bundle of a new namespace", async () => {
     await kubectl("create", "namespace", "fresh");
     await kubectl("wait", "-n", "fresh", "--for=create", "serviceaccount/default", "--timeout=60s");
     await kubectl("wait", "-n", "fresh", "--for=create", "configmap/kube-root-ca.crt", "--timeout=60s");

@@ -17,7 +17,7 @@ async function gone(pids: readonly number[]): Promise<void> {
 }
 
 test(
-  "servers in separate processes share the embedded store, and fail independently",
+  "servers of evenkeel up in separate processes share the embedded store, and fail independently",
   { timeout: 60_000 },
   async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.33,1.36,1.36", "--processes"] });
@@ -46,7 +46,7 @@ test(
   },
 );
 
-test("servers do not outlive the process that started them", { timeout: 60_000 }, async () => {
+test("servers of evenkeel up do not outlive the process that started them", { timeout: 60_000 }, async () => {
   await using cluster = await startCluster({ flags: ["--servers", "1.36,1.36", "--processes"] });
   cluster.command.child.kill("SIGKILL");
   await cluster.command.exited;

@@ -41,7 +41,7 @@ describe("a cluster of 1.33 and 1.36", { timeout: 60_000 }, () => {
     expect(await names(cluster.balancer, DEVICE_CLASSES)).toEqual([]);
   });
 
-  test("has credentials in its directory that clients can use and other users cannot read", async () => {
+  test("writes credentials to its directory that clients can use and other users cannot read", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.33,1.36"] });
     const config: Json = JSON.parse(readFileSync(cluster.printed.kubeconfig, "utf8"));
     expect(config.contexts.map(({ name }: Json) => name)).toEqual(["evenkeel", "apiserver-1", "apiserver-2"]);
@@ -66,14 +66,14 @@ describe("a cluster of 1.33 and 1.36", { timeout: 60_000 }, () => {
   });
 });
 
-test("a server with jobs disabled proxies requests for jobs", async () => {
+test("a server that does not serve jobs proxies requests for jobs", async () => {
   await using cluster = await startCluster({ flags: ["--servers", "1.36,1.36+batch/v1=false"] });
   const [, without] = cluster.servers as [ClusterServer, ClusterServer];
   expect((await without.request("POST", JOBS, job("j"))).status).toBe(201);
   expect(await names(without, JOBS)).toEqual(["j"]);
 });
 
-test("options of routing and discovery apply to all servers of the cluster", async () => {
+test("flags for routing and discovery apply to all servers of the cluster", async () => {
   const flags = ["--discovery-mode", "local", "--field-loss", "refuse", "--peer-routing-source", "storageversion"];
   await using cluster = await startCluster({ flags: ["--servers", "1.31,1.33", ...flags] });
   const [old] = cluster.servers as [ClusterServer];
@@ -87,8 +87,8 @@ test("options of routing and discovery apply to all servers of the cluster", asy
   });
 });
 
-describe("a restart on the same directory", { timeout: 60_000 }, () => {
-  test("starts the same servers with the same ports, objects and later changes", async () => {
+describe("a restart of evenkeel up on the same directory", { timeout: 60_000 }, () => {
+  test("starts the same servers with the same ports and objects, including servers that were added, upgraded or removed later", async () => {
     using directory = disposableDirectory();
     const dataDir = directory.path;
     const first = await startCluster({ dataDir, flags: ["--servers", "1.35,1.36"] });
@@ -112,7 +112,7 @@ describe("a restart on the same directory", { timeout: 60_000 }, () => {
     expect(await names(second.servers[1]!, CONFIG_MAPS)).toContain("kept");
   });
 
-  test("is rejected with the process ID while the cluster is running", async () => {
+  test("is rejected with the ID of the running process while the cluster is running", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.36"] });
     await using second = run("up", "--data-dir", cluster.dataDir, "--port", "0");
     expect((await second.exited).code).toBe(1);
@@ -134,8 +134,8 @@ describe("a restart on the same directory", { timeout: 60_000 }, () => {
   });
 });
 
-describe("faults", { timeout: 60_000 }, () => {
-  test("of a killed server do not affect clients of the others", async () => {
+describe("evenkeel fault", { timeout: 60_000 }, () => {
+  test("kill ends a server without affecting clients of the other servers", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.33,1.36,1.36"] });
     const [older, killed] = cluster.servers as [ClusterServer, ClusterServer, ClusterServer];
     expect(await cluster.control("fault", "kill", "apiserver-2")).toMatchObject({ state: "killed", pid: null });
@@ -151,7 +151,7 @@ describe("faults", { timeout: 60_000 }, () => {
     expect((await killed.request("GET", "/version")).body.minor).toBe("37");
   });
 
-  test("pause a server, which serves nothing until it is resumed", async () => {
+  test("pause stops a server, which serves no request until it is resumed", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.36,1.36"] });
     const [paused, other] = cluster.servers as [ClusterServer, ClusterServer];
     await cluster.control("fault", "pause", "apiserver-1");
@@ -164,7 +164,7 @@ describe("faults", { timeout: 60_000 }, () => {
     expect(await names(paused, CONFIG_MAPS)).toContain("meanwhile");
   });
 
-  test("partition a server, which serves its own clients and proxies again after healing", async () => {
+  test("partition separates a server from its peers: it serves its own resources, and proxies again after heal", async () => {
     await using cluster = await startCluster({ flags: ["--servers", "1.33,1.36"] });
     const [older, newer] = cluster.servers as [ClusterServer, ClusterServer];
     await cluster.control("fault", "partition", "apiserver-1");
@@ -182,13 +182,13 @@ describe("faults", { timeout: 60_000 }, () => {
   });
 });
 
-describe("up explains in one sentence", () => {
+describe("an error of evenkeel up or fault", () => {
   test.each([
     [["--servers", "1.99"], /^evenkeel: server 1\.99: the release must be one of/],
     [["--servers", "1.36+nonsense"], /^evenkeel: server 1\.36\+nonsense: /],
     [["--servers", ""], /^evenkeel: --servers must name at least one server/],
     [["--port", "70000"], /70000.* is not a port number/],
-  ])("an error in %j, and leaves no files", async (flags, sentence) => {
+  ])("in the flags %j is one sentence, and no files are created", async (flags, sentence) => {
     using directory = disposableDirectory();
     const dataDir = join(directory.path, "data");
     await using command = run("up", "--data-dir", dataDir, ...flags);
@@ -197,7 +197,7 @@ describe("up explains in one sentence", () => {
     expect(existsSync(dataDir)).toBe(false);
   });
 
-  test("that no cluster is running", async () => {
+  test("is one sentence if no cluster is running", async () => {
     using directory = disposableDirectory();
     await using command = run("fault", "kill", "apiserver-1", "--data-dir", directory.path);
     expect((await command.exited).code).toBe(1);

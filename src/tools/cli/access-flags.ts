@@ -1,4 +1,4 @@
-/** The flags of authorization, flow control and admission. */
+/** The flags of `serve` for authorization, flow control and admission. */
 import type { Command } from "commander";
 import type { AccessOptions } from "../../access/access-config.ts";
 import { AUTHORIZATION_MODES } from "../../access/auth/authorization-modes.ts";

@@ -18,7 +18,7 @@ function policyOf(text: string | undefined): unknown {
   return auditOptionsOf(command.parse(["--audit-policy-file", file], { from: "user" }).opts()).policy?.value;
 }
 
-test("the policy is read as YAML", () => {
+test("the audit policy is parsed as YAML", () => {
   expect(policyOf("kind: Policy\nrules: [{level: None}]\n")).toEqual({ kind: "Policy", rules: [{ level: "None" }] });
 });
 
@@ -26,7 +26,7 @@ test.each([
   ["that does not exist", undefined, /the audit policy .*policy\.yaml cannot be read: ENOENT/],
   ["that is not YAML", "a: {", /the audit policy .*policy\.yaml cannot be used: /],
   ["that is too large", "#".repeat(5 * 1024 * 1024), /cannot be used: it is larger than 4 MB/],
-])("a policy %s ends the command with an error", (_, text, message) => {
+])("an audit policy %s fails the command with an error", (_, text, message) => {
   expect(() => policyOf(text)).toThrow(message);
 });
 

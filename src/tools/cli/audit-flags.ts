@@ -26,7 +26,7 @@ export interface AuditFlags {
   readonly auditLogTruncateMaxEventSize: number;
 }
 
-/** Far more than an audit policy needs: a larger file is the wrong file. */
+/** Far more than any audit policy needs: a user who names a larger file has named the wrong one. */
 const POLICY_CHARACTERS_MAX = 4 * 1024 * 1024;
 
 export function withAuditFlags(command: Command): Command {
@@ -106,7 +106,7 @@ function withTruncateFlags(command: Command): Command {
     );
 }
 
-/** `resolveAudit` validates the values. */
+/** Does not validate the values; `resolveAudit` does. */
 export function auditOptionsOf(flags: AuditFlags): AuditGiven {
   const { auditPolicyFile: file, auditLogPath: logPath } = flags;
   return {

@@ -20,7 +20,7 @@ interface CertsFlags {
   readonly name: string;
 }
 
-/** The common name for --requestheader-allowed-names. */
+/** Common name of the front proxy's client certificate, to be set in --requestheader-allowed-names. */
 const FRONT_PROXY_NAME = "front-proxy-client";
 const PRIVATE = 0o600;
 
@@ -53,7 +53,7 @@ function certs({ out, hosts, name }: CertsFlags): void {
     kept(directory, name, () => {
       const names = [...new Set([...CLUSTER_NAMES, ...hosts])];
       const leaf = issueCertificate({ ca, commonName: "kube-apiserver", hosts: names, usage: "serverAuth", nowMs });
-      // Includes the CA, so that a kubeconfig made from this file alone works.
+      // The file also contains the CA, so that a kubeconfig made from this file alone works.
       return { ...leaf, certPem: leaf.certPem + ca.certPem };
     });
     const frontProxyCa = kept(directory, "front-proxy-ca", () =>

@@ -1,4 +1,6 @@
-/** Aligns rows of text: each column is as wide as its widest cell; the last column is not padded. */
+/**
+ * Aligns rows of text in columns. Each column is as wide as its widest cell, except the last one, which is not padded.
+ */
 export function alignColumns(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));

@@ -21,7 +21,7 @@ function parsed(...args: readonly string[]): CredentialFlags {
 }
 
 describe("credential flags", () => {
-  test("without key flags the generated key signs", () => {
+  test("without key flags, tokens are signed with the generated key", () => {
     const kept = { file: "sa.key", pem: "" };
     const flags = parsed();
     expect(usesGeneratedKey(flags)).toBe(true);
@@ -38,7 +38,7 @@ describe("credential flags", () => {
     });
   });
 
-  test("keys and issuers are repeatable, and commas do not split them", () => {
+  test("--service-account-key-file and --service-account-issuer are repeatable, and do not split their values at commas", () => {
     const [one, other] = ["a,b.key", "c.key"].map((name) => join(directory, name));
     for (const file of [one!, other!]) writeFileSync(file, "pem");
     const flags = parsed(
@@ -59,7 +59,7 @@ describe("credential flags", () => {
     });
   });
 
-  test("settings that are on by default can be switched off", () => {
+  test("settings that are enabled by default can be disabled", () => {
     const flags = parsed(
       "--service-account-lookup=false",
       "--anonymous-auth=false",
@@ -79,7 +79,7 @@ describe("credential flags", () => {
     expect(help).toContain("reject a token from a Secret after the Secret is deleted (default: true)");
   });
 
-  test("the generated key is created once, readable only by its owner", () => {
+  test("the generated key is created once, and only its owner can read it", () => {
     const made = ensureServiceAccountKey(directory);
     expect(createPrivateKey(made.pem).asymmetricKeyDetails).toEqual({ namedCurve: "prime256v1" });
     expect(statSync(made.file).mode & 0o777).toBe(0o600);

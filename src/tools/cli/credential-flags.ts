@@ -1,4 +1,4 @@
-/** The flags of service account tokens and of anonymous requests. */
+/** The flags of `serve` for service account tokens and anonymous requests. */
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -77,7 +77,7 @@ export function withCredentialFlags(command: Command): Command {
     );
 }
 
-/** `kept` signs if no flag names a key. */
+/** The service account options of the flags. `kept` signs tokens if no flag names a key. */
 export function serviceAccountsOf(flags: CredentialFlags, kept: KeyFile | undefined): ServiceAccountSettings {
   const { serviceAccountKeyFile = [], serviceAccountSigningKeyFile: signing } = flags;
   return {

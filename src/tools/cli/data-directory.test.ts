@@ -25,14 +25,14 @@ function textsIn(path: string): Record<string, string> {
   return Object.fromEntries(files.map((file) => [file, readFileSync(file, "utf8")]));
 }
 
-/** The layout that earlier versions of `evenkeel up` wrote. */
+/** Moves the certificates of `evenkeel up` to where earlier versions of it wrote them. */
 function moveIntoDataDirectory(): void {
   for (const name of readdirSync(folder())) renameSync(join(folder(), name), join(directory, name));
   rmdirSync(folder());
 }
 
 describe("the certificates in a data directory", () => {
-  test("of serve do not change when up creates its own, and vice versa", () => {
+  test("of serve do not change when up creates its own, and those of up do not change when serve creates new ones", () => {
     servingCredentials(directory, HERE);
     const ofServe = textsIn(directory);
     const cluster = clusterCredentials(directory);
@@ -61,7 +61,7 @@ describe("the certificates in a data directory", () => {
     expect(existsSync(join(directory, "ca.crt"))).toBe(true);
   });
 
-  test("that an earlier up wrote survive when serve creates new ones under the same names", () => {
+  test("that an earlier up wrote are copied before serve creates new ones with the same file names", () => {
     const before = clusterCredentials(directory);
     moveIntoDataDirectory();
     const { ca } = servingCredentials(directory, ELSEWHERE);
@@ -78,7 +78,7 @@ describe("the certificates in a data directory", () => {
     expect(new X509Certificate(serving.certPem).verify(new X509Certificate(ca.certPem).publicKey)).toBe(true);
   });
 
-  test("are copied completely after a process was killed during the copy", () => {
+  test("that an earlier up wrote are copied completely even if a process was killed during an earlier copy", () => {
     const before = clusterCredentials(directory);
     moveIntoDataDirectory();
     const copies = clusterCredentials(directory);

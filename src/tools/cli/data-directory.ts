@@ -1,7 +1,7 @@
 /**
- * The files that a command keeps in its data directory beside the objects: certificates, the first user's token, a
- * kubeconfig. `evenkeel serve` keeps its certificates in the directory itself, `evenkeel up` in a separate folder, so
- * that neither replaces the certificates of the other.
+ * Reads and writes the files that a command keeps in its data directory beside the objects: certificates, the first
+ * user's token, a kubeconfig. `evenkeel serve` keeps its certificates in the directory itself, `evenkeel up` in a
+ * separate folder, so that neither replaces the certificates of the other.
  */
 import { randomBytes, X509Certificate } from "node:crypto";
 import { chmodSync, copyFileSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ export interface ServingCredentials {
 
 const PRIVATE = 0o600;
 const DAY_MS = 86_400_000;
-/** DNS names of the servers in every cluster; peers use the third to verify each other. */
+/** DNS names in the serving certificates of every cluster; peers verify each other by the third one. */
 export const CLUSTER_NAMES: readonly string[] = [
   "kubernetes",
   "kubernetes.default",
@@ -38,7 +38,7 @@ export function clusterFolder(directory: string): string {
   const folder = join(directory, "up");
   if (existsSync(folder)) return folder;
   const fresh = `${folder}.new`;
-  // A process that was killed may have left it.
+  // A process that was killed may have left this folder behind.
   rmSync(fresh, { recursive: true, force: true });
   makeDirectory(fresh);
   if (hasEarlierCluster(directory))
@@ -72,7 +72,7 @@ export function servingCredentials(directory: string, addresses: readonly string
     };
     if (isUsable(kept.cert, needed)) return kept;
   }
-  // Earlier versions of `evenkeel up` used the same file names.
+  // Copies the certificates of an earlier `evenkeel up` first, because it used the same file names.
   if (hasEarlierCluster(directory)) clusterFolder(directory);
   const made = createServingCertificate({
     hosts: [...CLUSTER_NAMES, hostname(), ...needed],

@@ -7,7 +7,7 @@
 import * as nodeModule from "node:module";
 import { join } from "node:path";
 
-/** As "engines" in package.json. */
+/** The same minimum as "engines" in package.json. */
 const NODE_MAJOR_MIN = 24;
 
 const { node: version } = process.versions;
@@ -15,8 +15,8 @@ if (Number(version.split(".")[0]) < NODE_MAJOR_MIN) {
   process.stderr.write(`evenkeel needs Node.js ${NODE_MAJOR_MIN} or newer; this is ${version}\n`);
   process.exitCode = 1;
 } else {
-  // The cache is beside the code: a user who can write there can change the code as well. Without write permission
-  // nothing is cached.
+  // The cache is beside the code: a user who can write there could change the code as well. If the directory is not
+  // writable, nothing is cached.
   nodeModule.enableCompileCache(join(import.meta.dirname, "compiled"));
   await import("./main.ts");
 }

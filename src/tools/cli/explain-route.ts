@@ -106,7 +106,7 @@ function outcome(route: JsonObject): string {
   }
 }
 
-/** "b or c, else d": servers of one tier are equal. */
+/** The servers of a route as "b or c, else d": b and c are equally preferred. */
 function candidates(route: JsonObject): string {
   const tiers = Array.isArray(route["candidates"]) ? route["candidates"].filter(Array.isArray) : [];
   return tiers.map((tier) => tier.map((id) => printable(String(id))).join(" or ")).join(", else ");

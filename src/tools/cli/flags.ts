@@ -1,4 +1,4 @@
-/** Parsers of flag values. A bad value produces one clear sentence. */
+/** Parsers of flag values. An invalid value is reported in one clear sentence. */
 import { isIP } from "node:net";
 import { InvalidArgumentError, Option } from "commander";
 import { parseBoolean } from "../../meta/boolean.ts";
@@ -35,7 +35,7 @@ export function address(text: string): string {
   return text;
 }
 
-/** Parses a repeatable flag, each time with a comma-separated list. */
+/** Parses a flag that may be repeated, and whose values are comma-separated lists. */
 export function commaList(text: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), ...text.split(",").filter((item) => item !== "")];
 }

@@ -36,7 +36,7 @@ async function main(argv: readonly string[]): Promise<void> {
     .addCommand(exitOverridden(rehearseCommand()))
     .addCommand(exitOverridden(childServerCommand()), { hidden: true });
   for (const command of controlCommands()) program.addCommand(exitOverridden(command));
-  // The reader of standard output may close it early (`| head`); the server keeps running.
+  // Ignores that the reader of standard output closes it early (`| head`); a server keeps running.
   process.stdout.on("error", () => {});
   try {
     await program.parseAsync([...argv]);

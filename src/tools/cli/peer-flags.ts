@@ -1,4 +1,4 @@
-/** The flags by which the servers of a cluster find, call and route to each other. */
+/** The flags of `serve` by which the servers of a cluster find each other, call each other and route requests. */
 import { hostname } from "node:os";
 import { Option, type Command } from "commander";
 import { load } from "js-yaml";

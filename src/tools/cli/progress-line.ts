@@ -1,7 +1,7 @@
-/** A progress line for long walks of the store, on a terminal only. */
+/** Shows the progress of reading the whole store, on a terminal only. */
 import type { ReportProgress } from "./request-report.ts";
 
-/** Shorter walks end before a user needs the line. */
+/** Reading fewer keys than this ends before a user needs a progress line. */
 const KEYS_SHOWN_MIN = 5_000;
 const BAR_LENGTH = 30;
 

@@ -25,7 +25,7 @@ describe("the list of remaining objects", () => {
     );
   });
 
-  test("may be empty", () => {
+  test("is one sentence if there are none", () => {
     expect(leftoversText({ namespace: "team", keys: [], more: 0, kept: [] })).toBe(
       "The store has no objects of namespace team.\n",
     );
@@ -44,6 +44,6 @@ test("the result counts the removed objects and the changed ones that are kept",
   );
 });
 
-test("names are quoted in the request path", () => {
+test("the request path contains the namespace and the token, encoded for URLs", () => {
   expect(purgePath("a b", "t+/")).toBe("/evenkeel/v1/purge-namespace?namespace=a+b&token=t%2B%2F");
 });

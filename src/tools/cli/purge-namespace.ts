@@ -40,7 +40,7 @@ async function purgeNamespace(namespace: string, flags: PurgeFlags): Promise<voi
       throw new CommandFailure("nothing was removed", NOT_REMOVED);
     const purged = await requestJson(flags, purgePath(namespace, token), "POST");
     print(purged, isJson ? json : purgedText);
-    // The next list contains the objects that did not fit into this one.
+    // The list may be truncated; the next one contains the remaining objects.
     if (numberOrZero(purged, "more") === 0) return;
   }
 }

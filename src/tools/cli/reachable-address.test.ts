@@ -36,6 +36,6 @@ test.each(["127.0.0.1", "127.1.2.3", "::1", "0.0.0.0", "::"])(
   },
 );
 
-test("a machine without an external address has none", () => {
+test("on a machine without an external address the result is undefined", () => {
   expect(reachableAddress("127.0.0.1", machineWith())).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os";
 
 /**
  * Returns the bind address if other machines can reach it, else the first external IPv4 address of this machine.
- * Undefined if there is none: the server then publishes no endpoint of a Service.
+ * Undefined if there is none; the server publishes no endpoint of the kubernetes Service in this case.
  */
 export function reachableAddress(
   bindAddress: string,

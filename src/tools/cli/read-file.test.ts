@@ -28,13 +28,13 @@ describe("a file of certificates", () => {
     ["a key", keyPem, "the client CA FILE contains no certificate"],
     ["cut off", certPem.slice(0, 200), "the client CA FILE cannot be used: "],
     ["invalid after a valid one", `${certPem}-----BEGIN CERTIFICATE-----\nx\n`, "the client CA FILE cannot be used: "],
-  ])("that is %s fails with one sentence that names it", (name, text, sentence) => {
+  ])("that is %s fails the command with one sentence that contains the file name", (name, text, sentence) => {
     const path = text === undefined ? join(directory, name) : file(name, text);
     expect(() => readCertificates(path, "client CA")).toThrow(sentence.replace("FILE", path));
   });
 });
 
-test("only the first line of a reason is reported", () => {
+test("only the first line of the reason for a failure is reported", () => {
   const work = (): never => {
     throw new Error("deficient indentation (2:1)\n\n 1 | a: [");
   };

@@ -1,4 +1,4 @@
-/** Reads the files that flags name. A failure is one sentence that contains the file name. */
+/** Reads the files that flags name. A failure is reported in one sentence that contains the file name. */
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { CommandFailure } from "./failure.ts";
@@ -18,7 +18,7 @@ export function readCertificates(file: string, what: string): string {
   return text;
 }
 
-/** An error of `work` ends the command with the sentence and the first line of the reason. */
+/** Runs `work`. If it throws, the command fails with the sentence and the first line of the error message. */
 export function asUsable<T>(work: () => T, sentence: string): T {
   try {
     return work();

@@ -1,4 +1,7 @@
-/** Plays an upgrade plan in real time: one process per server, one embedded store, and clients over TLS. */
+/**
+ * Plays an upgrade plan in real time, for `evenkeel rehearse --real`: one process per server, one embedded store, and
+ * clients over TLS.
+ */
 import { must } from "../../base/assert.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { constants, hostname, tmpdir } from "node:os";
@@ -28,12 +31,12 @@ import { createReadinessProbe } from "./up/readiness.ts";
 import { parseServerSpec } from "./up/server-spec.ts";
 
 const PROXY_OFF = "UnknownVersionInteroperabilityProxy=false";
-/** Peers detect a resumed server within this time. */
+/** Time within which peers detect that a server was resumed. */
 const NOTICED_MS = 30_000;
 const FAULT_EVERY_MS = { light: 30_000, heavy: 12_000 } as const;
 const FAULT_MS_MAX = { light: 3_000, heavy: 8_000 } as const;
 
-/** Undoes what was started, last first. */
+/** Functions that undo what was started; they run in reverse order. */
 type Undo = (() => unknown)[];
 
 export async function openRealStage(options: StageOptions): Promise<RehearsalStage> {
@@ -63,7 +66,7 @@ async function open(options: StageOptions, directory: string, undo: Undo): Promi
   const history = new StoreHistory({
     clock: env.clock,
     kv: shared.open(),
-    // At the end the store is closed, which is not a failure.
+    // Errors after the store has been closed at the end are not failures.
     onFailure: (thrown) => isClosing || onFailure(thrown),
   });
   const credentials = clusterCredentials(directory);
@@ -98,8 +101,8 @@ async function open(options: StageOptions, directory: string, undo: Undo): Promi
 }
 
 /**
- * Servers end with this process, but files on the disk would remain. Returns a function that restores the signal
- * handlers.
+ * Removes all files when a signal ends this process; the servers end with it anyway. Returns a function that removes
+ * the signal handlers.
  */
 function endOnSignals(undo: Undo): () => void {
   const end = (signal: NodeJS.Signals): void => {
@@ -130,7 +133,7 @@ class RealStage implements RehearsalStage {
   readonly #options: RealStageOptions;
   readonly #serverRuns: MutableServerRun[] = [];
   readonly #world: World;
-  /** By address. */
+  /** The clients' transports, by server address. */
   readonly #transports = new Map<string, NodeTransport>();
   readonly #end = new AbortController();
   readonly #moving = new Set<string>();
@@ -207,7 +210,7 @@ class RealStage implements RehearsalStage {
     this.#hasFaults = false;
   }
 
-  /** False if the stage was closed in the meantime. */
+  /** Returns false if the stage was closed before the time had passed. */
   async pass(ms: number): Promise<boolean> {
     return sleep(this.clock, ms, this.#end.signal);
   }
@@ -229,7 +232,7 @@ class RealStage implements RehearsalStage {
     if (kind === "pause") this.#trouble(id, { sinceMs: this.clock.monotonic(), untilMs: Infinity });
     if (kind === "kill") this.#isGone(id);
     await this.pass(ms);
-    // A server that moves to another release is restarted by that step.
+    // A step of the plan is restarting the server as another release, which also ends the fault.
     if (this.#moving.has(id)) return;
     if (kind === "partition") await this.#fault("heal", id);
     if (kind === "pause") {
@@ -242,13 +245,13 @@ class RealStage implements RehearsalStage {
     }
   }
 
-  /** False if the server was stopped before the fault. */
+  /** Returns false if the server had been stopped before the fault. */
   async #fault(fault: Fault, id: string): Promise<boolean> {
     try {
       await this.#options.cluster.fault(fault, id);
       return true;
     } catch {
-      // A step of the plan has stopped the server in the meantime.
+      // A step of the plan has already stopped the server.
       return false;
     }
   }

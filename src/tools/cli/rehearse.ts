@@ -94,7 +94,7 @@ async function rehearseWith(flags: RehearseFlags): Promise<void> {
   const problem = planProblem(planned);
   if (problem !== undefined) throw new CommandFailure(problem, USAGE);
   const manifests = flags.manifests === undefined ? undefined : openManifests(flags.manifests);
-  // Fails before minutes of work, not after.
+  // Checks that the file can be written before minutes of work, not after them.
   if (html !== undefined) writeHtml(html, "");
   const progress = new RehearsalProgress(process.stderr);
   const report = await rehearse({
@@ -116,7 +116,7 @@ async function rehearseWith(flags: RehearseFlags): Promise<void> {
   if (!report.verdict.isPass) process.exitCode = FAILED;
 }
 
-/** A progress line, on a terminal only. */
+/** Shows the progress of a rehearsal, on a terminal only. */
 class RehearsalProgress {
   readonly #terminal: Terminal;
 
@@ -151,7 +151,7 @@ function openManifests(directory: string): Manifest[] {
   return read;
 }
 
-/** Reads a directory recursively, in the order of names. */
+/** Reads the files of a directory and its subdirectories, sorted by name. */
 function readFiles(directory: string): ManifestFile[] {
   try {
     const names = readdirSync(directory, { recursive: true, encoding: "utf8" })

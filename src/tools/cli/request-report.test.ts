@@ -24,7 +24,7 @@ async function stub(answer: (response: ServerResponse) => void): Promise<Stub> {
 const ignore = (): void => {};
 
 describe("a report", () => {
-  test("is the last line of the response; the lines before it are progress, however they are split", async () => {
+  test("is the last line of the response; all earlier lines are progress, even if chunks split them", async () => {
     await using server = await stub((response) => {
       response.write('{"kind":"progress","done":1,"total":4}\n{"kind":"prog');
       setImmediate(() =>

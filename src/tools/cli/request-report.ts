@@ -1,4 +1,7 @@
-/** Requests a report that takes a while: the server streams its progress as lines of JSON, and then the report. */
+/**
+ * Requests a report that takes a while to compute: the server streams its progress as lines of JSON, followed by the
+ * report.
+ */
 import { TransportError } from "../../client/transport.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { requestServer, printable } from "./request-server.ts";

@@ -30,8 +30,8 @@ function dataDirectory(name: string): string {
   return path;
 }
 
-describe("the server and the credentials of a command", () => {
-  test("a token replaces the kubeconfig's certificate, which a server would evaluate first", () => {
+describe("for a command that connects to a server,", () => {
+  test("--token replaces the client certificate of the kubeconfig, which the server would evaluate first", () => {
     const dataDir = dataDirectory("near");
     const flags = { dataDir, output: "table" } as const;
     expect(connectionOf(flags)).toEqual({ url: "https://near", ca: "ca", cert: "certificate", key: "key" });

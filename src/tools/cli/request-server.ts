@@ -45,7 +45,7 @@ export async function requestJson(flags: ServerFlags, target: string, method: Me
   return value;
 }
 
-/** The address of the server and the credentials, by the flags. */
+/** Returns the address of the server and the credentials, as the flags specify. */
 export function connectionOf(flags: ServerFlags): KubeconfigConnection {
   return connectionFrom(flags, process.env["KUBECONFIG"]);
 }
@@ -64,7 +64,7 @@ function connectionFrom(flags: ServerFlags, environment: string | undefined): Ku
   return { ...read, ...given, ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) };
 }
 
-/** Flags have precedence over the environment. */
+/** Returns the kubeconfig files to read. Flags have precedence over the environment. */
 function kubeconfigsOf({ kubeconfig, dataDir }: ServerFlags, environment = ""): string[] {
   if (kubeconfig !== undefined) return [kubeconfig];
   const listed = environment.split(delimiter).filter((file) => file !== "");
@@ -86,12 +86,12 @@ interface ServerRequest {
   readonly target: string;
   /** Default: GET. */
   readonly method?: Method;
-  /** Aborts at the timeout. */
+  /** Aborts when the timeout of the request has passed. */
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }
 
-/** Passes a response of status 200 to `read`; everything else is a CommandFailure. */
+/** Sends the request and passes a response with status 200 to `read`. Everything else throws a CommandFailure. */
 export async function requestServer<T>(
   connection: KubeconfigConnection,
   { target, method = "GET", signal, timeoutMs }: ServerRequest,
@@ -135,7 +135,7 @@ function failureMessage(url: string, status: number, text: string): string {
   const message = printable(stringAt(parseJsonObject(text) ?? {}, "message"));
   if (status === 401) return `${url} could not authenticate the request: set --token or another --kubeconfig`;
   if (status === 403) return `${url} denied the request: ${message}`;
-  // A server that serves the path sends a message with its 404.
+  // A server that serves the path includes a message in its 404; other servers do not.
   if (status === 404 && message === "") return notEvenkeel(url);
   return `${url} responded with ${status}${message === "" ? "" : `: ${message}`}`;
 }

@@ -55,7 +55,7 @@ async function rollbackCheck(flags: RollbackFlags): Promise<void> {
   if (objectsAt(report, "findings").length > 0) process.exitCode = FOUND;
 }
 
-/** A separate exit code: a failed check must not look like a finding. */
+/** Gives a failed check its own exit code, so that it does not look like a finding. */
 async function asNotChecked<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
@@ -86,7 +86,7 @@ export function findingCount(report: JsonObject): number {
   return objectsAt(report, "findings").reduce((sum, finding) => sum + numberOrZero(finding, "count"), 0);
 }
 
-/** Each reason with its objects; at most `namesMax` objects are named. */
+/** The findings as text: each reason with its objects, of which at most `namesMax` are named. */
 export function findingsText(report: JsonObject, namesMax: number): string {
   let room = namesMax;
   return objectsAt(report, "findings")

@@ -1,4 +1,4 @@
-/** The flags of `serve` that concern this server alone. */
+/** The flags of `serve` for the server itself: address, release, storage, lifecycle, and the users that may call it. */
 import { Option, type Command } from "commander";
 import { DEFAULT_RELEASE, RELEASES } from "../../objects/catalog/release.ts";
 import type { LogLevel } from "../../server/env-node.ts";
@@ -47,7 +47,7 @@ export interface ServeFlags {
   readonly logLevel: LogLevel;
 }
 
-/** Address, release and storage of the server. */
+/** Adds the flags for address, release and storage. */
 export function withServeFlags(command: Command): Command {
   return command
     .option("--secure-port <port>", "HTTPS port; 0 selects a free port", port, 6443)
@@ -110,7 +110,7 @@ export function withServeFlags(command: Command): Command {
     .option("--max-mutating-requests-inflight <n>", "maximum number of concurrent mutating requests", count, 200);
 }
 
-/** Startup, shutdown and logging. */
+/** Adds the flags for startup, shutdown and logging. */
 export function withLifecycleFlags(command: Command): Command {
   return command
     .addOption(
@@ -150,7 +150,7 @@ export function withLifecycleFlags(command: Command): Command {
     );
 }
 
-/** Client certificates of users, and front proxies that act for users. */
+/** Adds the flags for client certificates of users, and for front proxies that act for users. */
 export function withCallerFlags(command: Command): Command {
   return command
     .option("--client-ca-file <file>", "CA bundle for client certificates of users: CN is the user, O are the groups")

@@ -88,7 +88,9 @@ async function openStore(directory: string, { clock }: Env): Promise<Kv> {
 }
 
 interface NamedFiles {
-  /** The contents of files named by flags; undefined if the data directory provides them. */
+  /**
+   * The content of the files that flags name; undefined if a flag is not set and the data directory provides the file.
+   */
   readonly tokens: string | undefined;
   readonly credentials: ServingCredentials | undefined;
   readonly rootCa: string | undefined;
@@ -106,7 +108,7 @@ function readNamedFiles(flags: AllFlags, { log }: Env): NamedFiles {
 
 interface StartParts {
   readonly flags: AllFlags;
-  /** Without the credentials from the data directory. */
+  /** The configuration without the credentials in the data directory. */
   readonly checked: ServerConfig;
   readonly directory: string;
   readonly named: NamedFiles;
@@ -116,7 +118,7 @@ interface StartParts {
 interface Started {
   readonly running: ListeningServer;
   readonly config: ServerConfig;
-  /** For the kubeconfig: the CA of the server's certificate, and the first user's token. */
+  /** The content of the kubeconfig: the CA of the server's certificate, and the first user's token. */
   readonly ca: string;
   readonly token: string;
 }
@@ -156,14 +158,20 @@ async function startServer({ flags, checked, directory, named, env }: StartParts
   return { running, config, ca: credentials.ca, token: firstToken(tokenFile) };
 }
 
-/** Clients cannot dial an unspecified address; the loopback address is one of those that the server listens on. */
+/**
+ * The host in the URL for clients. They cannot connect to an unspecified address such as 0.0.0.0, so it is replaced by
+ * the loopback address.
+ */
 function hostInUrl(bindAddress: string): string {
   if (bindAddress === "0.0.0.0") return "127.0.0.1";
   if (bindAddress === "::") return "[::1]";
   return bindAddress.includes(":") ? `[${bindAddress}]` : bindAddress;
 }
 
-/** Resolved once, before anything is written; `withStoredCredentials` adds the credentials of the data directory. */
+/**
+ * Resolves the flags once, before anything is written. `withStoredCredentials` adds the credentials in the data
+ * directory.
+ */
 function configOf(flags: AllFlags, directory: string): ServerConfig {
   return asCommand(() =>
     resolveOptions({
@@ -211,7 +219,7 @@ function asCommand<T>(work: () => T): T {
   }
 }
 
-/** Setting the mode without the flag that enables it is an error. */
+/** The mode of X-Kubernetes-If-Ready. It is an error to set the mode without the flag that enables the header. */
 function ifReadyMode({ startupSendRetryAfterIfNotInitialized, startupIfReadyMode }: ServeFlags): IfReadyMode {
   if (startupSendRetryAfterIfNotInitialized === true) return startupIfReadyMode ?? "retry";
   if (startupIfReadyMode !== undefined)
@@ -247,7 +255,10 @@ function fileNamesOf(flags: ServeFlags): CredentialFileNames {
   };
 }
 
-/** The documented order: the advertised address, else the bind address, else an address of the host. */
+/**
+ * The address for peers, in the documented order: the advertised address, else the bind address, else an address of the
+ * host.
+ */
 function peerAddressOf({ advertiseAddress, bindAddress }: ServeFlags): { address?: string } {
   if (advertiseAddress !== undefined) return { address: advertiseAddress };
   const listening = bindAddress === "0.0.0.0" || bindAddress === "::" ? reachableAddress(bindAddress) : bindAddress;
@@ -266,25 +277,30 @@ function storageOf(flags: ServeFlags, directory: string): StorageConfig {
   return { kind: "etcd", endpoints: flags.etcdServers, ...(Object.keys(tls).length === 0 ? {} : { tls }) };
 }
 
-/** Both flags may be unset. */
+/** Fails if only one of the two flags is set. */
 function requireBoth(pair: Readonly<Record<string, string | undefined>>): void {
   const given = Object.values(pair).filter((value) => value !== undefined);
   if (given.length === 1) throw new CommandFailure(`${Object.keys(pair).join(" and ")} must be given together`, 2);
 }
 
-/** Clients use the bind address, the advertised address, or the address of the Service (from pods). */
+/**
+ * The addresses that the certificate must contain: clients use the bind address, the advertised address, or (from pods)
+ * the address of the Service.
+ */
 function servingAddresses({ bindAddress }: ServeFlags, { advertise, serviceClusterIpRange }: ServerConfig): string[] {
   return [bindAddress, advertise?.address, serviceClusterIpRange.nameAt(0)].filter((one) => one !== undefined);
 }
 
-/** Undefined if no files are named. */
+/** The serving certificate that flags name; undefined if they name none. */
 function namedCredentials({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): ServingCredentials | undefined {
   if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined) return undefined;
   const cert = readFile(tlsCertFile, "serving certificate");
   return { cert, key: readFile(tlsPrivateKeyFile, "serving key"), ca: cert };
 }
 
-/** CA files have been checked before. */
+/**
+ * The message about files that cannot be used. It does not mention CA files, because these have been checked before.
+ */
 function unusableFiles({ tlsCertFile, tlsPrivateKeyFile }: ServeFlags): string {
   if (tlsCertFile === undefined) return "certificates cannot be used";
   return `the serving certificate ${tlsCertFile} and its key ${tlsPrivateKeyFile} cannot be used`;
@@ -313,7 +329,7 @@ async function startWithClearErrors(
       throw new CommandFailure(`this machine does not have the address ${flags.bindAddress}`, 1);
     if (code !== undefined && /^ERR_(OSSL|SSL|TLS|CRYPTO)/.test(code))
       throw new CommandFailure(`the serving certificate or its key cannot be used: ${(thrown as Error).message}`, 1);
-    // The error already describes what the operating system rejected, for example the path of the audit log.
+    // The message already names what the operating system rejected, for example the path of the audit log.
     if (thrown instanceof Error && isSystemError(thrown.cause)) throw new CommandFailure(thrown.message, 1);
     throw thrown;
   }

@@ -33,7 +33,7 @@ test("the table has a line for each server and columns as wide as their widest c
   );
 });
 
-test("a server that emulates another release shows both versions", () => {
+test("the row of a server that emulates another release shows both versions", () => {
   const emulating = { ...A, binaryVersion: "1.36.4" };
   expect(statusTable({ ...HEALTHY, servers: [emulating] })).toContain(" 1.34     1.36.4 as 1.34  ");
 });
@@ -64,12 +64,12 @@ test("a cluster is complete if every server is reachable and has published its d
   expect(isComplete({ servers: [A, { ...A, isDescribed: false }] })).toBe(false);
 });
 
-test("an invalid status still makes a table, without control characters", () => {
+test("an invalid status is still shown as a table, without control characters", () => {
   expect(statusTable({ servers: "none" })).toMatch(/^SERVER/);
   expect(statusTable({ ...HEALTHY, servers: [{ ...A, id: "\u001b[31mred" }, null] })).not.toContain("\u001b");
 });
 
-test("an explanation names the tiers of servers in order", () => {
+test("an explanation of a route lists the preferred servers first", () => {
   const route = { kind: "peer", rule: "served-by-peer", sentence: "s", reason: "r", candidates: [["b", "c"], ["d"]] };
   expect(explanationText({ server: {}, request: {}, route })).toContain("result:       served by b or c, else d\n");
 });

@@ -6,7 +6,7 @@ import { requestJson, printable, withServerFlags, type ServerFlags } from "./req
 import { alignColumns } from "./columns.ts";
 
 const TARGET = "/evenkeel/v1/status";
-/** A server is unreachable, or its discovery document is missing. */
+/** Exit code if a server is unreachable or its discovery document is missing. */
 const INCOMPLETE = 1;
 const HEADINGS: readonly string[] = [
   "SERVER",
@@ -58,7 +58,7 @@ export function statusTable(answer: JsonObject): string {
   );
 }
 
-/** The binary version, and the emulated release if it differs. */
+/** The binary version of a server, and the emulated release if it differs. */
 function versions(server: JsonObject): string {
   const binary = text(server, "binaryVersion");
   const compatibility = text(server, "compatibilityVersion");
@@ -85,7 +85,7 @@ function age(server: JsonObject): string {
 
 const SHOWN_MAX = 3;
 
-/** "resource.k8s.io/v1 (4), batch/v1 (1) and 2 more": group versions with the number of their resources. */
+/** Group versions with the number of their resources, as "resource.k8s.io/v1 (4), batch/v1 (1) and 2 more". */
 function summary(groupVersions: readonly JsonObject[]): string {
   if (groupVersions.length === 0) return "nothing";
   const names = groupVersions.map((one) => `${text(one, "groupVersion")} (${stringsAt(one, "resources").length})`);

@@ -1,7 +1,7 @@
-/** Ends the command on SIGINT or SIGTERM: the first signal drains, the second ends at once. */
+/** Stops a command on SIGINT or SIGTERM: the first signal shuts down gracefully, the second one exits at once. */
 
 interface StopOnSignalsOptions {
-  /** Subject of the failure message: "the server". */
+  /** Subject of the failure message, such as "the server". */
   readonly what: string;
   readonly stop: () => Promise<unknown>;
   readonly onStopping?: () => void;

@@ -23,7 +23,7 @@ const PODS = {
 const GONE = { group: "a.io", resource: "old", versions: [{ apiVersion: "a.io/v1", objects: 1 }], unreadable: 0 };
 const SURVEY = { release: "1.36", revision: 42, isSnapshot: true, privateKeys: 0, unknown: [] };
 
-test("the table has a line for each resource and version, and marks those that need attention", () => {
+test("the table has a row for each resource and version, and marks the rows that need attention", () => {
   expect(storedVersionsText({ ...SURVEY, resources: [PODS, CLAIMS, GONE] })).toBe(
     [
       "RESOURCE                        VERSION                  OBJECTS  NOTE",
@@ -39,7 +39,7 @@ test("the table has a line for each resource and version, and marks those that n
   );
 });
 
-test("keys without a resource, and the limits of the walk, follow the table", () => {
+test("keys of unknown resources, and limits of the report's accuracy, are reported after the table", () => {
   const unknown = [{ prefix: "example.com/widgets", keys: 2 }];
   const text = storedVersionsText({ ...SURVEY, resources: [], privateKeys: 7, unknown, isSnapshot: false });
   expect(text).toContain("and 7 internal keys of servers.\n");
@@ -47,7 +47,7 @@ test("keys without a resource, and the limits of the walk, follow the table", ()
   expect(text).toContain("History was compacted");
 });
 
-test("an invalid report still makes a table, without control characters", () => {
+test("an invalid report is still shown as a table, without control characters", () => {
   expect(storedVersionsText({})).toMatch(/^RESOURCE/);
   const resources = [{ ...PODS, resource: "\u001b[31mred" }, null, 1];
   expect(storedVersionsText({ ...SURVEY, resources })).not.toContain("\u001b");
@@ -70,7 +70,7 @@ const FINDINGS = [
   { group: "", resource: "nodes", storedVersion: "v1", reason: "it is not served", count: 1, names: [{ name: "n" }] },
 ];
 
-test("findings are named by reason, and the rest is counted", () => {
+test("rollback-check lists objects by reason, and counts those that it does not name", () => {
   expect(rollbackCheckText({ ...SURVEY, to: "1.33", objects: 20, findings: FINDINGS, broken: [] })).toBe(
     [
       "A server of Kubernetes 1.33 could not read or would not serve 5 of 20 objects.",
@@ -88,7 +88,7 @@ test("findings are named by reason, and the rest is counted", () => {
   expect(findingsText({ findings: FINDINGS }, 1)).toContain("and 3 more\nit is not served:\n  1 more\n");
 });
 
-test("without findings the report is one sentence, followed by values that no release can decode", () => {
+test("rollback-check without findings prints one sentence, followed by the values that no release can decode", () => {
   const broken = [{ group: "", resource: "secrets", count: 2, names: [{ namespace: "a", name: "s" }] }];
   expect(rollbackCheckText({ ...SURVEY, to: "1.33", objects: 20, findings: [], broken })).toBe(
     "A server of Kubernetes 1.33 can read and serve all 20 objects.\n" +
@@ -96,7 +96,7 @@ test("without findings the report is one sentence, followed by values that no re
   );
 });
 
-test("the flags of the target release are sent with the request", () => {
+test("rollback-check sends the runtime config and feature gates of the target release with its request", () => {
   const target = { to: "1.33", runtimeConfig: ["a/v1=true", "b/v1=false"], featureGates: ["G=true"] };
   expect(rollbackCheckPath(target)).toBe(
     "/evenkeel/v1/rollback-check?to=1.33&runtimeConfig=a%2Fv1%3Dtrue&runtimeConfig=b%2Fv1%3Dfalse&featureGates=G%3Dtrue",

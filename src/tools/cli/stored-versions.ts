@@ -74,7 +74,7 @@ function mark(marks: readonly string[]): string {
   return marks.length === 0 ? "" : `! ${marks.join(", ")}`;
 }
 
-/** Keys that the walk could not classify, and limits of its accuracy. */
+/** Notes about keys that could not be classified, and about limits of the report's accuracy. */
 export function surveyNotes(report: JsonObject): string {
   const unknown = objectsAt(report, "unknown").map((one) => `${text(one, "prefix")} (${numberOrZero(one, "keys")})`);
   const notes = [
@@ -88,7 +88,7 @@ export function surveyNotes(report: JsonObject): string {
   return notes.map((note) => `${note}\n`).join("");
 }
 
-/** "resourceclaims.resource.k8s.io" */
+/** Resource and group, such as "resourceclaims.resource.k8s.io". */
 export function resourceName(entry: JsonObject): string {
   return formatGroupResource({ group: text(entry, "group"), resource: text(entry, "resource") });
 }

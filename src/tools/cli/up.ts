@@ -65,7 +65,7 @@ async function up(flags: UpFlags): Promise<void> {
   asUsable(() => makeDirectory(directory), unusable(directory));
   const running = new UpSession();
   try {
-    // Opened before anything is written: another process may use the directory.
+    // The store is opened before anything is written, because it fails if another process uses the directory.
     const store = await openClusterStore(flags, directory);
     running.onStop(() => store.close());
     const control = await openControl(directory, (request) => running.handle(request));

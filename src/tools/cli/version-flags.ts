@@ -1,4 +1,4 @@
-/** The flags by which a server emulates an older release. */
+/** The flags of `serve` by which a server emulates an older release. */
 import type { Command } from "commander";
 import type { EmulationOptions } from "../../objects/catalog/effective-version.ts";
 import { commaList } from "./flags.ts";

@@ -1,7 +1,9 @@
-/** Minimal objects that servers accept, by "group/resource" and without metadata. */
+/**
+ * Minimal objects that servers accept, which the clients of a rehearsal create: by "group/resource", without metadata.
+ */
 import type { JsonObject } from "../../meta/json.ts";
 
-/** No object has this group, so policies that match it have no effect. */
+/** No object is in this API group, so policies and webhooks that match it have no effect. */
 const DOMAIN = "rehearsal.example.com";
 const NAME = "rehearsal";
 const LABELS = { app: NAME } as const;
@@ -56,7 +58,10 @@ const BODIES: ReadonlyMap<string, JsonObject> = new Map<string, JsonObject>([
   ["storage.k8s.io/volumeattributesclasses", { driverName: NAME, parameters: { a: "b" } }],
 ]);
 
-/** An empty spec suffices for many kinds. Clients only read the kinds whose objects a server rejects. */
+/**
+ * The body for a resource. An empty spec suffices for many kinds; if a server rejects the objects of a kind, clients
+ * only read it.
+ */
 export function bodyOfKind(name: string): JsonObject {
   return BODIES.get(name) ?? { spec: {} };
 }

@@ -38,7 +38,7 @@ export function responsesChart(run: RunReport, plan: UpgradePlan, scaleMax: numb
   ]);
 }
 
-/** The maximum over both runs, so that their charts have the same scale. */
+/** The maximum of both runs, so that their charts have the same scale. */
 export function highestBucket(runs: readonly RunReport[]): number {
   const sums = runs.flatMap(({ series }) => series.buckets.map((bucket) => stackOf(bucket)));
   return Math.max(1, ...sums);
@@ -48,7 +48,7 @@ function stackOf(bucket: Readonly<Record<SeriesKey, number>>): number {
   return STACKED.reduce((sum, key) => sum + bucket[key], 0);
 }
 
-/** The version in which all servers write a resource, one lane for each resource. */
+/** A chart of the version in which all servers write a resource, with one lane for each resource. */
 export function storageChart(lanes: readonly StorageLane[], plan: UpgradePlan): string {
   const rowHeight = LANE_HEIGHT + LANE_LABEL_HEIGHT;
   const height = TOP + lanes.length * rowHeight + 24;
@@ -84,7 +84,8 @@ function laneRow({ resource, points }: StorageLane, plan: UpgradePlan, y: number
 }
 
 /**
- * All written versions if there is no common one. The group is omitted, because the name of the resource contains it.
+ * The label of a lane: the common version, or all written versions if there is none. The group is omitted, because the
+ * name of the resource contains it.
  */
 export function laneText({ common, encodings }: StoragePoint): string {
   const versions = common === null ? [...new Set(Object.values(encodings))].sort() : [common];
@@ -117,7 +118,7 @@ function marks({ series }: RunReport, plan: UpgradePlan): string[] {
   });
 }
 
-/** A labeled band for each minor release. */
+/** A labeled band for the time of each minor release. */
 function bands(plan: UpgradePlan, height: number): string[] {
   const { steps, durationMs } = plan;
   const firsts = steps.filter(({ from, to }, index) => {
@@ -186,7 +187,7 @@ function text({ x, y, anchor, kind }: Spot, shown: string): string {
   return `<text ${where}>${escapeHtml(shown)}</text>`;
 }
 
-/** Two decimals are more precise than a screen. */
+/** Formats a coordinate. Two decimals are more precise than a screen. */
 function n(value: number): string {
   return String(Math.round(value * 100) / 100);
 }

@@ -1,4 +1,7 @@
-/** Work for the controllers: creates and later deletes owners with dependents, and namespaces with content. */
+/**
+ * Gives the garbage collector and the namespace controller work: creates and later deletes owners with dependents, and
+ * namespaces with content.
+ */
 import { sleep } from "../../base/clock.ts";
 import { randomInteger, randomItem } from "../../base/random.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";

@@ -1,4 +1,7 @@
-/** Injects faults during the upgrade, by level. A server that crashes restarts with the release that it had. */
+/**
+ * Injects faults during a simulated upgrade, as often as the level says. A server that crashes restarts as the same
+ * release.
+ */
 import { randomItem, type Random } from "../../base/random.ts";
 import type { SimulatedCluster } from "../simulator/cluster.ts";
 import type { SimulatedServer } from "../simulator/server.ts";
@@ -9,7 +12,7 @@ interface FaultsOptions {
   readonly cluster: SimulatedCluster;
   readonly random: Random;
   readonly level: FaultLevel;
-  /** False while the server moves to another release. */
+  /** False while the server is moving to another release. */
   readonly mayFail: (server: SimulatedServer) => boolean;
   readonly restart: (server: SimulatedServer) => void;
   readonly onFault: (what: string) => void;
@@ -101,7 +104,7 @@ export class Faults {
     this.#after(ms, () => server.setStoreFault(STORE_IS_FINE));
   }
 
-  /** Partitions the server from its peers; the store and clients still reach it. */
+  /** Partitions the server from its peers; it still reaches the store, and clients still reach it. */
   partitionServer(server: SimulatedServer, ms: number): void {
     const { cluster } = this.#options;
     const { links } = cluster.network;

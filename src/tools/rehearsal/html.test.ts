@@ -29,7 +29,7 @@ describe("the report page", () => {
     expect(html).not.toMatch(/https?:|@import|url\(/);
   });
 
-  test("has a chart of each run, with steps, marks and lanes", () => {
+  test("has a chart of each run, with the steps, the wrong responses and the lanes of storage versions", () => {
     const off = sampleReport().runs.off;
     const buckets = off.series.buckets.map((bucket) => ({ ...bucket, wrong: 1 }));
     const runs = { on: sampleRun("on"), off: { ...off, series: { ...off.series, buckets } } };
@@ -74,11 +74,11 @@ describe("the report page", () => {
     const html = rehearsalHtml(sampleReport({ runs: { on: run, off: run }, manifests, verdict }));
     expect(html).not.toContain("<img");
     expect([...html.matchAll(/<\/script>/g)]).toHaveLength(2);
-    // In the embedded report it is JSON, which is not executed.
+    // The embedded report contains the text as JSON, which is not executed.
     expect(html.replace(/<script type="application\/json".*?<\/script>/s, "")).not.toMatch(/alert\('1'\)/);
   });
 
-  test("escaping preserves the text", () => {
+  test("escapes text and JSON so that neither can become markup, and both can be restored", () => {
     expect(escapeHtml(`<a b="c" d='e'>&`)).toBe("&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
     expect(JSON.parse(scriptJson({ a: `${EVIL}<!--\u2028` }))).toEqual({ a: `${EVIL}<!--\u2028` });
     expect(scriptJson("</script><!--")).not.toMatch(/[<>]/);

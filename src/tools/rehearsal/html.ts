@@ -17,7 +17,7 @@ export function rehearsalHtml(report: RehearsalReport): string {
     `<!doctype html><html lang="en"><head><meta charset="utf-8">`,
     `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
     `<meta name="viewport" content="width=device-width"><title>${escapeHtml(title)}</title>`,
-    // Otherwise browsers request a favicon.
+    // An empty icon, because browsers would otherwise request a favicon.
     `<link rel="icon" href="data:,"><style>${PAGE_STYLE}</style></head><body><main>`,
     `<h1>${escapeHtml(title)}</h1>`,
     `<p class="verdict ${verdict.isPass ? "pass" : "fail"}">${escapeHtml(verdict.sentence)}</p>`,
@@ -40,7 +40,7 @@ function titleOf({ gate }: RunReport): string {
   return gate === "on" ? "With the mixed version proxy" : "Without the mixed version proxy";
 }
 
-/** A figure, with its path in the report. */
+/** A figure of the report, with its path in the report as an attribute. */
 function figure(path: string, value: number): string {
   return `<td class="number" data-figure="${escapeHtml(path)}">${value}</td>`;
 }
@@ -154,7 +154,7 @@ function tableRow(name: string, cells: readonly string[]): string {
   return `<tr><th scope="row">${escapeHtml(name)}</th>${cells.join("")}</tr>`;
 }
 
-/** The cell may wrap anywhere, because requests and messages can be long words without spaces. */
+/** A cell that may wrap anywhere, because requests and messages can contain long words. */
 function longCell(text: string): string {
   return `<td class="long">${escapeHtml(text)}</td>`;
 }

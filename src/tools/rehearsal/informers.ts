@@ -1,4 +1,4 @@
-/** Informers as external controllers run them, checked against the acknowledged writes. */
+/** Runs informers as external controllers do, and checks their content against the acknowledged writes. */
 import type { Informer } from "../../client/informer.ts";
 import { ledgerKeyText } from "./judge.ts";
 import type { LedgerEntry, Ledger } from "./ledger.ts";
@@ -17,7 +17,7 @@ interface InformerClientOptions {
 export class InformerClient {
   readonly #options: InformerClientOptions;
   readonly #informer: Informer;
-  /** Entries that have been reported, each once. */
+  /** Entries that have been reported as wrong already, so that each is reported once. */
   readonly reported = new Set<LedgerEntry>();
 
   constructor(options: InformerClientOptions) {
@@ -36,7 +36,7 @@ export class InformerClient {
     return this.#informer.run(signal);
   }
 
-  /** The informer must contain everything that was acknowledged up to its revision. */
+  /** Checks that the informer contains every object that was acknowledged up to its revision. */
   check(): void {
     if (!this.#informer.hasSynced) return;
     const revision = Number(this.#informer.resourceVersion);

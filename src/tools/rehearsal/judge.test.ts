@@ -51,15 +51,15 @@ const kinds = (response: ObservedResponse, from: Truth): string[] =>
 describe("a 404", () => {
   const OBJECT = "/api/v1/namespaces/default/configmaps/a";
 
-  test("for an object that was acknowledged before the request is wrong", () => {
+  test("for an object whose creation was acknowledged before the request is wrong", () => {
     expect(kinds(answered(OBJECT, 404, ABSENT), truth({ ledger: ledgerWith() }))).toEqual(["object-called-absent"]);
   });
 
-  test("for an object that was acknowledged only during the request is not wrong", () => {
+  test("for an object whose creation was acknowledged only during the request is not wrong", () => {
     expect(kinds(answered(OBJECT, 404, ABSENT), truth({ ledger: ledgerWith(10_005) }))).toEqual([]);
   });
 
-  test("for an object that a client deletes is not wrong", () => {
+  test("for an object whose deletion a client has requested is not wrong", () => {
     const ledger = ledgerWith();
     ledger.markDeleting(ledger.all()[0]!);
     expect(kinds(answered(OBJECT, 404, ABSENT), truth({ ledger }))).toEqual([]);
@@ -81,7 +81,7 @@ describe("a 404", () => {
     ]);
   });
 
-  test("is about an object only if it names one, and about nothing if it is truncated", () => {
+  test("is about an object if its details name one, otherwise about the resource, and about neither if it is truncated", () => {
     expect(readNotFound(ABSENT).unknown).toBe("object");
     expect(readNotFound(JSON.stringify({ kind: "Status", message: "no" })).unknown).toBe("resource");
     expect(readNotFound(PAGE).unknown).toBe("resource");
@@ -103,13 +103,13 @@ describe("a list", () => {
     expect(kinds(answered("/api/v1/configmaps", 200, list("50", ["a", "b"])), from)).toEqual([]);
   });
 
-  test("without it is correct for another namespace, with a selector, or in pages", () => {
+  test("without an acknowledged object is correct for another namespace, with a selector, or as one page", () => {
     expect(kinds(answered("/api/v1/namespaces/other/configmaps", 200, list("50", [])), from)).toEqual([]);
     expect(kinds(answered("/api/v1/configmaps?labelSelector=x", 200, list("50", [])), from)).toEqual([]);
     expect(kinds(answered("/api/v1/configmaps?limit=1", 200, list("50", [], "token")), from)).toEqual([]);
   });
 
-  test("that may be old is checked only up to its own revision", () => {
+  test("at resourceVersion=0 may be old, so it is checked only up to its own revision", () => {
     expect(kinds(answered("/api/v1/configmaps?resourceVersion=0", 200, list("39", [])), from)).toEqual([]);
     expect(kinds(answered("/api/v1/configmaps?resourceVersion=0", 200, list("40", [])), from)).toEqual([
       "missing-from-list",
@@ -155,12 +155,12 @@ describe("discovery", () => {
       expect(kinds(answered("/apis", 200, empty), truth({ serverRuns: doubtful }))).toEqual([]);
   });
 
-  test("may lag a few seconds behind a server that has just joined", () => {
+  test("may lack the resources of a server that became ready a few seconds ago", () => {
     const young = [serverRun({}), serverRun({ serverId: "apiserver-1", groups: GROUPS, readyAtMs: 6_000 })];
     expect(kinds(answered("/apis", 200, empty), truth({ serverRuns: young }))).toEqual([]);
   });
 
-  test("of the core group is a separate document, and legacy documents name no resources", () => {
+  test("at /api is not checked for resources of other groups, and legacy documents are not checked", () => {
     expect(kinds(answered("/api", 200, empty), truth({ serverRuns }))).toEqual([]);
     expect(kinds(answered("/apis", 200, '{"kind":"APIGroupList","groups":[]}'), truth({ serverRuns }))).toEqual([]);
   });

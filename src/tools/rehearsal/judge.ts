@@ -31,13 +31,13 @@ export interface Truth {
   readonly ledger: Ledger;
   /** All runs of servers so far. */
   readonly serverRuns: readonly ServerRun[];
-  /** Finds the server that serves a resource of a 404. */
+  /** The checker that finds a server that serves the resource of a 404. */
   readonly noFalse404: Pick<GuaranteeChecker, "onResponse">;
 }
 
 export type JudgeFinding = Pick<WrongResponse, "kind" | "said" | "right">;
 
-/** Returns everything that is wrong about a response. */
+/** Returns everything that is wrong with a response. */
 export function judgeResponse(response: ObservedResponse, truth: Truth): JudgeFinding[] {
   if (response.status === 404) return judgeNotFound(response, truth);
   if (response.status !== 200 || response.method !== "GET") return [];
@@ -66,7 +66,7 @@ function judgeNotFound(response: ObservedResponse, { ledger, noFalse404, serverR
   return problems.slice(0, 1).map(() => ({ kind: "resource-called-unknown", said: `404: ${message}`, right }));
 }
 
-/** Names a server that serves the resource, else the last that did. */
+/** Names a server that serves the resource, or the last one that served it. */
 function servingServerText({ info, startedAtMs }: ObservedResponse, serverRuns: readonly ServerRun[]): string {
   const { isResourceRequest, group, version } = info;
   const serves = ({ served }: ServerRun): boolean =>
@@ -93,7 +93,10 @@ function isAbsentWrongly({ info, startedAtMs, method }: ObservedResponse, ledger
   return entry?.state === "there" && entry.acknowledgedAtMs <= startedAtMs;
 }
 
-/** A 404 is about an object if it names one, and about nothing if the response was truncated. */
+/**
+ * Whether a 404 is about an object or about a resource: about an object if its details name one, and about neither if
+ * the response was truncated.
+ */
 export function readNotFound(text: string): {
   readonly unknown: "object" | "resource" | undefined;
   readonly message: string;
@@ -139,10 +142,13 @@ function shownNames(list: JsonObject): Set<string> {
   );
 }
 
-/** Peers read the discovery document of a server after it has started, so merged discovery may lag by this time. */
+/**
+ * Maximum time by which merged discovery may lag behind, because peers read the discovery document of a server only
+ * after it has started.
+ */
 const LISTED_WITHIN_MS = 5_000;
 
-/** Checks only resources of servers that are healthy all the time, and only if the responding server is healthy. */
+/** Checks only the resources of servers that were healthy all the time, and only responses of healthy servers. */
 function judgeDiscovery(response: ObservedResponse, serverRuns: readonly ServerRun[]): JudgeFinding[] {
   const well = serverRuns.filter(
     ({ readyAtMs = Infinity, endedAtMs, troubledUntilMs }) =>

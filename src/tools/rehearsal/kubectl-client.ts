@@ -15,7 +15,7 @@ const MARKS_MAX = 10;
 export class KubectlClient {
   readonly #context: LoadContext;
   readonly #session: Session;
-  /** Targets whose objects servers reject; the client only reads them. */
+  /** Resources whose objects the servers reject, so that the client only reads them. */
   readonly readOnly = new Set<LoadTarget>();
   #made = 0;
 
@@ -77,7 +77,10 @@ export class KubectlClient {
     await this.#session.request("GET", pathOfEntry(randomItem(this.#session.random, there), target, version));
   }
 
-  /** Excludes owners, dependents and content of namespaces, which other clients change. */
+  /**
+   * Picks an object that a kubectl client has created. Owners, dependents and content of namespaces belong to other
+   * clients.
+   */
   #pickEntry(target: LoadTarget): ReturnType<LoadContext["ledger"]["present"]>[number] | undefined {
     const there = this.#context.ledger.present(target).filter(({ name }) => name.startsWith("kubectl-"));
     return there.length === 0 ? undefined : randomItem(this.#session.random, there);

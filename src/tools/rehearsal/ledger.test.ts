@@ -43,7 +43,7 @@ describe("the ledger", () => {
     expect([owner.state, owned.state]).toEqual(["leaving", "there"]);
   });
 
-  test("marks objects as leaving with their namespace, even if they are acknowledged later", () => {
+  test("marks objects as leaving with their namespace, even if their creation is acknowledged later", () => {
     const ledger = new Ledger();
     const namespace = made(ledger, "namespaces", "n");
     const inside = made(ledger, "configmaps", "a", { namespace: "n" });

@@ -1,9 +1,9 @@
 /**
- * The objects that clients have created. An acknowledged object exists until a client requests the deletion of the
- * object, its owner or its namespace. Responses are checked against the ledger.
+ * Keeps the objects that clients have created. An acknowledged object must exist until a client requests the deletion
+ * of the object, its owner or its namespace. Responses are checked against this ledger.
  */
 type LedgerEntryState =
-  /** Requested, without a definite response. */
+  /** Its creation was requested, but no response shows whether it exists. */
   | "perhaps"
   | "there"
   /** A client has requested its deletion, or that of its owner or namespace. */
@@ -13,23 +13,23 @@ type LedgerEntryState =
 export interface LedgerKey {
   readonly group: string;
   readonly resource: string;
-  /** "" for cluster-scoped objects. */
+  /** Namespace; "" for cluster-scoped objects. */
   readonly namespace: string;
   readonly name: string;
 }
 
 export interface LedgerEntry extends LedgerKey {
-  /** Key below the root of the store. */
+  /** Key in the store, relative to its root. */
   readonly storeKey: string;
   readonly owner: LedgerEntry | undefined;
   state: LedgerEntryState;
-  /** Its deletion, or that of its owner or namespace, was acknowledged. */
+  /** True if its deletion, or that of its owner or namespace, was acknowledged. */
   mustGo: boolean;
   uid: string;
   /** Revision of its creation. */
   revision: number;
   acknowledgedAtMs: number;
-  /** Annotations of acknowledged updates; all of them must be stored. */
+  /** Names of the annotations that acknowledged updates have added; all of them must be stored. */
   readonly marks: string[];
 }
 
@@ -67,7 +67,7 @@ export class Ledger {
     entry.uid = created.uid;
     entry.revision = created.revision;
     entry.acknowledgedAtMs = created.atMs;
-    // The deletion of its owner or namespace may have been requested in the meantime.
+    // If its state is another one, the deletion of its owner or namespace has been requested in the meantime.
     if (entry.state === "perhaps") entry.state = "there";
   }
 
@@ -91,17 +91,20 @@ export class Ledger {
     );
   }
 
-  /** From now on the object, and everything that is deleted with it, may be absent. */
+  /**
+   * Called before the deletion is requested: from now on the object, and everything that is deleted with it, may be
+   * absent.
+   */
   markDeleting(entry: LedgerEntry): void {
     for (const one of this.#goingWith(entry)) this.markDeletingAlone(one);
   }
 
-  /** The deletion was acknowledged: the object and everything that is deleted with it must disappear. */
+  /** Called when the deletion was acknowledged: the object, and everything that is deleted with it, must disappear. */
   markMustGo(entry: LedgerEntry): void {
     for (const one of this.#goingWith(entry)) one.mustGo = true;
   }
 
-  /** From now on the object may be absent; its dependents stay. */
+  /** Like `markDeleting`, but the dependents of the object must stay. */
   markDeletingAlone(entry: LedgerEntry): void {
     if (entry.state !== "gone") entry.state = "leaving";
   }
@@ -116,7 +119,7 @@ export class Ledger {
   /** The object itself, its dependents and the content of its namespace, transitively. */
   #goingWith(entry: LedgerEntry): Set<LedgerEntry> {
     const going = new Set([entry]);
-    // Iteration over a set includes elements that are added meanwhile.
+    // The loop also visits the elements that it adds to the set.
     for (const one of going) {
       const isNamespace = one.resource === "namespaces" && one.group === "";
       for (const other of this.#entries.values())

@@ -1,4 +1,4 @@
-/** Functions that all clients of a rehearsal share: pacing, and the choice of API versions. */
+/** Functions that all clients of a rehearsal share: pauses between requests, and the choice of API versions. */
 import { sleep, type Clock } from "../../base/clock.ts";
 import { randomItem, type Random } from "../../base/random.ts";
 import type { Ledger } from "./ledger.ts";
@@ -9,13 +9,13 @@ export interface LoadContext {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly targets: readonly LoadTarget[];
-  /** Whether a running server serves it. */
+  /** Whether a running server serves this version of the resource. */
   readonly isServed: (target: LoadTarget, version: string) => boolean;
   /** Called if a client fails in a way that no server may cause. */
   readonly onFailure: (thrown: unknown) => void;
 }
 
-/** Repeats the work sequentially, with pauses of `paceMs` on average. */
+/** Repeats the work, one run after another, with pauses of `paceMs` on average. */
 export async function repeatWork(
   { clock, onFailure }: LoadContext,
   { random }: Pick<Session, "random">,
@@ -33,8 +33,8 @@ export async function repeatWork(
 }
 
 /**
- * Clients use the APIs that they have seen in discovery; this share of requests is for a version that may not be
- * served.
+ * The share of requests for a version that may not be served; all others are for versions that the client has seen in
+ * discovery.
  */
 const UNSERVED_SHARE = 0.1;
 

@@ -31,13 +31,13 @@ describe("readManifests", () => {
   test.each([
     ["a.yaml", "a: [1\n"],
     ["b.json", "{"],
-  ])("reports %s, which cannot be read, in one sentence that names it", (path, text) => {
+  ])("reports that %s cannot be read in one sentence that contains the file name", (path, text) => {
     expect(readManifests([{ path, text }])).toMatch(new RegExp(`^${path} cannot be read: [^\\n]+$`));
   });
 });
 
 describe("examineManifests", () => {
-  test("reports an API that vanishes, with the release and its replacement", () => {
+  test("reports an API version that is removed, with the release and its replacement", () => {
     const text = "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\nmetadata: {name: mine}\n";
     expect(examine("1.31", "1.33", text)).toEqual([
       {
@@ -49,7 +49,7 @@ describe("examineManifests", () => {
     ]);
   });
 
-  test("reports an API that appears and later changes its stored version as both", () => {
+  test("reports an API version that is added and later stored in another version by two findings", () => {
     const text = "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c}\n";
     expect(examine("1.33", "1.36", text)).toMatchObject([
       { kind: "appears", release: "1.34" },
@@ -57,19 +57,19 @@ describe("examineManifests", () => {
     ]);
   });
 
-  test("reports a deprecated API that remains, with its replacement", () => {
+  test("reports a deprecated API version that is still served, with its replacement", () => {
     const [found] = examine("1.33", "1.34", "apiVersion: v1\nkind: Endpoints\nmetadata: {name: e}\n");
     expect(found).toMatchObject({ kind: "deprecated", replacement: "discovery.k8s.io/v1 EndpointSlice" });
   });
 
-  test("reports an API that no release on the way serves, with the releases that serve it, if any", () => {
+  test("reports an API version that no release of the plan serves, with the releases that serve it, if any", () => {
     const old = examine("1.33", "1.34", "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\n");
     expect(old).toMatchObject([{ kind: "not-served", sentence: "served by 1.28 to 1.31 only" }]);
     const custom = examine("1.33", "1.34", "apiVersion: example.com/v1\nkind: Thing\n");
     expect(custom).toMatchObject([{ kind: "not-served", sentence: expect.stringContaining("custom resource") }]);
   });
 
-  test("does not report an API that does not change", () => {
+  test("does not report an API version that does not change", () => {
     expect(examine("1.33", "1.36", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\n")).toEqual([]);
   });
 });

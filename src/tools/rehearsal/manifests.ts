@@ -1,5 +1,6 @@
 /**
- * Compares the user's manifests with the releases on the way: APIs that appear, vanish or change their stored version.
+ * Compares the user's manifests with the releases of the plan: finds API versions that are added, removed or stored in
+ * another version.
  */
 import { must } from "../../base/assert.ts";
 import { type ReleaseName, RELEASES } from "../../objects/catalog/release.ts";
@@ -19,13 +20,13 @@ export interface ManifestFile {
 }
 
 type ManifestFindingKind =
-  /** Served at the beginning, and not at the end. */
+  /** The first release of the plan serves it, but the last one does not. */
   | "vanishes"
-  /** Not served at the beginning. */
+  /** The first release of the plan does not serve it, but a later one does. */
   | "appears"
   | "changes-encoding"
   | "deprecated"
-  /** Not served by any release on the way: a custom resource, or an older version. */
+  /** No release of the plan serves it: a custom resource, or an older version. */
   | "not-served";
 
 export interface ManifestFinding {
@@ -34,7 +35,7 @@ export interface ManifestFinding {
   readonly apiVersion: string;
   readonly objectKind: string;
   readonly name: string;
-  /** The release of the change; null if there is no single one. */
+  /** The release with the change; null if there is no single one. */
   readonly release: ReleaseName | null;
   /** Replacement, for example "flowcontrol.apiserver.k8s.io/v1 FlowSchema". */
   readonly replacement: string | null;
@@ -53,7 +54,7 @@ interface UpgradePath {
 }
 
 const SEPARATOR = /^---(?:[ \t].*)?$/m;
-/** A directory with more files is the wrong directory, and is not read to its end. */
+/** A directory with more files is probably the wrong one, and is not read to its end. */
 export const MANIFESTS_MAX = 20_000;
 
 /**
@@ -137,7 +138,7 @@ function removal(removed: string | undefined): string {
   return removed === undefined ? "" : `, to be removed in ${removed}`;
 }
 
-/** The replacement that the release names, or another version of the same kind that the last release serves. */
+/** The replacement that the API's lifecycle names, or another version of the same kind that the last release serves. */
 function replacementOf({ group, resource, version, lifecycle }: PathApi, apis: readonly PathApi[]): string | null {
   const named = lifecycle?.replacement;
   if (named !== undefined) return `${formatGroupVersion(named)} ${named.kind}`;

@@ -1,8 +1,8 @@
-/** The APIs that the releases on the way serve by default, and the version that each release stores them in. */
+/** Lists the APIs that the releases of a plan serve by default, and the version in which each release stores them. */
 import { openCatalog, type CatalogResource, type CatalogVersion } from "../../objects/catalog/catalog.ts";
 import type { ReleaseName } from "../../objects/catalog/release.ts";
 
-/** One group, version and resource that at least one release on the way serves. */
+/** A group, version and resource that at least one release of the plan serves. */
 export interface PathApi {
   readonly group: string;
   readonly version: string;
@@ -10,13 +10,13 @@ export interface PathApi {
   readonly kind: string;
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
-  /** Key prefix under the root of the store; undefined for resources that are not stored. */
+  /** Key prefix relative to the root of the store; undefined for resources that are not stored. */
   readonly storagePrefix: string | undefined;
-  /** Releases that serve it, oldest first. */
+  /** Releases that serve this version, oldest first. */
   readonly servedBy: readonly ReleaseName[];
   /**
-   * Version that a release writes, for example "resource.k8s.io/v1", by each release that serves the resource in any
-   * version.
+   * The version in which each release stores the resource, for example "resource.k8s.io/v1"; contains every release
+   * that serves the resource in any version.
    */
   readonly storedAs: ReadonlyMap<ReleaseName, string>;
   /** Lifecycle of the API in the newest release that serves it. */
@@ -44,7 +44,7 @@ export function pathApis(releases: readonly ReleaseName[]): PathApi[] {
   return [...found.values()].map((one) => toApi(one, stored));
 }
 
-/** True if not every release on the way serves it. */
+/** True if not every release of the plan serves it. */
 export function appearsOrVanishes({ servedBy }: PathApi, releases: readonly ReleaseName[]): boolean {
   return servedBy.length < releases.length;
 }

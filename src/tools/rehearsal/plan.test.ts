@@ -4,7 +4,7 @@ import { createPlan, planProblem, type PlanOptions } from "./plan.ts";
 const OPTIONS: PlanOptions = { from: "1.33", to: "1.36", servers: 3, minutes: 30, way: "up" };
 
 describe("the plan", () => {
-  test("moves every server one minor at a time, and no server is two minors ahead", () => {
+  test("moves every server one minor version at a time, and no server is two minor versions ahead of another", () => {
     const { steps } = createPlan(OPTIONS);
     expect(steps.map(({ serverId, from, to }) => `${serverId} ${from} ${to}`)).toEqual([
       "apiserver-1 1.33 1.34",
@@ -47,11 +47,11 @@ describe("a plan that cannot be played", () => {
     [{ minutes: 2000 }, /--minutes must be at most/],
     [{ minutes: 2 }, /too short for 9 steps: set at least 5 minutes/],
   ];
-  test.each(cases)("is reported in one sentence: %j", (changed, sentence) => {
+  test.each(cases)("is reported in one sentence for %j", (changed, sentence) => {
     expect(planProblem({ ...OPTIONS, ...changed })).toMatch(sentence);
   });
 
-  test("because it is too short is reported with a sufficient number of minutes", () => {
+  test("because it is too short is reported with the minimum number of minutes", () => {
     expect(planProblem({ ...OPTIONS, minutes: 5 })).toBeUndefined();
     expect(planProblem({ ...OPTIONS, minutes: 4 })).toMatch(/5 minutes/);
     expect(planProblem(OPTIONS)).toBeUndefined();

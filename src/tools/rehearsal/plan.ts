@@ -1,4 +1,4 @@
-/** The upgrade plan: which server moves to which release at which minute, one server and one minor at a time. */
+/** The upgrade plan: which server moves to which release and when, one server and one minor version at a time. */
 import { must } from "../../base/assert.ts";
 import { RELEASES, type ReleaseName } from "../../objects/catalog/release.ts";
 
@@ -9,12 +9,12 @@ export interface PlanOptions {
   readonly minutes: number;
   /** "and-back" also plays the rollback. */
   readonly way: "up" | "and-back";
-  /** Time for a server to drain, restart and be known to its peers. Default 20 s. */
+  /** Minimum time between steps, in which a server drains, restarts and becomes known to its peers. Default 20 s. */
   readonly stepMsMin?: number;
 }
 
 export interface PlanStep {
-  /** Time of the stop request. All times count from the first request of a client. */
+  /** Time of the stop request to the server. All times count from the first request of a client. */
   readonly atMs: number;
   readonly serverId: string;
   readonly from: ReleaseName;
@@ -27,7 +27,7 @@ export interface UpgradePlan {
   readonly releases: readonly ReleaseName[];
   readonly serverIds: readonly string[];
   readonly steps: readonly PlanStep[];
-  /** From this time there are no faults and no changes. */
+  /** Time from which there are no faults and no changes. */
   readonly settleAtMs: number;
   readonly durationMs: number;
 }
@@ -35,7 +35,7 @@ export interface UpgradePlan {
 export const SERVERS_MAX = 9;
 export const MINUTES_MAX = 24 * 60;
 const STEP_MS_MIN = 20_000;
-/** Maximum quiet time before the first step and after the last. */
+/** Maximum quiet time before the first step, and after the last step. */
 const QUIET_MS_MAX = 60_000;
 const QUIET_SHARE = 0.15;
 

@@ -1,4 +1,4 @@
-/** Plays an upgrade plan once: starts the cluster, its clients and its faults, and collects the run's report. */
+/** Plays an upgrade plan once: starts the cluster, its clients and its faults, and creates the report of this run. */
 import { noFalse404 } from "../simulator/checkers/no-false-404.ts";
 import type { Run } from "../simulator/server.ts";
 import { fillAndDelete, ownAndDelete, type WorkCounts, type ControllerWorkOptions } from "./controller-work.ts";
@@ -19,7 +19,7 @@ import { createRehearsalTransport } from "./transport.ts";
 interface PlayOptions {
   readonly plan: UpgradePlan;
   readonly gate: Gate;
-  /** Opens an unused stage; it is closed afterwards. */
+  /** Opens a new cluster for this run; it is closed afterwards. */
   readonly openStage: (onFailure: (thrown: unknown) => void) => Promise<RehearsalStage>;
   readonly targets: readonly LoadTarget[];
   /** Called with the elapsed milliseconds. */
@@ -31,12 +31,12 @@ const KUBECTL_PACE_MS = 1_500;
 const OWNER_PACE_MS = 10_000;
 const NAMESPACE_PACE_MS = 20_000;
 /**
- * Maximum lifetime of owners and namespaces as a share of the duration, so that they live through several steps of a
- * long plan.
+ * Maximum lifetime of owners and namespaces as a share of the plan's duration, so that some of them exist during
+ * several steps of a long plan.
  */
 const REST_SHARE = 0.1;
 const CHECK_EVERY_MS = 5_000;
-/** Maximum time for controllers to finish after all clients have stopped. */
+/** Maximum time for controllers to finish their work after all clients have stopped. */
 const TIDY_MS_MAX = 30_000;
 const TIDY_SHARE = 0.25;
 const FAULTS_LISTED_MAX = 500;
@@ -82,7 +82,7 @@ class Playing {
     this.#stage = stage;
     this.#options = options;
     this.#onFailure = onFailure;
-    // The checker uses only members that every server run has.
+    // The checker is written for simulated runs, but reads only fields that every server run has.
     const truth = {
       ledger: this.#ledger,
       serverRuns,
@@ -129,7 +129,7 @@ class Playing {
     const living = this.#living();
     this.#left = this.#store.leftBehind((entry) => living.some((run) => servesAnyVersion(run, entry)));
     const { departedGraceMs } = this.#stage.timing;
-    // While a departed resource may return, controllers rightly wait for it.
+    // Controllers correctly wait for resources that a departed server served, as long as it may return.
     if (!hasDepartedResource(this.#stage.serverRuns, this.#stage.clock.monotonic() - departedGraceMs))
       this.#store.checkLeftBehind(this.#left);
     onProgress(plan.durationMs);
@@ -173,7 +173,7 @@ class Playing {
     });
   }
 
-  /** Each work item takes a while, so several run concurrently. */
+  /** Repeats work for the controllers. Each repetition takes a while, so several run concurrently. */
   #startWork(
     name: string,
     paceMs: number,

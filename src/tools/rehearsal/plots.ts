@@ -2,7 +2,10 @@
 const LEVELS = "▁▂▃▄▅▆▇█";
 const NOTHING = "·";
 
-/** One character for each value, relative to the scale. Zero is a dot, and the smallest other value is visible. */
+/**
+ * A plot with one character for each value, relative to the scale. Zero is a dot, and the smallest other value is
+ * visible.
+ */
 export function sparkline(values: readonly number[], scaleMax = Math.max(0, ...values)): string {
   return values
     .map((value) => {
@@ -13,7 +16,7 @@ export function sparkline(values: readonly number[], scaleMax = Math.max(0, ...v
     .join("");
 }
 
-/** Sums adjacent values, so that at most `countMax` remain. */
+/** Sums adjacent values, so that at most `countMax` values remain. */
 export function squeeze(values: readonly number[], countMax: number): number[] {
   const count = Math.min(values.length, Math.max(1, countMax));
   const squeezed = Array.from({ length: count }, () => 0);
@@ -24,7 +27,7 @@ export function squeeze(values: readonly number[], countMax: number): number[] {
   return squeezed;
 }
 
-/** A line with a mark at the position of each time. */
+/** A line with a mark at each of these times, in proportion. */
 export function ruler(times: readonly number[], durationMs: number, width: number): string {
   const line = Array.from({ length: width }, () => " ");
   for (const time of times) line[Math.min(width - 1, Math.floor((time / durationMs) * width))] = "^";

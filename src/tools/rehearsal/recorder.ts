@@ -20,7 +20,7 @@ interface RecorderOptions {
 
 type Bucket = Record<SeriesKey, number>;
 
-/** The number of buckets that fits into a terminal or a chart. */
+/** Number of buckets over time; so many fit into a terminal or a chart. */
 const BUCKETS = 60;
 
 export class Recorder {
@@ -31,7 +31,7 @@ export class Recorder {
   readonly #routing: Map<string, { local: number; proxied: number; unavailable: number }>;
   readonly #wrongByKind = new Map<WrongKind, number>();
   readonly #firstWrong: WrongResponse[] = [];
-  /** Undefined before the first client starts. */
+  /** Time of the first request; undefined before the first client starts. */
   #startMs: number | undefined;
   #wrong = 0;
   #unanswered = 0;
@@ -107,7 +107,9 @@ export class Recorder {
     };
   }
 
-  /** Responses after the end count in no bucket. */
+  /**
+   * The bucket of the current time. Responses after the end of the plan are counted in a bucket that is not reported.
+   */
   #bucket(): Bucket {
     return this.#buckets[Math.floor(this.nowMs() / this.#bucketMs)] ?? emptyBucket();
   }

@@ -28,7 +28,7 @@ export interface PlayProgress {
   readonly durationMs: number;
 }
 
-/** The options must be valid by `planProblem`. */
+/** The options must be valid: `planProblem` returns undefined for them. */
 export async function rehearse(options: RehearseOptions): Promise<RehearsalReport> {
   const { from, to, servers, minutes, way, faults, gate, seed, manifests, onProgress = () => {} } = options;
   const time = options.openStage === undefined ? "virtual" : "real";

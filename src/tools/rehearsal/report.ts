@@ -1,4 +1,4 @@
-/** The report of a rehearsal: one value, from which the terminal summary, the JSON and the HTML page are written. */
+/** The report of a rehearsal: one value from which the terminal summary, the JSON output and the HTML page are made. */
 import type { ReleaseName } from "../../objects/catalog/release.ts";
 import type { ManifestReport } from "./manifests.ts";
 import type { UpgradePlan } from "./plan.ts";
@@ -68,7 +68,9 @@ export type WrongKind =
   | "write-lost"
   | "collected-although-owned"
   | "namespace-gone-with-content"
-  /** Still stored at the end although its deletion, or that of its owner or namespace, was acknowledged. */
+  /**
+   * An object is still stored at the end, although its deletion, or that of its owner or namespace, was acknowledged.
+   */
   | "left-behind";
 
 export interface WrongResponse {
@@ -77,7 +79,7 @@ export interface WrongResponse {
   readonly client: string;
   readonly server: string;
   readonly request: string;
-  /** The observed response or state, and the fact that makes it wrong. */
+  /** The response or state that was observed, and the fact that makes it wrong. */
   readonly said: string;
   readonly right: string;
 }
@@ -103,7 +105,10 @@ export type SeriesKey = (typeof SERIES_KEYS)[number];
 
 interface Series {
   readonly bucketMs: number;
-  /** Counts per time span; a wrong response counts as wrong and in its status. The final reads are in none. */
+  /**
+   * Counts per time span. A wrong response counts as wrong and under its status. The reads after the end of the plan
+   * are in no bucket.
+   */
   readonly buckets: readonly Readonly<Record<SeriesKey, number>>[];
 }
 
@@ -118,7 +123,7 @@ export interface PlayedStep {
 
 /** The encodings of one stored resource, from one change to the next. */
 export interface StorageLane {
-  /** "resource.k8s.io.resourceclaims" */
+  /** Group and resource, such as "resource.k8s.io.resourceclaims". */
   readonly resource: string;
   readonly points: readonly StoragePoint[];
 }
@@ -127,7 +132,7 @@ export interface StoragePoint {
   readonly atMs: number;
   /** The version that all servers write; null if there is none. */
   readonly common: string | null;
-  /** Encoding by server. */
+  /** Encoding version by server ID. */
   readonly encodings: Readonly<Record<string, string>>;
 }
 
@@ -136,7 +141,7 @@ export interface PlayedFault {
   readonly what: string;
 }
 
-/** Work of the clients for the controllers, and what remained of it at the end. */
+/** The work that clients created for the controllers, and what remained of it at the end. */
 interface WorkDone {
   readonly objectsMade: number;
   readonly objectsKept: number;

@@ -1,4 +1,4 @@
-/** One client of the cluster: it retries if a server requests it, and records how long each request took. */
+/** One client of a rehearsal: it retries if a server requests that, and records how long each request took. */
 import type { Clock } from "../../base/clock.ts";
 import { createClient, type Client } from "../../client/client.ts";
 import { TransportError, type Transport } from "../../client/transport.ts";
@@ -20,7 +20,7 @@ interface SessionOptions {
 }
 
 interface SessionResponse {
-  /** Undefined if there was no response. */
+  /** Status of the last response; undefined if there was none. */
   readonly status: number | undefined;
   readonly object: JsonObject;
 }
@@ -40,7 +40,7 @@ interface NewObject {
 }
 
 const MERGE_PATCH = "application/merge-patch+json";
-/** A user gives up after this time. */
+/** Time after which a client gives up a request, as a user would. */
 const GIVE_UP_MS = 60_000;
 
 export class Session {
@@ -84,7 +84,7 @@ export class Session {
     }
   }
 
-  /** Creates an object. Undefined if the creation was not acknowledged. */
+  /** Creates an object and adds it to the ledger. Undefined if the creation was not acknowledged. */
   async create(making: NewObject): Promise<LedgerEntry | undefined> {
     const { ledger, clock } = this.#options;
     const { target, version, namespace, name, owner } = making;
@@ -99,7 +99,8 @@ export class Session {
       ledger.acknowledge(entry, { uid: stringAt(metadata, "uid"), revision, atMs: clock.monotonic() });
       return entry;
     }
-    // A 4xx other than 409 means that nothing was created; after anything else the outcome is unknown.
+    // A 4xx other than 409 means that nothing was created. After any other failure the outcome is unknown, so the entry
+    // remains.
     if (status !== undefined && status < 500 && status !== 409) ledger.forget(entry);
     return undefined;
   }
@@ -121,7 +122,7 @@ export class Session {
     return isAcknowledged;
   }
 
-  /** Adds an annotation that no client removes, by a patch, or by a read and an update. */
+  /** Adds an annotation that no client removes, either by a patch or by a read and an update. */
   async mark(entry: LedgerEntry, path: string, how: "patch" | "replace"): Promise<void> {
     const mark = `rehearsal/${this.name}-${++this.#marks}`;
     const annotations = { [mark]: "1" };

@@ -61,7 +61,7 @@ async function* chunks(
     }
   } finally {
     connection.close();
-    // Not awaited: it does not return while the stream waits for a frame that never arrives.
+    // Not awaited, because it does not return while the stream waits for a frame that never arrives.
     void frames.return();
   }
 }

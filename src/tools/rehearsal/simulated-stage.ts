@@ -1,4 +1,7 @@
-/** Plays an upgrade plan in virtual time: the real server code in a simulated cluster, repeatable from its seed. */
+/**
+ * Plays an upgrade plan in virtual time: the real server code runs in a simulated cluster, and the same seed repeats
+ * the same run.
+ */
 import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { randomInteger, type Random } from "../../base/random.ts";
@@ -10,9 +13,9 @@ import { firstRelease, type PlanStep } from "./plan.ts";
 import { connectToSimulated } from "./simulated-connection.ts";
 import type { ServerConnection, RehearsalStage, StageOptions } from "./stage.ts";
 
-/** Time between the end of one process and the start of the next. */
+/** Time between the end of a server process and the start of the next one. */
 const EXCHANGE_MS = 3_000;
-/** A server that has not stopped by then is killed, as service managers do. */
+/** Time after which a server that has not stopped is killed, as service managers do. */
 const STOP_MS_MAX = 15_000;
 const READY_SECONDS_MAX = 120;
 /** Longer than any client waits. */
@@ -26,7 +29,7 @@ export class SimulatedStage implements RehearsalStage {
   readonly #cluster: SimulatedCluster;
   readonly #options: StageOptions;
   readonly #releases: Map<string, ReleaseName>;
-  /** Servers that move from one release to the next. */
+  /** Servers that are moving from one release to the next. */
   readonly #moving = new Set<SimulatedServer>();
   #faults: Faults | undefined;
 
@@ -74,7 +77,7 @@ export class SimulatedStage implements RehearsalStage {
     const dead = Promise.withResolvers<void>();
     if (server.run === undefined) dead.resolve();
     else server.run.host.onDeath(dead.resolve);
-    // If the server is killed, its stop never completes.
+    // Not awaited: if the server is killed, this promise never settles.
     void server.stop().catch(this.#options.onFailure);
     await dead.promise;
     kill();

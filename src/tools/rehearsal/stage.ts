@@ -1,4 +1,7 @@
-/** The stage of a rehearsal: the port between the rehearsal and its cluster, simulated or of real processes. */
+/**
+ * The stage of a rehearsal: the interface between the rehearsal and its cluster, which is simulated or made of real
+ * processes.
+ */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
 import { openCatalog } from "../../objects/catalog/catalog.ts";
@@ -11,7 +14,10 @@ import type { Run } from "../simulator/server.ts";
 import type { UpgradePlan, PlanStep } from "./plan.ts";
 import type { FaultLevel, Gate } from "./report.ts";
 
-/** The truth about one run of a server: the resources that it serves, and when it was running by the stage's clock. */
+/**
+ * The truth about one run of a server: the resources that it serves, and when it was running, by the clock of the
+ * stage.
+ */
 export type ServerRun = Pick<
   Run,
   "serverId" | "release" | "groups" | "served" | "readyAtMs" | "endedAtMs" | "troubledUntilMs" | "troubledSinceMs"
@@ -24,7 +30,7 @@ export interface ServerConnection extends Transport {
 
 export interface RehearsalStage {
   readonly clock: Clock;
-  /** All commits from the beginning. */
+  /** The commits of the store from the beginning on. */
   readonly history: Pick<StoreHistory, "onCommit" | "get" | "under">;
   /** All runs of servers so far. */
   readonly serverRuns: readonly ServerRun[];
@@ -35,14 +41,14 @@ export interface RehearsalStage {
   begin(): Promise<void>;
   /** Connects to the server `home` if it is listening, else to any ready server. */
   connect(random: Random, home: string | undefined): ServerConnection | undefined;
-  /** Resolves when the server has stopped; it restarts as the new release by itself. */
+  /** Requests the server to stop, and resolves when it has. The server restarts as the new release by itself. */
   move(step: PlanStep): Promise<void>;
   /** Starts injecting faults. */
   startFaults(onFault: (what: string) => void): void;
   /** Stops injecting faults and clears all current ones. */
   endFaults(): void;
   pass(ms: number): Promise<unknown>;
-  /** Lets time pass until the work settles. */
+  /** Lets time pass until the promise settles. */
   until<T>(work: Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -56,7 +62,7 @@ export interface StageOptions {
   readonly onFailure: (thrown: unknown) => void;
 }
 
-/** The run of a server that starts now with default options. */
+/** A run of a server that starts now with default options, as checkers see it. */
 export function newServerRun(
   serverId: string,
   release: ReleaseName,
@@ -86,7 +92,7 @@ export function servesAnyVersion(
   );
 }
 
-/** Whether a server that departed since then served a resource that no server serves now. */
+/** Whether a server that ended after `sinceMs` served a resource that no server serves now. */
 export function hasDepartedResource(serverRuns: readonly ServerRun[], sinceMs: number): boolean {
   const living = new Set(serverRuns.filter(({ endedAtMs }) => endedAtMs === undefined).flatMap(servedNames));
   const departed = serverRuns.filter(({ endedAtMs = -Infinity }) => endedAtMs > sinceMs);

@@ -6,7 +6,7 @@ import { Ledger, type LedgerEntry } from "./ledger.ts";
 import { Recorder } from "./recorder.ts";
 import { StoreWatch } from "./store-watch.ts";
 
-/** A store whose commits the test controls. */
+/** A store whose commits the test makes. */
 class StoreStub {
   readonly objects = new Map<string, JsonObject>();
   readonly ledger = new Ledger();
@@ -53,7 +53,7 @@ class StoreStub {
 }
 
 describe("the store watch", () => {
-  test("reports an object that is deleted although its owner exists as collected wrongly", () => {
+  test("reports an object that is deleted although its owner exists as wrongly collected", () => {
     const store = new StoreStub();
     const owner = store.made("configmaps", "owner");
     store.commit(store.made("secrets", "owned", owner).storeKey, undefined);
@@ -70,13 +70,13 @@ describe("the store watch", () => {
     expect(store.ledger.all()).toEqual([]);
   });
 
-  test("reports an object that is deleted without a request as lost", () => {
+  test("reports an object whose deletion no client requested as lost", () => {
     const store = new StoreStub();
     store.commit(store.made("secrets", "a").storeKey, undefined);
     expect(store.wrong).toEqual(["write-lost"]);
   });
 
-  test("reports a namespace that is deleted before its content, and accepts one deleted after it", () => {
+  test("reports a namespace that is deleted before its content, and accepts a namespace that is deleted after it", () => {
     for (const isEarly of [true, false]) {
       const store = new StoreStub();
       const namespace = store.made("namespaces", "n");
@@ -96,7 +96,7 @@ describe("the store watch", () => {
     expect(store.wrong).toEqual(["write-lost"]);
   });
 
-  test("reports stored objects that must be deleted as left behind, unless no server can delete them", () => {
+  test("reports stored objects whose deletion was acknowledged as left behind, unless no server can delete them", () => {
     const store = new StoreStub();
     const namespace = store.made("namespaces", "n");
     const inside = store.made("secrets", "a");
@@ -111,7 +111,7 @@ describe("the store watch", () => {
     expect(store.wrong).toEqual(["left-behind", "left-behind"]);
   });
 
-  test("records a point in a lane only when the agreement on a resource changes", async () => {
+  test("adds a point to a lane only when the encodings of a resource change", async () => {
     const store = new StoreStub();
     const say = (common: string, ...encodings: string[]): void =>
       store.commit("storageversions/g.things", {

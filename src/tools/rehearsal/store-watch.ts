@@ -1,4 +1,7 @@
-/** Watches the store itself, before any server sees a change: it finds lost writes and objects left behind. */
+/**
+ * Watches the commits of the store before any server sees them, and finds lost writes and objects that were left
+ * behind.
+ */
 import { storagePlaces } from "../../objects/catalog/storage-places.ts";
 import { objectAt } from "../../meta/json.ts";
 import type { Commit, StoreHistory } from "../simulator/history.ts";
@@ -26,7 +29,7 @@ export class StoreWatch {
     options.history.onCommit((commit) => this.#observe(commit));
   }
 
-  /** Lanes of resources on which the servers did not always agree, or whose common version changed. */
+  /** The lanes of the resources on which the servers did not always agree, or whose common version changed. */
   lanes(): StorageLane[] {
     return [...this.#lanes]
       .filter(([, points]) => isEventful(points))
@@ -34,7 +37,7 @@ export class StoreWatch {
       .sort((left, right) => (left.resource < right.resource ? -1 : 1));
   }
 
-  /** At the end every acknowledged object must be stored with all acknowledged changes. */
+  /** Checks at the end that every acknowledged object is stored with all acknowledged changes. */
   checkAll(): void {
     for (const entry of this.#options.ledger.all()) {
       const object = this.#options.history.get(entry.storeKey);
@@ -48,8 +51,8 @@ export class StoreWatch {
   }
 
   /**
-   * Objects that must be deleted by now. Excludes objects that no server serves, which cannot be deleted, and their
-   * namespaces.
+   * Returns the stored objects whose deletion was acknowledged. Omits objects that no server serves, because they
+   * cannot be deleted, and the namespaces of such objects.
    */
   leftBehind(isServed: (entry: Pick<LedgerEntry, "group" | "resource">) => boolean): LedgerEntry[] {
     const { history, ledger } = this.#options;
@@ -100,7 +103,7 @@ export class StoreWatch {
     const last = points.at(-1);
     if (last !== undefined && last.common === common && sameVersions(last.encodings, encodings)) return;
     const atMs = this.#options.recorder.nowMs();
-    // A state that is replaced at the same time is not shown, for example when several servers start together.
+    // Only the last state at a given time is kept, for example when several servers start together.
     if (last?.atMs === atMs) points.pop();
     points.push({ atMs, common, encodings });
   }

@@ -12,7 +12,7 @@ describe("text plots", () => {
     expect(sparkline([0, 0])).toBe("··");
   });
 
-  test("keep the sum when they are squeezed", () => {
+  test("keep the sum of the values when there are fewer columns than values", () => {
     expect(squeeze([1, 2, 3, 4, 5], 2)).toEqual([6, 9]);
     expect(squeeze([1, 2], 60)).toEqual([1, 2]);
   });

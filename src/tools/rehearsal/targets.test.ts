@@ -10,20 +10,20 @@ function api(group: string, version: string, resource: string): (typeof APIS)[nu
   return APIS.find((one) => one.group === group && one.version === version && one.resource === resource)!;
 }
 
-describe("the APIs of the releases on the way", () => {
-  test("contain the first release of an API that appears", () => {
+describe("the APIs of the releases of a plan", () => {
+  test("contain the releases that serve an API version that is added", () => {
     const claims = api("resource.k8s.io", "v1", "resourceclaims");
     expect(claims.servedBy).toEqual(["1.34", "1.35", "1.36"]);
     expect(appearsOrVanishes(claims, RELEASES)).toBe(true);
   });
 
-  test("contain the stored versions of an API, which may change", () => {
+  test("contain the stored versions of an API, and whether they change", () => {
     expect(changesEncoding(api("resource.k8s.io", "v1", "resourceclaims"))).toBe(true);
     expect(changesEncoding(api("", "v1", "configmaps"))).toBe(false);
     expect(appearsOrVanishes(api("", "v1", "configmaps"), RELEASES)).toBe(false);
   });
 
-  test("contain an API that vanishes until its last release", () => {
+  test("contain the releases that serve an API version before it is removed", () => {
     const releases = releasesBetween("1.31", "1.32");
     const schemas = pathApis(releases).find(
       ({ version, resource }) => version === "v1beta3" && resource === "flowschemas",
@@ -32,12 +32,12 @@ describe("the APIs of the releases on the way", () => {
   });
 });
 
-describe("the targets of clients", () => {
+describe("the resources that clients use", () => {
   const targets = loadTargets(APIS, RELEASES);
   const named = (name: string): (typeof targets)[number] | undefined =>
     targets.find(({ group, resource }) => `${group}/${resource}` === name);
 
-  test("are steady resources, and all that appear, vanish or change their stored version", () => {
+  test("are a few resources of every release, and all that are added, removed or stored in another version", () => {
     expect(targets.map(({ group, resource }) => `${group}/${resource}`)).toEqual(
       expect.arrayContaining(["/configmaps", "apps/deployments", "resource.k8s.io/resourceclaims"]),
     );
@@ -49,7 +49,7 @@ describe("the targets of clients", () => {
     expect(named("networking.k8s.io/servicecidrs")?.use).toBe("read");
   });
 
-  test("include the user's manifests, without their names", () => {
+  test("include those of the user's manifests, which are templates without their names", () => {
     const object = {
       apiVersion: "policy/v1",
       kind: "PodDisruptionBudget",

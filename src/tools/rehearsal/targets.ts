@@ -1,4 +1,7 @@
-/** The resources that clients of a rehearsal use: steady ones, changing ones, and those of the user's manifests. */
+/**
+ * The resources that clients of a rehearsal use: a few that every release serves, those that change during the plan,
+ * and those of the user's manifests.
+ */
 import type { ReleaseName } from "../../objects/catalog/release.ts";
 import type { ResourceType } from "../../client/objects.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
@@ -12,22 +15,22 @@ export interface LoadTarget {
   readonly kind: string;
   readonly namespaced: boolean;
   readonly storagePrefix: string;
-  /** Every version that a release on the way serves. */
+  /** Every version that a release of the plan serves. */
   readonly versions: readonly string[];
-  /** Whether clients create objects, or only read. */
+  /** Whether clients create objects ("all") or only read ("read"). */
   readonly use: "all" | "read";
   /** Bodies of objects by version, without metadata. */
   readonly bodies: ReadonlyMap<string, JsonObject>;
 }
 
-/** A manifest as a template for further objects. */
+/** A manifest of the user, as a template for the objects that clients create. */
 export interface Sample {
   readonly apiVersion: string;
   readonly kind: string;
   readonly object: JsonObject;
 }
 
-/** Resources of every release that users need most. */
+/** Resources of every release that users need most; clients always use them. */
 const STEADY: readonly string[] = ["/configmaps", "/secrets", "apps/deployments", "batch/jobs"];
 /** Resources that servers write themselves; clients only read them. */
 const OWN: ReadonlySet<string> = new Set([

@@ -1,4 +1,4 @@
-/** Formats virtual times: minutes and seconds since the first request. */
+/** Formats times and durations of a rehearsal: minutes and seconds since the first request. */
 export function minuteText(ms: number): string {
   const seconds = Math.floor(Math.max(0, ms) / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;

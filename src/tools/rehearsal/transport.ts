@@ -1,4 +1,4 @@
-/** A client's transport to the cluster. The judge sees every response before the client does. */
+/** A client's transport to the cluster. It passes every response to the judge before the client receives it. */
 import { randomUuid, type Random } from "../../base/random.ts";
 import {
   readBody,
@@ -20,7 +20,7 @@ interface RehearsalTransportOptions {
   /** The server to which the client connects while it is listening; undefined for any ready server. */
   readonly home: string | undefined;
   readonly onResponse: (response: ObservedResponse) => void;
-  /** Called if there is no server or no response. */
+  /** Called if no server is listening or a request gets no response. */
   readonly onNoResponse: () => void;
 }
 

@@ -11,7 +11,7 @@ export interface SimulatedRequest {
   readonly method: string;
   readonly target: string;
   readonly startedAtMs: number;
-  /** Undefined for a discovery request. */
+  /** The requested resource; undefined for a discovery request. */
   readonly resource: ResourceQuestion | undefined;
   /** Name of the object; "" for other requests. */
   readonly name: string;
@@ -21,9 +21,9 @@ export interface SimulatedResponse {
   readonly request: SimulatedRequest;
   readonly atMs: number;
   readonly status: number;
-  /** The subject that a 404 reports as unknown. */
+  /** For a 404: whether it reports the object or the resource as unknown. */
   readonly unknown: "object" | "resource" | undefined;
-  /** Message of a failure. */
+  /** Message of a failure response. */
   readonly message: string;
 }
 
@@ -37,7 +37,7 @@ export interface GuaranteeChecker {
   onHop?(hop: ProxiedRequest): readonly string[];
   /** Called when the store has the revision of this commit and before any server sees it. */
   onCommit?(commit: Commit): readonly string[];
-  /** Called when all faults are over and servers had time to detect it. */
+  /** Called after all faults have ended and servers have had time to detect it. */
   whenSettled?(cluster: SimulatedCluster): Promise<readonly string[]>;
 }
 

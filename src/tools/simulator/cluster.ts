@@ -31,7 +31,7 @@ export class SimulatedCluster {
   readonly trace: Trace;
   readonly timing: PeerTiming;
   readonly servers: SimulatedServer[] = [];
-  /** Every run so far, including those that have ended. */
+  /** Every run of a server so far, including those that have ended. */
   readonly runs: Run[] = [];
   readonly #context: ServerContext;
 
@@ -87,7 +87,7 @@ export class SimulatedCluster {
     this.network.links.block(from.id, to.id);
   }
 
-  /** Ends all faults. Crashed servers stay down. */
+  /** Ends all network and store faults and pauses. Crashed servers stay down. */
   heal(): void {
     this.trace.add("world", "heals");
     this.network.rates = NO_FAULTS;

@@ -1,8 +1,7 @@
 /**
- * One request from one server to another across the simulated network, and its response. Its fate is drawn when it is
- * sent; it then behaves as the port (serving/http/upstream.ts) specifies.
- *
- * The server's side continues after the caller's side has ended: a canceled request may still arrive and be executed.
+ * One request from one server to another across the simulated network, and its response. Whether and how it fails is
+ * drawn when it is sent; apart from that, it behaves as the port (serving/http/upstream.ts) specifies. The server's
+ * side continues after the caller's side has ended: a canceled request may still arrive and be executed.
  */
 import type { Host } from "./host.ts";
 import { randomInteger, type Random } from "../../base/random.ts";
@@ -48,7 +47,7 @@ interface SimulatedExchangeOptions {
   readonly certificate: PeerCertificate;
   readonly from: { readonly name: string; readonly host: Host; readonly ip: string };
   readonly toName: string;
-  /** Finds the server that listens when the request arrives. */
+  /** Finds the server that listens at the address when the request arrives. */
   readonly find: () => NetworkNode | undefined;
   readonly request: UpstreamRequest;
   readonly fate: Fate;
@@ -84,7 +83,7 @@ export class SimulatedExchange {
     if (this.#isOver) return;
     const { links, from, toName, random, fate } = this.#parts;
     const isPartitioned = links.isBlocked(from.name, toName) || links.isBlocked(toName, from.name);
-    // Across a partition an open connection hangs, and a new one is not established.
+    // Across a partition, either the connection is already open and hangs, or no connection is established.
     if (isPartitioned && randomInteger(random, 2) === 0) return this.#neverConnects();
     this.#isDeparted = true;
     if (fate === "request-lost") return this.#loseConnection();
@@ -149,7 +148,7 @@ export class SimulatedExchange {
       else writeHalf(relay, body.chunks);
       if (fate === "cut") {
         const { host } = this.#parts.from;
-        // A partition may delay the response until then, so that the request fails.
+        // If a partition delays the response until then, the whole request fails.
         host.clock.after(random.float() * CUT_AFTER_MS_MAX, () => this.#fail("reset", "the connection broke"));
       }
       return;

@@ -1,6 +1,6 @@
 /**
- * Every commit to the store of a simulation, in order and with the server that sent it, and the objects after it. It
- * receives a commit before any server does, so that a checker sees the store at exactly that revision.
+ * Records every commit to the store of a simulation, in order and with the server that sent it, and keeps the current
+ * objects. It receives a commit before any server does, so that a checker sees the store at exactly that revision.
  */
 import type { Clock } from "../../base/clock.ts";
 import { parseJsonObject, type JsonObject } from "../../meta/json.ts";
@@ -13,26 +13,29 @@ export interface StoreWriter {
 }
 
 export interface SentWrite extends StoreWriter {
-  /** Time at which the server sent the change, by the world's clock. */
+  /** Time at which the server sent the change, by the clock of the world. */
   readonly sentAtMs: number;
 }
 
 export interface Commit {
   readonly revision: number;
   readonly atMs: number;
-  /** Undefined if the store itself expired a lease. */
+  /** The write of a server; undefined if the store itself deleted the key because its lease expired. */
   readonly sending: SentWrite | undefined;
-  /** Key below the root. */
+  /** Key relative to the root of the store. */
   readonly key: string;
-  /** Undefined if the object did not exist. */
+  /** The object before the commit; undefined if it did not exist. */
   readonly before: JsonObject | undefined;
-  /** Undefined if the object was deleted. */
+  /** The object after the commit; undefined if it was deleted. */
   readonly after: JsonObject | undefined;
 }
 
 interface StoreHistoryOptions {
   readonly clock: Clock;
-  /** No other handle may have been opened before. */
+  /**
+   * A handle of the store. It must be the first one that is opened, so that the history receives commits before all
+   * servers.
+   */
   readonly kv: Kv;
   /** Called if a listener fails. */
   readonly onFailure: (thrown: unknown) => void;
@@ -63,12 +66,12 @@ export class StoreHistory {
     this.#listeners.push(listener);
   }
 
-  /** The stored object. */
+  /** The object that is stored at a key. */
   get(key: string): JsonObject | undefined {
     return this.#objects.get(key);
   }
 
-  /** Objects by key prefix, in the order of their creation. */
+  /** All objects whose keys have this prefix, in the order of their creation. */
   under(prefix: string): [key: string, object: JsonObject][] {
     return [...this.#objects].filter(([key]) => key.startsWith(prefix));
   }
@@ -78,7 +81,7 @@ export class StoreHistory {
     return { ...writer, sentAtMs: this.#clock.monotonic() };
   }
 
-  /** Executes work that commits before it returns its promise. */
+  /** Executes work that commits synchronously, and records `sending` as the writer of the commit. */
   arrival<T>(sending: SentWrite, work: () => Promise<T>): Promise<T> {
     this.#sending = sending;
     try {

@@ -15,9 +15,9 @@ interface HostOptions {
   /** The clock of the world. */
   readonly clock: Clock;
   readonly random: Random;
-  /** Error of the wall clock. */
+  /** Error of the host's wall clock. */
   readonly offsetMs?: number;
-  /** How much faster its clocks run: 0.001 gains a second in 1,000. */
+  /** How much faster the host's clocks run: with 0.001 they gain a second in 1,000. */
   readonly drift?: number;
 }
 
@@ -47,13 +47,13 @@ export class Host {
     return this.#state;
   }
 
-  /** Runs the work now, when the host is resumed, or never. */
+  /** Runs the work at once, when the host is resumed, or never if it is dead. */
   run(work: () => void): void {
     if (this.#state === "running") work();
     else if (this.#state === "paused") this.#held.push(work);
   }
 
-  /** A promise that settles only while the host is running. */
+  /** Calls `ask` and returns its promise, which settles only while the host is running. */
   settleWhileRunning<T>(ask: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const onFailure = (reason: Error): void => this.run(() => reject(reason));
@@ -82,7 +82,7 @@ export class Host {
     for (const callback of this.#onDeath) callback();
   }
 
-  /** Returns a function that removes the callback. */
+  /** Registers a callback for the death of the host. Returns a function that removes it. */
   onDeath(callback: () => void): () => void {
     if (this.#state === "dead") callback();
     else this.#onDeath.add(callback);

@@ -1,6 +1,6 @@
 /**
- * Carries messages between hosts, separately for each direction: with a delay, and after a block has ended. As with
- * TCP, no message is lost, and messages of one stream stay in order.
+ * Carries messages between hosts, separately for each direction. A message arrives after a delay, and not before a
+ * block of its direction has ended. As with TCP, no message is lost, and messages of one stream stay in order.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";

@@ -35,7 +35,7 @@ export interface NetworkOptions {
   readonly random: Random;
   readonly certificate: PeerCertificate;
   readonly onHop: (hop: ProxiedRequest) => void;
-  /** A planted bug: replaces a request, or its address, before it is sent. */
+  /** A planted bug: replaces a request or its address before it is sent. */
   readonly tamper?: (request: UpstreamRequest, from: string) => UpstreamRequest;
 }
 
@@ -55,7 +55,7 @@ export class Network {
     this.links = new Links(options);
   }
 
-  /** Sets the server that listens at an address; undefined for none. */
+  /** Sets the server that listens at an address; with undefined, no server listens. */
   listen(address: UpstreamAddress, name: string, node: NetworkNode | undefined): void {
     this.#listeners.set(authorityOf(address), { name, node });
   }
@@ -91,7 +91,7 @@ export class Network {
           open.set(exchange, authority);
           exchange.begin().catch(reject);
         }),
-      // Every request has its own connection.
+      // Nothing to do, because every request has its own connection.
       retire: () => {},
       disconnect: (address) => breakAll("the connections were dropped", authorityOf(address)),
       close() {

@@ -1,6 +1,6 @@
 /**
- * The certificate by which servers of a simulated cluster authenticate each other: a real one, verified by the real
- * code.
+ * Creates the certificate by which servers of a simulated cluster authenticate each other. It is a real one, which the
+ * production code verifies.
  */
 import { X509Certificate } from "node:crypto";
 import { createAuthority, issueCertificate } from "../../serving/http/node/certificate-authority.ts";
@@ -13,7 +13,7 @@ export interface PeerCertificate {
   readonly chain: ConnectionInfo["clientChain"];
 }
 
-/** Valid for some days before and after, because clocks of servers are wrong. */
+/** The certificate is valid for some days before and after, because the clocks of servers are wrong. */
 export function createPeerCertificate(nowMs: number): PeerCertificate {
   const from = nowMs - 24 * 3_600_000;
   const ca = createAuthority({ commonName: "simulated-front-proxy-ca", nowMs: from });

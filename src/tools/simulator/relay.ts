@@ -6,11 +6,11 @@ import type { StreamFrame, ResponseBody, StreamSink } from "../../serving/http/m
 import { ResponseStream } from "../../serving/http/node/upstream/response-stream.ts";
 
 interface RelayPath {
-  /** Delivers to the reader, in order. */
+  /** Carries a message to the reader, in order. */
   toReader(deliver: () => void): void;
-  /** Delivers to the writer. */
+  /** Carries a message to the writer. */
   toWriter(deliver: () => void): void;
-  /** Called when the reader's end is over, whichever side ended it. */
+  /** Called when the stream has ended at the reader's end, whichever side ended it. */
   onOver(): void;
 }
 

@@ -25,15 +25,18 @@ export interface RunOptions {
   readonly runtimeConfig?: readonly string[];
   readonly clockOffsetMs?: number;
   readonly clockDrift?: number;
-  /** False: the server proxies nothing. Default: true. */
+  /** If false, the server proxies no requests. Default: true. */
   readonly mixedVersionProxy?: boolean;
   /** Peer options that differ from the defaults. */
   readonly peers?: Pick<PeerOptions, "discoveryMode" | "routingSource">;
-  /** As the flag. Default: all. */
+  /** Controllers to run, as in the flag --controllers. Default: all. */
   readonly controllers?: readonly string[];
 }
 
-/** The truth about one run: the resources that it served, and when it was running, by the world's clock. */
+/**
+ * The truth about one run of a server: the resources that it served, and when it was running, by the clock of the
+ * world.
+ */
 export interface Run {
   readonly serverId: string;
   readonly release: string;
@@ -42,13 +45,16 @@ export interface Run {
   readonly groups: readonly DiscoveryGroup[];
   readonly served: ServedSet;
   readonly server: Server;
-  /** Undefined until it is ready for the first time. */
+  /** Time at which it was ready first; undefined until then. */
   readyAtMs: number | undefined;
   /** Time of its crash or stop request. */
   endedAtMs: number | undefined;
-  /** Until this time the server is paused, has store faults, or its peers may not have detected the end of these. */
+  /**
+   * Time until which the server counts as unhealthy, because it is paused, has store faults, or peers may not have
+   * detected that these have ended.
+   */
   troubledUntilMs: number;
-  /** Undefined while it is healthy. */
+  /** Time since which the server is paused or has store faults; undefined while it is healthy. */
   troubledSinceMs: number | undefined;
 }
 
@@ -62,13 +68,13 @@ export interface ServerContext {
   readonly trace: Trace;
   readonly timing: Partial<PeerTiming>;
   readonly onRun: (run: Run) => void;
-  /** A planted bug in the server of this ID. */
+  /** A planted bug that wraps the handler of the server with this ID. */
   readonly wrapHandle?: (handle: Handle, serverId: string) => Handle;
   readonly wrapKv?: (kv: Kv, serverId: string) => Kv;
   readonly wrapClock?: (clock: Clock) => Clock;
 }
 
-/** A crash at a moment that random faults would hardly hit. */
+/** A crash at a certain commit, a moment that random faults would hardly hit. */
 export interface CrashPoint {
   /** Description of the matching keys, for the trace. */
   readonly what: string;
@@ -84,7 +90,10 @@ const DETECTED_WITHIN_MS = 30_000;
 /** Time for open requests after a stop request, in virtual time. */
 const DRAIN_MS = 5_000;
 const PORT = 6443;
-/** Simulations do not test access: servers need no roles, and pods no service accounts. */
+/**
+ * Options without authorization: simulations do not test access, so servers need no roles, and pods no service
+ * accounts.
+ */
 const OPEN = {
   authorizationModes: ["AlwaysAllow"],
   disableAdmissionPlugins: ["ServiceAccount"],
@@ -107,7 +116,7 @@ export class SimulatedServer {
     this.address = { host: options.ip, port: PORT };
   }
 
-  /** Undefined while it is down. */
+  /** The current run; undefined while the server is down. */
   get run(): Run | undefined {
     return this.#run;
   }
@@ -204,7 +213,7 @@ export class SimulatedServer {
     this.#noteTrouble();
   }
 
-  /** A client's request as a user with a token. Never settles if the server crashes meanwhile. */
+  /** Sends the request of a user with a token. Never settles if the server crashes before it responds. */
   request(request: InProcessRequest): Promise<InProcessResponse> {
     const run = this.#run;
     const handle = this.#handle;
@@ -231,7 +240,7 @@ export class SimulatedServer {
 
   #noteTrouble(): void {
     const run = this.#run;
-    // Faults after the end of the run do not change its state.
+    // Faults that are set after the end of a run do not change its state.
     if (run === undefined || run.endedAtMs !== undefined) return;
     const isWell = run.host.state === "running" && run.store.isFine;
     const nowMs = this.#context.world.clock.monotonic();
@@ -267,7 +276,7 @@ export class SimulatedServer {
   #configOf(options: RunOptions): Parameters<typeof buildServer>[1] {
     const { release, runtimeConfig = [], mixedVersionProxy = true, peers, controllers } = options;
     const { certificate, timing } = this.#context;
-    // The simulated network needs no files; their names only enable calls to peers.
+    // The names of these files only enable calls to peers; the simulated network does not read the files.
     const files = mixedVersionProxy ? { caFile: "ca", certFile: "cert", keyFile: "key" } : {};
     return resolveOptions({
       release,

@@ -1,6 +1,6 @@
 /**
- * One host's connection to the shared store, which may be down, slow or behind. As with a real store, calls fail with
- * `unavailable`, and a failed call may have been executed; watches are delayed and lose nothing.
+ * The connection of one host to the shared store, which may be down, slow or behind. As with a real store, calls fail
+ * with `unavailable`, and a failed call may have been executed. Watch events may be late, but none is lost.
  */
 import { sleep } from "../../base/clock.ts";
 import {
@@ -23,7 +23,7 @@ export interface StoreFault {
   readonly slowMs: number;
   /** No watch event is delivered. */
   readonly isLagging: boolean;
-  /** Share of calls that are executed but whose response is lost. */
+  /** The share of calls that are executed but whose response is lost. */
   readonly responsesLost: number;
 }
 
@@ -33,7 +33,7 @@ interface StoreLinkOptions {
   readonly kv: Kv;
   readonly writer: StoreWriter;
   readonly history: StoreHistory;
-  /** The crash to inject when a change of this key reaches the store; undefined for none. */
+  /** Returns the crash to inject when a change of this key reaches the store; undefined for none. */
   readonly injectCrash: (key: string) => InjectedCrash | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface InjectedCrash {
 
 interface OpenWatch {
   readonly sink: WatchSink;
-  /** Delivers while the watch is open and the host is running. */
+  /** Calls `deliver` if the watch is open, once the host is running. */
   readonly whileOpen: (deliver: () => void) => void;
   readonly missed: (readonly KvEvent[])[];
   readonly close: () => void;

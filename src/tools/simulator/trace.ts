@@ -3,7 +3,7 @@ import { createHash, type Hash } from "node:crypto";
 
 interface TraceOptions {
   readonly monotonic: () => number;
-  /** Number of the last lines that are kept. */
+  /** How many of the last lines are kept. */
   readonly keepMax: number;
 }
 
@@ -24,7 +24,7 @@ export class Trace {
     if (this.#lines.length >= 2 * keepMax) this.#lines = this.#lines.slice(-keepMax);
   }
 
-  /** Oldest first. */
+  /** The kept lines, oldest first. */
   get lines(): readonly string[] {
     return this.#lines.slice(-this.#options.keepMax);
   }

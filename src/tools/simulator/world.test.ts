@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { World } from "./world.ts";
 
-test("work that never settles is ended and fails, so that time can advance", async () => {
+test("code that never waits for time to pass is ended and fails, so that time can advance", async () => {
   let standstills = 0;
   const world = new World({ seed: 1, onStandstill: () => void standstills++ });
   const spin = async (): Promise<never> => {
@@ -13,7 +13,7 @@ test("work that never settles is ended and fails, so that time can advance", asy
   expect(standstills).toBe(1);
 });
 
-test("work that settles now and then may continue forever", async () => {
+test("code that waits now and then may continue forever", async () => {
   const world = new World({ seed: 1 });
   for (let turn = 0; turn < 3; turn++) {
     for (let step = 0; step < 600_000; step++) world.countingClock.now();

@@ -9,10 +9,10 @@ import type { Env } from "../../server/env.ts";
 import type { Kv } from "../../storage/kv.ts";
 import { createMemoryStore, type MemoryStore } from "../../storage/kv-memory/kv.ts";
 
-/** Start of virtual time, so that timestamps look realistic. */
+/** Start of virtual time; a real date, so that timestamps look realistic. */
 const EPOCH_MS = Date.UTC(2030, 0, 1);
 
-/** Maximum number of steps without settling; a server that starts takes some thousand. */
+/** Maximum number of steps that simulated code may take before it settles; a starting server takes some thousand. */
 const STEPS_MAX = 1_000_000;
 
 interface Scheduled {
@@ -36,7 +36,7 @@ export class World {
 
   constructor(options: {
     readonly seed: number;
-    /** Called when simulated code never settles, so that time cannot advance; it must end that code. */
+    /** Called when simulated code never waits, so that time cannot advance. The callback must end that code. */
     readonly onStandstill?: () => void;
   }) {
     this.#seed = options.seed;
@@ -74,7 +74,7 @@ export class World {
     return createSeededRandom(hash(`${this.#seed} ${name}`));
   }
 
-  /** Settles all pending work that needs no time, then advances the clock event by event. */
+  /** Runs all pending work that needs no time, then advances the clock event by event. */
   async advance(byMs: number): Promise<void> {
     const until = this.#now + byMs;
     await this.#settle();
@@ -139,7 +139,7 @@ function isLater(left: Scheduled, right: Scheduled): boolean {
   return left.at > right.at || (left.at === right.at && left.sequence > right.sequence);
 }
 
-/** Promises, generators and streams without I/O settle within one turn of the event loop. */
+/** Waits one turn of the event loop, within which promises, generators and streams without I/O settle. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -150,7 +150,7 @@ function hash(text: string): number {
   return value >>> 0;
 }
 
-/** Mulberry32: small, fast, good enough to explore with. */
+/** Mulberry32, a small and fast generator that is good enough to explore with. */
 export function createSeededRandom(seed: number): Random {
   let state = seed >>> 0;
   const float = (): number => {

@@ -1,6 +1,9 @@
+/** Checks that a request is proxied at most once. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 
-/** The local server may try several peers in turn; a peer must not proxy the request again. */
+/**
+ * The local server may try several peers one after another, but a peer must not proxy the request to a third server.
+ */
 export function atMostOneHop(): GuaranteeChecker {
   const localServers = new Map<string, string>();
   return {

@@ -1,3 +1,4 @@
+/** Checks that the garbage collector deletes and orphans only objects that it may. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 import { leavingOf, ownersOf, uidOf, type ObjectRecord } from "../object-record.ts";
@@ -5,18 +6,19 @@ import { leavingOf, ownersOf, uidOf, type ObjectRecord } from "../object-record.
 export interface CollectedIsGarbageOptions {
   readonly record: ObjectRecord;
   /**
-   * Whether a server serves the object at a key, or may return and serve it. An owner does not wait for dependents
-   * that no server serves. Default: always true.
+   * Whether a server serves the object at a key, or may return and serve it. Default: always true. An owner does not
+   * wait for dependents that no server serves.
    */
   readonly isServed?: (key: string) => boolean;
 }
 
 /**
- * Clients delete only objects without owner, and change no owner references. So any other object that is deleted or
- * loses an owner was collected or orphaned, unless its whole namespace is deleted.
+ * Clients delete only objects without owners, and change no owner references. So any other object that is deleted was
+ * deleted by the garbage collector, and any object that loses an owner was orphaned by it, unless the whole namespace
+ * is deleted.
  */
 export function collectedIsGarbage({ record, isServed = () => true }: CollectedIsGarbageOptions): GuaranteeChecker {
-  /** Keys of the dependents of an owner that is deleted with the orphan policy, by its UID. */
+  /** Keys of the dependents of each owner that is deleted with the orphan policy, by the UID of the owner. */
   const orphans = new Map<string, readonly string[]>();
   const judgeCollected = ({ key, before, after }: Commit): string[] => {
     const isCollected = after === undefined || (leavingOf(after) !== "no" && leavingOf(before) === "no");
@@ -27,7 +29,7 @@ export function collectedIsGarbage({ record, isServed = () => true }: CollectedI
       const leaving = leavingOf(owner);
       if (isCollected && leaving === "no") return [`${key} was collected although its owner ${uid} exists`];
       if (isCollected && leaving !== "foreground")
-        return [`${key} was collected although its owner ${uid} is deleted without it (${leaving})`];
+        return [`${key} was collected although its owner ${uid} is being deleted without its dependents (${leaving})`];
       return leaving === "no" && !kept.has(uid) ? [`${key} lost the reference to its owner ${uid}, which exists`] : [];
     });
   };
@@ -46,7 +48,7 @@ export function collectedIsGarbage({ record, isServed = () => true }: CollectedI
   };
   return {
     name: "collected-is-garbage",
-    promise: "No object is collected that has a live owner, or an owner that orphans it.",
+    promise: "No object is collected that has a live owner, or an owner that is deleted with the orphan policy.",
     onCommit(commit) {
       const { before } = commit;
       if (before === undefined || record.goesWithNamespace(before)) return NO_VIOLATIONS;

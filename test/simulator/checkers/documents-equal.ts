@@ -1,3 +1,4 @@
+/** Checks that all servers of a settled cluster return the same discovery documents. */
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { allDocuments } from "../discovery.ts";
 

@@ -1,9 +1,10 @@
+/** Checks that the StorageVersion objects of a settled cluster match its live servers, and that the servers accept writes. */
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { SimulatedCluster } from "../../../src/tools/simulator/cluster.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 import type { Run, SimulatedServer } from "../../../src/tools/simulator/server.ts";
 
-/** Longer than the response time of any server. */
+/** Longer than any server takes to respond. */
 const PATIENCE_MS = 120_000;
 
 export function encodingsSettle(record: EncodingRecord): GuaranteeChecker {
@@ -29,7 +30,7 @@ function objectProblems(record: EncodingRecord, name: string, live: readonly Run
   const said = entries.map(({ apiServerID }) => apiServerID).sort();
   if (said.join() !== storing.sort().join())
     problems.push(
-      `${name} has entries of ${said.join(", ") || "no server"}, but ${storing.join(", ") || "no server"} stores it`,
+      `${name} has entries of ${said.join(", ") || "no server"}, but ${storing.join(", ") || "no server"} stores the resource`,
     );
   const [first, ...rest] = entries;
   const doAgree = first !== undefined && rest.every(({ encodingVersion }) => encodingVersion === first.encodingVersion);
@@ -40,7 +41,7 @@ function objectProblems(record: EncodingRecord, name: string, live: readonly Run
   if (first?.decodableVersions.some(isReadByAll))
     for (const { apiServerID, encodingVersion } of entries)
       if (!isReadByAll(encodingVersion))
-        problems.push(`${apiServerID} cannot write ${name}, although all servers could agree`);
+        problems.push(`${apiServerID} cannot write ${name}, although all servers could agree on a version`);
   return problems;
 }
 

@@ -1,7 +1,11 @@
+/** Checks that the entries of a StorageVersion object agree with its common version. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 
-/** Holds for servers that may write: the entry of a fenced server may be removed until it has published again. */
+/**
+ * Checked only for servers that may write: the entry of a fenced server may be missing until the server has published
+ * it again.
+ */
 export function entriesMatchCommonVersion(record: EncodingRecord): GuaranteeChecker {
   return {
     name: "nobody-contradicts",

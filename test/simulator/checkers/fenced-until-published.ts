@@ -1,9 +1,10 @@
+/** Checks that a server whose identity lease is too old changes nothing in the store. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 
 /**
- * Checks the time at which the server sent a change, because a change that was sent in time may arrive late.
- * `writtenAsPublished` checks that the server has published again.
+ * Checks the time at which the server sent a change, because a change that was sent in time may arrive late. That the
+ * server has published its entries again is checked by `writtenAsPublished`.
  */
 export function fencedUntilPublished(record: EncodingRecord): GuaranteeChecker {
   return {

@@ -1,3 +1,4 @@
+/** Checks that garbage is deleted in a settled cluster. */
 import type { ResourceQuestion } from "../../../src/cluster/peers/view.ts";
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { SimulatedCluster } from "../../../src/tools/simulator/cluster.ts";
@@ -8,7 +9,7 @@ import { eventuallyNone } from "../eventually.ts";
 import { ProcessableResources } from "../processable-resources.ts";
 
 const CLASS_PROTECTION = "kubernetes.io/vac-protection";
-/** The only version in which servers protect the object. */
+/** The only version of VolumeAttributesClass in which servers protect the object with a finalizer. */
 const PROTECTED_CLASS: ResourceQuestion = {
   group: "storage.k8s.io",
   version: "v1",
@@ -16,7 +17,7 @@ const PROTECTED_CLASS: ResourceQuestion = {
   subresource: "",
 };
 
-/** An object that waits for its dependents also waits while a departed server may bring back more of them. */
+/** An object that waits for its dependents may also wait while a departed server may return with more dependents. */
 export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): GuaranteeChecker {
   const uncollected = (reach: ProcessableResources): string[] =>
     record.owned
@@ -27,11 +28,14 @@ export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): Gu
           isGarbage && leavingOf(object) === "no" && reach.hasKey(key) && owners.every((one) => reach.hasOwner(one))
         );
       })
-      .map(([key]) => `${key} still exists, but its owners are deleted`);
-  /** A dependent has another owner whose existence cannot be determined. */
+      .map(([key]) => `${key} still exists, although its owners are deleted`);
+  /** Whether a dependent of the object has another owner whose existence the garbage collector cannot determine. */
   const isHeld = (object: JsonObject, reach: ProcessableResources): boolean =>
     record.keysOwnedBy(uidOf(object)).some((key) => ownersOf(record.at(key)).some((owner) => !reach.hasOwner(owner)));
-  /** A leader that does not serve the class does not run the controller that removes the protection. */
+  /**
+   * Whether the object may keep its protection finalizer: a leader that does not serve the class in v1 does not run the
+   * controller that removes it.
+   */
   const mayStayProtected = (object: JsonObject, reach: ProcessableResources): boolean =>
     stringsAt(objectAt(object, "metadata"), "finalizers").includes(CLASS_PROTECTION) &&
     !reach.isServedByAll(PROTECTED_CLASS);
@@ -40,7 +44,7 @@ export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): Gu
     return record.leaving
       .filter(([key]) => !key.startsWith(NAMESPACES))
       .filter(([key, object]) => reach.hasKey(key) && !isHeld(object, reach) && !mayStayProtected(object, reach))
-      .map(([key, object]) => `${key} is being deleted, and still exists (${leavingOf(object)})`);
+      .map(([key, object]) => `${key} is being deleted, but still exists (${leavingOf(object)})`);
   };
   return {
     name: "garbage-goes",

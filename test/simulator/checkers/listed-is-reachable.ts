@@ -1,3 +1,4 @@
+/** Checks that every resource in the discovery of a settled cluster can be listed. */
 import { get } from "../get.ts";
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { listedResources } from "../discovery.ts";
@@ -13,7 +14,9 @@ export function listedIsReachable(): GuaranteeChecker {
           if (!verbs.includes("list")) continue;
           const { status, text } = await get(cluster, server, `${path}?limit=1`);
           if (status !== 200)
-            problems.push(`${server.id} lists ${path} and responds with ${status}: ${text.slice(0, 200)}`);
+            problems.push(
+              `the discovery of ${server.id} contains ${path}, but the list returns ${status}: ${text.slice(0, 200)}`,
+            );
         }
       }
       return problems;

@@ -1,3 +1,4 @@
+/** Checks that a resource that is reported as migrated is stored in one version. */
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
 import { storageVersionName } from "../../../src/cluster/storageversion/objects.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
@@ -8,11 +9,11 @@ const STATE = "configmaps/kube-system/evenkeel-storage-state";
 const MIGRATIONS = "storageversionmigrations/";
 
 /**
- * The storage state of a resource must be true at the moment of its write. A StorageVersionMigration may succeed if all
- * objects were in the common version at some moment after its creation; later writes do not matter.
+ * The storage state of a resource must be true when it is written. A StorageVersionMigration may succeed if all objects
+ * were stored in the common version at some moment after its creation; later writes do not matter.
  */
 export function migratedIsMigrated(record: EncodingRecord): GuaranteeChecker {
-  /** The last revision at which all objects had the common version, by name. */
+  /** For each resource name, the last revision at which all objects were stored in the common version. */
   const unmixedAt = new Map<string, number>();
   const isUnmixed = (name: string): boolean => {
     const common = record.status(name)?.commonEncodingVersion;
@@ -41,7 +42,7 @@ export function migratedIsMigrated(record: EncodingRecord): GuaranteeChecker {
     const name = storageVersionName(String(group ?? ""), String(resource));
     if (isUnmixed(name) || (unmixedAt.get(name) ?? 0) >= createdAt) return [];
     const versions = record.storedVersions(name).join(", ");
-    return versions === "" ? [] : [`${key} succeeded at ${revision} while ${name} is stored in ${versions}`];
+    return versions === "" ? [] : [`${key} succeeded at revision ${revision} while ${name} is stored in ${versions}`];
   };
   const created = new Map<string, number>();
   return {

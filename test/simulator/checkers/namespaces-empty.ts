@@ -1,10 +1,11 @@
+/** Checks that a namespace is finalized only when it is empty, and stays empty. */
 import { objectAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 import { leavingOf, namespaceOf, NAMESPACES, type ObjectRecord } from "../object-record.ts";
 
 export function namespacesEmpty(record: ObjectRecord): GuaranteeChecker {
-  /** Names of namespaces that were removed, even if they were created again. */
+  /** Names of namespaces that were removed at least once. */
   const gone = new Set<string>();
   const judgeNamespace = ({ key, before, after }: Commit): string[] => {
     const name = key.slice(NAMESPACES.length);
@@ -32,7 +33,7 @@ export function namespacesEmpty(record: ObjectRecord): GuaranteeChecker {
   };
 }
 
-/** True until the namespace controller has removed its finalizer. */
+/** True until the namespace controller has removed the finalizer of the namespace. */
 function isHeld(namespace: JsonObject | undefined): boolean {
   return stringsAt(objectAt(namespace ?? {}, "spec"), "finalizers").includes("kubernetes");
 }

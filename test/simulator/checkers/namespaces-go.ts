@@ -1,3 +1,4 @@
+/** Checks that deleted namespaces are removed in a settled cluster. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../src/meta/json.ts";
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
@@ -5,7 +6,7 @@ import { eventuallyNone } from "../eventually.ts";
 import { NAMESPACES, type ObjectRecord } from "../object-record.ts";
 import { ProcessableResources } from "../processable-resources.ts";
 
-/** Objects that no server serves keep a namespace until a user purges it. */
+/** A namespace may keep existing because of objects that no server serves, until a user purges it. */
 export function namespacesGo(record: ObjectRecord, encodings: EncodingRecord): GuaranteeChecker {
   return {
     name: "namespaces-go",
@@ -22,7 +23,7 @@ export function namespacesGo(record: ObjectRecord, encodings: EncodingRecord): G
   };
 }
 
-/** Problems that its conditions report. */
+/** The problems that the conditions of the namespace report. */
 function complaints(namespace: JsonObject): string {
   const conditions = objectAt(namespace, "status")["conditions"];
   const all = Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];

@@ -1,12 +1,13 @@
+/** Checks that the common version of a resource does not move back without a reason. */
 import { compareApiVersions } from "../../../src/serving/discovery/order.ts";
 import { parseGroupVersion } from "../../../src/meta/group-version.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 
 interface Remembered {
-  /** The last common version. */
+  /** The last common version of the StorageVersion object. */
   common: string | undefined;
-  /** Encoding versions that servers have published for themselves since the object last had a common version. */
+  /** Encoding versions in the entries that servers have written since the object last had a common version. */
   readonly said: Set<string>;
 }
 
@@ -35,7 +36,7 @@ export function neverBack(record: EncodingRecord): GuaranteeChecker {
       known.common = common;
       known.said.clear();
       return isBack
-        ? [`${name} moved from ${before} back to ${common}, but no server that writes it had joined`]
+        ? [`${name} moved from ${before} back to ${common}, but no server that writes the older version had joined`]
         : NO_VIOLATIONS;
     },
   };

@@ -1,3 +1,4 @@
+/** Checks that no server receives a request that it has proxied itself. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 
 export function noCircle(): GuaranteeChecker {

@@ -1,3 +1,4 @@
+/** Checks that acknowledged objects can be read until a client deletes them. */
 import { get } from "../get.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { KnownObjects } from "../objects.ts";
@@ -17,7 +18,8 @@ export function noLostWrite(objects: KnownObjects): GuaranteeChecker {
       for (const server of cluster.live) {
         for (const path of objects.in("there")) {
           const target = targetAt(path);
-          // Resources that only a departed server served are unavailable or unknown, not lost.
+          // Objects of a resource that only a departed server served are unavailable or unknown, which does not mean
+          // that they are lost.
           if (!cluster.live.some(({ run }) => target !== undefined && run?.served.has(target))) continue;
           const { status } = await get(cluster, server, path);
           if (status !== 200) problems.push(`${server.id} responds with ${status} for ${path}`);

@@ -1,10 +1,11 @@
+/** Checks that every running server of a settled cluster is ready. */
 import { get } from "../get.ts";
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 
 export function readyAgain(): GuaranteeChecker {
   return {
     name: "ready-again",
-    promise: "Every running server is ready after all faults are over.",
+    promise: "Every running server becomes ready after all faults have ended.",
     async whenSettled(cluster) {
       const problems: string[] = [];
       for (const server of cluster.live) {

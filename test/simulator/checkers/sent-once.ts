@@ -1,7 +1,8 @@
+/** Checks that no mutating request is executed twice. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 
 /**
- * Names are used once, and every object is deleted by one request. So a creation that conflicts, or a deletion that
+ * Clients use each name once, and delete each object by one request. So a creation that conflicts, or a deletion that
  * does not find an existing object, was executed twice.
  */
 export function sentOnce(isThere: (target: string) => boolean): GuaranteeChecker {

@@ -1,3 +1,4 @@
+/** Checks that the discovery of a settled cluster lists exactly the resources that live servers serve. */
 import type { GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { listedResources } from "../discovery.ts";
 

@@ -1,3 +1,4 @@
+/** Checks that servers write only versions that they have published and that all live servers can read. */
 import { stringAt } from "../../../src/meta/json.ts";
 import type { StoredResourceVersions } from "../../../src/cluster/storageversion/encodings.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
@@ -5,7 +6,7 @@ import type { EncodingRecord } from "../encoding-record.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
 import type { Run } from "../../../src/tools/simulator/server.ts";
 
-/** Checked at the revision of the write itself; earlier and later states do not count. */
+/** Compares the write with the entries at the revision of the write itself; earlier and later entries do not count. */
 export function writtenAsPublished(record: EncodingRecord): GuaranteeChecker {
   const problemsOf = ({ key, after, atMs }: Commit, run: Run, resource: StoredResourceVersions): string[] => {
     const { name } = resource;

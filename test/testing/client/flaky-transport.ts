@@ -1,4 +1,4 @@
-/** A transport that a test can cut, close, and connect to another server. */
+/** A transport to a server whose connections a test can cut, reject, or redirect to another server. */
 import {
   isFailure,
   TransportError,
@@ -8,11 +8,11 @@ import {
 } from "../../../src/client/transport.ts";
 
 export class FlakyTransport implements Transport {
-  /** Undefined: connections are refused. */
+  /** The server that receives the requests; if undefined, connections are refused. */
   server: Transport | undefined;
-  /** "GET /path?query" of every request, decoded. */
+  /** Every request as "GET /path?query", decoded. */
   readonly requests: string[] = [];
-  /** Cuts a response stream after this many more chunks. */
+  /** Cuts the open response streams after this many more chunks in total. */
   piecesUntilCut = Infinity;
   readonly #open = new Set<AbortController>();
 

@@ -1,4 +1,4 @@
-/** An informer on a scripted server and a virtual clock, and a record of its notifications. */
+/** An informer on a scripted server and a virtual clock, which records the notifications that its handler receives. */
 import { World } from "../../../src/tools/simulator/world.ts";
 import { createClient } from "../../../src/client/client.ts";
 import type { InformerHandler } from "../../../src/client/handler-queue.ts";
@@ -6,7 +6,10 @@ import type { Informer, InformerSettings } from "../../../src/client/informer.ts
 import type { KubernetesObject } from "../../../src/client/objects.ts";
 import { CONFIG_MAPS, ScriptedTransport, type Reply } from "./scripted-transport.ts";
 
-/** Records "add a@1", "update a@1→2", "delete a@3", with "(initial)" and "(unknown)" where they apply. */
+/**
+ * Records notifications as "add a@1", "update a@1→2", "delete a@3", with "(initial)" for an object of the initial list
+ * and "(unknown)" if the final state is unknown.
+ */
 export function recorder(notifications: string[]): InformerHandler<KubernetesObject> {
   return {
     onAdd: (object, { isInInitialList }) =>
@@ -49,7 +52,7 @@ export class RunningInformer {
     return this.informer.list().map(({ metadata }) => metadata?.name ?? "");
   }
 
-  /** The notifications since the last call. */
+  /** Advances the clock and returns the notifications since the last call. */
   async takeNotifications(afterMs = 0): Promise<string[]> {
     await this.world.advance(afterMs);
     return this.reported.splice(0);

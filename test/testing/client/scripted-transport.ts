@@ -35,7 +35,7 @@ export class ScriptedTransport implements Transport {
     return new URL(this.requests.at(index)!.target, "http://host").searchParams;
   }
 
-  /** A request beyond the script waits until it is aborted. */
+  /** Responds with the next reply of the script. A request beyond the script waits until it is aborted. */
   async send(request: ClientRequest): Promise<ClientResponse> {
     this.requests.push(request);
     const reply = this.#replies.shift();

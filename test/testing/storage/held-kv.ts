@@ -1,16 +1,16 @@
-/** A store whose watch a test can hold back and interrupt, and whose reads it can fail. */
+/** Wraps a store so that a test can hold back and interrupt its watches, and make its reads fail. */
 import { StorageError, type Kv, type WatchSink } from "../../../src/storage/kv.ts";
 
 export interface HeldKv {
   readonly kv: Kv;
-  /** Holds changes back until `release`. */
+  /** Holds the events of watches back until `release`. */
   hold(): void;
   release(): void;
-  /** Reports to the watch that the store is unreachable, or reachable again. */
+  /** Notifies the watches that the store is unreachable, or reachable again. */
   interrupt(isInterrupted: boolean): void;
-  /** Fails the next calls of range and currentRevision. */
+  /** Makes the next `times` calls of range and currentRevision fail. */
   fail(times: number): void;
-  /** Number of ranges read so far. */
+  /** Number of calls of range so far. */
   readonly rangesRead: () => number;
 }
 

@@ -1,4 +1,7 @@
-/** Servers in child processes, as the parent controls them; the parent owns the embedded store. */
+/**
+ * Runs a server of `evenkeel up --processes` in a child process and controls it from the parent, which owns the
+ * embedded store.
+ */
 import { must } from "../../../base/assert.ts";
 import { fork, type ChildProcess } from "node:child_process";
 import type { LogLevel } from "../../../server/env-node.ts";
@@ -12,7 +15,7 @@ export const CHILD_COMMAND = "up-server";
 
 interface ChildOptions {
   readonly logLevel: LogLevel;
-  /** Undefined with etcd: each child connects to etcd itself. */
+  /** The embedded store; undefined with etcd, because each child connects to etcd itself. */
   readonly shared: SharedKv | undefined;
   /** Receives the standard error of the children. */
   readonly writeLog: (text: string) => void;
@@ -54,7 +57,7 @@ function start(child: ChildProcess, launch: Launch, { logLevel, shared }: ChildO
   sendAbout(child, "server", { kind: "start", launch, logLevel, store } satisfies ToChild);
 }
 
-/** The child's watches end with its process; its leases expire. */
+/** Serves the store to a child. When the child exits, its watches end, and its leases expire. */
 function serveStore(child: ChildProcess, shared: SharedKv | undefined): void {
   if (shared === undefined) return;
   const handle = shared.open();

@@ -19,10 +19,10 @@ interface Envelope {
   readonly message: unknown;
 }
 
-/** Either end of the channel: this process towards its parent, or a child. */
+/** One end of the IPC channel: the child process as seen by the parent, or this process as seen by itself. */
 export type IpcEnd = Pick<ChildProcess, "send" | "on" | "connected">;
 
-/** Sending to a process that has ended is not an error: the sender detects the end elsewhere. */
+/** Sends a message. If the other process has ended, this is not an error: the sender detects that elsewhere. */
 export function sendAbout(
   end: IpcEnd,
   about: Envelope["about"],

@@ -10,7 +10,7 @@ import { hostServer, type HostedServer } from "./hosted-server.ts";
 import { logOf } from "./member.ts";
 
 export function childServerCommand(): Command {
-  // The arguments only identify the server in a list of processes.
+  // The process ignores these arguments; they only identify the server in a list of processes.
   return new Command(CHILD_COMMAND).argument("<id>").argument("<release>").action(runChild);
 }
 
@@ -19,7 +19,8 @@ function runChild(): void {
   const parent = process as unknown as IpcEnd;
   const faults = new FaultSwitch();
   process.on("disconnect", () => process.exit(1));
-  // A terminal sends Ctrl-C to all processes; the parent decides in which order its servers stop.
+  // Signals are ignored: a terminal sends Ctrl-C to all processes, but the parent decides in which order its servers
+  // stop.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   let hosted: Promise<HostedServer> | undefined;
   receiveAbout(parent, "server", (received) => {

@@ -17,7 +17,7 @@ import { CLUSTER_NAMES, clusterFolder, ensureTokenFile } from "../data-directory
 export interface ClusterCredentials {
   readonly ca: KeyedCertificate;
   readonly caFile: string;
-  /** The leaf and its CA, for all servers of the cluster. */
+  /** The serving certificate of all servers, followed by its CA. */
   readonly serving: KeyedCertificate;
   readonly frontProxyCa: KeyedCertificate;
   readonly frontProxyCertFile: string;
@@ -32,7 +32,7 @@ export interface ClusterCredentials {
 export const FRONT_PROXY_NAME = "front-proxy-client";
 const PRIVATE = 0o600;
 const DAY_MS = 86_400_000;
-/** The last is the address of the Service `kubernetes`. */
+/** IP addresses in the serving certificate. The last one is the address of the Service `kubernetes`. */
 const SERVER_ADDRESSES: readonly string[] = ["127.0.0.1", "::1", "10.0.0.1"];
 
 /** Returns the credentials of the directory. Missing, expired and invalid ones are replaced. */
@@ -101,7 +101,7 @@ function isUsable({ certPem, keyPem }: KeyedCertificate, { issuer, addresses = [
       addresses.every((address) => certificate.checkIP(address) !== undefined)
     );
   } catch {
-    // An unreadable certificate is replaced.
+    // A certificate that cannot be parsed is replaced.
     return false;
   }
 }
@@ -115,7 +115,7 @@ interface KubeconfigTarget {
   readonly url: string;
 }
 
-/** Writes one context for each target; the first is the current context. */
+/** Writes a kubeconfig with one context for each server; the first one is the current context. */
 export function writeClusterKubeconfig(
   directory: string,
   credentials: ClusterCredentials,
@@ -167,7 +167,7 @@ export function readState(directory: string): ClusterState | undefined {
     );
     return { port: state.port, nextNumber: state.nextNumber, servers: servers as readonly KeptServer[] };
   } catch {
-    // Without a valid file the cluster is new.
+    // If the file is missing or invalid, the cluster counts as new.
     return undefined;
   }
 }
@@ -184,7 +184,7 @@ function writePrivate(file: string, text: string): void {
   writeWhole(file, text, PRIVATE);
 }
 
-/** Replaces the file atomically: a concurrent reader such as kubectl reads the old or the new text, never a part. */
+/** Replaces the file atomically, so that a concurrent reader such as kubectl reads either the old or the new text. */
 function writeWhole(file: string, text: string, mode: number): void {
   const fresh = `${file}.new`;
   writeFileSync(fresh, text, { mode });

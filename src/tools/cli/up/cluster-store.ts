@@ -10,12 +10,15 @@ interface StoreFlags {
 
 export interface ClusterStore {
   readonly config: StorageConfig;
-  /** Undefined with etcd: every server has its own connections. */
+  /** The embedded store; undefined with etcd, because every server has its own connections. */
   readonly kv: Kv | undefined;
   close(): unknown;
 }
 
-/** Locks the directory with either store, because certificates and the control socket belong to one cluster. */
+/**
+ * Opens the store and locks the directory. It is locked even with etcd, because its certificates and control socket
+ * belong to one cluster.
+ */
 export async function openClusterStore(flags: StoreFlags, directory: string): Promise<ClusterStore> {
   const config = storageOf(flags, directory);
   const holder = "evenkeel up";
@@ -23,7 +26,7 @@ export async function openClusterStore(flags: StoreFlags, directory: string): Pr
     const kv = await openSqliteKv({ directory, holder, clock: createSystemClock() });
     return { config, kv, close: () => kv.close() };
   }
-  // Loaded here: no other command needs SQLite in this thread.
+  // Imported dynamically, because no other command needs SQLite in this thread.
   const { lockDirectory } = await import("../../../storage/kv-sqlite/directory-lock.ts");
   const lock = lockDirectory(directory, holder);
   return { config, kv: undefined, close: () => lock.release() };

@@ -137,8 +137,8 @@ export class LocalCluster {
   }
 
   /**
-   * Restarts the server with the same ID and port. Unless forced, a rollback that stored objects do not allow is
-   * rejected.
+   * Restarts the server as another release with the same ID and port. Unless forced, rejects a rollback if the older
+   * release cannot read or does not serve some stored objects.
    */
   upgrade(id: string, text: string, { force }: { readonly force: boolean }): Promise<ServerInfo> {
     return this.#change(async () => {
@@ -260,14 +260,14 @@ export class LocalCluster {
     return { id, options, port, cert: credentials.serving.certPem, key: credentials.serving.keyPem };
   }
 
-  /** Stops the server, gracefully if possible, and removes the member. */
+  /** Stops the server of this entry gracefully, or kills it if it does not stop in time. */
   async #halt(entry: Entry): Promise<void> {
     const { member, state } = entry;
     entry.member = undefined;
     if (member === undefined || state === "killed") return;
     entry.state = "stopping";
     this.#options.onChange();
-    // A paused process cannot shut down gracefully.
+    // A paused server is resumed first, because it cannot shut down gracefully.
     if (state === "paused") member.resume();
     try {
       await within(STOP_MS, member.stop(), `${entry.id} did not stop`);
@@ -299,7 +299,7 @@ export class LocalCluster {
     }
   }
 
-  /** A partitioned server and its peers cannot reach each other. */
+  /** Makes a partitioned server unreachable for its peers, and its peers for the server. */
   #applyPartitions(): void {
     for (const entry of this.#entries) {
       const unreachable = this.#entries.filter(
@@ -340,7 +340,7 @@ export class LocalCluster {
     return there.map(({ id, port }) => ({ id, host: HOST, port }));
   }
 
-  /** The server itself if it is running, else another running server. */
+  /** The server itself if it is running; otherwise another running server. */
   #runningBackend(entry: Entry): Backend | undefined {
     const running = [entry, ...this.#entries].find(({ state }) => state === "running");
     return running && { id: running.id, host: HOST, port: running.port };

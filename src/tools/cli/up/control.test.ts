@@ -14,7 +14,7 @@ function temporaryDirectory(): { readonly path: string } & Disposable {
 const echo: ControlHandler = (request) =>
   request.command === "status" ? Promise.resolve({ pid: 4711 }) : Promise.resolve(request);
 
-test("a request returns its result, or the sentence of the error", async () => {
+test("a control request returns its result, or fails with the message of the error", async () => {
   using directory = temporaryDirectory();
   const control = await openControl(directory.path, (request) =>
     request.command === "fail" ? Promise.reject(new Error("it cannot be done")) : echo(request),
@@ -28,14 +28,14 @@ test("a request returns its result, or the sentence of the error", async () => {
   control.close();
 });
 
-test("a second server in the same directory is rejected with the process ID of the first", async () => {
+test("a second control server in the same directory is rejected with the process ID of the first", async () => {
   using directory = temporaryDirectory();
   const control = await openControl(directory.path, echo);
   await expect(openControl(directory.path, echo)).rejects.toThrow("is already running as process 4711");
   control.close();
 });
 
-test("the socket of a killed process does not prevent a new one", async () => {
+test("the control socket of a killed process does not prevent a new one", async () => {
   using directory = temporaryDirectory();
   writeFileSync(join(directory.path, "control.sock"), "");
   await expect(sendControlRequest(directory.path, { command: "status" })).rejects.toThrow("no cluster is running");
@@ -47,7 +47,7 @@ test("the socket of a killed process does not prevent a new one", async () => {
 test.each([
   ["nonsense", "nonsense\n"],
   ["no request", "[1]\n"],
-])("%s returns an error", async (_, line) => {
+])("a control request that is %s returns an error", async (_, line) => {
   using directory = temporaryDirectory();
   const control = await openControl(directory.path, echo);
   const socket = connect(join(directory.path, "control.sock"));
@@ -58,7 +58,7 @@ test.each([
   control.close();
 });
 
-test("a line that is too long closes the connection", async () => {
+test("a control request that is too long closes the connection", async () => {
   using directory = temporaryDirectory();
   const control = await openControl(directory.path, echo);
   const socket = connect(join(directory.path, "control.sock"));

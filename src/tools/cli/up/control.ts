@@ -1,6 +1,6 @@
 /**
- * The connection of commands to a running cluster: a Unix socket in its data directory that only its user may open. A
- * request is one line of JSON, and so is its response.
+ * The control socket of a running cluster, by which commands such as `evenkeel fault` reach it: a Unix socket in the
+ * data directory that only its user may open. A request is one line of JSON, and so is its response.
  */
 import { chmodSync, rmSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -23,7 +23,7 @@ const LINE_BYTES_MAX = 64 * 1024;
 const RESPONSE_BYTES_MAX = 1024 * 1024;
 const CONNECTIONS_MAX = 16;
 const REQUEST_MS = 10_000;
-/** The kernel's limit for socket paths. Not every system reports it as a separate error. */
+/** The kernel's limit for socket paths, checked here because not every system reports it as a separate error. */
 const SOCKET_PATH_BYTES_MAX = 103;
 
 interface ControlServer {
@@ -36,7 +36,7 @@ export async function openControl(directory: string, handle: ControlHandler): Pr
   const pid = await runningPid(directory);
   if (pid !== undefined)
     throw new CommandFailure(`the cluster in ${directory} is already running as process ${pid}`, 1);
-  // A process that was killed may have left it.
+  // A process that was killed may have left its socket behind.
   rmSync(path, { force: true });
   const server = createServer((socket) => serve(socket, handle));
   server.maxConnections = CONNECTIONS_MAX;
@@ -96,14 +96,14 @@ export async function sendControlRequest(directory: string, request: ControlRequ
   return answered.result;
 }
 
-/** The ID of the process that runs the cluster of this directory, if any. */
+/** The ID of the process that runs the cluster of this directory; undefined if none does. */
 async function runningPid(directory: string): Promise<number | undefined> {
   const answered = await exchange(directory, { command: "status" });
   if (answered === undefined) return undefined;
   return answered.ok ? ((answered.result as { pid?: number } | null)?.pid ?? 0) : 0;
 }
 
-/** Undefined if no process listens on the socket. */
+/** Sends a request and returns the response; undefined if no process listens on the socket. */
 async function exchange(directory: string, request: ControlRequest): Promise<ControlResponse | undefined> {
   const socket = connect({ path: socketPath(directory) });
   try {

@@ -1,12 +1,12 @@
-/** The output of `evenkeel up`: lines, and on a terminal a status line at the bottom. */
+/** Prints the output of `evenkeel up`: lines, and on a terminal a status line at the bottom. */
 import type { WriteStream } from "node:tty";
 
 interface DisplayOptions {
   readonly out: Pick<WriteStream, "write" | "columns">;
   readonly err: Pick<WriteStream, "write">;
-  /** "json" keeps standard output free for the one line at the end. */
+  /** "json" prints no lines, so that standard output contains only the one line of JSON at the end. */
   readonly mode: "live" | "plain" | "json";
-  /** The text of the status line. */
+  /** Returns the text of the status line. */
   readonly status: () => string;
 }
 
@@ -40,7 +40,7 @@ export class Display {
     this.changed();
   }
 
-  /** Redraws the status line, but not more often than a user can read. */
+  /** Redraws the status line, at most as often as a user can read it. */
   changed(): void {
     if (this.#options.mode === "live") this.#redraw ??= setTimeout(() => this.#draw(), REDRAW_MS).unref();
   }

@@ -10,8 +10,8 @@
 import type { UpstreamAddress } from "../../../serving/http/upstream.ts";
 
 /**
- * Maximum number of pending events of a paused server, far more than its watches produce, which have their own limit.
- * Further events are dropped.
+ * Maximum number of pending events of a paused server; further events are dropped. It is far more than watches produce,
+ * because these have their own limit.
  */
 const HELD_MAX = 1_000_000;
 
@@ -23,13 +23,13 @@ export class FaultSwitch {
   readonly #cutters = new Set<(address: UpstreamAddress) => void>();
   readonly #killers = new Set<() => void>();
 
-  /** Runs the work now, when the server is resumed, or never. */
+  /** Runs the work at once, when the server is resumed, or never if it is killed. */
   run(work: () => void): void {
     if (this.#state === "running" && !this.#isCatchingUp) work();
     else if (this.#state !== "killed" && this.pending.length < HELD_MAX) this.pending.push(work);
   }
 
-  /** A promise that settles only while the server is running. */
+  /** Calls `ask` and returns its promise, which settles only while the server is running. */
   settleWhileRunning<T>(ask: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       this.run(() => {
@@ -49,7 +49,7 @@ export class FaultSwitch {
     if (this.#state !== "paused") return;
     this.#state = "running";
     if (this.#isCatchingUp) return;
-    // Events that arrive meanwhile are appended to the pending ones, because the store guarantees their order.
+    // Events that arrive during the resume are appended to the pending ones, because the store guarantees their order.
     this.#isCatchingUp = true;
     let next = 0;
     try {
@@ -67,7 +67,7 @@ export class FaultSwitch {
     for (const onKill of this.#killers) onKill();
   }
 
-  /** Registers the release of resources that the operating system would free when a process ends. */
+  /** Registers a function that frees resources which the operating system would free if a real process were killed. */
   onKill(release: () => void): void {
     this.#killers.add(release);
   }

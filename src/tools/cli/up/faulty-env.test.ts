@@ -13,7 +13,7 @@ interface World {
   readonly faults: FaultSwitch;
   readonly env: Env;
   readonly clock: ReturnType<typeof createManualClock>;
-  /** The store as another server uses it. */
+  /** The same store, without faults, as another server uses it. */
   readonly other: Kv;
   readonly sent: string[];
   readonly cut: string[];
@@ -50,7 +50,7 @@ async function settled(): Promise<void> {
 }
 
 describe("a paused server", () => {
-  test("receives nothing until it is resumed, and then everything in order", async () => {
+  test("receives nothing until it is resumed, and then all pending events in order", async () => {
     const { faults, env, other } = createWorld();
     const kv = await env.openKv({ kind: "memory" });
     const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: 2 });
@@ -73,7 +73,7 @@ describe("a paused server", () => {
     ]);
   });
 
-  test("has clocks that advance and timers that do not fire", () => {
+  test("has clocks that advance, but timers that do not fire", () => {
     const { faults, env, clock } = createWorld();
     const fired: string[] = [];
     env.clock.after(1000, () => fired.push("first"));
@@ -90,7 +90,7 @@ describe("a paused server", () => {
   });
 });
 
-test("a killed server neither receives nor does anything", async () => {
+test("a killed server receives nothing and does nothing", async () => {
   const { faults, env, clock, other } = createWorld();
   const kv = await env.openKv({ kind: "memory" });
   const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: 2 });
@@ -106,7 +106,7 @@ test("a killed server neither receives nor does anything", async () => {
   expect((await other.range({ start: "/a/", end: "/a0" })).items.map(({ key }) => key)).toEqual(["/a/y"]);
 });
 
-test("during a partition open connections are closed and new ones time out, until the partition is healed", async () => {
+test("a partition closes open connections and lets new ones time out, until it is healed", async () => {
   const { faults, env, clock, sent, cut } = createWorld();
   const upstream = env.openUpstream({
     credentials: { caFile: "", certFile: "", keyFile: "" },

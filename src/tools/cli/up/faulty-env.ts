@@ -1,4 +1,7 @@
-/** The environment of a server with injected faults. */
+/**
+ * Wraps the clock, the store and the peer client of a server, so that `evenkeel up` can pause, kill or partition it
+ * while other servers run in the same process.
+ */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Handler } from "../../../serving/http/chain.ts";
 import type { ApiRequest } from "../../../serving/http/message.ts";
@@ -32,7 +35,7 @@ export function faultyEnv(env: Env, faults: FaultSwitch): Env {
   };
 }
 
-/** Requests to a paused server wait, and so do its responses. */
+/** Wraps the handler of a server: requests to a paused server wait, and so do its responses. */
 export function faultyHandler(handle: Handler<ApiRequest>, faults: FaultSwitch): Handler<ApiRequest> {
   return (request) => faults.settleWhileRunning(() => handle(request));
 }
@@ -66,7 +69,7 @@ function faultyKv(kv: Kv, faults: FaultSwitch): Kv {
   };
 }
 
-/** If more events than this wait for a paused server, its watch ends and must be restarted. */
+/** Maximum number of events that wait for a paused server. If there are more, its watch ends and must be restarted. */
 const WAITING_EVENTS_MAX = 10_000;
 
 interface WatchParts {
@@ -123,7 +126,7 @@ function faultyWatch({ kv, request, sink, faults }: WatchParts): Watching {
   };
 }
 
-/** Across a partition a connection attempt is not rejected but runs into its timeout. */
+/** Wraps the peer client of a server: a connection across a partition does not fail at once, but times out. */
 function faultyUpstream(upstream: Upstream, clock: Clock, faults: FaultSwitch): Upstream {
   faults.onUnreachable((address) => upstream.disconnect(address));
   return {

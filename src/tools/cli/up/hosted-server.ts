@@ -1,4 +1,4 @@
-/** A listening server with injected faults, in this process or alone in a child process. */
+/** A listening server that can be paused, killed or partitioned, in this process or alone in a child process. */
 import { resolveOptions, type ServerOptions } from "../../../server/config.ts";
 import type { Env } from "../../../server/env.ts";
 import { startListening } from "../../../server/listener.ts";
@@ -7,7 +7,7 @@ import { faultyEnv, faultyHandler } from "./faulty-env.ts";
 
 export const HOST = "127.0.0.1";
 
-/** Plain data that can be sent to another process. */
+/** The options of a server, as plain data that can be sent to a child process. */
 export interface Launch {
   readonly id: string;
   readonly options: ServerOptions;
@@ -19,7 +19,7 @@ export interface Launch {
 export interface HostedServer {
   readonly port: number;
   readonly ready: Promise<void>;
-  /** Drains and shuts down. Open requests have until the deadline. */
+  /** Shuts down gracefully. Open requests must complete before the deadline. */
   stop(): Promise<void>;
   /** Ends at once, without cleanup. */
   kill(): Promise<void>;

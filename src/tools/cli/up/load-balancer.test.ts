@@ -20,7 +20,7 @@ class Bench implements AsyncDisposable {
     return bench;
   }
 
-  /** Sends its name, and echoes everything that it received once the client has ended. */
+  /** A backend that sends its name and, once the client has ended its side, everything that it has received. */
   async backend(id: string): Promise<Backend & { stop(): Promise<void> }> {
     const sockets = new Set<Socket>();
     const server = createServer({ allowHalfOpen: true }, (socket) => {
@@ -55,7 +55,7 @@ class Bench implements AsyncDisposable {
   }
 }
 
-test("connections go to the ready servers in turn, and both directions end independently", async () => {
+test("connections go to the ready servers in turn, and a client can end its side and still receive data", async () => {
   await using bench = await Bench.open();
   const [a, b, c] = [await bench.backend("a"), await bench.backend("b"), await bench.backend("c")];
   bench.ready.delete("b");
@@ -95,7 +95,7 @@ test("without a ready server a connection is closed at once", async () => {
   expect(bench.balancer.counts.rejected).toBe(1);
 });
 
-test("megabytes pass unchanged at the speed of the slower end", async () => {
+test("a connection forwards megabytes unchanged", async () => {
   await using bench = await Bench.open();
   await bench.balancer.setBackends([await bench.backend("a")]);
   const bytes = Buffer.alloc(8 * 1024 * 1024, "0123456789");

@@ -1,6 +1,6 @@
 /**
- * A TCP load balancer for all ready servers. It forwards bytes without interpreting them: TLS ends at the servers. A
- * connection stays with its server until either end closes it, even if that server is no longer ready.
+ * A TCP load balancer for all ready servers of `evenkeel up`. It forwards bytes without interpreting them: TLS ends at
+ * the servers. A connection stays with its server until either end closes it, even if that server is no longer ready.
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
@@ -21,7 +21,7 @@ export interface LoadBalancerOptions {
 export interface LoadBalancerCounts {
   readonly open: number;
   readonly accepted: number;
-  /** Connections closed at once, because no server is ready or too many connections are open. */
+  /** Number of connections that were closed at once, because no server was ready or too many connections were open. */
   readonly rejected: number;
 }
 
@@ -32,7 +32,7 @@ const CONNECTIONS_MAX = 10_000;
 interface Entry {
   readonly backend: Backend;
   isReady: boolean;
-  /** The pending readiness check. */
+  /** The readiness check that is running, if any. */
   checking: Promise<void> | undefined;
 }
 
@@ -73,7 +73,10 @@ export class LoadBalancer {
     return { open: this.#open, accepted: this.#accepted, rejected: this.#rejected };
   }
 
-  /** Resolves when each backend has been checked. A backend that was known before keeps its readiness until then. */
+  /**
+   * Replaces the backends. Resolves when each has been checked; until then, a backend that was known before keeps its
+   * readiness.
+   */
   async setBackends(backends: readonly Backend[]): Promise<void> {
     this.#entries = backends.map((backend) => {
       const known = this.#entries.find(({ backend: { id, port } }) => id === backend.id && port === backend.port);
@@ -135,7 +138,7 @@ export class LoadBalancer {
     client.resetAndDestroy();
   }
 
-  /** The first server that accepts the connection receives it. */
+  /** Connects the client to the first of these servers that accepts the connection. */
   #connect(client: Socket, [entry, ...others]: readonly Entry[]): void {
     if (client.destroyed) return;
     if (entry === undefined) return this.#reject(client);
@@ -165,7 +168,10 @@ export class LoadBalancer {
   }
 }
 
-/** `pipe` pauses one side while the other cannot accept data, and ends the other side when the one has ended. */
+/**
+ * `pipe` stops reading from one side while the other cannot accept data, and ends the other side when the first has
+ * ended.
+ */
 function join(client: Socket, server: Socket): void {
   if (client.destroyed) return void server.destroy();
   client.pipe(server);
@@ -174,7 +180,10 @@ function join(client: Socket, server: Socket): void {
   server.once("close", () => closeAfter(client, server));
 }
 
-/** A broken connection resets the other; one that ended normally lets the other send its last bytes. */
+/**
+ * When one connection has closed: resets the other one if the first broke; otherwise lets the other one send its last
+ * bytes.
+ */
 function closeAfter(other: Socket, closed: Socket): void {
   if (closed.errored !== null || !closed.readableEnded) other.resetAndDestroy();
   else other.destroySoon();

@@ -11,18 +11,21 @@ export interface RunningServer {
   readonly ready: Promise<void>;
   /** Resolves with the reason when the server ends unexpectedly. */
   readonly ended: Promise<string>;
-  /** Drains and shuts down. */
+  /** Shuts the server down gracefully. */
   stop(): Promise<void>;
   kill(): Promise<void>;
   pause(): void;
   resume(): void;
-  /** Sets the peer addresses, as host:port, that the server cannot reach. */
+  /** Sets the addresses of peers, as host:port, that the server cannot reach. */
   setUnreachable(authorities: readonly string[]): void;
 }
 
 export type StartServer = (launch: Launch) => Promise<RunningServer>;
 
-/** Starts all servers in this process. They share the embedded store; with etcd each has its own connections. */
+/**
+ * Returns a function that starts servers in this process. They share the embedded store; with etcd each has its own
+ * connections.
+ */
 export function inProcess(env: Env, shared: SharedKv | undefined): StartServer {
   return async (launch) => {
     const faults = new FaultSwitch();

@@ -1,4 +1,4 @@
-/** Opens the load balancer on the port of the flag, on the port of the last run, or on a free port. */
+/** Opens the load balancer on the port of the flag; without it on the port of the last run, or on a free port. */
 import { CommandFailure } from "../failure.ts";
 import type { ClusterState } from "./cluster-files.ts";
 import { HOST } from "./hosted-server.ts";
@@ -6,7 +6,7 @@ import { openLoadBalancer, type LoadBalancer, type LoadBalancerOptions } from ".
 
 export const DEFAULT_PORT = 6443;
 
-/** Fails if the port of the flag cannot be opened; any other port is only a preference. */
+/** Fails if the port of the flag cannot be opened. The port of the last run is only a preference. */
 export async function openBalancer(
   options: Omit<LoadBalancerOptions, "port">,
   requestedPort: number | undefined,

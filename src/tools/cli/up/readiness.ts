@@ -13,7 +13,7 @@ interface ReadinessProbe {
 }
 
 interface ProbeResponse {
-  /** 0 if there was no response. */
+  /** Status of the response; 0 if there was none. */
   readonly status: number;
   readonly text: string;
 }

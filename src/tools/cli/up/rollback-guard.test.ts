@@ -54,14 +54,14 @@ function rollback(from: string, to: string, through: Backend | undefined): Rollb
   return { id: "apiserver-1", from: parseServerSpec(from), to: parseServerSpec(to), through };
 }
 
-describe("a server that changes", () => {
+describe("the change of a server", () => {
   test.each(["1.36", "1.37", "1.36+batch/v1=false"])("from 1.36 to %s is not checked", async (to) => {
     await using server = await serverWith([FINDING]);
     await server.guard(rollback("1.36", to, server.backend));
     expect(server.asked).toEqual([]);
   });
 
-  test("to an older release is allowed if that release can use all stored objects", async () => {
+  test("to an older release is allowed if that release can read and serves all stored objects", async () => {
     await using server = await serverWith([]);
     await server.guard(rollback("1.36", "1.33+batch/v1=false", server.backend));
     expect(server.asked).toEqual([
@@ -69,7 +69,7 @@ describe("a server that changes", () => {
     ]);
   });
 
-  test("to an older release is rejected with the names of some objects that it could not use", async () => {
+  test("to an older release is rejected with the names of some objects that the release cannot read or does not serve", async () => {
     await using server = await serverWith([FINDING]);
     const rejected = server.guard(rollback("1.36", "1.33", server.backend));
     await expect(rejected).rejects.toMatchObject({

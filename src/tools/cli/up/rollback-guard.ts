@@ -1,4 +1,4 @@
-/** Rejects a rollback of a server while stored objects exist that the older release could not use. */
+/** Rejects a rollback of a server while objects are stored that the older release could not read or would not serve. */
 import { RELEASES } from "../../../objects/catalog/release.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { requestReport } from "../request-report.ts";
@@ -11,11 +11,11 @@ export interface Rollback {
   readonly id: string;
   readonly from: ServerSpec;
   readonly to: ServerSpec;
-  /** The server that checks: any running server, because they share the store. */
+  /** The server that checks the stored objects. Any running server can, because all share the store. */
   readonly through: Backend | undefined;
 }
 
-/** Rejects with a CommandFailure that names the objects. */
+/** Throws a CommandFailure that names the objects if the rollback is not allowed. */
 export type RollbackGuard = (rollback: Rollback) => Promise<void>;
 
 const NAMES_SHOWN_MAX = 20;

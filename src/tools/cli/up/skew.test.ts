@@ -7,7 +7,7 @@ function skewOf(...specs: string[]): Skew {
   return new Skew(servers, []);
 }
 
-test("the example is a stable resource that one server serves and another does not", () => {
+test("the example for the summary is a stable resource that one server serves and another does not", () => {
   const example = skewOf("1.33", "1.36").example();
   expect(example).toMatchObject({
     resource: "deviceclasses.v1.resource.k8s.io",
@@ -16,7 +16,7 @@ test("the example is a stable resource that one server serves and another does n
   });
 });
 
-test("a group version that is disabled on one server is a difference of both servers", () => {
+test("a group version that is disabled on one server is listed for both: the one serves it, the other lacks it", () => {
   const skew = skewOf("1.36", "1.36+batch/v1=false");
   expect(skew.differenceOf("apiserver-1")).toEqual({ has: ["batch/v1"], lacks: [] });
   expect(skew.differenceOf("apiserver-2")).toEqual({ has: [], lacks: ["batch/v1"] });
@@ -36,7 +36,7 @@ test.each(["", "1.36+", "+batch/v1=false", "1.2", "1.36+nonsense", "1.36+none/v1
   },
 );
 
-test("a server spec may have several pairs of runtime config", () => {
+test("a server spec may contain several entries of runtime config", () => {
   expect(parseServerSpec("1.36+batch/v1=false+api/beta=true")).toMatchObject({
     release: "1.36",
     runtimeConfig: ["batch/v1=false", "api/beta=true"],

@@ -14,7 +14,8 @@ interface Served {
 }
 
 /**
- * The group versions or single resources that a server serves and at least one other does not, and those that it lacks.
+ * The group versions or single resources that a server serves and at least one other server does not, and those that it
+ * lacks and another serves.
  */
 export interface Difference {
   readonly has: readonly string[];
@@ -22,7 +23,7 @@ export interface Difference {
 }
 
 interface SkewExample {
-  /** In the form for kubectl: `deviceclasses.v1.resource.k8s.io`. */
+  /** The resource in the form for kubectl, such as `deviceclasses.v1.resource.k8s.io`. */
   readonly resource: string;
   /** The server that receives the request and does not serve the resource. */
   readonly through: SpecOfServer;
@@ -65,7 +66,7 @@ export class Skew {
     return undefined;
   }
 
-  /** Replaces the resources of a group version by the group version if all of them are included. */
+  /** Lists resources by name. If all resources of a group version are included, lists the group version instead. */
   #names(served: readonly (readonly [string, Served])[]): string[] {
     const byVersion = Map.groupBy(served, ([, { groupVersion }]) => groupVersion);
     return [...byVersion].flatMap(([groupVersion, some]) => {
@@ -89,7 +90,7 @@ function servedBy({ release, runtimeConfig }: ServerSpec, featureGates: readonly
   return served;
 }
 
-/** Stable versions first: users know them best. */
+/** Sort key of a resource for the example: stable versions come first, because users know them best. */
 function rank({ groupVersion, resource }: Served): number {
   const maturity = groupVersion.includes("alpha") ? 2 : groupVersion.includes("beta") ? 1 : 0;
   return maturity * 10 + (resource === "deviceclasses" || resource === "jobs" ? 0 : 1);

@@ -60,7 +60,7 @@ function stateOf({ state, isReady, isPartitioned }: ServerInfo): string {
   return isPartitioned ? `${word}, partitioned` : word;
 }
 
-/** For scripts: no value needs further parsing. */
+/** The state of a server as JSON for scripts: no value needs further parsing. */
 export function serverJson({ id, spec, url, pid, state, isReady, isPartitioned }: ServerInfo): object {
   return { id, release: spec.release, spec: spec.text, url, pid: pid ?? null, state, isReady, isPartitioned };
 }

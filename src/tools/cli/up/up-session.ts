@@ -1,4 +1,4 @@
-/** The parts that `evenkeel up` has started. It stops them together. */
+/** Keeps the parts that `evenkeel up` has started, so that it can stop them together. */
 import type { openControl } from "./control.ts";
 
 /** Stops the parts in reverse order of their start. */

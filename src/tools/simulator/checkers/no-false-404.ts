@@ -1,3 +1,4 @@
+/** Checks that no server returns a 404 for a resource that a live or recently departed server serves. */
 import type { Run } from "../server.ts";
 import { NO_VIOLATIONS, type SimulatedResponse, type GuaranteeChecker, type SimulatedRequest } from "../checker.ts";
 import { parseGroupVersion } from "../../../meta/group-version.ts";
@@ -14,9 +15,10 @@ interface NoFalse404Options {
 }
 
 /**
- * A resource must not be reported as unknown while a server that serves it is live, nor within the grace period after
- * its departure, when it must be unavailable. Discovery shows only live servers, so it is checked only between servers
- * that are healthy. A server that is paused or cannot reach the store departs when its lease expires.
+ * A resource must not be reported as unknown while a server that serves it is live. Within the grace period after that
+ * server's departure, the resource must be unavailable. Discovery shows only live servers, so it is checked only if
+ * both the responding and the serving server are healthy. A server that is paused or cannot reach the store departs
+ * when its lease expires.
  */
 export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Options): GuaranteeChecker {
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);

@@ -25,7 +25,7 @@ export function auditEvent(changes: Partial<AuditEvent> = {}): AuditEvent {
   };
 }
 
-/** A backend that stores the events, serialized and parsed again. */
+/** An audit backend that keeps the events as clients would read them: serialized and parsed again. */
 export interface CollectingBackend extends AuditBackend {
   readonly events: EventJson[];
   isStoring: boolean;

@@ -38,7 +38,7 @@ export interface Issued {
 }
 
 export interface CertificateOptions {
-  /** A nested list is one multi-valued RDN. */
+  /** Attributes of the subject; a nested list is one multi-valued RDN. */
   readonly subject: readonly (Attribute | readonly Attribute[])[];
   /** Absent for a self-signed certificate. */
   readonly issuer?: Pick<Issued, "privateKey" | "subject">;
@@ -56,7 +56,7 @@ export function issue(options: CertificateOptions): Issued {
   return { certificate, pem: certificate.toString(), privateKey, publicKey, subject };
 }
 
-/** Also makes certificates that OpenSSL rejects. */
+/** The certificate in DER. It may be one that OpenSSL rejects. */
 export function certificateDer(options: CertificateOptions): Buffer {
   const keys = options.keys ?? newKeys();
   const subject = subjectDer(options.subject);
@@ -80,7 +80,7 @@ export function issueCa(name: string, options: Partial<CertificateOptions> = {})
   return issue({ subject: [["CN", name]], ca: {}, ...options });
 }
 
-/** A client certificate of this CA. */
+/** Issues a client certificate signed by this CA. */
 export function issueClient(issuer: Issued, options: Partial<CertificateOptions> = {}): Issued {
   return issue({ subject: [["CN", "jane"]], usages: ["clientAuth"], issuer, ...options });
 }

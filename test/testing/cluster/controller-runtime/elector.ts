@@ -1,4 +1,4 @@
-/** One of several processes that compete for a lease, and a record of its terms. */
+/** One of several processes that compete for a leader lease, with a record of its terms of leadership. */
 import { SILENT_LOG, type Log } from "../../../../src/base/log.ts";
 import { createClient } from "../../../../src/client/client.ts";
 import type { Transport } from "../../../../src/client/transport.ts";
@@ -16,7 +16,7 @@ export const LEASE_NAME = "test-leader";
 export interface ElectorOptions extends Partial<Pick<HostOptions, "rate" | "offsetMs">> {
   readonly identity: string;
   readonly timing?: LeaderElectionOptions["timing"];
-  /** Default: every request passes at once. */
+  /** Default: requests and responses take no time, and none is lost. */
   readonly passage?: Host["passage"];
   /** Called at the start of a term. */
   readonly onStart?: () => void;
@@ -28,7 +28,7 @@ export class Elector {
   readonly identity: string;
   readonly host: Host;
   readonly warnings: string[] = [];
-  /** Times of the world's clock; the end is undefined while the work has not ended. */
+  /** Terms in the time of the world's clock; the end is undefined until the work of the term has ended. */
   readonly terms: { readonly startedAtMs: number; endedAtMs: number | undefined }[] = [];
   readonly #stop = new AbortController();
   readonly #world: World;
@@ -73,7 +73,7 @@ export class Elector {
     await this.#world.run(this.#running);
   }
 
-  /** A crashed process cannot be stopped. */
+  /** Stops the process, unless it has crashed. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.host.resume();
     if (!this.host.isDead) await this.stop();

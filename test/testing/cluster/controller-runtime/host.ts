@@ -1,4 +1,4 @@
-/** A simulated process with its own clocks, which may be wrong, and its own network. It can be paused or crash. */
+/** A simulated process with its own, possibly wrong, clocks and its own network. A test can pause or crash it. */
 import type { Cancel, Clock } from "../../../../src/base/clock.ts";
 import { RESPONSE_BYTES_MAX } from "../../../../src/client/client-limits.ts";
 import {
@@ -10,16 +10,16 @@ import {
 } from "../../../../src/client/transport.ts";
 
 export interface HostOptions {
-  /** The real time and the real server. */
+  /** The clock of the world, which is right. */
   readonly clock: Clock;
   readonly server: Transport;
-  /** Speed of its clocks. Default 1. */
+  /** Speed of the process's clocks, relative to `clock`. Default 1. */
   readonly rate?: number;
-  /** Error of its wall clock. Default 0. */
+  /** Error of the process's wall clock. Default 0. */
   readonly offsetMs?: number;
 }
 
-/** Travel times of a request and its response, and which of them is lost. */
+/** How long a request and its response travel, and which of the two is lost. */
 export interface Passage {
   readonly thereMs: number;
   readonly backMs: number;
@@ -34,7 +34,7 @@ export class Host {
   passage: () => Passage = () => AT_ONCE;
   readonly #world: Clock;
   readonly #server: Transport;
-  /** Callbacks that run when the pause ends. */
+  /** While paused: the callbacks that run when the pause ends. */
   #due: (() => void)[] | undefined;
   #isDead = false;
 
@@ -54,14 +54,14 @@ export class Host {
     this.#due ??= [];
   }
 
-  /** Runs the callbacks that came due during the pause, in the given order. */
+  /** Ends the pause and runs the callbacks that came due during it, in the given order. */
   resume(order: <T>(due: readonly T[]) => readonly T[] = (due) => due): void {
     const due = order(this.#due ?? []);
     this.#due = undefined;
     for (const callback of due) this.#world.after(0, () => this.#happen(callback));
   }
 
-  /** Stops all activity permanently. */
+  /** Stops the process permanently: no callback runs anymore. */
   crash(): void {
     this.#isDead = true;
   }
@@ -89,12 +89,12 @@ export class Host {
     else this.#due.push(callback);
   }
 
-  /** Resolves inside the host, once it is neither paused nor crashed. */
+  /** Resolves after the delay, once the process is not paused; never if it has crashed. */
   #arrival(afterMs: number): Promise<void> {
     return new Promise((resolve) => this.#world.after(afterMs, () => this.#happen(resolve)));
   }
 
-  /** The signal only ends the waiting: a sent request may still arrive. */
+  /** An abort only ends the waiting for the response: a request that is already sent may still arrive. */
   async #send(request: ClientRequest): Promise<ClientResponse> {
     const { signal, ...sent } = request;
     const given = Promise.withResolvers<never>();

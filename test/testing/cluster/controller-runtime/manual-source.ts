@@ -1,14 +1,14 @@
-/** A source of keys that a test controls. */
+/** A source that enqueues keys for a controller when a test calls it. */
 import type { KeySource } from "../../../../src/cluster/controller-runtime/controller.ts";
 
 export class ManualSource implements KeySource {
   hasSynced = true;
-  /** Defined while the source runs. */
+  /** Enqueues a key; defined while the source runs. */
   enqueue: ((key: string) => void) | undefined;
   #end: { readonly resolve: () => void; readonly reject: (reason: Error) => void } | undefined;
   readonly #keys: readonly string[];
 
-  /** `keys`: the initial keys. */
+  /** `keys` are enqueued when the source starts. */
   constructor(...keys: string[]) {
     this.#keys = keys;
   }

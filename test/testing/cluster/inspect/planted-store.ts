@@ -7,7 +7,7 @@ import type { Kv } from "../../../../src/storage/kv.ts";
 
 const STILL: Clock = { now: () => 0, monotonic: () => 0, after: () => () => {} };
 
-/** `values`: by key under /registry/. */
+/** A store with these values. The keys of `values` are relative to /registry/. */
 export async function plantedStore(values: Readonly<Record<string, Buffer>>): Promise<Kv> {
   const kv = createMemoryKv({ clock: STILL });
   for (const [key, value] of Object.entries(values))
@@ -19,7 +19,7 @@ export function json(apiVersion: string, kind = "Thing"): Buffer {
   return Buffer.from(JSON.stringify({ kind, apiVersion, metadata: { name: "x" } }));
 }
 
-/** A value as kube-apiserver writes it. */
+/** A value in protobuf, as kube-apiserver writes it. */
 export function protobuf(apiVersion: string, kind = "Thing"): Buffer {
   return encodeEnvelope({ apiVersion, kind, raw: Buffer.from([0x0a, 0x00]) });
 }

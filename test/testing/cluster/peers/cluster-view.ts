@@ -1,4 +1,4 @@
-/** Views for tests. The default is a single server of release 1.35. */
+/** Views of a cluster for tests. The default view contains one server of release 1.35 and no peers. */
 import { createServedSet } from "../../../../src/cluster/peers/served-set.ts";
 import type { ClusterView, PeerView } from "../../../../src/cluster/peers/view.ts";
 import { documentOf, type ShortDocument } from "./documents.ts";
@@ -22,11 +22,11 @@ export function viewOf({ local = {}, ...parts }: ViewParts = {}): ClusterView {
 }
 
 export interface PeerParts extends Partial<Omit<PeerView, "document">> {
-  /** Undefined: it has not published its discovery document yet. */
+  /** Resources that the peer serves; undefined if it has not published its discovery document yet. */
   readonly serves?: ShortDocument | undefined;
 }
 
-/** A peer that is reachable and serves nothing, with the given changes. */
+/** A peer that is reachable and serves nothing, except for the parts that are given. */
 export function peerOf(id: string, parts: PeerParts = {}): PeerView {
   const { serves, ...rest } = { serves: {}, ...parts };
   return {

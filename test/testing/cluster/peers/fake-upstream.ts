@@ -1,4 +1,4 @@
-/** Fake peers that respond as a test specifies, and a record of their requests. */
+/** A fake of the HTTP client that calls peers: it records the requests, and a test specifies the responses. */
 import type { User, WithUser } from "../../../../src/access/auth/user.ts";
 import { infoRequest, type RequestOptions } from "../../serving/http/requests.ts";
 import type {
@@ -20,7 +20,7 @@ export class FakeUpstream implements Upstream {
     this.respond = respond;
   }
 
-  /** Ports of the requests, in order. */
+  /** Ports to which requests were sent, in order. */
   get ports(): number[] {
     return this.requests.map(({ address }) => address.port);
   }

@@ -1,4 +1,7 @@
-/** A collector of stale entries on an in-memory API, with members and time controlled by the test. */
+/**
+ * Runs the collector of stale StorageVersion entries on an in-memory API. The test controls the live servers and the
+ * time.
+ */
 import { MetricsRegistry } from "../../../../src/base/metrics.ts";
 import { WorkQueue } from "../../../../src/base/work-queue.ts";
 import { createClient } from "../../../../src/client/client.ts";
@@ -36,7 +39,7 @@ export class Collecting {
     });
   }
 
-  /** Runs as the leader does: one worker, driven by the sources. */
+  /** Runs the collector as the leader does: one worker reconciles the keys that the sources enqueue. */
   start(): this {
     const { clock } = this.world;
     const queue = new WorkQueue({ clock, random: this.world.randomFor("queue") });
@@ -60,12 +63,12 @@ export class Collecting {
     }
   }
 
-  /** Reconciles one object. */
+  /** Reconciles one StorageVersion. */
   reconcile(name: string): Promise<{ requeueAfterMs?: number } | undefined> {
     return this.world.run(this.collector.reconcile(name, this.#stop.signal));
   }
 
-  /** A summary of an object: its entries, its common version, and the status of its conditions. */
+  /** A summary of a StorageVersion: its entries, its common encoding version, and the status of its conditions. */
   summary(name: string): string | undefined {
     const object = this.api.get(name);
     return object === undefined ? undefined : summaryOf(object.status ?? {});

@@ -1,4 +1,4 @@
-/** Short notations for entries, members and conditions. */
+/** Short notations for tests of StorageVersions: entries, live servers and conditions. */
 import type { AgreementMember } from "../../../../src/cluster/storageversion/members.ts";
 import {
   ALL_ENCODING_VERSIONS_EQUAL,
@@ -7,7 +7,9 @@ import {
   type StorageVersionStatus,
 } from "../../../../src/cluster/storageversion/objects.ts";
 
-/** Versions are separated by spaces. By default, the server decodes and serves what it encodes. */
+/**
+ * The entry of one server. Versions are separated by spaces. By default, the server decodes and serves what it encodes.
+ */
 export function entry(id: string, encodes: string, decodes = encodes, serves = encodes): ServerStorageVersion {
   return {
     apiServerID: id,
@@ -19,7 +21,7 @@ export function entry(id: string, encodes: string, decodes = encodes, serves = e
 
 export const LONG_AGO = "2001-01-01T00:00:00Z";
 
-/** Conditions as kube-apiserver writes them, with a transition time in the past. */
+/** A condition as kube-apiserver writes it, with a transition time in the past. */
 export const CONDITION_TRUE: StorageVersionCondition = {
   type: ALL_ENCODING_VERSIONS_EQUAL,
   status: "True",
@@ -67,7 +69,7 @@ export function statusOf(
   };
 }
 
-/** Live servers that have published everything, or (with "-" before the ID) have not. */
+/** Live servers by ID. "-" before an ID marks a server that has not published all its storage versions. */
 export function liveServers(...ids: readonly string[]): ReadonlyMap<string, AgreementMember> {
   const members = ids.map((text) => ({ id: text.replace(/^-/, ""), isPublished: !text.startsWith("-") }));
   return new Map(members.map((member) => [member.id, member]));

@@ -1,16 +1,16 @@
-/** Cluster members that a test controls. */
+/** The live servers of a cluster, controlled by a test. */
 import type { AgreementMember, Members } from "../../../../src/cluster/storageversion/members.ts";
 
 export class FakeMembers implements Members {
   readonly #members = new Map<string, AgreementMember>();
   readonly #listeners = new Set<() => void>();
-  /** The result of `catchUp`; an error is thrown. */
+  /** The result of `catchUp`: true for "caught up", false for "unknown"; an error is thrown. */
   view: "caught up" | "unknown" | Error = "caught up";
   /** Called during `catchUp`. */
   whileCatchingUp: () => void = () => {};
   catchUps = 0;
 
-  /** IDs of published servers; "-" before an ID marks a server that has not published. */
+  /** `ids`: the live servers. "-" before an ID marks a server that has not published its storage versions. */
   constructor(...ids: readonly string[]) {
     for (const id of ids) this.join(id);
   }

@@ -1,6 +1,5 @@
 /**
- * The StorageVersion resource of a server in memory, with conflicts and preconditions. A test can intervene before each
- * request.
+ * An in-memory server of StorageVersions, with conflicts and preconditions. A test can intervene before each request.
  */
 import { jsonResponse } from "../../client/json-response.ts";
 import type { Clock } from "../../../../src/base/clock.ts";
@@ -22,9 +21,9 @@ export class FakeStorageVersions implements Transport {
   readonly #objects = new Map<string, StorageVersionObject>();
   readonly #watches: ScriptedStream[] = [];
   #revision = 100;
-  /** Requests such as "PUT name/status", without watches. */
+  /** Requests such as "PUT name/status", except watches. */
   readonly requests: string[] = [];
-  /** Called before a request is executed; an error that it throws becomes the response. */
+  /** Called before a request is executed. If it throws, the error is the response. */
   before: (asked: string) => void = () => {};
 
   constructor(clock: Clock) {
@@ -39,7 +38,7 @@ export class FakeStorageVersions implements Transport {
     return this.#objects.get(name)?.status;
   }
 
-  /** The requests that are not reads. */
+  /** The requests other than GET. */
   get writes(): string[] {
     return this.requests.filter((line) => !line.startsWith("GET "));
   }

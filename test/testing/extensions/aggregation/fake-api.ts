@@ -1,6 +1,6 @@
 /**
- * An API server in memory for any resource: lists, watches, and writes with resource versions and preconditions. The
- * status is written separately; nothing is validated or defaulted.
+ * An in-memory API server for any resource: lists, watches, and writes with resource versions and preconditions. The
+ * status is a separate subresource; objects are neither validated nor defaulted.
  */
 import { jsonResponse } from "../../client/json-response.ts";
 import type { UnstructuredObject } from "../../../../src/client/objects.ts";
@@ -8,7 +8,7 @@ import { ScriptedStream } from "../../client/scripted-transport.ts";
 import type { ClientRequest, ClientResponse, Transport } from "../../../../src/client/transport.ts";
 import { alreadyExists, conflict, notFound, StatusError } from "../../../../src/meta/status-error.ts";
 
-/** Collection path, object and subresource. */
+/** Matches the group version, namespace, resource, name and subresource of a path. */
 const PATH = /^(\/api\/v1|\/apis\/[^/]+\/[^/]+)(?:\/namespaces\/([^/]+))?\/([a-z]+)(?:\/([^/]+))?(?:\/(status))?$/;
 
 interface Place {
@@ -23,17 +23,17 @@ export class FakeApi implements Transport {
   readonly #objects = new Map<string, UnstructuredObject>();
   readonly #watches: { readonly collection: string; readonly stream: ScriptedStream }[] = [];
   #revision = 100;
-  /** "PUT name/status" of every write, in order. */
+  /** Every write, such as "PUT name/status", in order. */
   readonly writes: string[] = [];
-  /** Called before a write is executed; an error that it throws becomes the response. */
+  /** Called before a write is executed. If it throws, the error is the response. */
   before: (asked: string) => void = () => undefined;
 
-  /** By path, such as /api/v1/namespaces/x/services/y. */
+  /** The object at a path such as /api/v1/namespaces/x/services/y. */
   get(path: string): UnstructuredObject | undefined {
     return this.#objects.get(keyOf(parse(path)));
   }
 
-  /** Writes as another client. */
+  /** Writes an object as another client would. */
   put(path: string, object: object): void {
     const place = parse(path);
     const { name, namespace } = place;

@@ -1,4 +1,7 @@
-/** Fake aggregated API servers that respond as a test specifies, and a record of their requests. */
+/**
+ * A fake of the HTTP client that calls aggregated API servers: it records the requests, and a test specifies the
+ * responses.
+ */
 import type { User, WithUser } from "../../../../src/access/auth/user.ts";
 import type { Outbound, OutboundRequest } from "../../../../src/serving/http/outbound.ts";
 import { infoRequest, type RequestOptions } from "../../serving/http/requests.ts";
@@ -54,7 +57,7 @@ export function remote(changes: Partial<RemoteApiService> = {}): RemoteApiServic
   };
 }
 
-/** The same APIService as an API object. */
+/** The same APIService as `remote` returns, as an API object. */
 export function remoteObject(changes: Partial<RemoteApiService> = {}, resourceVersion = "1"): ApiServiceObject {
   const { name, group, version, groupPriorityMinimum, versionPriority, service } = remote(changes);
   return {

@@ -1,4 +1,4 @@
-/** Evaluates CEL expressions without variables to text and cost, for tests. */
+/** Evaluates CEL expressions that use no variables, and renders their result and cost as text, for tests. */
 import { goFloat } from "../../../../src/meta/go-fmt.ts";
 import { celEnvironment } from "../../../../src/objects/cel/environment.ts";
 import { compile } from "../../../../src/objects/cel/program.ts";

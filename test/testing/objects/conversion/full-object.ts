@@ -1,4 +1,4 @@
-/** Objects with every field of a schema set to a distinct value, for tests that no field is lost. */
+/** Creates objects with every field of a schema set to a distinct value, for tests that no conversion loses a field. */
 import { formatGroupVersion, type GroupVersion } from "../../../../src/meta/group-version.ts";
 import type { JsonObject } from "../../../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../../../src/objects/schema.ts";
@@ -7,15 +7,15 @@ import type { FieldSchema, StructSchema } from "../../../../src/objects/schema.t
 const MAP_KEYS: readonly string[] = Object.freeze(["example.com/first", "example.com/second"]);
 
 interface Filler {
-  /** Increases with each value, so that all values are distinct. */
+  /** The next number; every value of the object contains another one. */
   next(): number;
 }
 
 interface Place {
   readonly name: string;
-  /** The enclosing structs; a recursive struct is left out. */
+  /** The enclosing structs. A struct within itself is left out. */
   readonly around: readonly StructSchema[];
-  /** Index in the nearest list or map; 0 elsewhere. */
+  /** Index in the innermost list or map; 0 outside of lists and maps. */
   readonly position: number;
 }
 

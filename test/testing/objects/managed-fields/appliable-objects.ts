@@ -1,4 +1,7 @@
-/** Random objects of a kind for server-side apply, with few names and values, so that field managers conflict. */
+/**
+ * Generates random objects of a kind for server-side apply. They have few names and values, so that field managers
+ * conflict.
+ */
 import fc from "fast-check";
 import { isJsonObject, type JsonObject } from "../../../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../../../src/objects/schema.ts";
@@ -12,7 +15,10 @@ import {
 
 const TEXTS = fc.constantFrom("a", "b", "c", "a/b", "é");
 const DEPTH = 8;
-/** Fields of the server: `status` is not applied through the object itself, and the others have no owner. */
+/**
+ * Fields that the objects do not contain: `status` cannot be applied through the main resource, and no field manager
+ * owns the others.
+ */
 const LEFT_OUT: ReadonlySet<string> = new Set([
   "status",
   "name",

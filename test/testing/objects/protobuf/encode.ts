@@ -1,4 +1,4 @@
-/** A protobuf encoder, for tests only: writes objects as Go does, including every zero value. */
+/** A protobuf encoder, for tests only. It writes objects as Go does, including every zero value. */
 import { isJsonObject, type JsonObject } from "../../../../src/meta/json.ts";
 import type { FieldTable, MessageTable, ProtobufTables, ScalarType } from "../../../../src/objects/protobuf/tables.ts";
 

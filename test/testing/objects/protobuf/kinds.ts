@@ -1,4 +1,4 @@
-/** Every kind that a release can send or receive, including its alpha versions and lists. */
+/** Lists every kind that a release can send or receive in protobuf, including alpha versions and list kinds. */
 import { openCatalog } from "../../../../src/objects/catalog/catalog.ts";
 import type { ReleaseName } from "../../../../src/objects/catalog/release.ts";
 import { parseRuntimeConfig } from "../../../../src/objects/catalog/runtime-config.ts";
@@ -9,7 +9,7 @@ export interface TestedKind extends GroupVersion {
   readonly kind: string;
   readonly apiVersion: string;
   readonly schema: StructSchema;
-  /** Such as `apps/v1 Deployment`. */
+  /** API version and kind, such as `apps/v1 Deployment`. */
   readonly name: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Request bodies of kubectl 1.32 in protobuf, and the same objects in JSON (--dry-run=client -o json), without the null
- * `creationTimestamp`.
+ * Request bodies in protobuf that kubectl 1.32 sent, and the same objects in JSON (from --dry-run=client -o json),
+ * without the null `creationTimestamp`.
  */
 import type { JsonObject } from "../../../../src/meta/json.ts";
 

@@ -1,4 +1,4 @@
-/** Objects with some fields of a schema set to valid values, including zero values and unusual texts. */
+/** Generates objects with some fields of a schema set to valid values, including zero values and unusual texts. */
 import fc from "fast-check";
 import { modelName } from "../../../../src/objects/catalog/schema-source.ts";
 import { setMember, type JsonObject } from "../../../../src/meta/json.ts";
@@ -6,7 +6,7 @@ import type { FieldSchema, StructSchema } from "../../../../src/objects/schema.t
 
 type Draw = fc.GeneratorValue;
 
-/** Fields per struct; more would take long without finding more. */
+/** Maximum number of fields per struct; more would take long without finding more errors. */
 const FIELDS_MAX = 4;
 const FIELDS_MIN = 2;
 const ITEMS_MAX = 2;

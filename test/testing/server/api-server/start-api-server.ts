@@ -1,4 +1,7 @@
-/** An API server with a widget resource in its own world: virtual time, no sockets. */
+/**
+ * Starts an API server with a widget resource, built with the library, in a world with virtual time and without
+ * sockets.
+ */
 import { callInProcess } from "../../../../src/client/in-process.ts";
 import type { Client } from "../../../../src/client/client.ts";
 import { invalidValue } from "../../../../src/meta/field-errors.ts";
@@ -23,7 +26,7 @@ function schema(spec: JsonObject): JsonObject {
   return { type: "object", properties: { spec: { type: "object", default: {}, properties: spec }, status } };
 }
 
-/** v1 has the field hue for v2's color. */
+/** A resource in two versions: the field `color` of v2 is named `hue` in v1. */
 export const WIDGET: ResourceDefinition = {
   group: GROUP,
   names: { plural: "widgets", kind: "Widget", shortNames: ["wd"], categories: ["all"] },
@@ -62,7 +65,7 @@ export const GADGET: ResourceDefinition = {
   versions: [{ name: "v1", schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } }],
 };
 
-/** Tests read responses without types: a missing member fails the expectation instead of the compilation. */
+/** Tests read responses without types: if a field is missing, the expectation fails and not the compilation. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- see above
 
 export interface ApiServerStart {

@@ -37,7 +37,9 @@ export function source(
   return { serverId, release: "1.36", isReachable: true, groups, ...more };
 }
 
-/** "apps/v1 deployments", one line for each resource; a stale group version ends with an exclamation mark. */
+/**
+ * One line "apps/v1 deployments" for each resource; the line of a stale group version ends with an exclamation mark.
+ */
 export function lines(groups: readonly DiscoveryGroup[]): string[] {
   return groups.flatMap(({ name, versions }) =>
     versions.map(({ version: own, freshness, resources }) => {

@@ -26,7 +26,7 @@ export function apiRequest({ method = "GET", url = "/", headers = {} }: RequestO
   };
 }
 
-/** A request after the request-info filter. */
+/** A request as it is after the filter that parses the request info. */
 export function infoRequest(options: RequestOptions = {}): WithInfo {
   const request = apiRequest(options);
   const query = new Query(request.rawQuery);

@@ -1,4 +1,4 @@
-/** Responses of other servers, for tests that fake those servers. */
+/** Responses of peers and aggregated API servers, for tests that fake these servers. */
 import { bytesBody } from "../../../../src/serving/http/message.ts";
 import type { UpstreamResponse } from "../../../../src/serving/http/upstream.ts";
 

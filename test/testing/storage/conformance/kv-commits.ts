@@ -1,4 +1,4 @@
-/** Conformance tests of commits: puts and deletes that expect a revision. */
+/** Conformance tests of commits: puts and deletes that are executed only if the key has the expected revision. */
 import { expect, test } from "vitest";
 import type { Kv } from "../../../../src/storage/kv.ts";
 import {
@@ -19,7 +19,7 @@ export function commitTests(context: KvSuiteContext): void {
 }
 
 function outcomeTests(context: KvSuiteContext): void {
-  test("a put that expects no key creates it", async () => {
+  test("a put that expects the key to be absent creates it", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const revision = await create(fixture.kv, key, "one");
@@ -27,7 +27,7 @@ function outcomeTests(context: KvSuiteContext): void {
     expect(items).toEqual([{ key, value: bytes("one"), createRevision: revision, modRevision: revision }]);
   });
 
-  test("a put that expects no key fails if the key exists, and returns its current state", async () => {
+  test("a put that expects the key to be absent fails if the key exists, and returns its current state", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const revision = await create(fixture.kv, key, "one");
@@ -39,7 +39,7 @@ function outcomeTests(context: KvSuiteContext): void {
     expect(result.revision).toBeGreaterThanOrEqual(revision);
   });
 
-  test("an update of the expected revision keeps the create revision", async () => {
+  test("an update with the expected revision keeps the create revision", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const created = await create(fixture.kv, key, "one");
@@ -48,7 +48,7 @@ function outcomeTests(context: KvSuiteContext): void {
     expect(items).toEqual([{ key, value: bytes("two"), createRevision: created, modRevision: updated }]);
   });
 
-  test("an update of an outdated revision changes nothing and returns the current state", async () => {
+  test("an update that expects an outdated revision changes nothing and returns the current state", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const created = await create(fixture.kv, key, "one");
@@ -69,7 +69,7 @@ function outcomeTests(context: KvSuiteContext): void {
     expect(result).toMatchObject({ committed: false, current: undefined });
   });
 
-  test("a delete of the expected revision removes the key", async () => {
+  test("a delete with the expected revision removes the key", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const created = await create(fixture.kv, key);
@@ -78,7 +78,7 @@ function outcomeTests(context: KvSuiteContext): void {
     expect(await fixture.kv.range({ start: key })).toMatchObject({ items: [], count: 0 });
   });
 
-  test("a delete of an outdated revision changes nothing and returns the current state", async () => {
+  test("a delete that expects an outdated revision changes nothing and returns the current state", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const created = await create(fixture.kv, key, "one");
@@ -105,7 +105,7 @@ function outcomeTests(context: KvSuiteContext): void {
     expect(items).toEqual([{ key, value: bytes("two"), createRevision: again, modRevision: again }]);
   });
 
-  test("of many concurrent updates of one revision exactly one wins", async () => {
+  test("exactly one of many concurrent updates that expect the same revision is committed", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const created = await create(fixture.kv, key);
@@ -122,7 +122,7 @@ function outcomeTests(context: KvSuiteContext): void {
 }
 
 function revisionTests(context: KvSuiteContext): void {
-  test("every commit has a higher revision than the ones acknowledged before it", async () => {
+  test("every commit has a higher revision than the commits acknowledged before it", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     let last = await fixture.kv.currentRevision();
@@ -142,7 +142,7 @@ function revisionTests(context: KvSuiteContext): void {
     expect(new Set(revisions).size).toBe(50);
   });
 
-  test.runIf(context.capabilities.isExclusive)("every successful commit takes the next revision", async () => {
+  test.runIf(context.capabilities.isExclusive)("every successful commit increases the revision by one", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const before = await fixture.kv.currentRevision();
@@ -151,7 +151,7 @@ function revisionTests(context: KvSuiteContext): void {
     expect(await fixture.kv.currentRevision()).toBe(before + 2);
   });
 
-  test.runIf(context.capabilities.isExclusive)("a failed commit takes no revision", async () => {
+  test.runIf(context.capabilities.isExclusive)("a failed commit does not increase the revision", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const created = await create(fixture.kv, key);
@@ -161,7 +161,7 @@ function revisionTests(context: KvSuiteContext): void {
     expect(await fixture.kv.currentRevision()).toBe(created);
   });
 
-  test("a failed commit is not seen by watchers", async () => {
+  test("watchers do not see a failed commit", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const created = await create(fixture.kv, `${prefix}a`);
@@ -171,7 +171,7 @@ function revisionTests(context: KvSuiteContext): void {
     expect((await recorder.first(1)).map((event) => describeEvent(event, prefix))).toEqual([`put b@${next}`]);
   });
 
-  test("the current revision is never older than an acknowledged commit", async () => {
+  test("the current revision is never lower than that of an acknowledged commit", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     for (let index = 0; index < 10; index++) {
@@ -195,7 +195,7 @@ function valueTests(context: KvSuiteContext): void {
     expect(values).toEqual([everyByte, Buffer.alloc(100), Buffer.from([0xff, 0xfe, 0xc0, 0x80])]);
   });
 
-  test("an empty value is a value", async () => {
+  test("an empty value is stored and read as an empty value", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const created = await create(fixture.kv, key, Buffer.alloc(0));
@@ -214,7 +214,7 @@ function valueTests(context: KvSuiteContext): void {
     expect(event?.kind === "put" && event.value.equals(value)).toBe(true);
   });
 
-  test("a value that is a slice of a larger buffer is stored without the rest", async () => {
+  test("a value that is a slice of a larger buffer is stored without the rest of the buffer", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     await create(fixture.kv, key, bytes("before-slice-after").subarray(7, 12));

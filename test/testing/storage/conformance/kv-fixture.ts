@@ -1,4 +1,4 @@
-/** The requirements of the conformance suite on a store fixture, and the helpers that its parts share. */
+/** The store that the conformance suite needs for a test, and the helpers that the parts of the suite share. */
 import { expect } from "vitest";
 import type {
   CommitResult,
@@ -15,7 +15,7 @@ export interface KvFixture extends AsyncDisposable {
   readonly kv: Kv;
   /** Opens another handle to the same data after `kv` was closed. Absent if data does not outlive a handle. */
   readonly reopen?: () => Promise<Kv>;
-  /** Advances the store's clock. Absent if it runs on real time; then the suite waits. */
+  /** Advances the store's clock. Absent if the store runs on real time; the suite waits in this case. */
   readonly advance?: (ms: number) => void;
 }
 
@@ -24,13 +24,13 @@ export interface KvCapabilities {
   readonly isExclusive?: boolean;
   /** False if compaction would disturb other users of the store. Default: true. */
   readonly canCompact?: boolean;
-  /** The shortest lease the store grants, in seconds. Default: 1. */
+  /** The shortest time to live of a lease that the store grants, in seconds. Default: 1. */
   readonly leaseSeconds?: number;
 }
 
 export interface KvSuiteContext {
   open(): Promise<KvFixture>;
-  /** A prefix that no other test uses; it ends with a slash. */
+  /** Returns a key prefix that no other test uses; it ends with a slash. */
   prefix(): string;
   readonly capabilities: Required<KvCapabilities>;
 }
@@ -72,7 +72,7 @@ export async function expectStorageError(promise: Promise<unknown>, code: Storag
   return thrown as StorageError;
 }
 
-/** One line per event: type and key without the test's prefix. */
+/** An event as one line: type, key without the test's prefix, and revision. */
 export function describeEvent(event: KvEvent, prefix: string): string {
   return `${event.kind} ${event.key.slice(prefix.length)}@${event.modRevision}`;
 }
@@ -116,13 +116,13 @@ export class Recorder implements WatchSink {
     this.#wake();
   }
 
-  /** The first `count` events, once there are that many. */
+  /** The first `count` events, as soon as that many have arrived. */
   async first(count: number): Promise<readonly KvEvent[]> {
     await this.#until(() => this.all.length >= count);
     return this.all.slice(0, count);
   }
 
-  /** All events up to and including the change of a revision. */
+  /** All events up to and including the event of this revision. */
   async through(revision: number): Promise<readonly KvEvent[]> {
     await this.#until(() => (this.batches.at(-1)?.at(-1)?.modRevision ?? 0) >= revision);
     return this.all.filter((event) => event.modRevision <= revision);

@@ -1,4 +1,4 @@
-/** Conformance tests of guards: a put is committed only if other keys are at the expected revisions. */
+/** Conformance tests of guards: a put is committed only if the keys of its guards have the expected revisions. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { GUARDS_MAX, type CommitResult, type Guard, type Kv } from "../../../../src/storage/kv.ts";
@@ -63,7 +63,7 @@ function outcomeTests(context: KvSuiteContext): void {
     });
   });
 
-  test("a put without a guard reports no lost guard", async () => {
+  test("a put or delete without a guard reports no lost guard", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key } = keysOf(context);
@@ -73,7 +73,7 @@ function outcomeTests(context: KvSuiteContext): void {
     expect(await kv.commit({ kind: "delete", key, expectedRevision: 0 })).toMatchObject(lost);
   });
 
-  test("a guard of revision 0 holds as long as its key is absent", async () => {
+  test("a guard with revision 0 holds as long as its key is absent", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key, guardKey } = keysOf(context);
@@ -85,7 +85,7 @@ function outcomeTests(context: KvSuiteContext): void {
     expect(await guarded(kv, `${key}-3`, absent)).toMatchObject({ committed: true });
   });
 
-  test("a guard may be on the key that is written", async () => {
+  test("a guard may be on the key that the put writes", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key } = keysOf(context);
@@ -102,7 +102,7 @@ function outcomeTests(context: KvSuiteContext): void {
 }
 
 function lossTests(context: KvSuiteContext): void {
-  test("a put whose guard's key has changed fails and returns the current value", async () => {
+  test("a put whose guard's key has changed fails and returns the current state of the key to be written", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key, guardKey } = keysOf(context);
@@ -129,7 +129,7 @@ function lossTests(context: KvSuiteContext): void {
     expect((await kv.range({ start: key })).count).toBe(0);
   });
 
-  test("a put whose guard's key was deleted with its lease is not committed", async () => {
+  test("a put whose guard's key was deleted because its lease was revoked is not committed", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key, guardKey } = keysOf(context);
@@ -142,7 +142,7 @@ function lossTests(context: KvSuiteContext): void {
     });
   });
 
-  test("a lost guard is reported even if the key is not as expected", async () => {
+  test("a lost guard is reported even if the key to be written does not have the expected revision either", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key, guardKey } = keysOf(context);
@@ -184,7 +184,7 @@ function severalTests(context: KvSuiteContext): void {
     expect(await fixture.kv.commit(change)).toMatchObject({ committed: true });
   });
 
-  test("the first lost guard of several is reported", async () => {
+  test("if several guards are lost, the first of them is reported", async () => {
     await using fixture = await context.open();
     const {
       key,
@@ -206,7 +206,7 @@ function severalTests(context: KvSuiteContext): void {
     expect((await fixture.kv.range({ start: key })).count).toBe(0);
   });
 
-  test("a put with an empty list of guards behaves like one without guards", async () => {
+  test("a put with an empty list of guards behaves like a put without guards", async () => {
     await using fixture = await context.open();
     const { key } = keysOf(context);
     const change = { kind: "put", key, value: bytes("x"), expectedRevision: 0, guards: [] } as const;
@@ -214,7 +214,7 @@ function severalTests(context: KvSuiteContext): void {
     expect(await fixture.kv.commit(change)).toMatchObject({ committed: false, lostGuard: undefined });
   });
 
-  test("too many guards are rejected, and nothing is written", async () => {
+  test("a put with too many guards is rejected, and nothing is written", async () => {
     await using fixture = await context.open();
     const { key } = keysOf(context);
     const guards = Array.from({ length: GUARDS_MAX + 1 }, (_, index) => ({ key: `${key}-${index}`, revision: 0 }));
@@ -226,7 +226,7 @@ function severalTests(context: KvSuiteContext): void {
 }
 
 function tracelessTests(context: KvSuiteContext): void {
-  test.runIf(context.capabilities.isExclusive)("a commit whose guard is lost takes no revision", async () => {
+  test.runIf(context.capabilities.isExclusive)("a put whose guard is lost does not increase the revision", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { key, guardKey } = keysOf(context);
@@ -236,7 +236,7 @@ function tracelessTests(context: KvSuiteContext): void {
     expect(await create(kv, key)).toBe(created + 1);
   });
 
-  test("a commit whose guard is lost is not seen by watchers", async () => {
+  test("watchers do not see a put whose guard is lost", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const { prefix, key, guardKey } = keysOf(context);
@@ -249,7 +249,7 @@ function tracelessTests(context: KvSuiteContext): void {
   });
 }
 
-/** A step that does not wait for the steps before it, except for "pause". */
+/** Steps run concurrently; only "pause" waits for all steps before it. */
 type Step = "change the guard's key" | "delete the guard's key" | "write" | "pause";
 
 const steps: fc.Arbitrary<Step[]> = fc.array(
@@ -278,7 +278,7 @@ function raceTests(context: KvSuiteContext): void {
     }
   });
 
-  test("puts are committed exactly at the revisions at which their guards hold", async () => {
+  test("a guarded put is committed if and only if its guard holds at the revision of the commit", async () => {
     await using fixture = await context.open();
     await fc.assert(
       fc.asyncProperty(steps, (history) => expectGuardsKept(fixture.kv, history, keysOf(context))),
@@ -288,7 +288,7 @@ function raceTests(context: KvSuiteContext): void {
 }
 
 async function expectGuardsKept(kv: Kv, history: readonly Step[], { prefix, guardKey }: Keys): Promise<void> {
-  /** The revision of the guard's key after each of its changes; 0 if it is deleted. */
+  /** The revision of the guard's key after each of its changes; 0 after its deletion. */
   const changes: { readonly at: number; readonly revision: number }[] = [];
   const writes: { readonly known: number; readonly result: CommitResult }[] = [];
   const running: Promise<void>[] = [];

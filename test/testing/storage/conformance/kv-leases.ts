@@ -10,7 +10,7 @@ export function leaseTests(context: KvSuiteContext): void {
 function expiryTests(context: KvSuiteContext): void {
   const { leaseSeconds } = context.capabilities;
 
-  test("the keys of an expired lease are deleted, and watchers see it", async () => {
+  test("the keys of an expired lease are deleted, and watchers see the deletions", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const lease = await fixture.kv.leaseGrant(leaseSeconds);
@@ -31,7 +31,7 @@ function expiryTests(context: KvSuiteContext): void {
     await expectStorageError(fixture.kv.leaseKeepAlive(lease), "lease-not-found");
   });
 
-  test("a lease that is kept alive outlives one that is not", async () => {
+  test("the keys of a lease that is kept alive outlive those of a lease that is not", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { Recorder, bytes, create, expectStorageError, remove, type KvSuiteContext } from "./kv-fixture.ts";
 
 export function lifecycleTests(context: KvSuiteContext): void {
-  test("after close every call fails with code unavailable", async () => {
+  test("after the store is closed, every call fails with code unavailable", async () => {
     await using fixture = await context.open();
     const { kv } = fixture;
     const key = `${context.prefix()}a`;
@@ -21,7 +21,7 @@ export function lifecycleTests(context: KvSuiteContext): void {
     expect(recorder.all).toEqual([]);
   });
 
-  test("closing twice is harmless", async () => {
+  test("closing a store twice has no effect", async () => {
     await using fixture = await context.open();
     await Promise.all([fixture.kv.close(), fixture.kv.close()]);
     await fixture.kv.close();
@@ -36,7 +36,9 @@ export function lifecycleTests(context: KvSuiteContext): void {
     await closing;
   });
 
-  test("data, history and revisions outlive the handle that wrote them", async ({ skip }) => {
+  test("a reopened store has the data, history and revisions that were written before it was closed", async ({
+    skip,
+  }) => {
     await using fixture = await context.open();
     if (fixture.reopen === undefined) return skip("the data of this store does not outlive its handle");
     const prefix = context.prefix();

@@ -40,7 +40,7 @@ function newestTests(context: KvSuiteContext): void {
     ]);
   });
 
-  test("the end of a range is exclusive and its start inclusive", async () => {
+  test("a range includes its start and excludes its end", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     await createAll(fixture.kv, prefix, ["a", "b", "c", "d"]);
@@ -56,7 +56,7 @@ function newestTests(context: KvSuiteContext): void {
     expect(result.count).toBe(1);
   });
 
-  test("an empty range returns the revision", async () => {
+  test("a range without keys returns the revision of the store", async () => {
     await using fixture = await context.open();
     const revision = await fixture.kv.currentRevision();
     const result = await fixture.kv.range(all(context.prefix()));
@@ -101,7 +101,7 @@ function newestTests(context: KvSuiteContext): void {
     expect((await fixture.kv.range({ ...all(prefix), countOnly: true })).count).toBe(2);
   });
 
-  test("a range sees every commit acknowledged before it", async () => {
+  test("a range sees every commit that was acknowledged before it", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     for (let index = 0; index < 5; index++) {
@@ -112,7 +112,7 @@ function newestTests(context: KvSuiteContext): void {
     }
   });
 
-  test("three thousand keys are returned completely, in one range as well as in pages at one revision", async () => {
+  test("three thousand keys are returned completely, both by one range and by pages at one revision", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const names = Array.from({ length: 3000 }, (_, index) => `key-${String(index).padStart(4, "0")}`);
@@ -155,7 +155,7 @@ function revisionTests(context: KvSuiteContext): void {
     expect(await valuesAt(again)).toEqual([`a2 ${a} ${a2}`, `b2 ${again} ${again}`]);
   });
 
-  test("a single key can be read at a revision", async () => {
+  test("a range without an end returns the value of its key at a given revision", async () => {
     await using fixture = await context.open();
     const key = `${context.prefix()}a`;
     const first = await create(fixture.kv, key, "one");
@@ -171,7 +171,7 @@ function revisionTests(context: KvSuiteContext): void {
     expect((await fixture.kv.range({ ...all(prefix), revision: first })).revision).toBeGreaterThanOrEqual(second);
   });
 
-  test("a future revision is rejected, and the error contains the newest one", async () => {
+  test("a range or compaction at a future revision is rejected with code revision-future", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const revision = (await fixture.kv.currentRevision()) + 1_000_000;
@@ -184,18 +184,24 @@ function revisionTests(context: KvSuiteContext): void {
 function compactionTests(context: KvSuiteContext): void {
   const compactionTest = test.runIf(context.capabilities.canCompact);
 
-  compactionTest("revisions below a compacted one cannot be read, that one and later ones can", async () => {
-    await using fixture = await context.open();
-    const prefix = context.prefix();
-    const first = await create(fixture.kv, `${prefix}a`, "one");
-    const second = await put(fixture.kv, { key: `${prefix}a`, value: "two", expectedRevision: first });
-    await put(fixture.kv, { key: `${prefix}a`, value: "three", expectedRevision: second });
-    await fixture.kv.compact(second);
-    const error = await expectStorageError(fixture.kv.range({ ...all(prefix), revision: first }), "revision-compacted");
-    if (error.revision !== undefined) expect(error.revision).toBeGreaterThanOrEqual(second);
-    expect((await fixture.kv.range({ ...all(prefix), revision: second })).items[0]?.value).toEqual(bytes("two"));
-    expect((await fixture.kv.range(all(prefix))).items[0]?.value).toEqual(bytes("three"));
-  });
+  compactionTest(
+    "revisions below the compacted one cannot be read; the compacted one and the current one can",
+    async () => {
+      await using fixture = await context.open();
+      const prefix = context.prefix();
+      const first = await create(fixture.kv, `${prefix}a`, "one");
+      const second = await put(fixture.kv, { key: `${prefix}a`, value: "two", expectedRevision: first });
+      await put(fixture.kv, { key: `${prefix}a`, value: "three", expectedRevision: second });
+      await fixture.kv.compact(second);
+      const error = await expectStorageError(
+        fixture.kv.range({ ...all(prefix), revision: first }),
+        "revision-compacted",
+      );
+      if (error.revision !== undefined) expect(error.revision).toBeGreaterThanOrEqual(second);
+      expect((await fixture.kv.range({ ...all(prefix), revision: second })).items[0]?.value).toEqual(bytes("two"));
+      expect((await fixture.kv.range(all(prefix))).items[0]?.value).toEqual(bytes("three"));
+    },
+  );
 
   compactionTest("compaction keeps the keys that exist at the revision, however old they are", async () => {
     await using fixture = await context.open();
@@ -210,7 +216,7 @@ function compactionTests(context: KvSuiteContext): void {
     expect(await create(fixture.kv, `${prefix}b`)).toBeGreaterThan(c);
   });
 
-  compactionTest("compacting again at the same or an older revision is harmless", async () => {
+  compactionTest("compacting at the same or an older revision has no effect", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const first = await create(fixture.kv, `${prefix}a`);
@@ -221,7 +227,7 @@ function compactionTests(context: KvSuiteContext): void {
     await expectStorageError(fixture.kv.range({ ...all(prefix), revision: first }), "revision-compacted");
   });
 
-  compactionTest("revisions continue after everything was deleted and compacted", async () => {
+  compactionTest("revisions keep increasing after a key was deleted and its deletion compacted", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const deleted = await remove(fixture.kv, `${prefix}a`, await create(fixture.kv, `${prefix}a`));

@@ -1,6 +1,6 @@
 /**
- * The conformance suite of the storage port. It assumes neither a first revision, nor an empty or exclusive store, nor
- * that watchers see a change before its commit resolves.
+ * The conformance suite of the storage port. It does not assume that the store is empty or exclusive, that its
+ * revisions begin at a certain number, or that watchers see a change before its commit resolves.
  */
 import { describe } from "vitest";
 import { commitTests } from "./kv-commits.ts";

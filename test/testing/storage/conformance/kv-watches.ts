@@ -29,7 +29,7 @@ function contentTests(context: KvSuiteContext): void {
     ]);
   });
 
-  test("a watch from an old revision begins with that revision's change and continues live", async () => {
+  test("a watch from an old revision begins with the change of that revision and continues with new changes", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     await create(fixture.kv, `${prefix}a`);
@@ -44,7 +44,7 @@ function contentTests(context: KvSuiteContext): void {
     expect(describeAll(await recorder.first(3), prefix)).toEqual([`put b@${b}`, `delete b@${deleted}`, `put c@${c}`]);
   });
 
-  test("a watch from a revision that does not exist yet waits for it", async () => {
+  test("a watch from a future revision sees no earlier change", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const revision = await fixture.kv.currentRevision();
@@ -78,7 +78,7 @@ function contentTests(context: KvSuiteContext): void {
     ]);
   });
 
-  test("progress is never reported ahead of the events it covers", async () => {
+  test("progress up to a revision is never reported before the events of that revision", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
@@ -109,7 +109,7 @@ function contentTests(context: KvSuiteContext): void {
 }
 
 function orderTests(context: KvSuiteContext): void {
-  test("every change is seen exactly once and in order by watches started at any time", async () => {
+  test("watches that are started at any time see every change exactly once and in order", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
@@ -127,7 +127,7 @@ function orderTests(context: KvSuiteContext): void {
     }
   });
 
-  test("a long history is watched without gap or repetition while writes continue", async () => {
+  test("a watch of a long history sees every change exactly once while writes continue", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
@@ -155,7 +155,7 @@ function orderTests(context: KvSuiteContext): void {
     expect(describeAll(await both.first(2), prefix)).toEqual([`put left/a@${inLeft}`, `put right/a@${inRight}`]);
   });
 
-  test("a sink that commits while it is called sees its own change afterwards", async () => {
+  test("a sink that commits while it receives an event receives the event of its own commit later", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const recorder = new Recorder();
@@ -179,7 +179,7 @@ function orderTests(context: KvSuiteContext): void {
 }
 
 function endTests(context: KvSuiteContext): void {
-  test("a closed watch receives nothing, not even its end", async () => {
+  test("a closed watch receives nothing more, not even the notification that it has ended", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
@@ -206,7 +206,7 @@ function endTests(context: KvSuiteContext): void {
     expect(stopped.all).toEqual([]);
   });
 
-  test("a watch that its own sink closes receives nothing more", async () => {
+  test("a watch that its own sink closes receives no further events", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
@@ -229,7 +229,7 @@ function endTests(context: KvSuiteContext): void {
     expect(calls).toBe(1);
   });
 
-  test("closing the store ends its watches once, with code unavailable", async () => {
+  test("closing the store ends each of its watches once, with code unavailable", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const recorder = Recorder.start(fixture.kv, { prefix, fromRevision: (await fixture.kv.currentRevision()) + 1 });
@@ -256,7 +256,7 @@ function endTests(context: KvSuiteContext): void {
     },
   );
 
-  test.runIf(context.capabilities.canCompact)("a live watch outlives compaction", async () => {
+  test.runIf(context.capabilities.canCompact)("a watch that has started continues after a compaction", async () => {
     await using fixture = await context.open();
     const prefix = context.prefix();
     const recorder = Recorder.start(fixture.kv, { prefix, fromRevision: (await fixture.kv.currentRevision()) + 1 });

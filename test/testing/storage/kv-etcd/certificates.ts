@@ -1,4 +1,4 @@
-/** A temporary certificate authority with one server and one client certificate, made by the openssl command. */
+/** Creates a temporary certificate authority with one server and one client certificate, with the openssl command. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

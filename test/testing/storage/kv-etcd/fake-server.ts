@@ -9,7 +9,7 @@ import { METHOD } from "../../../../src/storage/kv-etcd/messages.ts";
 
 export interface FakeServer extends AsyncDisposable {
   readonly endpoint: string;
-  /** Paths of the received calls, without heartbeats. */
+  /** Paths of the received calls, except those of heartbeats. */
   readonly calls: readonly string[];
   readonly sessions: ReadonlySet<ServerHttp2Session>;
 }

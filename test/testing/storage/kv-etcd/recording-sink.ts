@@ -1,4 +1,4 @@
-/** A sink that records watch events and lets a test wait for them. */
+/** A sink for watches of etcd that records events and lets a test wait for them. */
 import type { KvEvent, StorageError, WatchSink } from "../../../../src/storage/kv.ts";
 
 export class RecordingSink implements WatchSink {

@@ -12,7 +12,7 @@ export const ETCD_MISSING = "etcd is not installed, so its tests were skipped (a
 
 export interface EtcdProcess {
   readonly endpoint: string;
-  /** Changes with `restart`. */
+  /** Process ID; `restart` changes it. */
   readonly pid: number;
   /** `pause` sends SIGSTOP, `resume` sends SIGCONT. */
   pause(): void;
@@ -87,13 +87,13 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdPro
 }
 
 /**
- * If a test hangs, its whole process is killed and none of our handlers run. The pipe to this guard closes even then,
- * and the guard ends etcd.
+ * Starts a process that kills etcd when this process ends. If a test hangs, this process is killed without running any
+ * handler, but the pipe to the guard closes even then.
  */
 function endWithThisProcess(child: ChildProcess): void {
   const guard = spawn("sh", ["-c", 'read _; kill -9 "$0"', String(child.pid)], { stdio: ["pipe", "ignore", "ignore"] });
   guard.unref();
-  // When etcd has exited, the guard must end, too; otherwise it could kill another process with the same PID.
+  // The guard ends with etcd; otherwise it could later kill another process with the same PID.
   child.once("exit", () => guard.kill("SIGKILL"));
 }
 
@@ -112,7 +112,7 @@ interface EtcdArguments extends StartEtcdOptions {
   readonly dataDirectory: string;
 }
 
-/** Short election times allow a quick start and leases as short as one second. */
+/** The election times are short, so that etcd starts quickly and grants leases as short as one second. */
 function etcdArguments({ endpoint, peerUrl, dataDirectory, tls, extraArguments = [] }: EtcdArguments): string[] {
   const tlsArguments = tls && [
     `--trusted-ca-file=${tls.caFile}`,

@@ -1,6 +1,6 @@
 /**
- * A process for the crash test: commits with several writers until it is killed, and prints one line `key revision
- * value` for each acknowledged commit. Prints one line `refused …` if the store cannot be opened.
+ * The process that the crash test kills. Its writers commit until then, and it prints one line `key revision value` for
+ * each acknowledged commit. If the store cannot be opened, it prints one line `refused …`.
  */
 import { StorageError, type Kv } from "../../../../src/storage/kv.ts";
 import { openSqliteKv } from "../../../../src/storage/kv-sqlite/kv.ts";

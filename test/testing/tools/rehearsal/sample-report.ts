@@ -1,4 +1,4 @@
-/** A small rehearsal report that contains every part. */
+/** A small rehearsal report in which every part is present, for tests of its rendering. */
 import { createPlan } from "../../../../src/tools/rehearsal/plan.ts";
 import {
   decideVerdict,

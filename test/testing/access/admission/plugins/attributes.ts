@@ -7,7 +7,7 @@ import type { AdmissionPlugin, Attributes } from "../../../../../src/access/admi
 
 export type TestAttributes = Attributes & { readonly object: JsonObject };
 
-/** Attributes of the creation of a pod, with the given changes. */
+/** Admission attributes for the creation of a pod, except for the attributes that are given. */
 export function attributes(given: Partial<Attributes> & { readonly object: JsonObject }): TestAttributes {
   const metadata = objectAt(given.object, "metadata");
   return {
@@ -30,7 +30,7 @@ export function attributes(given: Partial<Attributes> & { readonly object: JsonO
   };
 }
 
-/** By resource, such as "storageclasses.storage.k8s.io". */
+/** Objects by the resource in which they are stored, such as "storageclasses.storage.k8s.io". */
 export type StoredObjects = Readonly<Record<string, readonly JsonObject[]>>;
 
 export function readerOf(objects: StoredObjects, unknownYet: StoredObjects = {}): ObjectReader {
@@ -62,7 +62,7 @@ export async function mutated(plugin: AdmissionPlugin, given: TestAttributes): P
   return after;
 }
 
-/** The rejection as the client receives it; undefined if the plugin admits the request. */
+/** The rejection by an admission plugin as "code message"; undefined if the plugin admits the request. */
 export async function rejectionOf(ask: () => unknown): Promise<string | undefined> {
   try {
     await ask();

@@ -19,7 +19,7 @@ const MATCH_POD = {
   resourceRules: [{ apiGroups: [""], apiVersions: ["v1"], operations: ["*"], resources: ["pods"], scope: "*" }],
 };
 
-/** The resource version is derived from the content. */
+/** The metadata of an object; its resource version is derived from its spec. */
 function metadata(name: string, spec: JsonObject): JsonObject {
   return { name, uid: name, resourceVersion: JSON.stringify(spec) };
 }
@@ -49,7 +49,7 @@ function configMap(namespace: string, name: string, max: string): JsonObject {
 
 const CONFIG_MAPS = [configMap("ns", "one", "1"), configMap("ns", "two", "2"), configMap("other", "three", "3")];
 
-/** Supports ConfigMaps and Namespaces. */
+/** The parameter kinds that policies may refer to in tests: ConfigMap and Namespace. */
 export const testParamKinds: ParamKinds = ({ group, kind }) => {
   const all: readonly JsonObject[] = kind === "ConfigMap" ? CONFIG_MAPS : [NAMESPACE];
   if (group !== "" || !["ConfigMap", "Namespace"].includes(kind)) return undefined;
@@ -91,7 +91,7 @@ export interface ValidationResult {
   readonly annotations: readonly (readonly [string, string])[];
 }
 
-/** Validates the creation of a pod, with the given changes. */
+/** Validates the creation of a pod, or the request that the given attributes describe. */
 export async function validateWith(
   { plugin }: PolicyServer,
   given: Partial<Attributes> = {},

@@ -1,4 +1,4 @@
-/** Webhook configurations for tests, and webhooks that respond in-process. */
+/** Webhook configurations for tests, and webhooks that respond within the process. */
 import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
 import type { JsonObject } from "../../../../../src/meta/json.ts";
 import { readerOf } from "../plugins/attributes.ts";
@@ -20,7 +20,7 @@ export interface Review {
   };
 }
 
-/** The response of a webhook to a review. If it throws, the call of the webhook fails. */
+/** The response of a webhook to a review. If the function throws, the call of the webhook fails. */
 export type WebhookReply = (review: Review, webhook: string) => JsonObject | Promise<JsonObject>;
 
 export const EVERYTHING = { operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] };
@@ -29,7 +29,7 @@ export function configuration(name: string, ...webhooks: readonly JsonObject[]):
   return { metadata: { name, uid: name, resourceVersion: "1" }, webhooks: webhooks.map(webhook) };
 }
 
-/** A webhook with defaults: its name is `a` and its url is its name. */
+/** A webhook with the given fields and defaults for all others: its name is `a`, and its URL is its name. */
 function webhook(given: JsonObject): JsonObject {
   const name = given["name"] ?? "a";
   return {
@@ -42,7 +42,7 @@ export class FakeWebhooks {
   readonly requests: { readonly name: string; readonly review: Review; readonly timeoutMs: number }[] = [];
   readonly metrics = new MetricsRegistry();
   readonly tables: WebhookTables;
-  /** Callbacks that wait for the clock. */
+  /** Callbacks of timers that the test has not fired yet. */
   readonly waiting: (() => void)[] = [];
   readonly #answer: WebhookReply;
 

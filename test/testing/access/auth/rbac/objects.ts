@@ -15,7 +15,10 @@ export function role(namespace: string, name: string, ...rules: JsonObject[]): J
   return { metadata: { namespace, name }, rules };
 }
 
-/** `roleRef` and subjects are "Kind/name"; service accounts may be "ServiceAccount/namespace/name". */
+/**
+ * A binding. `place` is its name, or "namespace/name"; `roleRef` and subjects are "Kind/name"; service accounts may be
+ * "ServiceAccount/namespace/name".
+ */
 export function binding(place: string, roleRef: string, ...subjects: string[]): JsonObject {
   const [name, namespace] = place.split("/").toReversed();
   const [kind, referred] = roleRef.split("/");
@@ -32,7 +35,7 @@ function subjectOf(text: string): JsonObject {
   return { kind, name, ...(namespace === undefined ? {} : { namespace }) };
 }
 
-/** "verbs groups resources [names]", each a comma-separated list; "core" is the core group. */
+/** A rule from "verbs groups resources [names]", each a comma-separated list; "core" stands for the core group. */
 export function rule(text: string): JsonObject {
   const [verbs = [], groups = [], resources = [], resourceNames] = text.split(" ").map((list) => list.split(","));
   const apiGroups = groups.map((group) => (group === "core" ? "" : group));
@@ -43,7 +46,7 @@ export function paths(verbs: string, ...nonResourceURLs: string[]): JsonObject {
   return { verbs: verbs.split(","), nonResourceURLs };
 }
 
-/** "verb resource[/subresource][.group] [name]" in a namespace, or "verb /path". */
+/** Access attributes from "verb resource[/subresource][.group] [name]" in a namespace, or from "verb /path". */
 export function accessOf(text: string, namespace = ""): AccessAttributes {
   const [verb = "", what = "", name = ""] = text.split(" ");
   const nothing = { group: "", version: "", namespace: "", resource: "", subresource: "", name: "", path: "" };

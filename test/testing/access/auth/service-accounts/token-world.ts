@@ -1,4 +1,4 @@
-/** A service account with keys and the objects that a server reads, for tests of tokens. */
+/** Signing keys, a service account and the objects that a server reads to authenticate its tokens, for tests. */
 import { generateKeyPairSync } from "node:crypto";
 import type { TokenRequestSpec } from "../../../../../src/serving/endpoints/subresources/token-request/token-request-spec.ts";
 import type { Random } from "../../../../../src/base/random.ts";

@@ -1,4 +1,4 @@
-/** A transport to one server that injects latency, and faults by resource. */
+/** A transport to one server that delays requests and injects faults for single resources. */
 import { sleep, type Clock } from "../../../../../src/base/clock.ts";
 import { randomInteger, type Random } from "../../../../../src/base/random.ts";
 import { RESPONSE_BYTES_MAX } from "../../../../../src/client/client-limits.ts";
@@ -12,20 +12,20 @@ import {
 
 /**
  * Faults of a resource:
- * - unavailable: 503 from a server that cannot reach the server of the resource
- * - not-served: 404 from a server that does not serve the resource
- * - broken: the connection breaks before the response; writes are executed
+ * - unavailable: every request gets 503, as from a server that cannot reach the peer that serves the resource
+ * - not-served: every request gets 404, as from a server that does not serve the resource
+ * - broken: every request fails before its response arrives; writes are executed
  */
 export type Fault = "unavailable" | "not-served" | "broken";
 
 export class BadLink implements Transport {
-  /** By plural name. */
+  /** Faults, keyed by the plural name of the resource. */
   readonly faults = new Map<string, Fault>();
-  /** "DELETE /path" of every write. */
+  /** Every write, such as "DELETE /path". */
   readonly writes: string[] = [];
-  /** "GET /path" of every read of one object. */
+  /** Every read of a single object, as "GET /path". */
   readonly reads: string[] = [];
-  /** Each request and each response takes a random time up to this limit. */
+  /** Each request and each response is delayed by a random time up to this limit. */
   latencyMsMax = 0;
   readonly #server: Transport;
   readonly #clock: Clock;
@@ -39,13 +39,13 @@ export class BadLink implements Transport {
     this.#random = random;
   }
 
-  /** Takes effect at once, also on open watches. */
+  /** Injects a fault at once: open watches of the resource are cut. */
   fail(resource: string, fault: Fault): void {
     this.faults.set(resource, fault);
     for (const [watch, of] of this.#watches) if (of === resource) watch.abort("cut");
   }
 
-  /** Delays the watch events of the resource from now on. */
+  /** Delays every later watch event of the resource by this time. */
   delayEvents(resource: string, byMs: number): void {
     this.#delays.set(resource, byMs);
   }
@@ -83,7 +83,7 @@ export class BadLink implements Transport {
     return { ...response, body: this.#events(response, watch) };
   }
 
-  /** Watch events are delayed, too, but stay in order. */
+  /** Delays watch events like responses, but keeps their order. */
   async *#events(response: ClientResponse, watch: AbortController): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       for await (const chunk of response.body) {

@@ -1,4 +1,4 @@
-/** The resources of a cluster, controlled by a test. */
+/** The resources that the garbage collector sees in its cluster, controlled by a test. */
 import type {
   ClusterResource,
   ClusterResources,

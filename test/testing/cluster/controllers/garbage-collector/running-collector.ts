@@ -1,4 +1,4 @@
-/** A garbage collector that the controller runtime drives, and its log. */
+/** A garbage collector run by the controller runtime, with its log and metrics. */
 import { SILENT_LOG, type Log, type LogFields } from "../../../../../src/base/log.ts";
 import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
 import { createClient } from "../../../../../src/client/client.ts";
@@ -20,7 +20,7 @@ export interface RunningCollectorOptions {
 
 export class RunningCollector {
   readonly collector: GarbageCollector;
-  /** Log lines above debug. */
+  /** Log lines of the levels info, warn and error. */
   readonly logged: string[] = [];
   readonly run: ControllerRun;
   readonly #world: World;
@@ -47,7 +47,7 @@ export class RunningCollector {
     this.#running = this.run.run(this.#stop.signal);
   }
 
-  /** 0 if the series does not exist. */
+  /** The value of a metric series; 0 if the series does not exist. */
   metric(series: string): number {
     const line = this.#registry
       .render()

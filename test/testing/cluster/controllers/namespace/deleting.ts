@@ -1,4 +1,6 @@
-/** A namespace controller on a server. The test drives it key by key and controls which resources it sees. */
+/**
+ * A namespace controller on a server. The test reconciles key by key and controls which resources the controller sees.
+ */
 import type { TestServer } from "../../../../api/start.ts";
 import { MetricsRegistry } from "../../../../../src/base/metrics.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
@@ -18,7 +20,7 @@ export class Deleting {
   readonly resources: FixedResources;
   readonly metrics = new MetricsRegistry();
   readonly controller: NamespaceController;
-  /** Requests such as "DELETE /api/v1/…", in order. */
+  /** Requests of the controller, such as "DELETE /api/v1/…", in order. */
   readonly requests: string[] = [];
   readonly #never = new AbortController().signal;
 
@@ -54,8 +56,8 @@ export class Deleting {
   }
 
   /**
-   * Reconciles until the deletion of the namespace is complete, after the delays that the controller requests. Resolves
-   * to the number of reconciliations.
+   * Reconciles, after the delays that the controller requests, until it requests no further reconciliation. Resolves to
+   * the number of reconciliations.
    */
   async finish(name = "team", looksMax = 20): Promise<number> {
     for (let looks = 1; looks <= looksMax; looks++) {
@@ -73,7 +75,7 @@ export class Deleting {
     return found === undefined ? "" : `${found.status} ${found.reason}: ${found.message}`;
   }
 
-  /** Keys in the store that belong to the namespace, without the prefix. */
+  /** Keys of the store that contain the namespace, without /registry/. */
   async keys(name = "team"): Promise<string[]> {
     const { items } = await this.api.kv.range({ start: "/registry/", end: "/registry0" });
     return items.map(({ key }) => key.slice("/registry/".length)).filter((key) => key.split("/").includes(name));

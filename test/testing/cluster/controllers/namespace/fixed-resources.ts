@@ -1,4 +1,4 @@
-/** The resources of a cluster and those in doubt, controlled by a test. */
+/** The resources that the namespace controller sees in its cluster, including those in doubt, controlled by a test. */
 import type {
   ClusterResource,
   ClusterResources,
@@ -38,7 +38,7 @@ export class FixedResources implements ClusterResources {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Notifies all listeners. */
+  /** Changes the resources and notifies all listeners. */
   change(to: { readonly served?: readonly ClusterResource[]; readonly doubts?: readonly Doubt[] } = {}): void {
     this.#served = to.served ?? this.#served;
     this.#doubts = to.doubts ?? this.#doubts;

@@ -1,4 +1,4 @@
-/** A namespace controller on a server, run as the leader runs it. */
+/** A namespace controller that runs on a server as it does on the leader. */
 import type { TestServer } from "../../../../api/start.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
 import { createClient, type Client } from "../../../../../src/client/client.ts";

@@ -1,7 +1,7 @@
 /**
- * A fake API server for migration tests, on a virtual clock. It has objects with a stored version, which a write
- * updates to the current one, StorageVersions, ConfigMaps, migration objects, watches and discovery. Tests inject
- * failures with `before`.
+ * A fake API server for tests of storage migration, on a virtual clock. Each of its objects has a stored version, which
+ * a write replaces by the current encoding version of the resource. It also serves StorageVersions, ConfigMaps,
+ * migration objects, watches and discovery. Tests inject failures with `before`.
  */
 import { jsonResponse } from "../../../client/json-response.ts";
 import { sleep } from "../../../../../src/base/clock.ts";
@@ -17,7 +17,7 @@ import {
 import { ScriptedStream } from "../../../client/scripted-transport.ts";
 import { World } from "../../../../../src/tools/simulator/world.ts";
 
-/** Tests read objects without types: a missing member fails the expectation instead of the compilation. */
+/** Tests read objects without types: if a field is missing, the expectation fails and not the compilation. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- see above
 
 export interface FakeResponse {
@@ -56,13 +56,13 @@ export class FakeCluster implements Transport {
   readonly calls: Call[] = [];
   /** Current encoding version, by resource. */
   readonly encodings = new Map<string, string>();
-  /** Resources in aggregated discovery, by group. */
+  /** Resources in the discovery document, by group. */
   readonly served: Record<string, { version: string; resource: string; verbs: string[] }[]> = {};
-  /** Responds instead of the server, or throws; undefined lets the server respond. */
+  /** Returns the response or the failure of a call; if it returns undefined, the fake server responds. */
   before: (call: Call) => FakeResponse | { readonly failure: TransportFailure } | undefined = () => undefined;
   /** Called after each response. */
   after: (call: Call) => void = () => {};
-  /** True to hold watch events until they are released. */
+  /** If true, watch events are held until `releaseEvents`. */
   holdsEvents = false;
   patchMs = 0;
   inFlight = 0;
@@ -127,7 +127,7 @@ export class FakeCluster implements Transport {
     return this.#objects.get(keyOf({ resource, namespace, name }))?.object;
   }
 
-  /** Number of objects by stored version. */
+  /** Number of objects of the resource, by stored version. */
   storedVersions(resource: string): Record<string, number> {
     const counts: Record<string, number> = {};
     for (const { storedVersion } of this.#all(resource)) counts[storedVersion] = (counts[storedVersion] ?? 0) + 1;
@@ -235,7 +235,7 @@ export class FakeCluster implements Transport {
     return { status: 200, headers: {}, body: stream.chunks(signal) };
   }
 
-  /** Releases the oldest `count` events. */
+  /** Sends the oldest `count` held events to the watches. */
   releaseEvents(count = Infinity): void {
     for (const { resource, event } of this.#held.splice(0, count)) this.#send(resource, event);
   }

@@ -1,6 +1,6 @@
 /**
- * Runs a controller on a fake cluster as the runtime does: keys are deduplicated, workers run in parallel, errors are
- * retried.
+ * Runs a controller on a fake cluster as the controller runtime does: keys are deduplicated, workers run in parallel,
+ * and failed keys are retried.
  */
 import type { KeySource } from "../../../../../src/cluster/controller-runtime/controller.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
@@ -42,7 +42,7 @@ export function storedState(cluster: FakeCluster, name: string): StorageState {
   return parseStorageState(configMap?.data?.[name]);
 }
 
-/** One term of leadership; it ends abruptly, as in a crash. */
+/** One term of leadership. `stop` ends it abruptly, as in a crash. */
 export class RunningController {
   readonly errors: unknown[] = [];
   readonly #stop = new AbortController();

@@ -1,4 +1,4 @@
-/** Custom resource definitions that differ from a valid one in one part. */
+/** Valid custom resource definitions in which a test replaces single parts, and the validation errors of the result. */
 import type { JsonObject } from "../../../../../src/meta/json.ts";
 import { createErrorsOf } from "../../../objects/kinds/core/kind-errors.ts";
 import { CUSTOM_RESOURCE_DEFINITION } from "../../../../../src/extensions/crd/validation/crd-kind.ts";
@@ -18,14 +18,14 @@ export function definitionOf(schema: JsonObject, members: JsonObject = {}): Json
   return definition({ versions: [version("v1", { schema: { openAPIV3Schema: schema }, ...members })] });
 }
 
-/** Errors about a schema, with its path abbreviated to `root`. */
+/** Errors of a CRD with this schema; the path of the schema is abbreviated to `root`. */
 export function schemaErrors(schema: JsonObject, members: JsonObject = {}): string[] {
   return createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema, members)).map((sentence) =>
     sentence.replaceAll("spec.validation.openAPIV3Schema", "root"),
   );
 }
 
-/** Errors about a property `a`, with its path abbreviated. */
+/** Errors of a CRD with this schema of a property `a`; the path of the property is abbreviated to `a`. */
 export function propertyErrors(property: JsonObject): string[] {
   const sentences = schemaErrors({ type: "object", properties: { a: property } });
   return sentences.map((sentence) => sentence.replaceAll("root.properties[a]", "a"));

@@ -1,4 +1,4 @@
-/** Valid certificate signing requests, encoded as in the API. */
+/** Valid PKCS#10 certificate requests, encoded as in the spec of a CertificateSigningRequest. */
 
 /** For the user `me` in the group `devs`, signed by an elliptic curve key. */
 export const SIGNING_REQUEST =

@@ -1,4 +1,4 @@
-/** Runs the rules of a kind on one object, as the registry does. */
+/** Applies the defaults, preparation and validation of a kind to one object, as the registry does. */
 import { gatesOf } from "../../../../../src/objects/catalog/release-gates.ts";
 import { cloneJson, type JsonObject } from "../../../../../src/meta/json.ts";
 import type { FieldError } from "../../../../../src/meta/status-error.ts";
@@ -12,19 +12,19 @@ export function defaulted(kind: Kind, object: JsonObject, context = CONTEXT): Js
   return copy;
 }
 
-/** A new object as it is stored. */
+/** A new object with defaults, prepared for storage. */
 export function prepared(kind: Kind, object: JsonObject, context = CONTEXT): JsonObject {
   const copy = defaulted(kind, object, context);
   kind.prepareCreate?.(copy, context);
   return copy;
 }
 
-/** Errors about a new object. */
+/** Validation errors of a create. */
 export function createErrorsOf(kind: Kind, object: JsonObject, context = CONTEXT): string[] {
   return sentences(kind.createErrors?.(prepared(kind, object, context), context));
 }
 
-/** Errors about an update. */
+/** Validation errors of an update. */
 export function updateErrorsOf(kind: Kind, before: JsonObject, after: JsonObject, context = CONTEXT): string[] {
   const existing = prepared(kind, before, context);
   const object = defaulted(kind, after, context);

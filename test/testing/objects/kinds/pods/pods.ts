@@ -1,4 +1,4 @@
-/** Pods for tests, and the errors about them. */
+/** Pods for tests of validation, and the validation errors as text. */
 import { gatesOf } from "../../../../../src/objects/catalog/release-gates.ts";
 import type { ReleaseName } from "../../../../../src/objects/catalog/release.ts";
 import type { JsonObject } from "../../../../../src/meta/json.ts";
@@ -12,7 +12,7 @@ export function release(name: ReleaseName): KindContext {
   return { ...CONTEXT, gates: gatesOf(name) };
 }
 
-/** A pod with defaults. */
+/** A pod with this spec and with all defaults. */
 export function pod(spec: JsonObject = {}, metadata: JsonObject = {}, context = CONTEXT): JsonObject {
   const object = {
     metadata: { name: "p", namespace: "default", ...metadata },

@@ -1,4 +1,4 @@
-/** Workloads for tests, and the errors about them. */
+/** Workloads for tests of validation, and the validation errors as text. */
 import { gatesOf } from "../../../../../src/objects/catalog/release-gates.ts";
 import { firstErrors } from "../../../../../src/meta/field-errors.ts";
 import type { JsonObject } from "../../../../../src/meta/json.ts";
@@ -30,7 +30,7 @@ export function sentences(errors: Iterable<FieldError> | undefined): string[] {
   return firstErrors(errors ?? []).map(({ field, message }) => `${field}: ${message}`);
 }
 
-/** A new object as it is stored. */
+/** A new object with defaults, prepared for storage. */
 export function prepared(kind: Kind, object: JsonObject, context: KindContext = CONTEXT): JsonObject {
   const copy = defaulted(kind, object, context);
   kind.prepareCreate?.(copy, context);
@@ -41,7 +41,7 @@ export function created(kind: Kind, object: JsonObject, context: KindContext = C
   return sentences(kind.createErrors?.(prepared(kind, object, context), context));
 }
 
-/** Errors about an update, after defaults and preparation, as in the registry. */
+/** Validation errors of an update, after defaults and preparation, as in the registry. */
 export function updated(kind: Kind, before: JsonObject, after: JsonObject, context: KindContext = CONTEXT): string[] {
   const existing = prepared(kind, before, context);
   const next = defaulted(kind, after, context);

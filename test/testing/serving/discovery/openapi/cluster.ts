@@ -1,4 +1,4 @@
-/** Servers of several releases in one process that send each other requests, for OpenAPI tests. */
+/** Servers of several releases in one process that fetch OpenAPI documents from each other, for tests. */
 import { openCatalog, type Catalog } from "../../../../../src/objects/catalog/catalog.ts";
 import type { ReleaseName } from "../../../../../src/objects/catalog/release.ts";
 import { SILENT_LOG } from "../../../../../src/base/log.ts";
@@ -17,19 +17,19 @@ export interface OpenApiReply {
 
 export interface Cluster {
   readonly clock: ManualClock;
-  /** Servers that are unreachable. */
+  /** IDs of servers that peers cannot reach. */
   readonly cut: Set<string>;
-  /** Servers that have not published a discovery document. */
+  /** IDs of servers that have not published a discovery document. */
   readonly undescribed: Set<string>;
-  /** Fake responses of a server, by "ID target". */
+  /** Fake responses of servers, keyed by "ID target". */
   readonly lies: Map<string, (signal: AbortSignal) => Promise<OpenApiPeerResponse>>;
-  /** Requests that servers have sent to each other: "ID target". */
+  /** Requests that servers have sent to peers, as "ID target" with the ID of the peer. */
   readonly peerRequests: string[];
   readonly documentKeys: Map<string, string>;
   catalog(id: string): Catalog;
   /** Sends a client's request to a server. */
   get(id: string, url: string, headers?: RequestHeaders): Promise<OpenApiReply>;
-  /** Sends a peer's request to a server. */
+  /** Sends a request to a server as if a peer had sent it. */
   getAsPeer(id: string, url: string, headers?: RequestHeaders): Promise<OpenApiReply>;
   /** Restarts the server as another release. */
   restart(id: string, release: ReleaseName): void;

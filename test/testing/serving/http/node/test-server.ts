@@ -1,4 +1,4 @@
-/** A listener on 127.0.0.1 with its own certificate, and clients for it. */
+/** An HTTPS listener on 127.0.0.1 with its own certificate, and clients for it. */
 import {
   connect as connectHttp2,
   type ClientHttp2Session,
@@ -61,7 +61,7 @@ export interface TestResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Identifies the connection of an HTTP/1.1 response. */
+  /** Local port of the client's connection, which identifies it; only for HTTP/1.1. */
   readonly localPort: number | undefined;
 }
 
@@ -72,7 +72,7 @@ export interface Ask {
   readonly body?: Buffer;
 }
 
-/** A POST whose body is being written. */
+/** A POST whose body the test writes to `stream`. */
 export interface Upload {
   readonly stream: Writable;
   readonly answer: Promise<TestResponse>;

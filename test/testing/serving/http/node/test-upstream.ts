@@ -1,4 +1,7 @@
-/** Certificates, TLS servers with scripted output, and a wire that breaks, for upstream tests. */
+/**
+ * Helpers for tests of the HTTP client that calls peers (`Upstream`): certificates, TLS servers that send scripted
+ * bytes, and a TCP proxy that breaks the connection.
+ */
 import { once } from "node:events";
 import { type AddressInfo, connect as connectTcp, createServer as createTcpServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
@@ -38,7 +41,10 @@ export interface RawServer extends AsyncDisposable {
   readonly connections: TLSSocket[];
 }
 
-/** A TLS server that requests our certificate and leaves everything after the handshake to the test. */
+/**
+ * A TLS server that requires the client certificate of `certificates`. After the handshake, `onConnection` handles the
+ * connection.
+ */
 export async function rawServer(
   certificates: Certificates,
   onConnection: (socket: TLSSocket) => void,
@@ -70,14 +76,14 @@ export async function rawServer(
   return { address: addressOf(server.address()), connections, [Symbol.asyncDispose]: () => shut(server, sockets) };
 }
 
-/** Responds to each request head with the same bytes. Requests must have no body. */
+/** Sends the same bytes in response to each request head. Requests must have no body. */
 export function respondingWith(...pieces: readonly string[]): (socket: TLSSocket) => void {
   return onRequest((socket) => {
     for (const piece of pieces) socket.write(piece, "latin1");
   });
 }
 
-/** Calls `answer` with the text of each complete request head. */
+/** Calls `response` with the text of each complete request head. */
 export function onRequest(response: (socket: TLSSocket, head: string) => void): (socket: TLSSocket) => void {
   return (socket) => {
     let text = "";
@@ -100,14 +106,17 @@ export function ok(body: string, ...headers: readonly string[]): string {
 export type Broken = "fin" | "reset" | "stall";
 
 export interface WireFault {
-  /** The side whose bytes are counted. */
+  /** The side whose bytes are counted toward `afterBytes`. */
   readonly from: "client" | "server";
   readonly afterBytes: number;
   readonly how: Broken;
   readonly onBroken: () => void;
 }
 
-/** A wire to the address that forwards a number of bytes and then breaks permanently in both directions. */
+/**
+ * A TCP proxy to the address `to`. After `afterBytes` bytes from one side it breaks the connection as `how` says, and
+ * forwards nothing more in either direction.
+ */
 export async function breakingWire(to: UpstreamAddress, fault: WireFault): Promise<RawServer> {
   const sockets = new Set<Socket>();
   const server = createTcpServer({ allowHalfOpen: true, noDelay: true }, (client) => {
@@ -168,7 +177,7 @@ export type Outcome =
   | { readonly kind: "complete"; readonly status: number; readonly body: string }
   | { readonly kind: "aborted"; readonly body: string };
 
-/** The response body, read without backpressure. */
+/** Reads the response body without backpressure. Resolves to the status, the body, and whether it was complete. */
 export function outcomeOf({ status, body }: UpstreamResponse): Promise<Outcome> {
   if (body.kind === "bytes") {
     return Promise.resolve({ kind: "complete", status, body: Buffer.concat(body.chunks).toString("latin1") });
@@ -180,7 +189,7 @@ export function outcomeOf({ status, body }: UpstreamResponse): Promise<Outcome> 
   });
 }
 
-/** A sink whose backpressure and end the test controls. */
+/** A sink for a response body. The test controls its backpressure and observes its end. */
 export class TestSink implements StreamSink {
   isFull = false;
   text = "";
