@@ -33,7 +33,7 @@ describe("the current revision", () => {
     expect(await fourth).toBe(10);
   });
 
-  test("is read again after a failed read, which fails only the callers that shared it", async () => {
+  test("is read a second time after a failed read, which fails only the callers that shared it", async () => {
     const { asked, revision } = controlled();
     const first = revision.query();
     const second = revision.query();

@@ -144,8 +144,8 @@ describe.skipIf(isMissing)("an etcd store whose etcd is killed and restarted", {
 
 describe.skipIf(isMissing)("an etcd store with two endpoints", { timeout: 60_000 }, () => {
   test("stops using an endpoint that stops, and its watch resumes on the other endpoint", async () => {
-    // Two separate single-member clusters stand in for two members of one cluster, because the test only checks which
-    // endpoint receives requests.
+    // The endpoints are two separate single-member clusters instead of two members of one cluster, because the test
+    // only checks which endpoint receives requests.
     await using store = await openStore();
     const other = (await startEtcd())!;
     const kv = await openEtcdKv({
