@@ -98,7 +98,7 @@ const HEALTH: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
 /**
  * Lets anonymous clients read the health paths until the server is ready. DIFFERS: kube-apiserver denies anonymous
  * probes until it has loaded its roles. A server whose store is unreachable would then fail its liveness probe and be
- * restarted in vain.
+ * restarted without need.
  */
 function healthWhileStarting(authorizer: Authorizer, { config, lifecycle }: Foundation): Authorizer {
   if (!config.access.authorizationModes.includes("RBAC")) return authorizer;

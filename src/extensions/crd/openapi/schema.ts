@@ -11,8 +11,8 @@ const PRESERVE_UNKNOWN = "x-kubernetes-preserve-unknown-fields";
 const EMBEDDED_RESOURCE = "x-kubernetes-embedded-resource";
 
 /**
- * The published schema of one kind; `raw` is undefined for a version without a schema. What the CRD's schema specifies
- * for metadata is not published.
+ * The published schema of one kind; `raw` is undefined for a version without a schema. The part of
+ * the CRD's schema that describes metadata is not published.
  */
 export function publishedSchema(
   raw: JsonObject | undefined,

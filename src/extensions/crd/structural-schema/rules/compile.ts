@@ -83,7 +83,7 @@ class RuleCompiler {
   }
 
   /**
-   * The CEL type is declared anew for each schema with rules, because type names in messages are paths relative to that
+   * The CEL type is declared separately for each schema with rules, because type names in messages are paths relative to that
    * schema.
    */
   #rules(
