@@ -115,8 +115,5 @@ test("with too many proxied requests in flight the request is served locally and
 });
 
 test("the first response is returned", async () => {
-  expect(await send(() => ({ status: 201, headers: [], body: NO_BODY }), POST)).toMatchObject({
-    by: "201",
-    requests: 1,
-  });
+  expect(await send(() => ({ status: 201, headers: [], body: NO_BODY }), POST)).toMatchObject({ by: "201", requests: 1 });
 });

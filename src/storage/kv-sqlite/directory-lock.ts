@@ -63,7 +63,8 @@ function writeHolder(directory: string, name: string): void {
   try {
     writeFileSync(join(directory, HOLDER_FILE), `${JSON.stringify({ name, pid: process.pid })}\n`, { mode: 0o600 });
   } catch {
-    // A full disk must not keep a server from serving reads. Without the file, another process cannot report the holder's name.
+    // A full disk must not keep a server from serving reads. Without the file, another process cannot report the
+    // holder's name.
   }
 }
 
