@@ -83,8 +83,8 @@ class RuleCompiler {
   }
 
   /**
-   * The CEL type is declared separately for each schema with rules, because type names in messages are paths relative to that
-   * schema.
+   * The CEL type is declared separately for each schema with rules, because type names in messages are paths relative
+   * to that schema.
    */
   #rules(
     rules: readonly ValidationRule[],
