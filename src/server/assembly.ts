@@ -1,7 +1,7 @@
 /**
- * The stages that differ between the two servers that this project builds: one that serves a Kubernetes release, and
- * one that serves the resources of a program (`createApiServer`). `build-server.ts` calls them in this order; each
- * receives the results of those before it.
+ * The stages in which the two kinds of servers of this project differ: a server of a Kubernetes release, and a server
+ * of a program's own resources (`createApiServer`). `build-server.ts` runs the stages in the order of this file, and
+ * passes each stage the results of the earlier ones.
  */
 import type { Authorizer, CatchUp } from "../access/auth/authorize.ts";
 
@@ -32,9 +32,9 @@ export interface Cluster {
   readonly view: () => ClusterView;
   /** Whether a peer serves the resource. */
   isServedByPeer(info: RequestInfo): boolean;
-  /** Publishes the address at which peers reach this server, once it listens there. */
+  /** Publishes the address at which peers reach this server. Called when the server listens. */
   announce(address: string): void;
-  /** Makes other servers stop preferring this one and take over its controllers. */
+  /** Makes peers prefer other servers, and releases the leases of its controllers so that another server runs them. */
   drain(): Promise<void>;
   leave(): Promise<void>;
 }
@@ -44,7 +44,10 @@ export interface RequestAccess {
   readonly tokens: Tokens;
   readonly authorizer: Authorizer;
   readonly flowControl: PriorityAndFairness;
-  /** Runs before an authenticated user is denied. Absent if this server needs no newer data to decide. */
+  /**
+   * Catches up with the store before an authenticated user is denied. Absent if the decision does not depend on the
+   * store.
+   */
   readonly catchUp?: CatchUp;
 }
 
@@ -54,7 +57,7 @@ export interface Stages<R extends Resources, C extends Cluster, A extends Reques
   readonly access: A;
 }
 
-/** Work beside requests: hooks run once and in order before /readyz passes, tasks run until shutdown. */
+/** Work that does not serve requests: hooks run once and in order before /readyz passes, tasks run until shutdown. */
 export interface HooksAndTasks {
   readonly hooks: readonly StartupHook[];
   readonly tasks: readonly BackgroundTask[];

@@ -1,6 +1,6 @@
 /**
- * The composition root: builds a server stage by stage, each from the results of those before it. The stages only
- * connect the parts; the rooms below make the decisions.
+ * Builds a server stage by stage; each stage receives the results of the earlier ones. The stages only connect the
+ * parts of a server, and the other folders of src/ decide how it behaves.
  */
 import { startBackground } from "../base/background.ts";
 import type { InProcessRequest, InProcessResponse } from "../client/in-process.ts";
@@ -23,23 +23,23 @@ import { openServerStore } from "./store.ts";
 
 export interface Server extends Shutdown {
   readonly catalog: Catalog;
-  /** The whole handler chain, without a socket. */
+  /** The whole handler chain; a caller can send it requests without a socket. */
   readonly handle: Handler<ApiRequest>;
   /** Resolves when /readyz has passed for the first time. */
   readonly ready: Promise<void>;
-  /** Calls the server as itself, with full access. */
+  /** Sends a request with the identity of the server itself, which has full access. */
   call(request: InProcessRequest): Promise<InProcessResponse>;
-  /** For clients that act as the server itself, with full access. */
+  /** Transport for clients that act with the identity of the server itself, which has full access. */
   readonly transport: Transport;
   /** The server's current view of its cluster. */
   view(): ClusterView;
-  /** Publishes the address (host:port) at which clients reach the server, once it is known. */
+  /** Publishes the address (host:port) at which clients reach the server. Called when the address is known. */
   announce(address: string): void;
-  /** Ends every watch cleanly, including the server's own. */
+  /** Ends every watch cleanly, including the watches of the server's own informers. */
   endWatches(): void;
 }
 
-/** A server of a Kubernetes release. */
+/** Builds a server of a Kubernetes release. */
 export function buildServer(env: Env, config: ServerConfig): Promise<Server> {
   return assembleServer(env, config, KUBERNETES);
 }

@@ -1,6 +1,6 @@
 /**
- * Turns the options of a user or a program into a complete, validated configuration, or throws an OptionError with one
- * sentence about the first invalid option.
+ * Turns the options of a user or a program into a complete, validated configuration, or throws an OptionError that
+ * describes the first invalid option in one sentence.
  */
 import { parseServiceOverrides } from "../access/webhook-client/service-overrides.ts";
 import type { ServiceOverrides } from "../access/webhook-client/service-resolver.ts";
@@ -46,13 +46,17 @@ export type StorageConfig =
   | { readonly kind: "etcd"; readonly endpoints: readonly string[]; readonly tls?: EtcdTls };
 
 interface ShutdownConfig {
-  /** Delay between the moment /readyz fails and the first rejected request, in ms. Default 0. */
+  /** Delay in ms during shutdown, from the moment at which /readyz fails until new requests are rejected. Default 0. */
   readonly delayMs: number;
   /**
-   * Keep listening until the last request has ended, and reject new requests with Retry-After meanwhile. Default off.
+   * Whether the server keeps listening during shutdown until the last request has ended, and rejects new requests with
+   * Retry-After. Default off.
    */
   readonly sendRetryAfter: boolean;
-  /** Period over which watches are ended, so that their clients do not reconnect all at once, in ms. Default 0. */
+  /**
+   * Period in ms over which watches are ended during shutdown, so that their clients do not all reconnect at once.
+   * Default 0.
+   */
   readonly watchGraceMs: number;
 }
 
@@ -61,7 +65,7 @@ const DEFAULT_SHUTDOWN_OPTIONS: ShutdownConfig = { delayMs: 0, sendRetryAfter: f
 /** The address at which the rest of the cluster reaches the server. */
 interface Advertise {
   /**
-   * Undefined if no address is usable from other machines; the kubernetes Service then has no endpoint for this server.
+   * Undefined if other machines can use no address of this server; the kubernetes Service then has no endpoint for it.
    */
   readonly address: string | undefined;
 }
@@ -73,7 +77,7 @@ export interface ServerOptions extends ReleaseOptions {
   /** Authentication, authorization, flow control and admission. */
   readonly access?: AccessOptions;
   /**
-   * Certificate authorities that can change while the server runs. Default: those of `clientCa` and `requestHeader`,
+   * Certificate authorities that can change while the server runs. Default: `clientCa` and the CA of `requestHeader`,
    * which never change.
    */
   readonly authorities?: Reloading<CertificateAuthorities>;
@@ -81,11 +85,11 @@ export interface ServerOptions extends ReleaseOptions {
   readonly serviceAccounts?: ServiceAccountFlags;
   /** Audit policy and audit log. Default: no audit. */
   readonly audit?: AuditGiven;
-  /** The content of a token file. */
+  /** The content of a static token file. */
   readonly tokenFile?: string;
   /** PEM of the CA that signs the client certificates of users. */
   readonly clientCa?: string;
-  /** The front proxies that may authenticate users, and the headers in which they send them. */
+  /** The front proxies that may authenticate users, and the headers in which they send the user. */
   readonly requestHeader?: Omit<RequestHeaderFlags, "userCa">;
   /** How this server takes part in a cluster of several servers. */
   readonly peers?: PeerOptions;
@@ -96,34 +100,34 @@ export interface ServerOptions extends ReleaseOptions {
   readonly maxRequestsInflight?: number;
   readonly maxMutatingRequestsInflight?: number;
   /**
-   * Interval at which the store is compacted to the revision that was current one interval before, in ms; 0 disables
-   * it. Default 300000.
+   * Interval in ms at which the store is compacted to the revision that was current one interval before; 0 disables
+   * compaction. Default 300000.
    */
   readonly compactionIntervalMs?: number;
   /** How the server handles X-Kubernetes-If-Ready. Default "off": it ignores the header. */
   readonly ifReadyMode?: IfReadyMode;
   readonly shutdown?: Partial<ShutdownConfig>;
-  /** Probability that a response over HTTP/2 is the last one on its connection, 0 … 0.02. Default 0. */
+  /** Probability, from 0 to 0.02, that the server closes an HTTP/2 connection after a response. Default 0. */
   readonly goawayChance?: number;
   /** Subnet from which cluster IPs are allocated. Default "10.0.0.0/24". */
   readonly serviceClusterIpRange?: string;
   /** Port range from which node ports are allocated. Default "30000-32767". */
   readonly serviceNodePortRange?: string;
   /**
-   * As kube-controller-manager's --controllers: "*", "name", "-name". Default "*", or none with a strict release:
-   * kube-apiserver runs no controllers.
+   * As kube-controller-manager's --controllers: "*", "name", "-name". Default "*", but none for a strict release,
+   * because kube-apiserver runs no controllers.
    */
   readonly controllers?: readonly string[];
   /** PEM of the CA that signs the serving certificates. It is published in every namespace. */
   readonly rootCa?: string;
   /**
-   * As `--service-endpoint-override`: NAME.NAMESPACE=HOST:PORT, the address to use for a Service instead of its
+   * As `--service-endpoint-override`: NAME.NAMESPACE=HOST:PORT, where HOST:PORT is used for the Service instead of its
    * endpoints.
    */
   readonly serviceEndpointOverrides?: readonly string[];
   /**
-   * Set for a server that listens and publishes its address. Absent: no listener, and no endpoint behind the kubernetes
-   * Service.
+   * The address that the server publishes. Absent for a server without a listener, which then has no endpoint in the
+   * kubernetes Service.
    */
   readonly advertise?: Advertise;
 }
@@ -135,14 +139,14 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly [resolved]: true;
   /** The release as which the server behaves. */
   readonly release: ReleaseName;
-  /** The binary version, the emulated release, and how the emulation changes the served APIs. */
+  /** The version of the binary, the release that it emulates, and how the emulation changes the served APIs. */
   readonly version: EffectiveVersion;
   readonly strictRelease: boolean;
   /** The resources that the release serves with this configuration. */
   readonly catalog: Catalog;
   readonly storage: StorageConfig;
   readonly audit: AuditConfig;
-  /** Addresses that replace the endpoints of Services. */
+  /** Addresses that the server uses for Services instead of their endpoints. */
   readonly serviceOverrides: ServiceOverrides;
   readonly eventTtlSeconds: number;
   readonly compactionIntervalMs: number;
@@ -209,10 +213,11 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
 }
 
 /**
- * Credentials that a command reads from its data directory, or creates there, after it has validated all other options.
+ * Credentials that a command reads from its data directory or creates there. It does so only after it has validated all
+ * other options.
  */
 interface StoredCredentials extends Pick<ServerOptions, "serviceAccounts" | "rootCa" | "authorities"> {
-  /** The content of a token file. */
+  /** The content of a static token file. */
   readonly tokenFile: string;
 }
 
@@ -236,8 +241,8 @@ function serviceOverrides(texts: readonly string[]): ServiceOverrides {
 }
 
 /**
- * Rejects a server that would route by StorageVersions without publishing its own: its routing source would never be
- * synced.
+ * Rejects a server that would route by StorageVersions without publishing its own, because it would never be ready to
+ * route.
  */
 function checkRoutingSource({ routingSource, isEnabled }: PeerConfig, registers: boolean): void {
   if (routingSource === "storageversion" && isEnabled && !registers)
@@ -289,15 +294,15 @@ function positive(value: number, what: string): number {
 
 const STORAGE_VERSION_GATE = "StorageVersionAPI";
 const IDENTITY_GATE = "APIServerIdentity";
-/** Evenkeel's own: Kubernetes has no such gate. */
+/** A feature gate of Evenkeel; Kubernetes has no gate with this name. */
 const VERSION_GATE = "VersionAwareProxying";
 
 /**
- * Throws if the options contradict each other: a server that publishes StorageVersions without serving their API would
- * never become ready.
+ * Whether the server publishes StorageVersions. Throws if the options contradict each other: a server that publishes
+ * StorageVersions without serving their API would never become ready.
  */
 function usesStorageVersions(from: {
-  /** The value set by --feature-gates, if any. */
+  /** The value set by --feature-gates; undefined if it sets none. */
   readonly gate: boolean | undefined;
   readonly identity: boolean | undefined;
   readonly allAlpha: boolean | undefined;

@@ -50,7 +50,7 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
   };
 }
 
-/** A system call for this many random bytes costs the same as one for a few. */
+/** Number of random bytes fetched by one system call, which costs the same as a call for a few bytes. */
 const RANDOM_BYTES_AT_ONCE = 4096;
 
 function createRealRandom(): Random {
@@ -85,7 +85,7 @@ function openKv(config: StorageConfig, clock: Clock, log: Log): Promise<Kv> {
   }
 }
 
-/** Every server's certificate has this DNS name, so a server verifies each peer by it, whatever the peer's address. */
+/** Every server's certificate has this DNS name. A server verifies its peers by this name, whatever their addresses. */
 const PEER_SERVER_NAME = "kubernetes.default.svc";
 
 function openUpstream({ credentials, egress }: UpstreamConfig, clock: Clock, log: Log): Upstream {
@@ -125,7 +125,7 @@ function readTls({ caFile, certFile, keyFile }: EgressTlsFiles): NonNullable<Tcp
   };
 }
 
-/** Logs a repeated message as a warning only the first time, until a different message is logged. */
+/** Logs a message as a warning, but repetitions of the last message only at debug level. */
 function warnOnce(log: Log): (message: string, detail: object) => void {
   let last = "";
   return (message, detail) => {

@@ -1,6 +1,6 @@
 /**
  * The environment of a server: everything nondeterministic or external that it uses. The simulator replaces all of it,
- * so a server must use nothing else.
+ * so a server must use nothing nondeterministic or external except through it.
  */
 import type { AuditOutput } from "../access/audit/backend.ts";
 import type { LogFileOptions } from "../access/audit/options.ts";
@@ -20,7 +20,7 @@ export interface UpstreamConfig {
 }
 
 export interface OutboundConfig {
-  /** The certificate with which this server authenticates to webhooks and aggregated API servers that require one. */
+  /** The client certificate of this server, for webhooks and aggregated API servers that require one. */
   readonly clientCertificate: ClientCertificateFiles | undefined;
 }
 
@@ -29,9 +29,9 @@ export interface Env {
   readonly random: Random;
   readonly log: Log;
   readonly openKv: (config: StorageConfig) => Promise<Kv>;
-  /** Opens the transport to other servers of the cluster. */
+  /** Opens the transport to the peers of the server. */
   readonly openUpstream: (config: UpstreamConfig) => Upstream;
-  /** Opens the transport to webhooks and aggregated API servers. Absent if the server can call none. */
+  /** Opens the transport to webhooks and aggregated API servers. Absent if the server cannot call them. */
   readonly openOutbound?: (config: OutboundConfig) => Outbound;
   /** Opens the audit log. Absent if audit events cannot be written. */
   readonly openAuditLog?: (file: LogFileOptions) => Promise<AuditOutput>;

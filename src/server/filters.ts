@@ -83,8 +83,9 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
 }
 
 /**
- * True for responses that do not depend on what this server serves: responses to peers that the resource is not served
- * here, and responses of pods that a peer has proxied.
+ * True for responses that a server may return before it is ready, because they do not depend on what it has loaded: a
+ * response that reports to a peer that this server does not serve the resource, and the response of a pod that a peer
+ * has proxied.
  */
 function isIndependentOfServed({ info }: WithInfo, { headers }: ApiResponse): boolean {
   if (headers[NOT_SERVED_HEADER] !== undefined) return true;
@@ -95,8 +96,9 @@ function isIndependentOfServed({ info }: WithInfo, { headers }: ApiResponse): bo
 const HEALTH: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
 
 /**
- * DIFFERS: kube-apiserver denies anonymous probes until it has loaded its roles. A server whose store is unreachable
- * would then fail its liveness probe and be restarted for nothing.
+ * Lets anonymous clients read the health paths until the server is ready. DIFFERS: kube-apiserver denies anonymous
+ * probes until it has loaded its roles. A server whose store is unreachable would then fail its liveness probe and be
+ * restarted without need.
  */
 function healthWhileStarting(authorizer: Authorizer, { config, lifecycle }: Foundation): Authorizer {
   if (!config.access.authorizationModes.includes("RBAC")) return authorizer;

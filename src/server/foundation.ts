@@ -1,6 +1,6 @@
 /**
- * The first stage: environment, configuration, metrics, health checks, loopback client and open connections, on which
- * all later stages depend.
+ * The first stage of building a server: environment, configuration, metrics, health checks, loopback client and open
+ * connections. All later stages depend on it.
  */
 import type { Audit } from "../access/audit/create-audit.ts";
 import { openAudit } from "../access/audit/open-audit.ts";
@@ -23,7 +23,7 @@ export interface Foundation {
   readonly env: Env;
   readonly config: ServerConfig;
   readonly metrics: MetricsRegistry;
-  /** The health checks, and their metrics, which are served at /metrics/slis. */
+  /** The health checks, and the metrics about them, which are served at /metrics/slis. */
   readonly health: { readonly checks: HealthChecks; readonly metrics: MetricsRegistry };
   readonly lifecycle: Lifecycle;
   readonly loopback: Loopback;
@@ -33,13 +33,13 @@ export interface Foundation {
 }
 
 interface Transports {
-  /** Transport to other servers of the cluster; undefined if the server can call none. */
+  /** Transport to peers; undefined if the server cannot call them. */
   readonly upstream: Upstream | undefined;
-  /** Transport to webhooks and aggregated API servers; undefined if the server can call none. */
+  /** Transport to webhooks and aggregated API servers; undefined if the server cannot call them. */
   readonly outbound: Outbound | undefined;
 }
 
-/** Throws an OptionError for unusable certificates before anything else is opened. */
+/** Throws an OptionError if a certificate is unusable, before anything else is opened. */
 export function createFoundation(env: Env, config: ServerConfig): Foundation {
   const { credentials, egress, clientCertificate } = config.peers;
   return {
@@ -78,7 +78,7 @@ function decodeNonJsonBody(bytes: Buffer, mediaType: string): unknown {
   return mediaType === "application/yaml" ? parseYaml(bytes.toString("utf8")).value : undefined;
 }
 
-/** The address (host:port) at which clients reach the server. It is known only once the server listens. */
+/** The address (host:port) at which clients reach the server. It is known when the server listens. */
 class AnnouncedAddress {
   readonly #announced = Promise.withResolvers<string>();
   #current = "localhost";

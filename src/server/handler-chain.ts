@@ -1,4 +1,7 @@
-/** The handler chain: the filters in the order in which a request passes them. A misordered chain does not compile. */
+/**
+ * The handler chain: all filters in the order in which a request passes them. The types of the filters make a wrong
+ * order a compile error.
+ */
 import type { WithUser } from "../access/auth/user.ts";
 import type { WithEndpoint } from "../serving/endpoints/resolve-or-not-found.ts";
 import { chain, type Filter, type Handler, type PassingFilter } from "../serving/http/chain.ts";

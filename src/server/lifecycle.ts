@@ -1,10 +1,10 @@
 /**
- * The lifecycle of a server, in this order:
+ * Tracks the lifecycle of a server: its start-up hooks, its readiness and its shutdown events. Its phases, in order:
  *
  *   start      the store is opened, background tasks start, the watch cache loads
- *   hooks      the start-up hooks run one after the other; /readyz lists those that are not finished
- *   ready      /readyz has passed for the first time; latched: X-Kubernetes-If-Ready is satisfied from now on
- *   shutdown   /readyz fails; load balancers notice during the delay; other servers take over leadership
+ *   hooks      the start-up hooks run one after the other; /readyz lists the hooks that have not finished
+ *   ready      /readyz has passed for the first time; from then on X-Kubernetes-If-Ready is always satisfied
+ *   shutdown   /readyz fails; load balancers notice during the delay; other servers take over the controllers
  *   draining   new requests are rejected, watches end cleanly, open requests finish (see shutdown.ts)
  *   stopped    background tasks have ended, the store is closed; no acknowledged write is lost
  */
@@ -16,7 +16,10 @@ import { measureHealth, type HealthCheck } from "../serving/endpoints/health.ts"
 import { repeat, waitUntil, type BackgroundTask } from "../base/background.ts";
 import type { Foundation } from "./foundation.ts";
 
-/** The names that kube-apiserver uses. --shutdown-send-retry-after decides which of the last two comes first. */
+/**
+ * The shutdown events, with kube-apiserver's names. --shutdown-send-retry-after decides which of the last two happens
+ * first.
+ */
 type ShutdownEvent =
   | "ShutdownInitiated"
   | "AfterShutdownDelayDuration"
@@ -53,7 +56,10 @@ export class Lifecycle {
     return this.#hasBeenReady;
   }
 
-  /** Retry-After of 503 responses during start-up: the time that the current step has taken so far. */
+  /**
+   * Retry-After of 503 responses during start-up. It depends on the time that the current start-up hook has taken so
+   * far.
+   */
   retryAfter(clock: Clock): () => number {
     let stepSinceMs = clock.monotonic();
     this.#onStep.push(() => {
@@ -72,7 +78,10 @@ export class Lifecycle {
     }
   }
 
-  /** Called whenever readiness may have changed. The first true value is latched. */
+  /**
+   * Called whenever readiness may have changed. The first true value is kept: the server then counts as having been
+   * ready.
+   */
   observeReadiness(isReady: boolean): void {
     if (!isReady || this.#hasBeenReady) return;
     this.#hasBeenReady = true;
@@ -95,7 +104,8 @@ export class Lifecycle {
       [`${HOOK_PREFIX}${hook}`, ...also].map((name): HealthCheck => ({
         name,
         check: () => (this.#pendingHooks.has(hook) ? "not finished" : undefined),
-        // DIFFERS: not in /livez, because a hook that waits for the store is no reason to restart the process.
+        // DIFFERS: kube-apiserver includes these checks in /livez. Here they are left out, because a hook that waits
+        // for the store is no reason to restart the process.
         endpoints: ["healthz", "readyz"],
       })),
     ),
@@ -109,7 +119,7 @@ export class Lifecycle {
 
 const HEALTH_MEASURE_MS = 5_000;
 
-/** The tasks of the start-up: hooks, readiness, and the metrics of the health checks. */
+/** The tasks that run the start-up hooks, observe readiness, and measure the health checks. */
 export function lifecycleTasks({ env, lifecycle, health }: Foundation): BackgroundTask[] {
   const { clock } = env;
   return [

@@ -1,4 +1,4 @@
-/** Listens on a port for a server, and shuts the server down gracefully (see shutdown.ts). */
+/** Listens on a port for a server, and shuts the server down gracefully when it stops (see shutdown.ts). */
 import { fixedValue, type Reloading } from "../access/auth/reloading/reloading.ts";
 import { applyTlsChanges, listenTls, type ServingKeyPair } from "../access/auth/reloading/serving-tls.ts";
 import type { Clock } from "../base/clock.ts";
@@ -19,7 +19,7 @@ export interface ListenConfig {
   readonly certificate?: Reloading<ServingKeyPair> | undefined;
   /** Time limit for open requests during shutdown, in ms. Default: the request timeout. */
   readonly drainMs?: number;
-  /** Wraps the whole handler chain. */
+  /** Wraps the whole handler chain, for example to inject faults. */
   readonly wrap?: (handle: Handler<ApiRequest>) => Handler<ApiRequest>;
 }
 
@@ -34,9 +34,12 @@ export interface Listening<Served extends Listenable> {
   readonly server: Served;
   readonly host: string;
   readonly port: number;
-  /** Drains and stops the server. Open requests have until the deadline. Further calls wait for the same shutdown. */
+  /**
+   * Drains and stops the server. Open requests have until the deadline of `drainMs`. Later calls wait for the same
+   * shutdown.
+   */
   stop(): Promise<void>;
-  /** Closes every connection at once and changes nothing else. */
+  /** Closes every connection at once. The server itself keeps running. */
   disconnect(): Promise<void>;
 }
 
@@ -46,7 +49,7 @@ export async function startListening(env: Env, config: ServerConfig, at: ListenC
   return listenFor(await buildServer(env, config), { env, config, at });
 }
 
-/** Listens on the port; closes the server if that fails. */
+/** Listens on the port. If that fails, closes the server and throws. */
 export async function listenFor<Served extends Listenable>(
   server: Served,
   { env, config, at }: { readonly env: Env; readonly config: ServerConfig; readonly at: ListenConfig },
@@ -86,7 +89,7 @@ interface Stopping {
   readonly drainMs: number;
 }
 
-/** Minimum time for responses that are still being sent when the drain deadline has passed. */
+/** Minimum time for responses that are still being sent after the drain deadline. */
 const LAST_RESPONSES_MS = 2_000;
 
 async function stop({ clock, server, listener, config, drainMs }: Stopping): Promise<void> {
@@ -95,8 +98,8 @@ async function stop({ clock, server, listener, config, drainMs }: Stopping): Pro
     listener.stopAccepting();
     server.stoppedListening();
   };
-  // By half the delay load balancers should have noticed, so that a client that reconnects reaches another server.
-  // Without a delay it would reconnect to this one.
+  // After half the delay, load balancers should have noticed that /readyz fails, so a client that is asked to reconnect
+  // reaches another server. Without a delay the client would reconnect to this server.
   const cancelAnnouncement = delayMs > 0 ? clock.after(delayMs / 2, () => listener.announceEnd()) : undefined;
   await server.beginShutdown();
   cancelAnnouncement?.();
@@ -104,7 +107,7 @@ async function stop({ clock, server, listener, config, drainMs }: Stopping): Pro
   if (!sendRetryAfter) stopListening();
   await server.drain(drainMs);
   if (sendRetryAfter) stopListening();
-  // The responses are complete, but slow clients may still be reading them.
+  // All responses are complete, but slow clients may still be reading them.
   const leftMs = drainMs - (clock.monotonic() - startedAtMs);
   await listener.close(Math.max(leftMs, LAST_RESPONSES_MS));
   await server.close();

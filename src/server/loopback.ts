@@ -1,4 +1,7 @@
-/** The loopback client: the server calls itself through the same chain as every client, with full access. */
+/**
+ * The loopback client, with which the server calls itself through the same handler chain as every client, with full
+ * access.
+ */
 import type { BaseEnv } from "../base/env.ts";
 import { createClient, type Client } from "../client/client.ts";
 import {
@@ -12,19 +15,19 @@ import { METADATA_ACCEPT } from "../cluster/controllers/garbage-collector/live-o
 import type { Handler } from "../serving/http/chain.ts";
 import type { ApiRequest, ConnectionInfo } from "../serving/http/message.ts";
 
-/** User agent, and so field manager, of the server's own writes, as in kube-apiserver. */
+/** User agent of the server's own writes, and therefore their field manager, as in kube-apiserver. */
 const USER_AGENT = "kube-apiserver";
 
 /**
- * Exists before the chain is built, because parts of the server need the client; requests fail until `connect` is
+ * Created before the handler chain, because parts of the chain need the client. Requests fail until `connect` is
  * called.
  */
 export class Loopback {
-  /** Identifies the server's own requests: code outside the process cannot refer to this object. */
+  /** Marks the server's own requests. It is compared by identity, so code outside the process cannot forge it. */
   readonly connection: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientChain: [] };
   readonly transport: Transport;
   readonly client: Client;
-  /** Receives only the metadata of objects. */
+  /** A client that requests only the metadata of objects. */
   readonly metadata: Client;
   readonly #handle: Handler<ApiRequest>;
   #chain: Handler<ApiRequest> = () => Promise.reject(new Error("the server is still starting"));
@@ -48,7 +51,7 @@ export class Loopback {
   readonly call = (request: InProcessRequest): Promise<InProcessResponse> =>
     callInProcess(this.#handle, { ...request, connection: this.connection });
 
-  /** As `call`, with the server's user agent. */
+  /** As `call`, but with the server's user agent. */
   readonly callAsServer = (request: InProcessRequest): Promise<InProcessResponse> =>
     this.call({ ...request, headers: { "user-agent": USER_AGENT, ...request.headers } });
 }

@@ -1,4 +1,4 @@
-/** The route table: which handler serves a path. */
+/** The route table: decides which handler serves a path. */
 import { JWKS_PATH, OPENID_CONFIGURATION_PATH } from "../access/auth/service-accounts/openid.ts";
 import type { WithUser } from "../access/auth/user.ts";
 import type { MetricsRegistry } from "../base/metrics.ts";
@@ -12,12 +12,12 @@ import type { Resolved } from "./handler-chain.ts";
 
 export interface Routes {
   readonly resources: Handler<Resolved>;
-  /** Undefined for paths that are not part of discovery. */
+  /** Returns undefined for paths that are not part of discovery. */
   readonly discovery: (request: WithUser) => ApiResponse | Promise<ApiResponse> | undefined;
   readonly openApi: Handler<WithUser>;
   readonly health: (request: WithInfo) => ApiResponse;
   readonly evenkeel: (request: WithUser) => ApiResponse | Promise<ApiResponse>;
-  /** Undefined for paths that are not part of OpenID discovery. */
+  /** Returns undefined for paths that are not part of OpenID discovery. */
   readonly openId: (request: WithInfo) => ApiResponse | undefined;
   readonly version: object;
   readonly metrics: MetricsRegistry;
@@ -44,7 +44,7 @@ const PATHS: readonly string[] = [
   "/version",
 ];
 
-/** As kubernetes: for these paths, a trailing slash makes a different path. */
+/** As kubernetes: for these paths, a trailing slash makes a different path, which is not found. */
 const EXACT: ReadonlySet<string> = new Set(["healthz", "livez", "readyz", "metrics", "openapi"]);
 
 export function createRouter(routes: Routes): Handler<Resolved> {
@@ -80,7 +80,7 @@ function routesByFirstSegment(routes: Routes): ReadonlyMap<string, Route> {
   ]);
 }
 
-/** Serves only the first segment, and no path below it. */
+/** Restricts the route to its first path segment; paths below it are not found. */
 function onlyFirstSegment(route: Route): Route {
   return (request) => (request.info.segments[1] === undefined ? route(request) : pageNotFound());
 }

@@ -1,12 +1,12 @@
 /**
- * The graceful shutdown of a server: events in the order of kube-apiserver. The server leaves the cluster only after its
- * requests have drained, so that no acknowledged write and no request in flight is lost.
+ * The graceful shutdown of a server, with the events of kube-apiserver in the same order. The server leaves the cluster
+ * only after its requests have drained, so that no acknowledged write and no request in flight is lost.
  *
  *   ShutdownInitiated            /readyz fails; all requests are still served
- *     AfterShutdownDelayDuration the delay has passed; after half of it HTTP/1.1 responses close their connections
+ *     AfterShutdownDelayDuration the delay has passed; from half of it on, HTTP/1.1 responses close their connections
  *     PreShutdownHooksStopped    peers prefer other servers; another server leads the controllers
- *   NotAcceptingNewRequest       both have happened: new requests are rejected with Retry-After
- *   HTTPServerStoppedListening   now, or last with --shutdown-send-retry-after
+ *   NotAcceptingNewRequest       both indented events have happened; new requests are rejected with Retry-After
+ *   HTTPServerStoppedListening   with --shutdown-send-retry-after, after InFlightRequestsDrained instead
  *   InFlightRequestsDrained      all open requests have ended, watches have ended cleanly
  *   close                        removes the endpoint record, then the identity lease; stops the background tasks;
  *                                closes the store
@@ -24,14 +24,17 @@ interface ShutdownParts {
   readonly cluster: Pick<Cluster, "drain" | "leave">;
   readonly background: Background;
   readonly kv: Kv;
-  /** Closed during shutdown, so that all recorded events are written before the process ends. */
+  /** Closed during shutdown, so that all recorded audit events are written before the process ends. */
   readonly audit: Pick<Audit, "close">;
 }
 
 export interface Shutdown {
-  /** Makes /readyz fail. Resolves after the configured delay, when new requests are rejected. */
+  /**
+   * Makes /readyz fail. Resolves after the configured delay and the pre-shutdown hook; from then on new requests are
+   * rejected.
+   */
   beginShutdown(): Promise<void>;
-  /** Ends the watches of clients. Resolves when all open requests have ended, or the limit has passed. */
+  /** Ends the watches of clients. Resolves when all open requests have ended, or after `limitMs`. */
   drain(limitMs: number): Promise<void>;
   /** Records that the listener accepts no more connections. */
   stoppedListening(): void;
@@ -40,8 +43,8 @@ export interface Shutdown {
 }
 
 /**
- * Time limit of the pre-shutdown hook. The leases of this server expire within this time anyway, so that other servers
- * take over even if the hook fails.
+ * Time limit of the pre-shutdown hook. The leases of this server expire within this time, so other servers take over
+ * even if the hook fails.
  */
 const BEFORE_SHUTDOWN_MS_MAX = 15_000;
 
@@ -80,7 +83,7 @@ export function createShutdown(parts: ShutdownParts): Shutdown {
   };
 }
 
-/** Limited in time: a disk that does not respond must not block the shutdown. */
+/** Writes the remaining audit events, within a time limit: a disk that does not respond must not block the shutdown. */
 async function flushed({ on: { env }, audit }: ShutdownParts): Promise<void> {
   try {
     await within(env.clock, AUDIT_FLUSH_MS_MAX, () => audit.close());
@@ -89,7 +92,10 @@ async function flushed({ on: { env }, audit }: ShutdownParts): Promise<void> {
   }
 }
 
-/** DIFFERS: a failed hook of kube-apiserver ends the shutdown at once, and the requests in flight with it. */
+/**
+ * Runs the pre-shutdown hook, and continues if it fails. DIFFERS: in kube-apiserver a failed hook ends the process at
+ * once, together with the requests in flight.
+ */
 async function beforeShutdown({ on: { env, lifecycle }, cluster }: ShutdownParts): Promise<void> {
   const { clock, log } = env;
   try {

@@ -36,7 +36,7 @@ export async function openServerStore({ env, config }: Foundation): Promise<Serv
   };
 }
 
-/** An unreachable store makes the server unready, but not dead: the process itself is healthy. */
+/** An unreachable store makes the server unready, but does not fail /livez, because the process itself is healthy. */
 function storageChecks(cache: WatchCache): HealthCheck[] {
   const storage = (): string | undefined => (cache.state === "following" ? undefined : `watch cache is ${cache.state}`);
   const filled = (): string | undefined => (cache.state === "loading" ? "watch cache is loading" : undefined);

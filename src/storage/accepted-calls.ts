@@ -1,6 +1,6 @@
 /**
- * The calls that a store has accepted and not completed yet, so that closing the store waits for them and rejects later
- * calls. Without it a write could be in flight while its connection or file is closed.
+ * Tracks the calls that a store has accepted and not completed, so that closing the store waits for these calls and
+ * rejects later ones. Without it the store could close its connection or file while a write is in flight.
  */
 import { closedError } from "./kv-errors.ts";
 
@@ -21,7 +21,7 @@ export class AcceptedCalls {
     return running;
   }
 
-  /** Rejects calls from now on; resolves when all accepted calls have completed. */
+  /** Rejects calls from now on. Resolves when all accepted calls have completed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled(this.#running);

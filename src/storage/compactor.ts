@@ -1,6 +1,7 @@
 /**
- * Compacts the store at a fixed interval. As in kube-apiserver, one key outside the storage root elects the server that
- * compacts: the server that updates the key compacts to the revision that the key held before.
+ * Compacts the store at a fixed interval. As in kube-apiserver, the servers elect the one that compacts through a key
+ * outside the storage root: at each interval one server succeeds in updating the key, and that server compacts to the
+ * revision that the key contained before.
  */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
@@ -30,16 +31,17 @@ export function compactor(options: { kv: Kv; clock: Clock; log: Log; intervalMs:
   };
 }
 
-/** The value of the key one interval ago. */
+/** The modRevision and the value of the key when this server last read or wrote the key, one interval ago. */
 interface Note {
   readonly modRevision: number;
   readonly revision: number;
 }
 
 /**
- * Writes the current revision if the key is unchanged since this server read it one interval ago, and then compacts to
- * the revision read at that time. A server that finds another value has lost the election. Comparing with a value that
- * was just read would let every server win, each compacting to a revision that was current a moment ago.
+ * Writes the current revision to the key if no other server has written the key since this server read it one interval
+ * ago. If the write succeeds, the server compacts to the revision that the key contained before; if it fails, the
+ * server has lost the election. The comparison must use the state of one interval ago: if each server compared with a
+ * value that it had just read, every server would win and compact to a revision that was current a moment ago.
  */
 async function compactOnce(kv: Kv, seen: Note | undefined): Promise<{ note: Note | undefined; compactTo: number }> {
   const revision = await kv.currentRevision();

@@ -1,7 +1,7 @@
-/** Errors that several stores share. */
+/** Errors that several implementations of the storage port throw. */
 import { StorageError } from "./kv.ts";
 
-/** Larger values are rejected with `too-large`; the limit is well above that of request bodies. */
+/** Stores reject larger values with `too-large`. The limit is well above the size limit of request bodies. */
 export const VALUE_BYTES_MAX = 8 * 1024 * 1024;
 
 export function compactedError(revision: number, compactRevision: number): StorageError {

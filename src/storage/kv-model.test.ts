@@ -1,4 +1,7 @@
-/** Compares the SQLite store with the memory store: the same operations must have the same results and events. */
+/**
+ * Compares the SQLite store with the memory store: the same operations must return the same results and deliver the
+ * same events.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,7 +16,7 @@ import { StorageError, prefixEnd, type Change, type Guard, type Kv } from "./kv.
 const PREFIX = "/m/";
 const UNGUARDED = { guess: 0, lease: undefined, guards: undefined };
 
-/** `guess` picks the expected revision: the right one, none, or one that is `guess` behind. */
+/** `guess` selects the expected revision: 0 is the correct one, and any other number is subtracted from it. */
 type Operation =
   | {
       kind: "put";
@@ -100,7 +103,7 @@ class Subject {
     this.#clock = clock;
   }
 
-  /** The result of the operation, or the code, revision and message of its error. */
+  /** Returns the result of the operation, or the code, revision and message of its error. */
   async run(step: Operation): Promise<unknown> {
     try {
       return await this.#perform(step);
@@ -110,9 +113,9 @@ class Subject {
     }
   }
 
-  /** All events that the watches received, after all of them have caught up. */
+  /** Returns all events that the watches received, after all watches have caught up. */
   async events(): Promise<unknown> {
-    // Several changes, because some watches start slightly in the future.
+    // Commits several changes, because some watches start slightly in the future.
     let last: unknown;
     for (const value of ["one", "two", "three", "four"]) {
       last = await this.run({ kind: "put", key: `${PREFIX}a/bc`, value, ...UNGUARDED });
@@ -161,7 +164,7 @@ class Subject {
         return this.#kv.leaseRevoke(this.#leases[step.lease] ?? "999");
       case "advance":
         this.#clock.advance(step.ms);
-        // A call that completes only after the deletions of the leases that have expired.
+        // This call completes only after the keys of expired leases have been deleted.
         return this.#kv.commit({ kind: "delete", key: "/absent", expectedRevision: 0 });
     }
   }
@@ -210,7 +213,7 @@ async function compare(rounds: readonly (readonly Operation[])[]): Promise<void>
 }
 
 test(
-  "the SQLite store returns the same results and events as the memory store for any operations",
+  "the SQLite store returns the same results and delivers the same events as the memory store for any operations",
   { timeout: 60_000 },
   async () => {
     const operations = fc.array(fc.array(operation, { minLength: 10, maxLength: 10 }), {

@@ -1,45 +1,50 @@
 /**
- * The storage port: a revisioned key-value store with etcd's model, in nine methods.
+ * The storage port: a revisioned key-value store with etcd's data model, in nine methods.
  *
  * Guarantees of every implementation (tested by test/testing/storage/conformance/):
- * - There is one revision counter. Every successful commit takes the next revision; a commit that changes nothing
- *   because its conditions failed takes none. Revisions never go back, not even across restarts.
- * - A resolved commit is as durable as the implementation can make it.
+ * - There is one revision counter. Every successful commit takes the next revision; a commit whose conditions fail
+ *   changes nothing and takes none. Revisions never go back, not even across restarts.
+ * - A commit is as durable as the implementation can make it when its promise resolves.
  * - Watches receive every change at or after their start revision exactly once, in revision order, with all changes of
  *   one revision in one batch.
- * - Values are opaque bytes. Neither side modifies a buffer after it was passed in or returned.
+ * - Values are opaque bytes. Neither the caller nor the store modifies a buffer after it was passed in or returned.
  * - Failures are `StorageError`s; any other thrown value is a bug.
  */
 export interface Kv {
-  /** Keys of [start, end) in byte order as of a revision. */
+  /** Reads the keys in [start, end) in byte order, at one revision. */
   range(request: RangeRequest): Promise<RangeResult>;
 
   /**
    * Applies one change if the key's modRevision is the expected one (0 = key absent). A lost race is a result, not an
-   * error: `current` is the key's state at the time of the attempt. All guards of a put are checked atomically with the
-   * write: no client can change a guard's key in between.
+   * error: `current` is then the key's state at the time of the attempt. All guards of a put are checked atomically
+   * with the write, so no client can change a guard's key between the check and the write.
    */
   commit(change: Change): Promise<CommitResult>;
 
   /**
-   * Watches all keys with a prefix from a revision (inclusive) until closed. Delivery is a synchronous call of the
-   * sink; batches arrive in order. `sink.closed` is called at most once, and not after `close()`. The store reconnects
-   * by itself after an outage, which is visible only through `sink.interrupted`; only a compacted start revision or a
-   * closed store ends a watch.
+   * Watches all keys with a prefix from a revision (inclusive) until the watch is closed. The store calls the sink
+   * synchronously, with batches in order. `sink.closed` is called at most once, and not after `close()`. After an
+   * outage the store reconnects by itself, and the sink sees the outage only through `sink.interrupted`; only a
+   * compacted start revision or a closed store ends a watch.
    */
   watch(request: WatchRequest, sink: WatchSink): Watching;
 
-  /** The newest revision, linearizable: not older than any commit that any client saw acknowledged before the call. */
+  /**
+   * The newest revision, read linearizably: it is not older than any commit that was acknowledged to any client before
+   * the call.
+   */
   currentRevision(): Promise<number>;
 
-  /** Discards history below the revision: older ranges and watches fail with `revision-compacted`. */
+  /**
+   * Discards history below the revision. Ranges and watches at discarded revisions then fail with `revision-compacted`.
+   */
   compact(revision: number): Promise<void>;
 
-  /** Grants a lease. Its keys are deleted (as an ordinary change) when it expires without `leaseKeepAlive`. */
+  /** Grants a lease. When the lease expires without `leaseKeepAlive`, its keys are deleted as by an ordinary change. */
   leaseGrant(ttlSeconds: number): Promise<LeaseId>;
-  /** Restarts the lease's TTL. Fails with `lease-not-found` once it has expired. */
+  /** Restarts the TTL of the lease. Fails with `lease-not-found` if the lease has expired or was revoked. */
   leaseKeepAlive(lease: LeaseId): Promise<void>;
-  /** Ends the lease now and deletes its keys. Unknown leases are ignored. */
+  /** Ends the lease now and deletes its keys. Ignores a lease that does not exist. */
   leaseRevoke(lease: LeaseId): Promise<void>;
 
   /** Completes the accepted calls, then releases all resources. Later calls fail with `unavailable`. */
@@ -57,19 +62,22 @@ export interface KeyValue {
 
 export interface RangeRequest {
   readonly start: string;
-  /** Exclusive end; undefined = only the key `start`. */
+  /** Exclusive end; if it is undefined, the range is only the key `start`. */
   readonly end?: string;
-  /** Absent: newest, linearizable. A revision that does not exist yet fails with `revision-future`. */
+  /**
+   * If it is absent, the newest revision is read linearizably. A revision that does not exist yet fails with
+   * `revision-future`.
+   */
   readonly revision?: number;
-  /** At most this many keys; absent = all. */
+  /** Maximum number of keys to return; if it is absent, all. */
   readonly limit?: number;
-  /** Return no items, only `count` and `revision`. */
+  /** If true, no items are returned, only `count` and `revision`. */
   readonly countOnly?: boolean;
 }
 
 export interface RangeResult {
   readonly items: readonly KeyValue[];
-  /** Revision of the store when the range was read (not the requested one). */
+  /** The newest revision of the store when the range was read, not the requested revision. */
   readonly revision: number;
   /** Number of keys in [start, end) at the requested revision, regardless of `limit`. */
   readonly count: number;
@@ -87,10 +95,10 @@ export type Change =
     }
   | { readonly kind: "delete"; readonly key: string; readonly expectedRevision: number };
 
-/** Writers need few guards, and each costs every store a lookup. */
+/** Maximum number of guards of a put. Writers need few, and each one costs every store a lookup. */
 export const GUARDS_MAX = 4;
 
-/** A condition of a put on another key: that key's modRevision must be exactly this one (0 = key absent). */
+/** A condition of a put on another key: the modRevision of that key must be exactly `revision` (0 = key absent). */
 export interface Guard {
   readonly key: string;
   readonly revision: number;
@@ -102,7 +110,10 @@ export type CommitResult =
       readonly committed: false;
       readonly current: KeyValue | undefined;
       readonly revision: number;
-      /** The key of the first guard that did not hold, regardless of the put's own key. */
+      /**
+       * The key of the first guard that did not hold; undefined if all guards held and only the modRevision of the
+       * written key differed.
+       */
       readonly lostGuard: string | undefined;
     };
 
@@ -122,13 +133,16 @@ export type KvEvent =
   | { readonly kind: "delete"; readonly key: string; readonly modRevision: number };
 
 export interface WatchSink {
-  /** Changes in revision order; all changes of one revision are in one batch. */
+  /** Delivers changes in revision order; all changes of one revision are in one batch. */
   events(batch: readonly KvEvent[]): void;
-  /** Everything up to and including this revision has been delivered. This is a hint; a store need not send it. */
+  /** Reports that everything up to and including this revision has been delivered. A store need not report progress. */
   progress(revision: number): void;
-  /** The store is unreachable (true), or reachable with the watch resumed (false). No event is lost in between. */
+  /**
+   * Reports that the store is unreachable (true), or that it is reachable and the watch has resumed (false). No event
+   * is lost during the outage.
+   */
   interrupted(isInterrupted: boolean): void;
-  /** The watch has ended: history was compacted, or the store was closed. */
+  /** Reports that the watch has ended, because its history was compacted or the store was closed. */
   closed(error: StorageError): void;
 }
 
@@ -140,11 +154,11 @@ export type StorageErrorCode =
   | "revision-compacted"
   | "revision-future"
   | "lease-not-found"
-  /** The call had no effect: the store could not be reached in time. */
+  /** The call had no effect, because the store could not be reached in time. */
   | "unavailable"
-  /** The call may or may not have had an effect: it was sent, and no response arrived. */
+  /** The call may or may not have had an effect, because it was sent and no response arrived. */
   | "undecided"
-  /** The store rejects the call because too many calls are queued. */
+  /** The store rejected the call, because too many calls are queued. */
   | "overloaded"
   | "too-large"
   | "corrupt";
@@ -152,7 +166,9 @@ export type StorageErrorCode =
 export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly code: StorageErrorCode;
-  /** For `revision-compacted`: the oldest revision still readable; for `revision-future`: the newest. */
+  /**
+   * For `revision-compacted`: the oldest revision that can still be read. For `revision-future`: the newest revision.
+   */
   readonly revision: number | undefined;
 
   constructor(code: StorageErrorCode, message: string, options: { revision?: number; cause?: unknown } = {}) {
@@ -162,14 +178,14 @@ export class StorageError extends Error {
   }
 }
 
-/** The exclusive end of the range of all keys that start with the prefix. */
+/** The exclusive end of the range of all keys that begin with the prefix. */
 export function prefixEnd(prefix: string): string {
   // Keys are ASCII paths; the last byte of a prefix is never 0xff.
   const last = prefix.charCodeAt(prefix.length - 1);
   return prefix.slice(0, -1) + String.fromCharCode(last + 1);
 }
 
-/** The first key that can follow: the key with a zero byte. */
+/** The key that directly follows this one in byte order: this key with a zero byte appended. */
 export function keyAfter(key: string): string {
   return `${key}\0`;
 }

@@ -45,7 +45,7 @@ describe("a lease pool", () => {
     expect(grants).toEqual([63, 126]);
   });
 
-  test("keeps an object at least for its TTL, also on a reused lease", async () => {
+  test("keeps an object for at least its TTL, even on a reused lease", async () => {
     const { pool, kv, advance } = open();
     await pool.leaseFor(100);
     advance(4_999);
@@ -64,7 +64,7 @@ describe("a lease pool", () => {
     expect(grants).toHaveLength(2);
   });
 
-  test("does not reuse a lease whose grant failed", async () => {
+  test("grants a new lease after a grant failed", async () => {
     const { pool, failNext } = open();
     failNext();
     await expect(pool.leaseFor(3600)).rejects.toMatchObject({ code: "unavailable" });

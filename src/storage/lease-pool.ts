@@ -1,16 +1,16 @@
 /**
- * Leases for objects with a TTL, such as Events. Objects written close together share one lease, because a store with a
- * lease per object would spend its time on leases.
+ * Grants leases for objects with a TTL, such as Events. Objects written close together share one lease, because with
+ * one lease per object the store would spend most of its time on leases.
  */
 import type { Clock } from "../base/clock.ts";
 import { StorageError, type Kv, type LeaseId } from "./kv.ts";
 
 export interface LeasePool {
-  /** A lease that lasts at least this long from now. */
+  /** Returns a lease that lasts at least `ttlSeconds` from now. */
   leaseFor(ttlSeconds: number): Promise<LeaseId>;
 }
 
-/** A lease is reused for this fraction of its TTL, at most for a minute. */
+/** A lease is reused for this fraction of its TTL, but for at most a minute. */
 const REUSE_FRACTION = 0.05;
 const REUSE_MS_MAX = 60_000;
 const OBJECTS_PER_LEASE_MAX = 1_000;

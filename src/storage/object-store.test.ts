@@ -53,13 +53,13 @@ describe("reading from the object store", () => {
     expect(await all).toMatchObject({ revision, entries: [{ key: KEY, modRevision: revision }] });
   });
 
-  test("fails for the newest state if the store is unreachable", async () => {
+  test("fails if the caller requires the newest state and the store is unreachable", async () => {
     const { store, held } = await open();
     held.fail(1);
     await expectStorageError(store.get(KEY, { kind: "newest" }), "unavailable");
   });
 
-  test("returns any state from the cache, also if the store is unreachable", async () => {
+  test("returns the cached state if the caller accepts any state, even if the store is unreachable", async () => {
     const { store, writer, held } = await open();
     await create(writer, KEY, object("x"));
     held.hold();
@@ -75,7 +75,7 @@ describe("reading from the object store", () => {
     await expectStorageError(store.list(RANGE, { kind: "not-older-than", revision: 1 }), "unavailable");
   });
 
-  test("waits for the revision of not-older-than", async () => {
+  test("waits until the cache has reached the revision of not-older-than", async () => {
     const { store, writer } = await open();
     const revision = store.cache.revision + 1;
     const waiting = store.get(KEY, { kind: "not-older-than", revision });
@@ -84,7 +84,7 @@ describe("reading from the object store", () => {
     expect(await store.get(KEY, { kind: "not-older-than", revision: 1 })).toMatchObject({ modRevision: revision });
   });
 
-  test("fails for a revision that does not arrive in time, with the message of kube-apiserver", async () => {
+  test("fails with kube-apiserver's message if a requested revision does not arrive in time", async () => {
     const { store, clock } = await open();
     const waiting = store.list(RANGE, { kind: "not-older-than", revision: 99 });
     await settled();
@@ -98,7 +98,7 @@ describe("reading from the object store", () => {
     await expectStorageError(exact, "revision-future");
   });
 
-  test("returns an exact revision from the cache if nothing has changed since, otherwise from the store", async () => {
+  test("at an exact revision returns the cached state if nothing has changed since, otherwise the state in the store", async () => {
     const { store, writer, held } = await open();
     const first = await create(writer, KEY, object("x"));
     await create(writer, "/registry/services/a/x", object("x"));
@@ -113,7 +113,7 @@ describe("reading from the object store", () => {
     expect(held.rangesRead()).toBe(read + 1);
   });
 
-  test("fails for a compacted revision", async () => {
+  test("fails if the requested revision is compacted", async () => {
     const { store, writer } = await open();
     const first = await create(writer, KEY, object("x"));
     const second = await put(writer, { key: KEY, value: object("x"), expectedRevision: first });
@@ -123,7 +123,7 @@ describe("reading from the object store", () => {
 });
 
 describe("writing to the object store", () => {
-  test("creates, replaces and removes by compare and swap", async () => {
+  test("creates, replaces and removes an object only if its revision is the expected one", async () => {
     const { store } = await open();
     const created = await store.create(KEY, object("x"));
     if (!created.committed) throw new Error("the create was lost");
@@ -152,7 +152,7 @@ describe("writing to the object store", () => {
     });
   });
 
-  test("returns a correct entry before the cache has received the write", async () => {
+  test("returns a correct entry even before the cache has received the write", async () => {
     const { store, held } = await open();
     held.hold();
     const created = await store.create(KEY, object("x"));
@@ -166,7 +166,7 @@ describe("writing to the object store", () => {
     });
   });
 
-  test("checks the guards of a write, and reports the first one that failed", async () => {
+  test("checks the guards of a write, and reports the first guard that does not hold", async () => {
     const { store, writer } = await open();
     const guardKey = "/registry/guard";
     const absent = { key: guardKey, revision: 0 };

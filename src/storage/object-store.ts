@@ -1,6 +1,6 @@
 /**
- * Objects over the revisioned store: consistent reads through the watch cache, writes by compare and swap. It handles
- * keys, bytes and revisions, but no kinds, verbs or validation.
+ * Reads and writes objects in the store: consistent reads through the watch cache, and writes by compare and swap. It
+ * handles keys, bytes and revisions, but no kinds, verbs or validation.
  */
 import type { JsonObject } from "../meta/json.ts";
 import { type CommitResult, type Guard, type KeyValue, type Kv, type LeaseId, StorageError } from "./kv.ts";
@@ -8,7 +8,7 @@ import type { WatchCache } from "./watch-cache/cache.ts";
 import type { Entry } from "./watch-cache/entry.ts";
 import { FUTURE_VERSION_WAIT_MS } from "./watch-cache/cache-limits.ts";
 
-/** How old a result may be. */
+/** How current the result of a read must be. */
 export type Freshness =
   | { readonly kind: "newest" }
   | { readonly kind: "any" }
@@ -16,25 +16,28 @@ export type Freshness =
 
 export type WriteResult =
   | { readonly committed: true; readonly entry: Entry }
-  /** `lostGuard`: the key of the first guard that did not hold, regardless of the written key. */
+  /**
+   * `lostGuard` is the key of the first guard that did not hold; undefined if only the revision of the written key
+   * differed.
+   */
   | { readonly committed: false; readonly current: Entry | undefined; readonly lostGuard: string | undefined };
 
 export interface ListPage {
   readonly entries: readonly Entry[];
-  /** Number of entries in the range, whether or not they are all in `entries`. */
+  /** Number of entries in the whole range, even if `entries` contains only some of them. */
   readonly count: number;
-  /** The list's resourceVersion. */
+  /** The resourceVersion of the list. */
   readonly revision: number;
 }
 
 export interface ObjectStore {
   readonly cache: WatchCache;
   get(key: string, freshness: Freshness): Promise<Entry | undefined>;
-  /** All entries of [start, end). */
+  /** Lists all entries in [start, end). */
   list(range: KeyRange, freshness: Freshness): Promise<ListPage>;
-  /** The first entries of [start, end) at a revision; all of them without a limit. */
+  /** Lists the first entries in [start, end) at a revision; all of them if there is no limit. */
   listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
-  /** Remembers which object these bytes encode, so that they need not be parsed when the watch delivers them. */
+  /** Remembers which object these bytes encode, so that they are not parsed when the watch delivers them. */
   readonly rememberObject: (value: Buffer, object: JsonObject) => void;
   create(key: string, value: Buffer, lease?: LeaseId, guards?: readonly Guard[]): Promise<WriteResult>;
   replace(current: Entry, value: Buffer, lease?: LeaseId, guards?: readonly Guard[]): Promise<WriteResult>;
@@ -107,7 +110,7 @@ function cachedPage(cache: WatchCache, range: KeyRange, revision: number): ListP
   return { entries, count: entries.length, revision };
 }
 
-/** True if the cache is as fresh as requested; false if the store must be read instead. */
+/** Waits until the cache is as current as requested. Returns false if the caller must read the store instead. */
 async function reach(cache: WatchCache, freshness: Freshness): Promise<boolean> {
   if (cache.state === "loading") throw new StorageError("unavailable", "the watch cache is still loading");
   switch (freshness.kind) {
@@ -135,7 +138,8 @@ function writeResult(
   if (!result.committed)
     return { committed: false, current: toEntry(cache, result.current), lostGuard: result.lostGuard };
   const { key, value, createRevision } = written;
-  // The memory and SQLite stores notify the cache before they acknowledge the commit, so the entry may already exist.
+  // The memory and SQLite stores deliver a change to the cache before they acknowledge its commit, so the cache may
+  // already have the entry.
   const cached = cache.get(key);
   if (cached?.modRevision === result.revision) return { committed: true, entry: cached };
   return {

@@ -1,6 +1,9 @@
 import type { Kv } from "./kv.ts";
 
-/** A store with some methods replaced. Object spread would lose the methods of stores that are class instances. */
+/**
+ * Returns a store with some methods replaced. It delegates explicitly, because an object spread would lose the methods
+ * of stores that are class instances.
+ */
 export function overlaidKv(kv: Kv, methods: Partial<Kv>): Kv {
   return {
     range: (request) => kv.range(request),

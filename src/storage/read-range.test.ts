@@ -20,7 +20,7 @@ describe("readRange", () => {
     ]);
   });
 
-  test("stops at the limit and requests no more keys than that", async () => {
+  test("stops at the limit and requests no more keys than the limit", async () => {
     const limits: number[] = [];
     const result = await readRange({ start: "a", end: "z", limit: 3, revision: 4 }, (page) => {
       limits.push(page.limit);
@@ -36,7 +36,7 @@ describe("readRange", () => {
     expect((await readRange({ start: "a", end: "z" }, read)).count).toBe(5);
   });
 
-  test("restarts if compaction overtakes a range of the newest revision", async () => {
+  test("restarts if the revision of the first page of a range of the newest revision is compacted", async () => {
     let revision = 10;
     const result = await readRange({ start: "a", end: "z" }, async (page) => {
       if (page.isFirst) revision++;
@@ -46,7 +46,7 @@ describe("readRange", () => {
     expect(result).toMatchObject({ items: { length: 5 }, revision: 12 });
   });
 
-  test("gives up if compaction overtakes every attempt", async () => {
+  test("gives up if the revision is compacted during every attempt", async () => {
     let attempts = 0;
     const reading = readRange({ start: "a", end: "z" }, async () => {
       attempts++;
@@ -67,7 +67,7 @@ describe("readRange", () => {
   });
 });
 
-/** Returns at most two keys. */
+/** Returns a page of at most two keys. */
 function pageOf({ start, limit }: PageRequest, { revision }: { readonly revision: number }): RangePage {
   const left = KEYS.filter((key) => key >= start);
   const items = left.slice(0, Math.min(2, limit)).map(item);

@@ -1,13 +1,13 @@
 /**
- * Reads a range page by page at one revision, for stores whose single responses are bounded. A caller that requests the
- * newest revision must not fail because compaction overtook the revision of the first page: the read then restarts
- * from the first page.
+ * Reads a range page by page at one revision, for stores that bound the size of a response. If the caller requests the
+ * newest revision, a compaction may remove the revision of the first page before all pages are read. The read then
+ * restarts from the first page, so that the caller does not see the error.
  */
 import { StorageError, type KeyValue, type RangeRequest, type RangeResult } from "./kv.ts";
 
 export interface PageRequest {
   readonly start: string;
-  /** Undefined: the newest revision. */
+  /** If it is undefined, the newest revision is read. */
   readonly revision: number | undefined;
   /** Number of keys still to be read, which may be more than a page holds; 0 if only the count is needed. */
   readonly limit: number;
@@ -15,7 +15,7 @@ export interface PageRequest {
 }
 
 export interface RangePage {
-  /** Owned by the reader, which appends the items of later pages. */
+  /** The reader owns the array and appends the items of later pages to it. */
   readonly items: KeyValue[];
   /** Revision of the store when the page was read. */
   readonly revision: number;

@@ -27,7 +27,7 @@ kvSuite(
   { isExclusive: true },
 );
 
-test("closing one handle keeps the other handles, their watches, and its own leases", async () => {
+test("closing one handle does not end the other handles, their watches, or the leases that it granted", async () => {
   const clock = createManualClock();
   const kv = createMemoryKv({ clock });
   const shared = shareKv(kv);

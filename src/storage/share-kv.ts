@@ -1,4 +1,7 @@
-/** One store for several servers of one process: each server opens a handle, as it would connect to one etcd. */
+/**
+ * Shares one store between several servers of one process: each server opens its own handle, as it would connect to one
+ * etcd.
+ */
 import type {
   Change,
   CommitResult,
@@ -14,11 +17,11 @@ import { AcceptedCalls } from "./accepted-calls.ts";
 import { closedError } from "./kv-errors.ts";
 
 export interface SharedKv {
-  /** Opens a new handle. Closing it ends its watches and keeps the store, its data and its leases. */
+  /** Opens a new handle. Closing the handle ends its watches; the store keeps its data and its leases. */
   open(): Kv;
 }
 
-/** Only the owner of the store closes it, after all handles. */
+/** Makes handles for a store. Only the owner of the store closes the store itself, after all handles are closed. */
 export function shareKv(kv: Kv): SharedKv {
   return { open: () => new KvHandle(kv) };
 }

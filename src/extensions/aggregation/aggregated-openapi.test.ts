@@ -58,7 +58,7 @@ describe("OpenAPI v3", () => {
     expect(outbound.requests).toHaveLength(3);
   });
 
-  test("returns unavailable for a document that cannot be fetched, and still serves the others", async () => {
+  test("returns 503 for a document that cannot be fetched, and still serves the other documents", async () => {
     const { documents } = documented(failing("connect"));
     expect((await documents.index()).bytes.toString()).toContain("api/v1");
     expect((await documents.index()).bytes.toString()).not.toContain(PATH);
@@ -67,13 +67,13 @@ describe("OpenAPI v3", () => {
 });
 
 describe("OpenAPI v2", () => {
-  test("contains the paths of the aggregated group version and the definitions that they reference", () => {
+  test("contains the paths of the aggregated group version, and the definitions that these paths reference", () => {
     const part = onlyPathsBelow(V2, `/${PATH}/`);
     expect(Object.keys(part.paths)).toEqual([`/${PATH}/pods`]);
     expect(part.definitions).toEqual({ Pod: POD });
   });
 
-  test("is one merged document in which the local part is unchanged", async () => {
+  test("is one merged document, in which the local paths and definitions are unchanged", async () => {
     const { documents } = documented(answering());
     const { paths, definitions, info } = JSON.parse((await documents.v2()).bytes.toString()) as typeof V2;
     expect(Object.keys(paths)).toEqual(["/api/", `/${PATH}/pods`]);
@@ -89,7 +89,7 @@ describe("OpenAPI v2", () => {
       "returns a document that cannot be encoded",
       () => jsonUpstreamResponse({ ...V2, paths: { [`/${PATH}/x`]: { get: [7] } } }),
     ],
-  ])("omits a server that %s", async (_rule, response) => {
+  ])("omits the paths of a server that %s", async (_rule, response) => {
     const { documents } = documented(response);
     const { paths } = JSON.parse((await documents.v2()).bytes.toString()) as typeof V2;
     expect(paths).toHaveProperty("/api/");

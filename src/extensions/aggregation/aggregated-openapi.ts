@@ -1,8 +1,8 @@
 /**
- * Merges the OpenAPI documents of aggregated servers into those of the cluster. OpenAPI v3 documents are returned
- * unchanged. OpenAPI v2 is one document, which contains the paths of all aggregated group versions. The last good
- * document of a server is kept until it is replaced, so that a server that does not respond delays only clients of a
- * document that was never fetched.
+ * Adds the OpenAPI documents of aggregated servers to those of the cluster. OpenAPI v3 documents are returned
+ * unchanged. OpenAPI v2 is one document, into which the paths of all aggregated group versions are merged. The last
+ * good document of a server is kept until it is replaced, so a server that does not respond delays a client only if its
+ * document was never fetched.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -46,7 +46,7 @@ const RESPONSE_TIMEOUT_MS = 5_000;
 const DOCUMENT_BYTES_MAX = 16 * 1024 * 1024;
 const V3_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** The documents of the cluster including those of aggregated servers. */
+/** Returns the documents of the cluster, including those of aggregated servers. */
 export function withAggregatedOpenApi(base: OpenApiDocuments, options: AggregatedOpenApiOptions): OpenApiDocuments {
   const v3 = createV3(options);
   const v2 = createV2(base, options);
@@ -67,7 +67,7 @@ export function withAggregatedOpenApi(base: OpenApiDocuments, options: Aggregate
 }
 
 interface V3 {
-  /** Document hashes by path, for the group versions that have a document. */
+  /** Document hashes by OpenAPI path, for the group versions whose server has a document. */
   hashes(): Promise<ReadonlyMap<string, string>>;
   find(known: KnownApiService, path: string, asked: string | undefined): Promise<FoundOpenApi>;
 }
@@ -107,7 +107,7 @@ function createV3(options: AggregatedOpenApiOptions): V3 {
 }
 
 interface Whole {
-  /** The hashes of its parts. */
+  /** The hashes of the merged documents. */
   readonly key: string;
   readonly json: EncodedOpenApi;
   protobuf(): Promise<EncodedOpenApi>;
@@ -121,7 +121,7 @@ function createV2(base: OpenApiDocuments, options: AggregatedOpenApiOptions): ()
   const fetchPart = (apiService: RemoteApiService): Promise<EncodedOpenApi | undefined> =>
     ask(apiService, V2_TARGET, ({ body }) => {
       const part = onlyPathsBelow(decodeV2Document(body), `/apis/${formatGroupVersion(apiService)}/`);
-      // A document that cannot be encoded must not break the merged document.
+      // Throws here if the part cannot be encoded, so that it does not break the merged document.
       encodeOpenApiV2(part);
       return withHash(Buffer.from(JSON.stringify(part)));
     });
@@ -145,7 +145,7 @@ function merged(key: string, parts: readonly EncodedOpenApi[]): Whole {
   return { key, json, protobuf: encode };
 }
 
-/** The current or cached value of each APIService that has one. */
+/** Fetches the value of each APIService, or takes it from the cache; omits APIServices without a value. */
 async function ofEach<T>(
   { apiServices }: AggregatedOpenApiOptions,
   values: Refreshed<T>,
@@ -166,7 +166,7 @@ type Ask = <T>(
   read: (answer: Awaited<ReturnType<CallService>>) => T,
 ) => Promise<T | undefined>;
 
-/** Undefined, with a log line, if there is no usable response; never rejects. */
+/** The returned function never rejects. It returns undefined and logs the reason if there is no usable response. */
 function createAsk({ ask, log }: AggregatedOpenApiOptions): Ask {
   const headers = ["Accept", "application/json"];
   const bounds = { timeoutMs: RESPONSE_TIMEOUT_MS, bytesMax: DOCUMENT_BYTES_MAX };

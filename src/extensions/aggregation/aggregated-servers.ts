@@ -1,6 +1,7 @@
 /**
- * Connects aggregated API servers to one server: their filter, documents and controllers, each started when its input
- * has loaded. A server that cannot call outside the cluster has none of them.
+ * Connects aggregated API servers to this server: the filter that proxies to them, their discovery and OpenAPI
+ * documents, and their controllers. Each task starts when the data that it needs has loaded. A server that cannot call
+ * outside the cluster has none of these parts.
  */
 import type { WithUser } from "../../access/auth/user.ts";
 import type { Services } from "../../access/webhook-client/create-services.ts";
@@ -30,7 +31,8 @@ interface AggregatedServersParts {
     /** Whether a peer serves the group version. */
     isServedByPeer(group: string, version: string): boolean;
     /**
-     * Whether this server writes conditions. Only one live server does, so that servers do not overwrite each other.
+     * Whether this server writes the conditions of APIServices. Only one live server does, so that servers do not
+     * overwrite each other's conditions.
      */
     mayWriteConditions(): boolean;
   };
@@ -49,11 +51,13 @@ export interface LocalGroupVersions {
 
 export interface AggregatedServers {
   readonly filter: PassingFilter<WithUser>;
-  /** Undefined if this server has no aggregated servers. */
+  /** Undefined if this server cannot call outside the cluster. */
   readonly shared: SharedSource | undefined;
   readonly tasks: readonly BackgroundTask[];
   readonly hooks: readonly StartupHook[];
-  /** Local groups merged with those of aggregated servers; the same array until something changes. */
+  /**
+   * Returns the local groups merged with those of aggregated servers. It returns the same array until a group changes.
+   */
   discoveryGroups(local: readonly DiscoveryGroup[]): readonly DiscoveryGroup[];
   openApi(base: OpenApiDocuments): OpenApiDocuments;
 }
@@ -97,7 +101,10 @@ export function createAggregatedServers(parts: AggregatedServersParts): Aggregat
   };
 }
 
-/** Aggregated group versions are excluded as a whole, and served by the filter rather than by endpoints. */
+/**
+ * Aggregated group versions are excluded from peer routing as a whole. The filter serves them, so they have no
+ * endpoints.
+ */
 function sharedSource(aggregation: Aggregation): SharedSource {
   return {
     isLoaded: () => true,
@@ -120,7 +127,7 @@ function onceStoreLoaded({ env, isStoreLoaded }: AggregatedServersParts, task: B
   };
 }
 
-/** Delays the task: registering local group versions requires writes and all custom resource definitions. */
+/** Delays the task until this server is ready, because registering local group versions needs writes and all CRDs. */
 function onceReady({ ready, local }: AggregatedServersParts, task: BackgroundTask): BackgroundTask {
   return {
     name: task.name,
@@ -131,7 +138,9 @@ function onceReady({ ready, local }: AggregatedServersParts, task: BackgroundTas
   };
 }
 
-/** Before its APIServices have loaded, a server does not know which groups belong to aggregated servers. */
+/**
+ * Waits until the APIServices have loaded. Before that, the server does not know which groups aggregated servers serve.
+ */
 function informersSynced({ clock }: BaseEnv, aggregation: Aggregation): StartupHook {
   return {
     name: "start-kube-aggregator-informers",

@@ -1,4 +1,4 @@
-/** Parses an APIService object: which Service serves a group version, or whether it is local. */
+/** Parses an APIService object: whether its group version is local, or which Service serves it. */
 import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject, objectsAt } from "../../meta/json.ts";
 import type { ServiceReference } from "../../access/webhook-client/service-resolver.ts";
@@ -12,7 +12,10 @@ export const API_SERVICES: ResourceType = {
 
 export type ApiServiceObject = KubernetesObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
 
-/** Index of an informer on APIServices: by the NAMESPACE/NAME of their Service, and all with any Service under "". */
+/**
+ * Index of an informer on APIServices by the NAMESPACE/NAME of their Service. The key "" has all APIServices with a
+ * Service.
+ */
 export const BY_SERVICE = "service";
 
 export function serviceKeys(object: ApiServiceObject): readonly string[] {
@@ -22,14 +25,14 @@ export function serviceKeys(object: ApiServiceObject): readonly string[] {
 
 /** An APIService whose group version an aggregated server serves. */
 export interface RemoteApiService {
-  /** VERSION.GROUP */
+  /** Name of the APIService: VERSION.GROUP */
   readonly name: string;
   readonly group: string;
   readonly version: string;
   readonly groupPriorityMinimum: number;
   readonly versionPriority: number;
   readonly service: ServiceReference;
-  /** PEM. Undefined: the CAs that the system trusts. */
+  /** CA bundle in PEM; if it is undefined, the CAs that the system trusts are used. */
   readonly caBundle: string | undefined;
   readonly insecureSkipTlsVerify: boolean;
 }
@@ -51,8 +54,8 @@ export const LOCAL_CONDITION: ApiServiceCondition = {
 const DEFAULT_PORT = 443;
 
 /**
- * Undefined for local APIServices, and for the core group and apiregistration.k8s.io itself, which this server always
- * serves. DIFFERS: kube-apiserver lets an APIService take over the core group.
+ * Undefined for local APIServices, and for the core group and apiregistration.k8s.io, which this server always serves
+ * itself. DIFFERS: kube-apiserver lets an APIService take over the core group.
  */
 export function remoteApiService(object: ApiServiceObject): RemoteApiService | undefined {
   const spec = objectAt({ spec: object.spec }, "spec");
@@ -92,7 +95,7 @@ export function availableCondition(object: ApiServiceObject): ApiServiceConditio
   };
 }
 
-/** The object's status with the condition; undefined if the status already has it. */
+/** Returns the object's status with the condition; undefined if the status already contains it. */
 export function statusWith(
   object: ApiServiceObject,
   condition: ApiServiceCondition,

@@ -1,6 +1,6 @@
 /**
- * Checks the availability of every APIService. Each server checks for itself which aggregated servers it can reach, and
- * proxies accordingly; one server writes its result to the objects.
+ * Checks the availability of every APIService. Each server checks which aggregated servers it can reach itself, and
+ * proxies only to these. One server also writes its results to the status of the objects.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -31,13 +31,13 @@ import { runWorkers } from "./workers.ts";
 
 interface AvailabilityOptions {
   readonly client: Client;
-  /** With the index `BY_SERVICE`. */
+  /** Must have the index `BY_SERVICE`. */
   readonly apiServices: Informer<ApiServiceObject>;
   readonly directory: ServiceDirectory;
   readonly overrides: ServiceOverrides;
   readonly resolve: ResolveService;
   readonly ask: CallServer;
-  /** Whether this server writes conditions. */
+  /** Whether this server writes the conditions of APIServices. */
   readonly mayWrite: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -50,7 +50,7 @@ export interface Availability {
   condition(name: string): ApiServiceCondition | undefined;
   /** Checks the APIService again soon, because its availability may have changed. */
   recheck(name: string): void;
-  /** Called with the name when the status of an APIService's availability changes. */
+  /** Calls the handler with the name of an APIService when the status of its availability changes. */
   onChange(handler: (name: string) => void): void;
   /** Runs until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
@@ -96,7 +96,7 @@ export function createAvailability(options: AvailabilityOptions): Availability {
   };
 }
 
-/** Undefined if the APIService must not be checked, or the server is shutting down. */
+/** Returns undefined if the APIService need not be checked, or if the server is shutting down. */
 async function checkAvailability(
   { directory, overrides, resolve, ask }: AvailabilityOptions,
   object: ApiServiceObject,
@@ -130,7 +130,7 @@ function followChanges({ apiServices, directory }: AvailabilityOptions, look: (n
   apiServices.addHandler({
     onAdd: lookAt,
     onUpdate(object, before) {
-      // Ignore changes of the status, which are the results of checks.
+      // Ignores changes of the status, because the checks themselves write it.
       if (!jsonEquals(object.spec, before.spec)) lookAt(object);
     },
     onDelete: lookAt,

@@ -48,7 +48,7 @@ test.each<[reason: string, service: JsonObject | undefined, slices: JsonObject[]
     [{ ...SLICE, endpoints: [{ addresses: ["10.0.0.1"], conditions: { ready: false } }] }],
     'endpointslices for service/metrics in "system" have no addresses with port name "https"',
   ],
-])("an APIService is unavailable with the reason %s", (reason, service, slices, message) => {
+])("an APIService without an override is unavailable with the reason %s", (reason, service, slices, message) => {
   const state = { service: () => service, endpointSlices: () => slices };
   expect(unavailableCondition(remote(), state, new Map())).toEqual({
     type: "Available",
@@ -59,7 +59,7 @@ test.each<[reason: string, service: JsonObject | undefined, slices: JsonObject[]
   expect(unavailableCondition(remote(), state, new Map([["metrics.system", { host: "h", port: 1 }]]))).toBeUndefined();
 });
 
-test("a condition keeps its lastTransitionTime while its status is unchanged, and is written once", () => {
+test("a condition keeps its lastTransitionTime while its status is unchanged, and an equal condition is not written again", () => {
   const condition = { type: "Available", status: "False", reason: "a", message: "b" } as const;
   const other = { type: "Other", status: "True" };
   const object: ApiServiceObject = { status: { conditions: [other] } };
@@ -91,7 +91,7 @@ describe("an aggregated server", () => {
     expect(watching.reported).toEqual([NAME]);
   });
 
-  test("is checked every 30 seconds, and nothing is written while nothing changes", async () => {
+  test("is checked every 30 seconds, and its condition is not written while it is unchanged", async () => {
     await using watching = new Watching();
     watching.addService();
     await watching.advance(10_000);
@@ -101,7 +101,7 @@ describe("an aggregated server", () => {
     expect(watching.api.writes).toEqual([`PUT ${NAME}/status`]);
   });
 
-  test("is unavailable if no endpoint returns a good response, and is checked more often then", async () => {
+  test("is unavailable if no endpoint returns a good response, and is then checked more often", async () => {
     await using watching = new Watching();
     watching.addService();
     await watching.advance(1_000);
@@ -148,14 +148,14 @@ describe("an aggregated server", () => {
     expect(watching.condition).toBeUndefined();
   });
 
-  test("is called at the address of an override, even without a Service", async () => {
+  test("is called at the address of its override, even if it has no Service", async () => {
     await using watching = new Watching({ overrides: new Map([["metrics.system", { host: "127.0.0.1", port: 9 }]]) });
     await watching.advance(100);
     expect(watching.outbound.asked).toEqual(["GET 127.0.0.1:9/apis/metrics.example.com/v1"]);
     expect(watching.condition).toMatchObject(PASSED);
   });
 
-  test("that hangs times out after five seconds, and does not delay other checks", async () => {
+  test("that hangs times out after five seconds, and does not delay the checks of others", async () => {
     await using watching = new Watching();
     watching.addService();
     watching.outbound.answer = (request) =>
@@ -170,7 +170,7 @@ describe("an aggregated server", () => {
     });
   });
 
-  test("whose condition could not be written is retried soon", async () => {
+  test("whose condition could not be written is checked again soon", async () => {
     await using watching = new Watching();
     let failures = 2;
     watching.api.before = () => {
@@ -182,7 +182,7 @@ describe("an aggregated server", () => {
   });
 });
 
-/** The controller on an in-memory API, with a manual clock and a fake aggregated server. */
+/** Runs the controller on an in-memory API, with a manual clock and a fake aggregated server. */
 class Watching {
   readonly world = new World({ seed: 4 });
   readonly api = new FakeApi();

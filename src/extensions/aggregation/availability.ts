@@ -19,10 +19,10 @@ import {
 } from "../../access/webhook-client/service-resolver.ts";
 
 const CHECK_MS = 5_000;
-/** The response body is not used. */
+/** Large enough for any discovery document; the body itself is not used. */
 const CHECK_BYTES_MAX = 4 * 1024 * 1024;
 
-/** The condition that makes calling the server pointless; undefined if it can be called. */
+/** Returns the condition that an APIService has without a call to its server; undefined if the server can be called. */
 export function unavailableCondition(
   { service: reference }: RemoteApiService,
   state: ServiceState,
@@ -43,7 +43,7 @@ export function unavailableCondition(
   return isFalse("MissingEndpoints", missing);
 }
 
-/** Calls all addresses at once; one good response is enough. */
+/** Requests discovery from all addresses at once; one good response is enough. */
 export async function discoveryCheck(
   apiService: RemoteApiService,
   {
@@ -71,7 +71,7 @@ export async function discoveryCheck(
     await Promise.any(attempts);
     return { type: "Available", status: "True", reason: "Passed", message: "all checks passed" };
   } catch (thrown) {
-    // Always the same message, because otherwise the condition would change with every check.
+    // Sorted, so that the condition has the same message after every check; otherwise it would change each time.
     const messages = (thrown instanceof AggregateError ? thrown.errors : [thrown]).map(messageOf).sort();
     return isFalse("FailedDiscoveryCheck", messages[0] ?? "");
   }

@@ -10,12 +10,15 @@ import { identityHeaders } from "../../serving/http/forwarded.ts";
 import { GUARD_HEADER } from "./hop-headers.ts";
 import { targetOf, type ResolveService } from "./proxy.ts";
 
-/** The identity of kube-aggregator; system:masters may read everything. */
+/**
+ * The user as which this server sends the requests, as in kube-aggregator; the group system:masters may read
+ * everything.
+ */
 const SELF: User = { name: "system:kube-aggregator", uid: "", groups: ["system:masters"], extra: {} };
 
 interface ServerQuestion {
   readonly address: UpstreamAddress;
-  /** Path and query. */
+  /** Path and query of the request. */
   readonly target: string;
   readonly headers?: readonly string[];
   readonly timeoutMs: number;
@@ -25,7 +28,7 @@ interface ServerQuestion {
 
 export type CallServer = (apiService: RemoteApiService, question: ServerQuestion) => Promise<OutboundResponse>;
 
-/** Sends a GET to one address. */
+/** Returns a function that sends a GET to one address. */
 export function createCallServer(caller: OutboundCaller): CallServer {
   const own = [...identityHeaders(SELF), "User-Agent", "evenkeel", GUARD_HEADER, "true"];
   return (apiService, { address, headers = [], ...question }) =>
@@ -61,5 +64,7 @@ export function createCallService(ask: CallServer, resolve: ResolveService): Cal
   };
 }
 
-/** After these failures no other endpoint is tried: the caller would wait as long again. */
+/**
+ * After one of these failures no other endpoint is tried, because the caller would have to wait for another timeout.
+ */
 const NOT_RETRIED: ReadonlySet<UpstreamError["failure"]> = new Set(["aborted", "timeout"]);

@@ -29,7 +29,7 @@ const PATH = "/apis/apiregistration.k8s.io/v1/apiservices/v1.metrics.example.com
 const APPS: DiscoveryGroup = { name: "apps", versions: [{ version: "v1", freshness: "Current", resources: [] }] };
 const HERE: ApiResponse = { status: 299, headers: {}, body: { kind: "none" } };
 
-test("a server behind an APIService is found by its endpoints, checked, listed in discovery, and called over TLS", async () => {
+test("an aggregated server is found by its endpoints, checked, listed in discovery, and called over TLS", async () => {
   await using remote = await aggregatedServer();
   await using running = new Running();
   running.register(remote.port);
@@ -42,7 +42,7 @@ test("a server behind an APIService is found by its endpoints, checked, listed i
   expect(running.api.get(PATH)).toMatchObject({ status: { conditions: [{ status: "True", reason: "Passed" }] } });
 });
 
-test("a watch is streamed event by event, and ends at the aggregated server when its client disconnects", async () => {
+test("a watch is streamed event by event, and is closed at the aggregated server when its client disconnects", async () => {
   await using remote = await aggregatedServer();
   await using running = new Running();
   running.register(remote.port);
@@ -58,7 +58,7 @@ test("a watch is streamed event by event, and ends at the aggregated server when
   await expect.poll(() => remote.watches, POLL).toBe(0);
 });
 
-test("an unreachable server makes only its own group stale and its requests 503, and recovers", async () => {
+test("while an aggregated server is unreachable, only its own group is stale and returns 503; both recover", async () => {
   const first = await aggregatedServer();
   await using running = new Running();
   running.register(first.port);
@@ -79,7 +79,7 @@ test("an unreachable server makes only its own group stale and its requests 503,
   await expect.poll(() => running.shown, POLL).toEqual(["apps Current"]);
 });
 
-test("a server with a certificate of another CA is not trusted", async () => {
+test("an aggregated server whose certificate is signed by another CA is not trusted", async () => {
   const other = createServingCertificate({ hosts: ["other.svc"], commonName: "other", nowMs: NOW_MS });
   await using remote = await aggregatedServer(other);
   await using running = new Running();

@@ -1,4 +1,4 @@
-/** Creates the parts of a server that serve aggregated API servers, all from one informer on APIServices. */
+/** Creates the parts of a server that serve aggregated API servers. They share one informer on APIServices. */
 import type { WithUser } from "../../access/auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -50,16 +50,16 @@ interface AggregationOptions {
 }
 
 export interface Aggregation {
-  /** Runs after authorization and before peer routing; proxies the requests for aggregated group versions. */
+  /** Proxies the requests for aggregated group versions. Runs after authorization and before peer routing. */
   readonly filter: PassingFilter<WithUser>;
-  /** Whether every APIService has loaded; before that the server cannot return 404 for a group. */
+  /** Whether all APIServices have loaded. Before that, the server must not return 404 for a group. */
   readonly hasSynced: boolean;
   /** Group versions that aggregated servers serve. */
   remoteGroupVersions(): readonly RemoteApiService[];
-  /** Local groups merged with the aggregated ones; the same array until one of them changes. */
+  /** Returns the local groups merged with the aggregated ones. It returns the same array until a group changes. */
   discoveryGroups(local: readonly DiscoveryGroup[]): readonly DiscoveryGroup[];
   openApi(base: OpenApiDocuments): OpenApiDocuments;
-  /** Called when the aggregated servers, or the resources that they serve, change. */
+  /** Calls the handler when the aggregated servers, or the resources that they serve, change. */
   onChange(handler: () => void): void;
   /** Must be called when the result of `localGroupVersions` changes. */
   localChanged(): void;
@@ -67,7 +67,10 @@ export interface Aggregation {
   missing(): readonly string[];
   /** Tasks that start with the server: the informer, availability checks and discovery. */
   readonly tasks: readonly AggregationTask[];
-  /** Registers the APIServices of local group versions. Starts once CRDs have loaded and writes are possible. */
+  /**
+   * Registers the APIServices of local group versions. Must be started after CRDs have loaded and the server accepts
+   * writes.
+   */
   readonly registration: AggregationTask;
 }
 
@@ -148,7 +151,7 @@ function tasksOf(parts: {
   };
 }
 
-/** Parses each object once. */
+/** Looks up parsed APIServices. Each object is parsed only once. */
 function createKnown(
   apiServices: Informer<ApiServiceObject>,
   availability: Availability,
@@ -162,7 +165,8 @@ function createKnown(
   const toKnown = (object: ApiServiceObject): KnownApiService | undefined => {
     const apiService = remoteOf(object);
     if (apiService === undefined) return undefined;
-    // This server's own check has priority; before its first check, the condition in the object applies.
+    // The result of this server's own check takes precedence. Before its first check, the condition in the object is
+    // used.
     const condition = availability.condition(apiService.name) ?? availableCondition(object);
     return { apiService, isAvailable: condition?.status === "True" };
   };
@@ -200,7 +204,7 @@ function createMergedGroups(
   };
 }
 
-/** Notifies discovery of changes of aggregated APIServices. The many local ones are ignored. */
+/** Notifies discovery of changes of aggregated APIServices, and ignores the many local ones. */
 function watchRemote(
   apiServices: Informer<ApiServiceObject>,
   availability: Availability,

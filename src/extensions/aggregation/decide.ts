@@ -18,8 +18,8 @@ const PASS: AggregationDecision = { kind: "pass" };
 const UNAVAILABLE = "service unavailable";
 
 /**
- * Decides for every path at and below /apis/GROUP/VERSION. `wasAggregated`: another server's aggregation layer has
- * already proxied the request.
+ * Decides for requests at and below /apis/GROUP/VERSION; all others pass. `wasAggregated` is true if the aggregation
+ * layer of a server has already proxied the request.
  */
 export function decideAggregation(
   { apiPrefix, group, version }: Pick<RequestInfo, "apiPrefix" | "group" | "version">,

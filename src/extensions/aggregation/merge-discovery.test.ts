@@ -12,11 +12,11 @@ const LOCAL: readonly DiscoveryGroup[] = [
 const APPS = { groupPriorityMinimum: 17_800, versionPriority: 15 };
 const prioritiesOf = (group: string): typeof APPS | undefined => (group === "apps" ? APPS : undefined);
 
-test("local groups are unchanged if there are no aggregated ones", () => {
+test("local groups are returned unchanged if there are no aggregated groups", () => {
   expect(mergeRemoteGroups(LOCAL, [], prioritiesOf)).toBe(LOCAL);
 });
 
-test("groups are sorted by their highest priority, then by name, and unaffected groups stay the same object", () => {
+test("groups are sorted by their highest priority, then by name, and groups without aggregated versions stay the same object", () => {
   const merged = mergeRemoteGroups(
     LOCAL,
     [remote("zoo.example.com", "v1", 20_000), remote("a.example.com", "v1", 100), remote("b.example.com", "v1", 1_000)],
@@ -41,7 +41,7 @@ test("versions are sorted by priority, then by version order", () => {
   expect(found?.versions.map((entry) => entry.version)).toEqual(["v1beta1", "v2", "v1"]);
 });
 
-test("an aggregated group version replaces a local one", () => {
+test("an aggregated group version replaces a local group version of the same name", () => {
   const stale: RemoteGroupVersion = { ...remote("apps", "v1", 1), version: { ...version("v1"), freshness: "Stale" } };
   const apps = mergeRemoteGroups(LOCAL, [stale], prioritiesOf).find(({ name }) => name === "apps");
   expect(apps?.versions).toEqual([{ version: "v1", freshness: "Stale", resources: [] }]);

@@ -1,4 +1,4 @@
-/** Merges local and aggregated groups in the order of their priorities. Pure. */
+/** Merges local and aggregated groups, and sorts them by their APIService priorities. Pure. */
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
 import { compareNames, compareApiVersions } from "../../serving/discovery/order.ts";
 import { API_SERVICES } from "./api-service.ts";
@@ -13,9 +13,9 @@ export interface RemoteGroupVersion extends Priorities {
   readonly version: DiscoveryVersion;
 }
 
-/** As kubernetes: the priorities of a group version that has none. */
+/** As kubernetes: the priorities of a group version whose priorities are not known. */
 const UNKNOWN: Priorities = { groupPriorityMinimum: 1_000, versionPriority: 15 };
-/** Higher than any priority that an APIService may have. */
+/** The priority of apiregistration.k8s.io, higher than any priority that an APIService may have. */
 const API_REGISTRATION_PRIORITY = 20_001;
 
 interface Ranked extends Priorities {

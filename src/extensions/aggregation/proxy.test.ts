@@ -26,7 +26,7 @@ const HERE: ApiResponse = { status: 299, headers: {}, body: { kind: "none" } };
 const BODY = Buffer.from("{}");
 
 describe("a request", () => {
-  test("is proxied if its group version is an available aggregated one", () => {
+  test("is proxied if an available aggregated server serves its group version", () => {
     const apiService = remote();
     expect(decideAggregation(INFO, () => ({ apiService, isAvailable: true }), false)).toEqual({
       kind: "proxy",
@@ -34,7 +34,7 @@ describe("a request", () => {
     });
   });
 
-  test("is rejected as unavailable if the aggregated server is unavailable or the request is in a loop", () => {
+  test("is rejected as unavailable if the aggregated server is unavailable, or if it was already proxied once", () => {
     const apiService = remote();
     expect(decideAggregation(INFO, () => ({ apiService, isAvailable: false }), false)).toMatchObject({
       kind: "unavailable",
@@ -106,7 +106,7 @@ describe("the aggregated server", () => {
     await expect(rejected).rejects.toMatchObject({ code: 503, message: "invalid upgrade response: status code 200" });
   });
 
-  test("sends its response to the client, without the headers of this cluster", async () => {
+  test("sends its response to the client, without headers that only servers of this cluster may set", async () => {
     const dropped = ["Transfer-Encoding", "chunked", "X-Evenkeel-Not-Served", "a", "Access-Control-Allow-Origin", "*"];
     const kept = ["Warning", "299 - a", "Warning", "299 - b", "ETag", '"1"'];
     const { answer } = await proxied(() => upstreamResponse(409, [...dropped, ...kept], "no"));
@@ -125,13 +125,13 @@ describe("the aggregated server", () => {
     expect((await proxied(() => upstreamResponse(304))).answer.status).toBe(304);
   });
 
-  test("also serves the request of a verified peer", async () => {
+  test("also serves a request that a verified peer has proxied", async () => {
     const { outbound } = await proxied(() => jsonUpstreamResponse({}), {}, { isVerifiedPeer: true, isProxied: true });
     expect(outbound.requests).toHaveLength(1);
   });
 });
 
-describe("a request that cannot be proxied", () => {
+describe("a request whose proxying fails", () => {
   test("returns 503 with Retry-After, and triggers an availability check", async () => {
     const reported: string[] = [];
     const failed = proxied(failing("connect"), {}, {}, { onUnreachable: (name) => void reported.push(name) });
@@ -145,7 +145,7 @@ describe("a request that cannot be proxied", () => {
     });
   });
 
-  test("is sent to another endpoint if nothing was sent", async () => {
+  test("is sent to another endpoint if no byte of it was sent", async () => {
     let calls = 0;
     const second: Respond = (request) => (++calls === 1 ? failing("connect")(request) : jsonUpstreamResponse({}));
     const { outbound, answer } = await proxied(second, { method: "POST" }, { body: bufferedBody(BODY) });
@@ -156,13 +156,13 @@ describe("a request that cannot be proxied", () => {
   test.each<[rule: string, method: string, attempts: number, details: object | undefined]>([
     ["a write is not repeated, and the response has no Retry-After", "POST", 1, undefined],
     ["a read is repeated at another endpoint", "GET", 2, { retryAfterSeconds: 1 }],
-  ])("after it was sent: %s", async (_rule, method, attempts, details) => {
+  ])("that was already sent: %s", async (_rule, method, attempts, details) => {
     const outbound = new FakeOutbound(failing("reset", true));
     await expect(proxied(outbound, { method })).rejects.toMatchObject({ code: 503, details });
     expect(outbound.requests).toHaveLength(attempts);
   });
 
-  test("is not sent again once its body has been read", async () => {
+  test("is not sent to another endpoint once its body has been read", async () => {
     const outbound = new FakeOutbound(async ({ body }) => {
       await body![Symbol.asyncIterator]().next();
       return failing("tls")(undefined!);

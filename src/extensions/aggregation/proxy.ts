@@ -1,7 +1,7 @@
 /**
- * The filter that proxies requests for aggregated groups: `decide.ts` decides, and one endpoint of the Service serves
- * the request. After anything was sent, only read requests are sent to another endpoint, so that at most one server
- * executes a write.
+ * The filter that proxies requests for aggregated group versions. `decide.ts` decides, and one endpoint of the Service
+ * serves the request. If an endpoint fails after a byte was sent, only read requests are sent to another endpoint, so
+ * that at most one server executes a write.
  */
 import { must } from "../../base/assert.ts";
 import { SERVED_BY_ANNOTATION } from "../../serving/http/audit-trail.ts";
@@ -32,11 +32,11 @@ interface AggregationProxyOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Called if no endpoint could be reached: the APIService may have become unavailable. */
+  /** Called if no endpoint could be reached, because the APIService may have become unavailable. */
   readonly onUnreachable: (apiServiceName: string) => void;
 }
 
-/** As kubernetes: discovery of a group version must respond quickly, or it counts as unavailable. */
+/** As kubernetes: if discovery of a group version does not respond within this time, the request fails. */
 const DISCOVERY_MS = 5_000;
 const RETRY_AFTER_SECONDS = 1;
 const ATTEMPTS_MAX = 3;
@@ -56,7 +56,7 @@ export function aggregationProxy(options: AggregationProxyOptions): PassingFilte
   };
 }
 
-/** The target for this address, with the TLS settings of the APIService. */
+/** Returns the target for this address, with the TLS settings of the APIService. */
 export function targetOf(apiService: RemoteApiService, address: UpstreamAddress): OutboundTarget {
   const { service, caBundle, insecureSkipTlsVerify } = apiService;
   const serverName = serviceServerName(service);
@@ -132,7 +132,7 @@ async function send(
   }
 }
 
-/** The deadline ends with the headers of the response. */
+/** A deadline for discovery requests only. It applies until the headers of the response arrive. */
 function discoveryDeadline(
   { info, signal }: WithUser,
   clock: Clock,
@@ -156,7 +156,7 @@ function judged(response: UpstreamResponse, request: WithUser): ApiResponse {
   return { status, headers, body: response.body };
 }
 
-// DIFFERS: kube-apiserver responds in plain text, and passes on redirects without a location.
+// DIFFERS: kube-apiserver responds in plain text, and passes on redirects that have no Location header.
 function redirectRejected(): ApiResponse {
   const status: Status = {
     kind: "Status",
@@ -170,8 +170,8 @@ function redirectRejected(): ApiResponse {
 }
 
 /**
- * Without Retry-After if the request may have been executed, because clients automatically repeat a request whose
- * response has it.
+ * Returns the error for the client. It has no Retry-After if a write may have been executed, because clients
+ * automatically retry a response with Retry-After.
  */
 function unreachable({ isSent, message }: UpstreamError, request: WithUser): StatusError {
   const said = `error trying to reach service: ${message}`;
@@ -179,12 +179,12 @@ function unreachable({ isSent, message }: UpstreamError, request: WithUser): Sta
   return serviceUnavailable(said, RETRY_AFTER_SECONDS);
 }
 
-/** An upgrade is also a GET, but its connection can carry anything. */
+/** An upgrade is also a GET, but its connection can carry writes. */
 function isReadOnly(request: WithUser): boolean {
   return (request.method === "GET" || request.method === "HEAD") && !isUpgrade(request);
 }
 
-/** Streams the body as it arrives. It is not read before there is a connection. */
+/** Streams the request body to an endpoint as it arrives. The body is not read before the connection is open. */
 class PassingBody {
   isTouched = false;
   readonly #body: RequestBody;

@@ -1,16 +1,16 @@
 /**
- * Caches values of other servers: the last good value is returned at once, and fetched again in the background when it
- * is old.
+ * Caches values that are fetched from other servers. The last good value is returned at once; if it is old, a new one
+ * is fetched in the background.
  */
 import type { Clock } from "../../base/clock.ts";
 
 export interface Refreshed<T> {
   /**
-   * Fetches nothing if `fetch` is undefined. Waits only if there is no value yet; a failed fetch is not repeated at
-   * once.
+   * Returns the value of the key. It waits for a fetch only if there is no value yet. A failed fetch is not repeated
+   * before the refresh interval has passed. If `fetch` is undefined, nothing is fetched.
    */
   get(key: string, fetch: (() => Promise<T | undefined>) | undefined): Promise<T | undefined>;
-  /** Removes all other keys. */
+  /** Removes all keys that are not in `keys`. */
   retain(keys: ReadonlySet<string>): void;
 }
 
@@ -22,7 +22,7 @@ interface Entry<T> {
   underWay: Promise<void> | undefined;
 }
 
-/** `fetch` must not reject. */
+/** The `fetch` functions that callers pass must not reject. */
 export function createRefreshed<T>(clock: Clock): Refreshed<T> {
   const entries = new Map<string, Entry<T>>();
 

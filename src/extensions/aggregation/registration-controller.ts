@@ -1,6 +1,6 @@
 /**
- * Registers an APIService for every local group version. Runs on every server, because each knows only what it serves
- * itself.
+ * Registers an APIService for every group version that this server serves itself. Runs on every server, because each
+ * knows only its own group versions.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -18,7 +18,7 @@ export interface RegistrationOptions {
   readonly apiServices: Informer<ApiServiceObject>;
   /** The group versions that this server serves itself, built in or by CRDs, without apiregistration.k8s.io. */
   readonly localGroupVersions: () => readonly LocalGroupVersion[];
-  /** Whether a peer serves the group version; this server then must not delete its APIService. */
+  /** Whether a peer serves the group version. If so, this server must not delete the APIService. */
   readonly isServedElsewhere: (group: string, version: string) => boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -28,19 +28,22 @@ export interface RegistrationOptions {
 export interface Registration {
   /** Must be called when the local group versions change. */
   localChanged(): void;
-  /** APIServices of built-in group versions that have not become available yet. Once empty, it stays empty. */
+  /**
+   * APIServices of built-in group versions that have not become available yet. Once the list is empty, it stays empty.
+   */
   missing(): readonly string[];
   /**
-   * Runs until the signal aborts. CRDs must have loaded before; otherwise the APIServices of their group versions would
-   * be deleted.
+   * Runs until the signal aborts. Must be called after CRDs have loaded; otherwise the APIServices of their group
+   * versions would be deleted.
    */
   run(signal: AbortSignal): Promise<void>;
 }
 
 const WORKERS = 5;
 /**
- * Delay before a deletion. Another server may have seen a CRD a moment earlier; without the delay the two would create
- * and delete its APIService in turns. DIFFERS: kube-apiserver deletes at once.
+ * Delay before an APIService is deleted. Another server may already have seen a new CRD that this server has not;
+ * without the delay, one would create the APIService and the other would delete it. DIFFERS: kube-apiserver deletes at
+ * once.
  */
 const DELETE_AFTER_MS = 2_000;
 
@@ -59,7 +62,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
   };
   const onSeen = (object: ApiServiceObject): void => {
     const { name = "" } = object.metadata ?? {};
-    // An APIService that refers to another server belongs to a user, and must not block the start of this server.
+    // An APIService with a Service belongs to a user, and must not block the start of this server.
     if (availableCondition(object)?.status === "True" || !isLocalApiService(object)) pending.delete(name);
     queue.add(name);
   };
@@ -105,8 +108,8 @@ function createWork(
 }
 
 /**
- * The remaining delay before an APIService is deleted. It starts when the deletion becomes due, and restarts if the
- * APIService was needed in between.
+ * Returns the remaining delay before an APIService is deleted. The delay starts when the deletion is first decided, and
+ * starts again if the APIService was needed in between.
  */
 function createDeletionDelay(clock: Clock): (name: string, isDeleting: boolean) => number {
   const sinceMs = new Map<string, number>();
@@ -124,7 +127,9 @@ function isElsewhere({ isServedElsewhere }: RegistrationOptions, { spec = {} }: 
   return isServedElsewhere(stringAt(spec, "group"), stringAt(spec, "version"));
 }
 
-/** Also rejects if another writer has changed the object; the APIService is then reconciled again. */
+/**
+ * Rejects if the request fails, or if another writer has changed the object; the APIService is then reconciled again.
+ */
 async function applyStep(client: Client, step: RegistrationStep): Promise<void> {
   const apiServices = client.resource<ApiServiceObject>(API_SERVICES);
   if (step.kind === "create") await apiServices.create(step.object);

@@ -18,7 +18,7 @@ const BUILT_IN: LocalGroupVersion = { group: "apps", version: "v1", ...PRIORITIE
 const CUSTOM: LocalGroupVersion = { group: "example.com", version: "v1", ...PRIORITIES, isCustom: true };
 const PATH = "/apis/apiregistration.k8s.io/v1/apiservices";
 
-describe("registering an APIService", () => {
+describe("decideRegistration", () => {
   const fresh = { existedAtStart: true, isSettled: false };
   const settled = { existedAtStart: true, isSettled: true };
   const late = { existedAtStart: false, isSettled: false };
@@ -42,12 +42,15 @@ describe("registering an APIService", () => {
     [BUILT_IN, "true", late, "update"],
     [BUILT_IN, "true", settled, "none"],
     [CUSTOM, "true", settled, "update"],
-  ])("desired %o, labeled %j, seen %o: %s", (desired, label, seen, kind) => {
-    const current = label === undefined ? undefined : labelled(label);
-    expect(decideRegistration({ desired, current, ...seen }).kind).toBe(kind);
-  });
+  ])(
+    "for the desired group version %o, an APIService labeled %j and the state %o returns: %s",
+    (desired, label, seen, kind) => {
+      const current = label === undefined ? undefined : labelled(label);
+      expect(decideRegistration({ desired, current, ...seen }).kind).toBe(kind);
+    },
+  );
 
-  test("changes nothing if it is as desired", () => {
+  test("returns none if the APIService is as desired", () => {
     const first = decideRegistration({ desired: CUSTOM, current: undefined, ...fresh });
     const current = first.kind === "create" ? first.object : undefined;
     expect(current).toEqual({
@@ -61,7 +64,7 @@ describe("registering an APIService", () => {
 });
 
 describe("a server that starts", () => {
-  test("registers what it serves, and reports which APIServices are not available yet", async () => {
+  test("registers the group versions that it serves, and reports which APIServices are not available yet", async () => {
     await using registering = new Registering([BUILT_IN, CUSTOM]);
     expect(registering.registration.missing()).toEqual(["v1.apps"]);
     await registering.advance(100);
@@ -80,7 +83,7 @@ describe("a server that starts", () => {
     expect(api.writes).toEqual([]);
   });
 
-  test("deletes the APIServices of an earlier release, but not those that another server serves", async () => {
+  test("deletes the APIServices of an earlier release, but not those of group versions that a peer serves", async () => {
     const api = new FakeApi();
     for (const group of ["old", "new"]) {
       const spec = { group, version: "v1", ...PRIORITIES };
@@ -102,8 +105,8 @@ describe("a server that starts", () => {
   });
 });
 
-describe("a custom group version", () => {
-  test("is registered again if a user deletes it; a built-in one is not", async () => {
+describe("the APIService of a custom group version", () => {
+  test("is created again if a user deletes it; that of a built-in group version is not", async () => {
     await using registering = new Registering([BUILT_IN, CUSTOM]);
     await registering.advance(100);
     registering.api.remove(`${PATH}/v1.apps`);
@@ -113,7 +116,7 @@ describe("a custom group version", () => {
     expect(registering.api.get(`${PATH}/v1.apps`)).toBeUndefined();
   });
 
-  test("is deleted if its CRD stays deleted, and stays if the CRD is created again at once", async () => {
+  test("is deleted if its CRD stays deleted, and is kept if the CRD is created again at once", async () => {
     await using registering = new Registering([BUILT_IN, CUSTOM]);
     await registering.advance(100);
     registering.serve([BUILT_IN]);
@@ -127,7 +130,7 @@ describe("a custom group version", () => {
     expect(registering.api.get(`${PATH}/v1.apps`)).toBeDefined();
   });
 
-  test("is left to the user once the label is removed", async () => {
+  test("is not changed after a user has removed its label", async () => {
     await using registering = new Registering([CUSTOM]);
     await registering.advance(100);
     const mine = { ...registering.api.get(`${PATH}/v1.example.com`), metadata: {}, spec: { service: {} } };
@@ -144,7 +147,7 @@ function labelled(label: string): ApiServiceObject {
   return { metadata: { name: "x", labels: { [AUTOMANAGED_LABEL]: label } }, spec: { group: "other" } };
 }
 
-/** Registration on an in-memory API, with a manual clock and given local group versions. */
+/** Runs the registration on an in-memory API, with a manual clock and given local group versions. */
 class Registering {
   readonly world = new World({ seed: 2 });
   readonly api: FakeApi;

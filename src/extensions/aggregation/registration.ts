@@ -1,7 +1,7 @@
 /**
  * Decides which local group versions have an APIService, as kube-apiserver's autoregistration does. Pure. APIServices
- * of built-in group versions are reconciled once at start, those of custom ones always. A user who removes the label
- * takes over the object.
+ * of built-in group versions are reconciled once at start, those of custom group versions always. A user takes over an
+ * APIService by removing its automanaged label.
  */
 import { jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { ApiServiceObject } from "./api-service.ts";
@@ -11,7 +11,7 @@ export interface LocalGroupVersion {
   readonly version: string;
   readonly groupPriorityMinimum: number;
   readonly versionPriority: number;
-  /** Whether a CRD defines the group version; its APIService is then deleted with the CRD. */
+  /** Whether a CRD defines the group version. Its APIService is then deleted when the CRD is deleted. */
   readonly isCustom: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface RegistrationFacts {
   readonly current: ApiServiceObject | undefined;
   /** Whether an APIService of this name existed when this server started. */
   readonly existedAtStart: boolean;
-  /** Whether this server has reconciled it before. */
+  /** Whether this server has already reconciled the APIService. */
   readonly isSettled: boolean;
 }
 
@@ -62,7 +62,7 @@ function objectOf(desired: LocalGroupVersion): ApiServiceObject {
 }
 
 function specOf({ group, version, groupPriorityMinimum, versionPriority }: LocalGroupVersion): JsonObject {
-  // As kubernetes encodes it: the name of the core group is omitted.
+  // As kubernetes: `group` is omitted for the core group.
   return { ...(group === "" ? {} : { group }), version, groupPriorityMinimum, versionPriority };
 }
 

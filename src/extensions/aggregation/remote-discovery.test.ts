@@ -24,7 +24,7 @@ const PODS = {
 };
 
 describe("the discovery of an aggregated server", () => {
-  test("comes from its aggregated discovery document, for each of its group versions", async () => {
+  test("comes from the server's aggregated discovery document, for each group version of the server", async () => {
     await using asking = new Asking(aggregated([PODS]));
     asking.apiServices = [remote(), remote({ version: "v2" })];
     asking.changed();
@@ -77,7 +77,7 @@ describe("the discovery of an aggregated server", () => {
     ["returns another kind", () => jsonUpstreamResponse({ kind: "Other" }, ["Content-Type", AGGREGATED_TYPE])],
     ["returns malformed JSON", () => upstreamResponse(200, ["Content-Type", AGGREGATED_TYPE], "{")],
     ["returns a malformed list", () => jsonUpstreamResponse({ kind: "APIResourceList", resources: 7 })],
-  ])("is stale with its last content if the server %s", async (_rule, response) => {
+  ])("is stale with its last content if a fetch finds that the server %s", async (_rule, response) => {
     await using asking = new Asking(aggregated([PODS]));
     asking.changed();
     await asking.advance(100);
@@ -89,7 +89,7 @@ describe("the discovery of an aggregated server", () => {
     expect(asking.shown).toEqual(["v1 Current [pods]"]);
   });
 
-  test("is stale and not fetched while the server is unavailable, and is fetched at once when it is available again", async () => {
+  test("is stale and not fetched while the server is unavailable, and is fetched at once when the server is available again", async () => {
     await using asking = new Asking(aggregated([PODS]));
     asking.changed();
     await asking.advance(100);
@@ -106,7 +106,7 @@ describe("the discovery of an aggregated server", () => {
     expect(asking.shown).toEqual(["v1 Current [pods]"]);
   });
 
-  test("is removed with its APIService", async () => {
+  test("is removed together with its APIService", async () => {
     await using asking = new Asking(aggregated([PODS]));
     asking.changed();
     await asking.advance(100);

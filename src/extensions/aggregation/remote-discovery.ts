@@ -1,7 +1,7 @@
 /**
- * The discovery of aggregated servers. It is fetched when an APIService is added, changes or becomes available again,
- * and every minute. The last result is kept as long as the APIService exists, and is Stale while the server cannot be
- * reached.
+ * Fetches the discovery of aggregated servers: when an APIService is added, changes or becomes available again, and
+ * every minute. The last result is kept as long as the APIService exists, and is marked Stale while the server cannot
+ * be reached.
  */
 import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -29,7 +29,7 @@ interface RemoteDiscoveryOptions {
 }
 
 export interface RemoteDiscovery {
-  /** The group versions of all aggregated APIServices, whether discovery has been fetched or not. */
+  /** The group versions of all aggregated APIServices, including those whose discovery has not been fetched yet. */
   groupVersions(): readonly RemoteGroupVersion[];
   /** Must be called when this APIService is added, deleted or changed, or when its availability changes. */
   changed(apiService: RemoteApiService): void;
@@ -46,7 +46,7 @@ const ACCEPT = ["v2", "v2beta1"]
   .map((version) => `application/json;g=apidiscovery.k8s.io;v=${version};${AGGREGATED_KIND}`)
   .join(",");
 
-/** The last good response of a Service to /apis. */
+/** The last good response to /apis from the server behind a Service. */
 interface Described {
   readonly etag: string | undefined;
   readonly groups: readonly DiscoveryGroup[];
@@ -71,10 +71,10 @@ export function createRemoteDiscovery(options: RemoteDiscoveryOptions): RemoteDi
 class RemoteDocuments {
   readonly #options: RemoteDiscoveryOptions;
   readonly #described = new Map<string, Described>();
-  /** The last known discovery by name of the APIService. */
+  /** The last fetched discovery, by name of the APIService. */
   readonly #versions = new Map<string, DiscoveryVersion>();
   readonly #failing = new Set<string>();
-  /** The group versions at the last call of `onChange`. */
+  /** The group versions, as JSON, when `onChange` was last called. */
   #shown = "[]";
 
   constructor(options: RemoteDiscoveryOptions) {
@@ -101,7 +101,7 @@ class RemoteDocuments {
     this.notifyChanges();
   }
 
-  /** Fetches the discovery of the server behind this Service. Rejects if it does not respond. */
+  /** Fetches the discovery of the server behind this Service. Rejects if the server does not respond. */
   async refresh(key: string, signal: AbortSignal): Promise<{ againAfterMs: number } | undefined> {
     const asked = this.#options.apiServices().filter((known) => known.isAvailable && keyOf(known) === key);
     if (asked.length === 0) return undefined;
@@ -148,11 +148,14 @@ interface Asking {
 
 interface Found {
   readonly described: Described | undefined;
-  /** By name of the APIService. */
+  /** The discovery of each group version, by name of its APIService. */
   readonly versions: ReadonlyMap<string, DiscoveryVersion>;
 }
 
-/** Fetches all group versions of one server. Rejects, without a partial result, if one cannot be fetched. */
+/**
+ * Fetches the discovery of all group versions of one server. Rejects without a partial result if one of them cannot be
+ * fetched.
+ */
 async function describe(
   apiServices: readonly RemoteApiService[],
   known: Described | undefined,
@@ -168,7 +171,7 @@ async function describe(
   return { described, versions };
 }
 
-/** Undefined if the server does not support aggregated discovery. */
+/** Returns undefined if the server does not support aggregated discovery. */
 async function fetchAggregated(
   apiService: RemoteApiService,
   known: Described | undefined,
@@ -192,7 +195,7 @@ async function fetchLegacy(apiService: RemoteApiService, { ask, signal }: Asking
   return decodeResourceList(response.json(), apiService);
 }
 
-/** A group version that the server's document does not contain has no resources. */
+/** A group version that is missing in the server's document has no resources. */
 function versionIn({ groups }: Described, { group, version }: RemoteApiService): DiscoveryVersion {
   const found = groups.find(({ name }) => name === group)?.versions.find((candidate) => candidate.version === version);
   return found ?? empty(version);

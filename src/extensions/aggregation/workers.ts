@@ -1,4 +1,7 @@
-/** Runs workers on a queue of names: a success is repeated after an interval, a failure with backoff. */
+/**
+ * Runs workers on a queue of names. After a success the name is queued again after an interval, after a failure with
+ * backoff.
+ */
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
 import type { WorkQueue } from "../../base/work-queue.ts";
@@ -6,7 +9,10 @@ import type { WorkQueue } from "../../base/work-queue.ts";
 interface QueueWorkOptions {
   readonly queue: WorkQueue;
   readonly workers: number;
-  /** Returns the delay until the next run, or undefined for none. An exception is retried with backoff. */
+  /**
+   * Returns the delay before the key is queued again, or undefined if it is not. If it throws, the key is retried with
+   * backoff.
+   */
   readonly work: (key: string, signal: AbortSignal) => Promise<{ readonly againAfterMs: number } | undefined>;
   readonly log: Log;
   /** Name of the work in log messages. */

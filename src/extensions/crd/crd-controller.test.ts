@@ -12,16 +12,16 @@ import { definitionObject } from "../../../test/testing/extensions/crd/crd-objec
 const CLEANUP = "customresourcecleanup.apiextensions.k8s.io";
 const LAG_MS = 50;
 
-/** CRDs in a store, and a controller that reconciles them. */
+/** An in-memory store of CRDs, and a controller that reconciles them. */
 class Running implements AsyncDisposable {
   readonly world = new World({ seed: 5 });
   readonly table = new CrdTable();
   readonly objects = new Map<string, JsonObject>();
   readonly writes: string[] = [];
-  /** Number of remaining instances; undefined: deleting them fails. */
+  /** Returns the number of remaining instances; if it is undefined, deleting instances fails. */
   left: (() => number) | undefined = () => 0;
   isBuiltIn = false;
-  /** Thrown by the next write. */
+  /** An error that the next write throws. */
   failure: Error | undefined;
   #revision = 1;
   readonly #ended = new AbortController();
@@ -56,7 +56,7 @@ class Running implements AsyncDisposable {
     return conditions?.find((condition) => condition["type"] === type);
   }
 
-  /** A write is stored at once, and delivered to the table a moment later. */
+  /** A write is stored at once, and reaches the table a moment later. */
   #store(object: JsonObject): JsonObject {
     const revision = ++this.#revision;
     const metadata: JsonObject = { ...objectAt(object, "metadata"), resourceVersion: String(revision) };
@@ -116,7 +116,7 @@ describe("a new CRD", () => {
     expect(running.writes).toHaveLength(1);
   });
 
-  test("does not get names that the controller is giving to another CRD at the same time", async () => {
+  test("does not get a name that the controller gives to another CRD at the same time", async () => {
     await using running = new Running();
     void running.put(definition("as", { kind: "Same" }));
     void running.put(definition("bs", { kind: "Same" }));
@@ -160,7 +160,7 @@ describe("a CRD that is being deleted", () => {
     expect(running.objects.has(NAME)).toBe(false);
   });
 
-  test("reports why its instances cannot be deleted, and is removed once they can", async () => {
+  test("reports why its instances cannot be deleted, and is removed once they can be deleted", async () => {
     await using running = new Running();
     running.left = undefined;
     await begun(running);
@@ -178,7 +178,7 @@ describe("a CRD that is being deleted", () => {
   test.each<[string, (running: Running) => void, string]>([
     ["was never served", () => undefined, "NeverEstablished"],
     ["overlaps with a built-in resource", (running) => void (running.isBuiltIn = true), "OverlappingBuiltInResource"],
-  ])("that %s deletes no instances", async (_what, prepare, reason) => {
+  ])("that %s is finalized without deleting instances", async (_what, prepare, reason) => {
     await using running = new Running();
     running.left = () => expect.unreachable();
     prepare(running);

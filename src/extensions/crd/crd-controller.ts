@@ -1,6 +1,6 @@
 /**
- * The CRD controller: decides which CRDs are established, and removes the finalizer of a deleted CRD once no instance
- * is left. It runs on every server; the first one writes, and the others find nothing to do.
+ * The CRD controller: decides which CRDs are established, and removes the finalizer of a deleted CRD once it has no
+ * instances. It runs on every server; the first server writes its decision, and the others then find nothing to do.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -32,10 +32,14 @@ interface CrdControllerOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Whether instances are stored under the prefix of a built-in resource; they must not be deleted with the CRD. */
+  /**
+   * Whether the instances are stored under the prefix of a built-in resource. Such instances must not be deleted with
+   * the CRD.
+   */
   readonly isBuiltInStorage: (group: string, resource: string) => boolean;
   /**
-   * Deletes the stored instances, whether or not they are served; resolves to the number that finalizers still hold.
+   * Deletes the stored instances, even if no version is served. Resolves to the number of instances that finalizers
+   * still keep.
    */
   readonly deleteInstances: (definition: Crd, signal: AbortSignal) => Promise<number>;
 }
@@ -47,7 +51,7 @@ const FAILED = "InstanceDeletionFailed";
 const WORKERS = 4;
 const RETRY_MS_MAX = 30_000;
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Interval at which instances with finalizers are checked again. */
+/** Interval at which the controller checks whether instances with finalizers are gone. */
 const LOOK_AGAIN_MS = 1_000;
 
 export class CrdController {
@@ -55,7 +59,7 @@ export class CrdController {
   readonly #definitions: ResourceClient<UnstructuredObject>;
   readonly #queue: WorkQueue;
   #lastDecision: Promise<unknown> = Promise.resolve();
-  /** Decisions of this controller, by name, that the watch has not delivered yet. */
+  /** Statuses that this controller has written and that the watch has not delivered yet, by name of the CRD. */
   readonly #decided = new Map<string, Crd>();
 
   constructor(options: CrdControllerOptions) {
@@ -78,7 +82,7 @@ export class CrdController {
     await Promise.all(Array.from({ length: WORKERS }, () => this.#work(signal)));
   }
 
-  /** Other CRDs of the group may want the names that have become free. */
+  /** Queues the other CRDs of the group that lack a name, because names have become free. */
   #reconsider(group: string): void {
     for (const crd of this.#options.table.definitions())
       if (crd.group === group && crd.areNamesAccepted !== true) this.#queue.add(crd.name);
@@ -100,8 +104,8 @@ export class CrdController {
   }
 
   /**
-   * Handles a conflict. The other writer's change arrives through the watch and queues the CRD again, except for a CRD
-   * that was already being deleted: it is retried here.
+   * Handles a conflict with another writer, whose change arrives through the watch and queues the CRD again. The watch
+   * does not queue a CRD that was already being deleted, so such a CRD is retried here.
    */
   #overtaken(name: string): void {
     if (this.#options.table.get(name)?.definition.isBeingDeleted === true) this.#queue.addRateLimited(name);
@@ -125,7 +129,10 @@ export class CrdController {
     if (crd.isBeingDeleted) await this.#finalize(object, crd, signal);
   }
 
-  /** Runs decisions one after the other: of two CRDs that want one name, the second must see that the first has it. */
+  /**
+   * Runs decisions one after the other. If two CRDs request the same name, the second decision must see that the first
+   * CRD has it.
+   */
   #inTurn(decide: () => Promise<void>): Promise<void> {
     const decided = this.#lastDecision.then(decide);
     this.#lastDecision = decided.catch(() => undefined);
@@ -135,7 +142,7 @@ export class CrdController {
   async #decide(name: string, signal: AbortSignal): Promise<void> {
     const object = await this.#get(name, signal);
     const definition = parseCrd(object);
-    // A deletion arrives as a separate change.
+    // Nothing to decide; the deletion queues the CRD again.
     if (definition.isBeingDeleted) return;
     const taken = takenNames(definition.group, this.#others(name));
     const status = decidedStatus(object, { definition, taken, now: this.#now() });
@@ -153,7 +160,7 @@ export class CrdController {
     return this.#definitions.get({ name }, { signal, timeoutMs: REQUEST_TIMEOUT_MS });
   }
 
-  /** Runs for every CRD after each of its changes; nearly always there is nothing to do. */
+  /** Checked for every CRD after each of its changes. Most changes need no reconciliation. */
   #isDue({ isBeingDeleted, names, acceptedNames, areNamesAccepted, isEstablished }: Crd): boolean {
     if (isBeingDeleted || areNamesAccepted !== true || !isEstablished) return true;
     return JSON.stringify(names) !== JSON.stringify(acceptedNames);
@@ -181,7 +188,7 @@ export class CrdController {
     await this.#write({ ...done, metadata: { ...done.metadata, finalizers: left } }, signal);
   }
 
-  /** The resulting condition; "wait" while finalizers hold instances. */
+  /** Returns the resulting condition, or "wait" while finalizers keep instances. */
   async #deleteInstances(definition: Crd, signal: AbortSignal): Promise<CrdCondition | "wait"> {
     const { group, acceptedNames, isEstablished } = definition;
     const { isBuiltInStorage, deleteInstances } = this.#options;

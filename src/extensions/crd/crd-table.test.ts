@@ -33,7 +33,7 @@ describe("the table of CRDs", () => {
     expect(table.definitions()).toEqual([]);
   });
 
-  test("ignores older revisions", () => {
+  test("ignores a revision of a CRD that is older than the known one", () => {
     const { table, told } = listening();
     table.put(known("as", 5));
     const { generation } = table;
@@ -44,7 +44,7 @@ describe("the table of CRDs", () => {
     expect(told).toHaveLength(2);
   });
 
-  test("contains exactly the CRDs of a reset, and is loaded from then on", () => {
+  test("contains exactly the CRDs that it was reset to, and is loaded from then on", () => {
     const { table, told } = listening();
     expect(table.isLoaded).toBe(false);
     table.reset([known("as", 1), known("bs", 2)]);
@@ -54,7 +54,7 @@ describe("the table of CRDs", () => {
     expect(told).toEqual(["- as", "- bs", "settled", "as -", "- cs", "settled"]);
   });
 
-  test("does not notify removed listeners", () => {
+  test("does not notify a listener that was removed", () => {
     const { table, told } = listening();
     const own: number[] = [];
     const end = table.onChange(() => own.push(1));

@@ -1,9 +1,9 @@
-/** All CRDs in the store. Every part of the server looks up CRDs in this table. */
+/** All CRDs in the store, parsed. Every part of the server looks up CRDs in this table. */
 import type { Crd } from "./crd.ts";
 
 export interface KnownCrd {
   readonly definition: Crd;
-  /** Revision of the store. */
+  /** Revision of the store at which the CRD was last written. */
   readonly revision: number;
 }
 
@@ -18,7 +18,7 @@ export class CrdTable {
   #generation = 0;
   #isLoaded = false;
 
-  /** Increases with every change. */
+  /** Increases with every change of any CRD. */
   get generation(): number {
     return this.#generation;
   }
@@ -27,7 +27,7 @@ export class CrdTable {
     return this.#isLoaded;
   }
 
-  /** Replaces the whole content. */
+  /** Replaces the whole content of the table. */
   reset(all: readonly KnownCrd[]): void {
     const names = new Set(all.map(({ definition }) => definition.name));
     const before = this.#generation;
@@ -37,7 +37,7 @@ export class CrdTable {
     this.#settled(before);
   }
 
-  /** Ignores a revision that is not newer than the known one. */
+  /** Adds or replaces a CRD. Ignores a revision that is not newer than the known one. */
   put(known: KnownCrd): void {
     const before = this.#generation;
     this.#put(known);
@@ -58,19 +58,20 @@ export class CrdTable {
     return this.#byName.get(`${resource}.${group}`);
   }
 
-  /** In no particular order. */
+  /** All CRDs, in no particular order. */
   definitions(): Crd[] {
     return Array.from(this.#byName.values(), ({ definition }) => definition);
   }
 
-  /** The listener is called synchronously with each change. The returned function removes it. */
+  /** Calls the listener synchronously with each change. The returned function removes the listener. */
   onChange(listener: CrdListener): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
   /**
-   * The listener is called once per batch of changes, after all `onChange` listeners. The returned function removes it.
+   * Calls the listener once per batch of changes, after all `onChange` listeners. The returned function removes the
+   * listener.
    */
   onSettled(listener: () => void): () => void {
     this.#settledListeners.add(listener);

@@ -4,7 +4,7 @@ import { parseCrd } from "./crd.ts";
 import { definitionObject } from "../../../test/testing/extensions/crd/crd-object.ts";
 
 describe("a parsed CRD", () => {
-  test("has all members of the object", () => {
+  test("has all fields of the object", () => {
     const column = { name: "Size", type: "integer", jsonPath: ".spec.size" };
     const object = definitionObject({
       scope: "Namespaced",
@@ -62,7 +62,7 @@ describe("a parsed CRD", () => {
     ],
     ["its names are taken", [{ type: "NamesAccepted", status: "False" }], { areNamesAccepted: false }],
     ["it is terminating", [{ type: "Terminating", status: "True" }], { isTerminating: true }],
-  ])("has conditions that show that %s", (_what, conditions, expected) => {
+  ])("reflects the conditions if %s", (_what, conditions, expected) => {
     expect(parseCrd({ ...definitionObject(), status: { conditions } })).toMatchObject(expected);
   });
 
@@ -73,7 +73,7 @@ describe("a parsed CRD", () => {
     expect(parseCrd({ ...object, metadata }).isBeingDeleted).toBe(true);
   });
 
-  test("has the conversion webhook", () => {
+  test("contains the client config and review versions of the conversion webhook", () => {
     const clientConfig = { url: "https://a" };
     const webhook = { clientConfig, conversionReviewVersions: ["v1"] };
     expect(parseCrd(definitionObject({ conversion: { strategy: "Webhook", webhook } })).conversion).toEqual({
@@ -88,7 +88,7 @@ describe("a parsed CRD", () => {
     ["members of other types", { metadata: 1, spec: [], status: "x" }],
     ["list items of other types", { spec: { versions: [1, null, "v1"], names: [] }, status: { conditions: [7] } }],
     ["malformed versions", { spec: { versions: [{ subresources: 1, schema: [], selectableFields: {} }] } }],
-  ])("with %s is valid, but serves nothing", (_what, object) => {
+  ])("with %s is empty and serves nothing", (_what, object) => {
     expect(parseCrd(object)).toMatchObject({ group: "", storageVersion: "", isEstablished: false });
   });
 });

@@ -1,25 +1,25 @@
-/** A CustomResourceDefinition as parsed for the rest of the server: names, versions, state. */
+/** A CustomResourceDefinition as parsed for the rest of the server: its names, versions and state. */
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 
 export interface Crd {
-  /** plural.group */
+  /** Name of the CRD: PLURAL.GROUP */
   readonly name: string;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** Changes with every change of the spec. */
+  /** Increases with every change of the spec. */
   readonly generation: number;
   readonly group: string;
   readonly names: CrdNames;
   readonly acceptedNames: CrdNames;
   readonly namespaced: boolean;
-  /** In the order of the CRD. */
+  /** The versions in the order of the spec. */
   readonly versions: readonly CrdVersion[];
   readonly storageVersion: string;
   readonly storedVersions: readonly string[];
-  /** True only for CRDs from before v1: fields that the schema does not specify are kept. */
+  /** True only for CRDs that were created with v1beta1. Fields that the schema does not specify are then kept. */
   readonly preserveUnknownFields: boolean;
   readonly conversion: CrdConversion;
-  /** Undefined if no controller has decided yet. */
+  /** Undefined if the controller has not decided yet. */
   readonly areNamesAccepted: boolean | undefined;
   readonly isEstablished: boolean;
   readonly isTerminating: boolean;
@@ -40,21 +40,23 @@ export interface CrdVersion {
   readonly isServed: boolean;
   readonly isStorage: boolean;
   readonly isDeprecated: boolean;
-  /** Replaces the default warning. */
+  /** Text that replaces the default warning; undefined if there is none. */
   readonly deprecationWarning: string | undefined;
   readonly hasStatus: boolean;
   readonly scale: ScalePaths | undefined;
   readonly columns: readonly PrinterColumn[];
-  /** For example ".spec.color". */
+  /** JSON paths of the fields that field selectors may use, for example ".spec.color". */
   readonly selectableFields: readonly string[];
-  /** Reads openAPIV3Schema as written in the CRD; undefined if it has none. The caller owns the result. */
+  /**
+   * Reads openAPIV3Schema as written in the CRD; undefined if the version has none. The caller may modify the result.
+   */
   readonly schema: () => JsonObject | undefined;
 }
 
 export interface ScalePaths {
   readonly specReplicasPath: string;
   readonly statusReplicasPath: string;
-  /** Empty if there is none. */
+  /** JSON path of the label selector; empty if there is none. */
   readonly labelSelectorPath: string;
 }
 
@@ -76,14 +78,14 @@ type CrdConversion =
       readonly reviewVersions: readonly string[];
     };
 
-/** Changes whenever the schema, names or versions of the CRD change. */
+/** A key that changes whenever the spec of the CRD changes, or the CRD is deleted and created again. */
 export function crdKey({ uid, generation }: Pick<Crd, "uid" | "generation">): string {
   return `${uid}/${generation}`;
 }
 
 /**
- * Parses an object in v1. A malformed object results in a CRD that serves nothing. Schemas make up most of a CRD and
- * are seldom needed, so they are not kept: `read` returns the object again when a schema is needed.
+ * Parses an object in v1. A malformed object becomes a CRD that serves nothing. Schemas make up most of a CRD and are
+ * seldom needed, so they are not kept; `read` returns the object again when a schema is needed.
  */
 export function parseCrd(object: JsonObject, read: () => JsonObject = () => object): Crd {
   const metadata = objectAt(object, "metadata");
@@ -134,7 +136,7 @@ function versionsOf(object: JsonObject): JsonObject[] {
   return objectsAt(objectAt(object, "spec"), "versions");
 }
 
-/** A separate function, because a closure in `parseDefinition` would keep the whole object in memory. */
+/** A separate function, because a closure in `parseCrd` would keep the whole object in memory. */
 function schemaReader(read: () => JsonObject, index: number): CrdVersion["schema"] {
   return () => {
     const { openAPIV3Schema } = objectAt(versionsOf(read())[index] ?? {}, "schema");

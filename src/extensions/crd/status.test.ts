@@ -22,7 +22,7 @@ function conditionsOf(status: JsonObject | undefined): Record<string, JsonObject
 }
 
 describe("the status of a new CRD", () => {
-  test("accepts free names, and is established at once", () => {
+  test("accepts names that are free, and is established at once", () => {
     const status = decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }));
     expect(status?.["acceptedNames"]).toEqual({ ...NAMES, shortNames: ["wd"] });
     expect(status?.["conditions"]).toEqual([
@@ -56,7 +56,7 @@ describe("the status of a new CRD", () => {
     expect(Established).toMatchObject({ status: "False", reason: "NotAccepted" });
   });
 
-  test("reports only the last conflict", () => {
+  test("reports only the last of several conflicts", () => {
     const { NamesAccepted } = conditionsOf(
       decided(definitionObject({ names: { ...NAMES, singular: "other", listKind: "Other" } })),
     );
@@ -75,11 +75,11 @@ describe("the status of a new CRD", () => {
 describe("the status of an established CRD", () => {
   const before = decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }))!;
 
-  test("is unchanged if nothing changes", () => {
+  test("is not written again if nothing changes", () => {
     expect(decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }, before))).toBeUndefined();
   });
 
-  test("keeps the accepted names if the new ones are taken, and stays established", () => {
+  test("keeps the accepted names if the new names are taken, and stays established", () => {
     const status = decided(definitionObject({ names: { ...NAMES, shortNames: ["ot"] } }, before));
     expect(status?.["acceptedNames"]).toMatchObject({ shortNames: ["wd"] });
     const { NamesAccepted, Established } = conditionsOf(status);
@@ -87,13 +87,13 @@ describe("the status of an established CRD", () => {
     expect(Established).toMatchObject({ status: "True" });
   });
 
-  test("keeps names that other CRDs want later", () => {
+  test("keeps names that another CRD requests later", () => {
     const rival = establishedDefinition({}, { plural: "rivals", singular: "widget", kind: "Widget" });
     expect(decided(definitionObject({ names: { ...NAMES, shortNames: ["wd"] } }, before), [rival])).toBeUndefined();
   });
 });
 
-describe("the approval of a protected group", () => {
+describe("the approval condition of a protected group", () => {
   test.each<[string, string, string]>([
     ["", "False", "MissingAnnotation"],
     ["unapproved, for a test", "False", "UnapprovedAnnotation"],
@@ -107,7 +107,7 @@ describe("the approval of a protected group", () => {
     expect(reported).toMatchObject({ status, reason });
   });
 
-  test.each(["example.com", "notk8s.io", "k8s.io.example.com"])("is not required for %s", (group) => {
+  test.each(["example.com", "notk8s.io", "k8s.io.example.com"])("is not set for the group %s", (group) => {
     expect(conditionsOf(decided(definitionObject({ group, names: NAMES })))).not.toHaveProperty(
       "KubernetesAPIApprovalPolicyConformant",
     );
@@ -117,7 +117,7 @@ describe("the approval of a protected group", () => {
 describe("a condition", () => {
   const held = terminating("True", "InstanceDeletionInProgress", "x");
 
-  test("replaces the one of its type, and its lastTransitionTime changes only with its status", () => {
+  test("replaces the condition of the same type, and changes lastTransitionTime only if the status changes", () => {
     const before = withCrdConditions({ other: 1 }, [held], NOW);
     const later = "2026-01-02T00:00:00Z";
     const same = withCrdConditions(before, [terminating("True", "Other", "y")], later);
@@ -129,7 +129,7 @@ describe("a condition", () => {
     expect(conditionsOf(changed)["Terminating"]).toMatchObject({ status: "False", lastTransitionTime: later });
   });
 
-  test("is added to the others, even if they are malformed", () => {
+  test("is added to the other conditions, even if some are malformed", () => {
     expect(withCrdConditions({ conditions: "x" }, [held], NOW)["conditions"]).toHaveLength(1);
     const own = { type: "Mine", status: "True" };
     expect(conditionsOf(withCrdConditions({ conditions: [own, 7] }, [held], NOW))).toMatchObject({ Mine: own });

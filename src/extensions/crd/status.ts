@@ -1,4 +1,4 @@
-/** Computes the status of a CRD. Pure. */
+/** Computes the status of a CRD: its accepted names and conditions. Pure. */
 import { aggregateText } from "../../meta/aggregate-text.ts";
 import { jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { Crd, CrdNames } from "./crd.ts";
@@ -10,7 +10,7 @@ export interface CrdCondition {
   readonly message: string;
 }
 
-/** Names that CRDs of one group already have. */
+/** Names that other CRDs of the group already have. */
 interface TakenNames {
   readonly resources: ReadonlySet<string>;
   readonly kinds: ReadonlySet<string>;
@@ -24,7 +24,7 @@ export function takenNames(group: string, crds: readonly Crd[]): TakenNames {
   };
 }
 
-/** The status that decides whether the CRD is established; undefined if it is already correct. */
+/** Returns the status with the accepted names and the Established condition; undefined if the object already has it. */
 export function decidedStatus(
   object: JsonObject,
   { definition, taken, now }: { definition: Crd; taken: TakenNames; now: string },
@@ -54,7 +54,7 @@ function isAccepted({ status }: CrdCondition): boolean {
   return status === "True";
 }
 
-/** A name is accepted if it already was, or if no other CRD of the group has it. */
+/** A name is accepted if this CRD already has it, or if no other CRD of the group has it. */
 function acceptNames(
   { names, acceptedNames }: Crd,
   taken: TakenNames,
@@ -103,7 +103,7 @@ function shownNames({ shortNames, categories, singular, listKind, ...names }: Cr
 const APPROVAL = "api-approved.kubernetes.io";
 const SEE = "see https://github.com/kubernetes/enhancements/pull/1111";
 
-/** Protected groups of the Kubernetes community need an approval annotation. */
+/** Conditions about the approval annotation that CRDs in protected groups of the Kubernetes community need. */
 function approvalConditions(object: JsonObject, group: string): CrdCondition[] {
   if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return [];
   const annotation = stringAt(objectAt(objectAt(object, "metadata"), "annotations"), APPROVAL);
@@ -127,7 +127,10 @@ export function terminating(status: "True" | "False", reason: string, message: s
   return { type: "Terminating", status, reason, message };
 }
 
-/** Each condition replaces the one of its type, or is appended. lastTransitionTime changes only with the status. */
+/**
+ * Returns the status with the conditions. Each one replaces the condition of the same type, or is appended.
+ * lastTransitionTime changes only if the status of the condition changes.
+ */
 export function withCrdConditions(status: JsonObject, conditions: readonly CrdCondition[], now: string): JsonObject {
   const next = objectsAt(status, "conditions");
   for (const condition of conditions) {

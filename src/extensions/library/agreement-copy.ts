@@ -1,12 +1,12 @@
 /**
- * Copies StorageVersion objects into the store of this server's resources. The objects are in the store of the main API
- * server, so no write in this store can be guarded by their revisions; writes are guarded by the revisions of the
- * copies instead.
+ * Copies StorageVersion objects from the main API server into the store of this server's resources. A write in this
+ * store cannot be guarded by the revisions of objects in another store; it is guarded by the revisions of the copies
+ * instead.
  *
  * A server makes a copy by reading the copy, then reading the object, then replacing the copy that it read. Because the
- * object is read after the copy, a copy only moves forward in the history of the object, whichever server makes it, and
+ * object is read after the copy, each new copy is at least as new as the previous one, whichever server makes it, and
  * however long that server was paused in between. A server that has published its entry waits until the copy contains
- * it; from then on no server can write by the previous agreement.
+ * the entry; from then on no server can write by the previous agreement.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -28,7 +28,7 @@ interface AgreementCopyOptions {
   readonly random: Random;
   readonly log: Log;
   readonly keyPrefix: string;
-  /** Names of the objects to copy. */
+  /** Names of the StorageVersion objects to copy. */
   readonly names: ReadonlySet<string>;
 }
 
@@ -58,7 +58,7 @@ export class AgreementCopy {
     this.#informer.addHandler({ onAdd: look, onUpdate: look, onDelete: look });
   }
 
-  /** Calls back once the copy is at least as new as the object is now. */
+  /** Calls `done` once the copy is at least as new as the object was at the time of this call. */
   after(name: string, done: () => void): void {
     this.#waiting.set(name, [...(this.#waiting.get(name) ?? []), done]);
     this.#queue.add(name);
@@ -67,7 +67,7 @@ export class AgreementCopy {
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#queue.close(), { once: true });
     if (signal.aborted) this.#queue.close();
-    // Check all names once: the informer does not report an object that was deleted before it started.
+    // Queues all names once, because the informer does not report objects that were deleted before it started.
     for (const name of this.#options.names) this.#queue.add(name);
     await Promise.all([this.#informer.run(signal), ...Array.from({ length: WORKERS }, () => this.#work(signal))]);
   }
@@ -94,7 +94,10 @@ export class AgreementCopy {
     this.#queue.addRateLimited(name);
   }
 
-  /** A lost race means that another server has written a copy, perhaps of an older state, so it is checked again. */
+  /**
+   * If another server has replaced the copy first, its copy may be of an older state of the object, so the copy is read
+   * and compared once more.
+   */
   async #copy(name: string, signal: AbortSignal): Promise<void> {
     const { kv, keyPrefix } = this.#options;
     const key = keyPrefix + name;
@@ -117,7 +120,7 @@ export class AgreementCopy {
   }
 }
 
-/** Undefined if the copy is up to date. */
+/** The write that updates the copy; undefined if the copy is up to date. */
 function changeOf(
   key: string,
   before: KeyValue | undefined,

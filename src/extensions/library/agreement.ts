@@ -1,7 +1,7 @@
 /**
- * Makes a program's API server take part in the agreement on encodings. It holds an identity lease of its component,
- * adds entries to the StorageVersion objects of its resources before it writes any, and is fenced when other servers
- * may treat it as departed. All these objects are on the main API server, which also collects those of departed
+ * Makes a program's API server take part in the agreement on encodings. The server holds an identity lease of its
+ * component, adds its entry to the StorageVersion of a resource before it writes the resource, and is fenced when other
+ * servers may treat it as departed. All these objects are on the main API server, which also removes those of departed
  * servers.
  */
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -27,7 +27,7 @@ import { AgreementCopy } from "./agreement-copy.ts";
 interface AgreementOptions {
   readonly env: BaseEnv;
   readonly config: MemberConfig;
-  /** For example "wardle-apiserver". */
+  /** The name that all servers of the program share, for example "wardle-apiserver". */
   readonly component: string;
   /** Client of the main API server. */
   readonly client: Client;
@@ -44,7 +44,7 @@ export interface OwnAgreement {
   readonly hooks: readonly StartupHook[];
   readonly tasks: readonly BackgroundTask[];
   readonly checks: readonly HealthCheck[];
-  /** Removes the identity of this server, as its last write. */
+  /** Removes the identity lease of this server, as its last write. */
   leave(): Promise<void>;
 }
 
@@ -61,7 +61,8 @@ export function joinAgreement(options: AgreementOptions): OwnAgreement {
     config,
     client,
     component,
-    // The leases arrive through a watch of the main API server, whose failures the collector detects itself.
+    // The leases arrive through a watch of the main API server, and the lease collector detects failures of that watch
+    // itself.
     isStoreWatchAlive: () => true,
     hasEndpointRecord: () => false,
     recordOwner: () => "nobody",
@@ -100,7 +101,8 @@ export function joinAgreement(options: AgreementOptions): OwnAgreement {
 }
 
 /**
- * Treats every other server as published, because a server of this component writes nothing before it has its entry.
+ * Treats every other server as having published its entries, because a server of this component writes nothing before
+ * it has.
  */
 function createMembers(
   { env, config, component, client }: AgreementOptions,
@@ -123,7 +125,7 @@ function createMembers(
 
 const CATCH_UP_MS = 1_000;
 
-/** False if the main API server does not respond: it is then unknown which servers are live. */
+/** Returns false if the main API server does not respond, because it is then unknown which servers are live. */
 async function hasCaughtUp({ clock, log }: BaseEnv, client: Client, leases: Identity["leases"]): Promise<boolean> {
   const type = client.resource(IDENTITY_LEASE_TYPE);
   const found = await type

@@ -17,12 +17,12 @@ export interface ResourceDefinition {
   readonly group: string;
   readonly names: ResourceNames;
   readonly scope: "Namespaced" | "Cluster";
-  /** The first one is the storage version, unless `storageVersion` names another. */
+  /** The versions of the resource. The first one is the storage version, unless `storageVersion` names another. */
   readonly versions: readonly ResourceVersion[];
   readonly storageVersion?: string;
   /**
-   * Returns the object in the version "group/version"; it may modify the object. Of the metadata only labels and
-   * annotations may change. Absent: versions differ only in name.
+   * Returns the object converted to `to`, which is "group/version". It may modify the object. Of the metadata, only
+   * labels and annotations may change. If absent, the versions differ only in their apiVersion.
    */
   convert?(object: JsonObject, to: string): JsonObject | Promise<JsonObject>;
 }
@@ -43,9 +43,9 @@ export interface ResourceVersion extends ResourceHooks {
   readonly name: string;
   /** As `openAPIV3Schema` of a CustomResourceDefinition: structural, with defaults and rules. */
   readonly schema: JsonObject;
-  /** False: the version is only decoded from the store. Default true. */
+  /** If false, the version is not served, and only decoded from the store. Default true. */
   readonly served?: boolean;
-  /** Sends clients a warning: this text, or the usual one if true. */
+  /** Whether clients of the version receive a warning: this text, or the default text if true. */
   readonly deprecated?: boolean | string;
   /** Whether the status is written only through the status subresource. */
   readonly status?: boolean;
@@ -54,7 +54,7 @@ export interface ResourceVersion extends ResourceHooks {
     readonly statusReplicasPath: string;
     readonly labelSelectorPath?: string;
   };
-  /** Columns of `kubectl get`; default: the age. */
+  /** Columns of `kubectl get`. Default: the age. */
   readonly printerColumns?: readonly {
     readonly name: string;
     readonly type: "integer" | "number" | "string" | "boolean" | "date";
@@ -63,36 +63,44 @@ export interface ResourceVersion extends ResourceHooks {
     readonly format?: string;
     readonly priority?: number;
   }[];
-  /** For example ".spec.color". */
+  /** Fields that field selectors may use, for example ".spec.color". */
   readonly selectableFields?: readonly string[];
 }
 
 /**
- * Behavior that the schema cannot express. All objects are in this version and were decoded by its schema. Only
- * `setDefaults` and the prepare hooks may modify them.
+ * Behavior that the schema cannot express. All objects passed to a hook are in the version of the hook and were decoded
+ * by its schema. Only `setDefaults` and the prepare hooks may modify them.
  */
 export interface ResourceHooks {
   /**
-   * Changes the object in place after the schema's defaults, also when it is read from the store. It must be
-   * idempotent.
+   * Changes the object in place after the defaults of the schema are set, also when the object is read from the store.
+   * It must be idempotent.
    */
   setDefaults?(object: JsonObject): void;
-  /** Changes the object in place before validation. Copy values below spec and status before changing them. */
+  /**
+   * Changes the object in place before validation. It must copy values below spec and status before it changes them.
+   */
   prepareCreate?(object: JsonObject): void;
   prepareUpdate?(object: JsonObject, existing: JsonObject): void;
-  /** Errors of a new or changed object beyond its schema; `existing` is absent for a new one. */
+  /**
+   * Returns the errors of a new or changed object that its schema does not report. `existing` is absent for a new
+   * object.
+   */
   validate?(object: JsonObject, existing?: JsonObject): Iterable<FieldError>;
-  /** As `validate`, for a change of the status alone. */
+  /** As `validate`, for an update of the status subresource. */
   validateStatus?(object: JsonObject, existing: JsonObject): Iterable<FieldError>;
-  /** Warnings to the client of a successful request. */
+  /** Returns the warnings that the client of a successful request receives. */
   warnings?(object: JsonObject, existing?: JsonObject): Iterable<string>;
 }
 
-/** Validates the resource as a release with these gates validates a CustomResourceDefinition. Throws an OptionError. */
+/**
+ * Derives the CRD of the resource, and validates it as a release with these gates does. Throws an OptionError if it is
+ * invalid.
+ */
 export function toCrd(resource: ResourceDefinition, gates: ReleaseGates): Crd {
   const object = crdObject(resource);
   const kind = CUSTOM_RESOURCE_DEFINITION;
-  // Nothing in the CRD depends on the time.
+  // The time is empty, because nothing in the CRD depends on it.
   const context = { gates, time: "" };
   kind.setDefaults?.(object, context);
   kind.prepareCreate?.(object, context);
@@ -116,13 +124,14 @@ function crdObject(resource: ResourceDefinition): JsonObject {
     names: withoutUndefined({ ...names }),
     versions: versions.map((version) => crdVersion(version, version.name === storageVersion)),
   };
-  // The UID identifies everything derived from the CRD; it is the same on every server with the same spec.
+  // The UID identifies everything that is derived from the CRD. It is a hash, so that it is the same on every server
+  // with the same spec.
   const uid = createHash("sha256").update(JSON.stringify(spec)).digest("base64url");
   const metadata = { name: nameOf(resource), uid, generation: 1, annotations: APPROVED };
   return structuredClone({ apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata, spec });
 }
 
-/** A program may serve any group. */
+/** Lets a program serve any group, including protected groups of the Kubernetes community. */
 const APPROVED = { "api-approved.kubernetes.io": "unapproved, served by an API server of its own" } as const;
 
 function crdVersion(version: ResourceVersion, isStorage: boolean): JsonObject {
@@ -145,7 +154,7 @@ function withoutUndefined(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** Marks the names as accepted: they cannot conflict with another CRD. */
+/** Returns the object with all names accepted, because they cannot conflict with those of another CRD. */
 function established(object: JsonObject): JsonObject {
   const { names } = object["spec"] as JsonObject;
   const conditions = ["NamesAccepted", "Established"].map((type) => ({ type, status: "True" }));

@@ -1,4 +1,4 @@
-/** Adds the hooks of a resource to the behavior that its schema defines. */
+/** Adds the hooks of a program's resource to the behavior that its schema defines. */
 import type { Kind } from "../../objects/kinds/kind.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
@@ -27,7 +27,7 @@ export function withHooks(served: ServedResource, { hooksOf, convert }: Resource
   };
 }
 
-/** Runs the schema's rules first, then the hooks. */
+/** Combines the two: the rules of the schema run first, then the hooks. */
 function joined(schema: Kind, hooks: ResourceHooks): Kind {
   return {
     ...schema,
@@ -62,7 +62,9 @@ function joined(schema: Kind, hooks: ResourceHooks): Kind {
   };
 }
 
-/** Finishes objects in the version in which they are stored. */
+/**
+ * Sets the defaults of the schema, and then runs the `setDefaults` hook of the version in which the object is stored.
+ */
 function finishing(custom: CustomShape, hooksOf: ResourceBehavior["hooksOf"]): CustomShape["finish"] {
   return (object) => {
     const hasChanged = custom.finish(object);
@@ -84,7 +86,10 @@ async function convertAll(objects: readonly JsonObject[], to: string, convert: C
   return converted;
 }
 
-/** As kubernetes treats the responses of conversion webhooks: the metadata that identifies the object is kept. */
+/**
+ * As kubernetes for conversion webhooks: the converted object keeps all metadata of the original except labels and
+ * annotations.
+ */
 function withIdentity(answer: JsonObject, object: JsonObject, to: string): JsonObject {
   const { labels: _labels, annotations: _annotations, ...own } = objectAt(object, "metadata");
   const { labels, annotations } = objectAt(answer, "metadata");

@@ -1,6 +1,6 @@
 /**
- * The resource table of a program's own resources. Unlike the table of custom resources it never changes, because no
- * CRD in the store defines it.
+ * The resource table of a program's own resources. Unlike the table of custom resources it never changes, because the
+ * program defines the resources and not CRDs in the store.
  */
 import type { Catalog, CatalogGroup } from "../../objects/catalog/catalog.ts";
 import { toCatalogResource } from "../crd/serving/catalog-resource.ts";
@@ -41,7 +41,7 @@ interface OwnTableOptions {
   readonly resources: readonly OwnResource[];
   readonly catalog: Pick<Catalog, "schemas" | "release">;
   readonly storageRoot: string;
-  /** The encoding in which a resource is written; absent: its storage version. */
+  /** The encoding in which a resource is written. If absent, it is written in its storage version. */
   readonly encodingOf?: ((name: string) => Encoding) | undefined;
 }
 
@@ -81,7 +81,7 @@ function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOpt
         schemas,
         encoding: encodingOf?.(storageVersionName(group, names.plural)) ?? { current: () => fixed },
         convert: undefined,
-        // The resource is never being deleted.
+        // Never rejects, because the CRD of a program's resource is never deleted.
         rejectCreation: () => Promise.resolve(undefined),
       });
       return { ...endpoint, served: endpoint.served && withHooks(endpoint.served, meanings) };

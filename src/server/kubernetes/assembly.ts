@@ -1,4 +1,4 @@
-/** The stages of a server that serves a Kubernetes release. */
+/** The stages of a server of a Kubernetes release; see ../assembly.ts. */
 import { catchUpOf } from "../../access/review-endpoints.ts";
 import { createAccess, type Access } from "../../access/create-access.ts";
 import type { Assembly, RequestAccess } from "../assembly.ts";

@@ -1,4 +1,7 @@
-/** The filters that depend on other servers: aggregated API servers, write gate, request resolution, fence. */
+/**
+ * Creates the filters that depend on other servers: proxying to aggregated API servers, write gate, request resolution
+ * with peer routing, and fence.
+ */
 import { createUnmetNeed } from "../../cluster/peers/capabilities.ts";
 import type { Peers } from "../../cluster/peers/peers.ts";
 import { fence } from "../../cluster/peers/fence.ts";

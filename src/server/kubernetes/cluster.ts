@@ -1,4 +1,7 @@
-/** Stage 3: the server as one of several: peers, agreement on encodings, aggregated API servers, controllers. */
+/**
+ * Stage 3 of building a server of a Kubernetes release: everything that depends on other servers. These are peers, the
+ * agreement on encodings, aggregated API servers and the leader-elected controllers.
+ */
 import type { Allocators } from "../../cluster/allocation/allocators.ts";
 import { createLeadership, type Leadership } from "../../cluster/controllers/leadership.ts";
 import type { ControllerManager } from "../../cluster/controller-runtime/manager.ts";
@@ -29,11 +32,11 @@ export interface KubernetesCluster extends Cluster {
   readonly peers: Peers;
   readonly storageVersions: StorageVersions | undefined;
   readonly aggregated: AggregatedServers;
-  /** The discovery document including custom and aggregated resources. */
+  /** The discovery document of this server, including custom and aggregated resources. */
   readonly shown: LocalDocument;
   readonly controllers: readonly ControllerManager[];
   readonly leadership: Leadership;
-  /** The store as this server may write to it: commits fail while it is fenced. */
+  /** The store through which this server writes: commits fail while the server is fenced. */
   readonly kv: Kv;
   readonly context: RegistryContext;
   readonly allocators: Allocators;
@@ -100,8 +103,8 @@ interface Joined {
 }
 
 /**
- * Undefined if this server takes no part in the agreement. Before it writes, it then marks every StorageVersion as
- * having no agreement.
+ * Returns undefined if this server takes no part in the agreement on encodings. Such a server marks every
+ * StorageVersion as having no agreement before it accepts writes.
  */
 function agreeOnEncodings(
   on: Foundation,

@@ -1,4 +1,6 @@
-/** The controllers of a cluster. Each runs on one server at a time and acts as an ordinary client. */
+/**
+ * Creates the controllers of a cluster. Each controller runs on one server at a time, and acts as an ordinary client.
+ */
 import { createQuotaCalculator } from "../../access/admission/plugins/quota/recalculate.ts";
 import type { Client } from "../../client/client.ts";
 import type { ControllerName } from "../../cluster/controllers/controller-names.ts";
@@ -30,10 +32,11 @@ import type { KubernetesResources } from "./resources.ts";
 interface ControllerParts {
   readonly resources: KubernetesResources;
   readonly peers: Peers;
-  /** The discovery document of this server. */
+  /** The discovery document of this server, including custom and aggregated resources. */
   readonly shown: LocalDocument;
   /**
-   * Undefined if this server takes no part in the agreement on encodings; it then has nothing to collect or migrate.
+   * Undefined if this server takes no part in the agreement on encodings. It then runs no controllers that clean up
+   * StorageVersions or migrate objects.
    */
   readonly storageVersions: StorageVersions | undefined;
 }
@@ -41,9 +44,9 @@ interface ControllerParts {
 type NamedSpec = ControllerSpec & { readonly name: ControllerName };
 
 /**
- * Creates one manager per leader election. One leader runs the controllers that every server can run. The other runs
- * the migrations that users request; it must serve their API, which not every server of a mixed cluster does. Both
- * leases are in kube-system.
+ * Creates two managers, each with its own leader election. The first leader runs the controllers that every server can
+ * run. The second leader runs the migrations that users request: it must be a server that serves the API of migrations,
+ * which not every server of a mixed cluster does. The leases of both elections are in kube-system.
  */
 export function createControllers(on: Foundation, store: ServerStore, parts: ControllerParts): ControllerManager[] {
   const { env, config, metrics, loopback } = on;
@@ -107,7 +110,7 @@ function objectControllers(on: Foundation, { resources, peers, shown }: Controll
   return all.filter((spec) => spec !== undefined);
 }
 
-/** True for releases that serve VolumeAttributesClass in v1, which give it a finalizer. */
+/** True for releases that serve storage.k8s.io/v1 VolumeAttributesClass; these releases protect it with a finalizer. */
 function protectsAttributesClasses(catalog: Catalog): boolean {
   const versions = catalog.resource("storage.k8s.io", "volumeattributesclasses")?.versions ?? [];
   return versions.some(({ version }) => version === "v1");

@@ -1,4 +1,4 @@
-/** Stage 6: the start-up hooks of a server of a Kubernetes release, in order, and its background tasks. */
+/** Stage 6 of building a server of a Kubernetes release: its start-up hooks, in order, and its background tasks. */
 import { waitUntil } from "../../base/background.ts";
 import { HOOK_PREFIX, runBefore, type StartupHook } from "../../base/startup-hook.ts";
 import { serviceRepair, serviceRepairHook } from "../../cluster/allocation/repair-task.ts";
@@ -26,7 +26,8 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
   return {
     hooks: [
       ...loadingHooks(on, store, resources),
-      // A server publishes nothing before it has an identity, and writes nothing else before it has published.
+      // A server publishes its StorageVersions only after it has an identity lease, and makes all other writes only
+      // after it has published.
       ...runBefore(
         ensureIdentityNamespace({ call: loopback.callAsServer, clock, log, catalog }),
         cluster.peers.identity.hooks,
@@ -64,7 +65,8 @@ function loadingHooks({ env }: Foundation, { cache }: ServerStore, { custom }: K
       also: [`${HOOK_PREFIX}generic-apiserver-start-informers`, `${HOOK_PREFIX}start-apiserver-admission-initializer`],
       run: (signal) => waitUntil(clock, () => cache.state === "following", signal),
     },
-    // The StorageVersions of custom resources are published together with those of built-in ones.
+    // CRDs must be loaded before StorageVersions are published, because those of custom and built-in resources are
+    // published together.
     {
       name: "crd-informer-synced",
       also: [`${HOOK_PREFIX}start-apiextensions-informers`, `${HOOK_PREFIX}start-apiextensions-controllers`],

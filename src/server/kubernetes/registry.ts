@@ -1,6 +1,6 @@
 /**
- * The registry context of a server of a Kubernetes release: the object store, the leases and the allocators that the
- * verbs use.
+ * Creates the context in which the verbs of a server of a Kubernetes release work: the object store, the leases and the
+ * allocators.
  */
 import { createAllocators, type Allocators } from "../../cluster/allocation/allocators.ts";
 import { allocateForServices } from "../../cluster/allocation/service-allocation.ts";

@@ -1,4 +1,4 @@
-/** Stage 2: the resources that a server of a Kubernetes release serves: built-in resources and custom resources. */
+/** Stage 2 of building a server of a Kubernetes release: its built-in and custom resources. */
 import { createServices, type Services } from "../../access/webhook-client/create-services.ts";
 import { SharedResources } from "../../cluster/peers/shared-resources.ts";
 import { agreedEncodings, type AgreedEncodings } from "../../cluster/storageversion/create-storage-versions.ts";
@@ -15,14 +15,18 @@ import type { ServerStore } from "../store.ts";
 
 export interface KubernetesResources extends Resources {
   readonly builtIn: ResourceTable;
-  /** The discovery document of the built-in resources. Peers receive only these. */
+  /** The discovery document of the built-in resources only, which is what peers receive. */
   readonly document: LocalDocument;
   readonly custom: CustomResources;
   readonly services: Services;
-  /** Custom resources; the resources of aggregated API servers are added later. */
+  /**
+   * The resources that every server serves from the shared store: at first the custom resources; the resources of
+   * aggregated API servers are added later.
+   */
   readonly shared: SharedResources;
   /**
-   * Undefined if this server takes no part in the agreement on encodings; it then writes the encoding of its release.
+   * Undefined if this server takes no part in the agreement on encodings. It then writes every resource in the encoding
+   * of its release.
    */
   readonly agreed: AgreedEncodings | undefined;
 }

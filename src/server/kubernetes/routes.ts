@@ -1,4 +1,4 @@
-/** Stage 5: the handlers of all paths that a server of a Kubernetes release serves itself. */
+/** Stage 5 of building a server of a Kubernetes release: the handlers of all paths that it serves itself. */
 import { openIdHandler } from "../../access/auth/service-accounts/openid-handler.ts";
 import { accessPorts, openIdOf } from "../../access/review-endpoints.ts";
 import { evenkeelEndpoints } from "../../cluster/inspect/evenkeel-endpoints.ts";
@@ -98,7 +98,7 @@ function discoveryRoute(
     serverAddress: () => address.current,
     metrics,
   });
-  // Without peers to merge, a 404 depends only on the newest custom resource definitions.
+  // If no discovery documents of peers are merged, a 404 depends only on the newest CRDs.
   const hasCaughtUpWithCrds = async (): Promise<boolean> => {
     await cache.catchUp();
     return true;

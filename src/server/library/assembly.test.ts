@@ -15,7 +15,7 @@ const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDisco
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 const V1_WIDGETS = WIDGETS.replace("/v2/", "/v1/");
 
-describe("an API server of a program's own resources", () => {
+describe("an API server for a program's own resources", () => {
   test("creates an object in a namespace without storing namespaces itself", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     const { status, body } = await server.call("POST", WIDGETS, widget("a"));
@@ -23,7 +23,7 @@ describe("an API server of a program's own resources", () => {
     expect(body.metadata.namespace).toBe("shop");
   });
 
-  test("runs the hooks of a resource in addition to its schema: defaults, prepare, errors and warnings", async () => {
+  test("runs the defaults, prepare, validation and warning hooks of a resource in addition to its schema", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     const made = await server.call("POST", WIDGETS, widget("a", { size: 7 }));
     expect(made.body.spec).toEqual({ size: 3, color: "grey" });
@@ -39,7 +39,7 @@ describe("an API server of a program's own resources", () => {
     expect(turned.body.message).not.toContain("spec.color");
   });
 
-  test("converts stored and applied objects between versions with the function of the resource", async () => {
+  test("converts stored and applied objects between versions with the convert function of the resource", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     const old = await server.call("POST", V1_WIDGETS, widget("a", { hue: "blue" }, "v1"));
     expect(old.body.spec).toEqual({ hue: "blue", size: 1 });
@@ -107,7 +107,7 @@ describe("an API server of a program's own resources", () => {
     expect(Object.keys(v2.paths)).toContain(`/apis/${GROUP}/v1/gadgets/{name}`);
   });
 
-  test("rejects invalid tokens, and anonymous requests except for health", async () => {
+  test("rejects requests with an invalid token, and anonymous requests except for health", async () => {
     await using server = await startApiServer(new World({ seed: 1 }));
     expect((await server.get("/apis", { authorization: "" })).status).toBe(403);
     expect((await server.get("/apis", { authorization: "Bearer guess" })).status).toBe(401);
@@ -125,7 +125,7 @@ describe("an API server of a program's own resources", () => {
   });
 });
 
-describe("an invalid list of resources is rejected with one sentence", () => {
+describe("ownResources throws an error of one sentence for a list", () => {
   test.each([
     ["without a resource", [], "an API server needs at least one resource"],
     ["with the same resource twice", [GADGET, GADGET], `the resource gadgets.${GROUP} is given twice`],

@@ -1,6 +1,7 @@
 /**
- * The stages of a server that serves a program's own resources (`createApiServer`): no release, no peers, no
- * controllers. If it has a main API server, it takes part in the agreement on encodings.
+ * The stages of a server for a program's own resources (`createApiServer`): it has no release, no peers and no
+ * controllers. If it has a main API server, it takes part in the agreement on encodings with the other servers of its
+ * component.
  */
 import { allowAuthenticated, type Authorizer } from "../../access/auth/authorize.ts";
 import { createTokens } from "../../access/auth/create-authenticators.ts";
@@ -24,12 +25,12 @@ import type { ServerStore } from "../store.ts";
 import { createLibraryRoutes } from "./routes.ts";
 
 interface LibraryParts {
-  /** The name that all servers of this program share, such as "wardle-apiserver". */
+  /** The name that all servers of the program share, such as "wardle-apiserver". */
   readonly component: string;
   readonly resources: readonly OwnResource[];
   /**
-   * Client of the main API server, where servers agree on storage versions; undefined if this is the only server of its
-   * component.
+   * Client of the main API server, through which the servers of a component agree on storage versions; undefined if
+   * this is the only server of its component.
    */
   readonly main: Client | undefined;
   readonly authorizer: Authorizer | undefined;
@@ -108,7 +109,8 @@ function joinAsLibrary(on: Foundation, store: ServerStore, { table, agreement }:
   const kv = agreement === undefined ? store.kv : fencedKv(store.kv, agreement.fence, "");
   const view = loneView({ id: serverId, release: config.release });
   return {
-    // The main API server stores the namespaces, and no resource here is allocated from a range.
+    // The namespace prefix is undefined because the main API server stores the namespaces. There are no allocators,
+    // because no resource here has values from a range.
     context: {
       store: createObjectStore(kv, store.cache),
       leases: createLeasePool(kv, clock),

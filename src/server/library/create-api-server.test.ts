@@ -12,7 +12,7 @@ const OPTIONS: ApiServerOptions = {
   listen: { port: 0 },
 };
 
-test("createApiServer generates a certificate that its CA verifies, and every call of stop waits until the server has stopped", async () => {
+test("createApiServer generates a certificate that its CA verifies, and every call to stop waits until the server has stopped", async () => {
   const server = await createApiServer(OPTIONS);
   await server.ready;
   const asked = request(`${server.url}/readyz`, { ca: server.ca!, agent: false }).end();

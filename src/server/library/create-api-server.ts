@@ -1,6 +1,6 @@
 /**
- * Creates an API server for a program's own resources, with everything that Kubernetes clients expect of one. It runs
- * alone, or behind an APIService of the main API server.
+ * Creates an API server for a program's own resources, with everything that Kubernetes clients expect of an API server.
+ * It runs alone, or behind an APIService of the main API server.
  */
 import { hostname } from "node:os";
 import type { Authorizer } from "../../access/auth/authorize.ts";
@@ -34,46 +34,52 @@ export interface ApiServerOptions extends Pick<
   | "shutdown"
 > {
   /**
-   * The name that all servers of this program share, such as "wardle-apiserver". Servers with one store have the same
-   * name.
+   * The name that all servers of the program share, such as "wardle-apiserver". Servers that share a store must have
+   * the same name.
    */
   readonly component: string;
   readonly resources: readonly ResourceDefinition[];
   readonly listen: ApiServerListen;
   /** How clients authenticate. Default: every client is anonymous and may read only health and version. */
   readonly authentication?: ApiServerAuthentication;
-  /** Default: every authenticated user may do everything. */
+  /** Authorizes requests. Default: every authenticated user may do everything. */
   readonly authorize?: Authorizer;
   /**
-   * Address and credentials of the main API server, to which storage versions are published. Absent: nothing is
-   * published.
+   * Address and credentials of the main API server, to which this server publishes its storage versions. If absent, it
+   * publishes nothing.
    */
   readonly mainServer?: NodeTransportOptions;
-  /** Default: derived from the host name and the component. Servers of one component on one host must set it. */
+  /**
+   * Unique ID of this server. Default: derived from the host name and the component, so servers of one component on the
+   * same host must set it.
+   */
   readonly serverId?: string;
   /** Timing of the identity lease, such as its duration and its renew interval. */
   readonly timing?: Partial<PeerTiming>;
-  /** Lowest level that is written to standard error. Default "warn". */
+  /** Lowest level of the log messages that are written to standard error. Default "warn". */
   readonly logLevel?: LogLevel;
 }
 
 export interface ApiServerListen {
-  /** Default "127.0.0.1". */
+  /** Address to listen on. Default "127.0.0.1". */
   readonly host?: string;
-  /** 0 selects any free port. */
+  /** Port to listen on; 0 selects any free port. */
   readonly port: number;
-  /** PEM. Absent: a certificate is generated, signed by `ca` of the running server. */
+  /**
+   * Serving certificate and key in PEM. If absent, a certificate is generated and signed by the `ca` of the running
+   * server.
+   */
   readonly tls?: Pick<ListenConfig, "cert" | "key">;
-  /** Further DNS names and IP addresses of a generated certificate. */
+  /** Additional DNS names and IP addresses of a generated certificate. */
   readonly names?: readonly string[];
 }
 
 export interface ApiServerAuthentication {
-  /** The CA and the headers by which the main API server authenticates users. */
+  /** The CA and the headers with which the main API server authenticates itself and its users. */
   readonly requestHeader?: Omit<RequestHeaderFlags, "userCa">;
   /** PEM of the CA that signs the client certificates of users. */
   readonly clientCa?: string;
-  /** The content of a token file: token,user,uid[,"group1,group2"]. */
+  /** The content of a static token file, with lines token,user,uid[,"group1,group2"]. */
   readonly tokens?: string;
 }
 
@@ -83,16 +89,17 @@ export interface ApiServer extends AsyncDisposable {
   /** For example "https://127.0.0.1:8443". */
   readonly url: string;
   /**
-   * PEM of the CA of a generated certificate (the caBundle of an APIService); undefined if the certificate was given.
+   * PEM of the CA that signed a generated certificate, for the caBundle of an APIService; undefined if the certificate
+   * was given.
    */
   readonly ca: string | undefined;
   /** Resolves when /readyz has passed for the first time. */
   readonly ready: Promise<void>;
-  /** Drains and stops the server. Further calls wait for the same shutdown. */
+  /** Drains and stops the server. Later calls wait for the same shutdown. */
   stop(): Promise<void>;
 }
 
-/** Throws an OptionError with one sentence if an option is invalid. */
+/** Throws an OptionError with one sentence about the first invalid option. */
 export async function createApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const env = createNodeEnv({ logLevel: options.logLevel ?? "warn" });
   const config = toConfig(options);
@@ -121,7 +128,7 @@ function toConfig(options: ApiServerOptions): ServerConfig {
     ...options,
     strictRelease: true,
     controllers: [],
-    // Not /registry: the main API server watches everything under it.
+    // The default is not /registry, because the main API server watches everything under that prefix.
     etcdPrefix: options.etcdPrefix ?? `/${component}`,
     peers: {
       hostname: host,
@@ -144,7 +151,7 @@ function listenAt(
   return { host, port, cert: made.certPem, key: made.keyPem, ca: made.caPem };
 }
 
-/** Creates a client without retries: its callers make short attempts and soon repeat them themselves. */
+/** Creates a client without retries, because its callers make short attempts and repeat them themselves. */
 function toClient({ clock, random }: Env, transport: NodeTransport, component: string): Client {
   return createClient({ transport, clock, random, userAgent: component, defaults: { retriesMax: 0 } });
 }

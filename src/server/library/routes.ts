@@ -1,4 +1,4 @@
-/** The handlers of a server that serves a program's own resources. */
+/** The handlers of all paths of a server for a program's own resources. */
 import { createCustomOpenApi } from "../../extensions/crd/openapi/custom-open-api.ts";
 import { ownGroups } from "../../extensions/library/resource-table.ts";
 import { protobufTables } from "../../objects/catalog/protobuf-tables.ts";
@@ -65,10 +65,10 @@ export function createLibraryRoutes(on: Foundation, _store: ServerStore, stages:
   const paths = { paths: shownPaths(groups) };
   return (request) => {
     const { info } = request;
-    // Such a server has no core group.
+    // A server for a program's own resources has no core group.
     if (info.apiPrefix === "api") return Promise.resolve(pageNotFound());
     if (info.segments.length === 0) return Promise.resolve(jsonResponse(200, paths));
-    // The front proxy of this server is the main API server, which is not a peer.
+    // Requests verified by the front-proxy CA come from the main API server, which is not a peer.
     return router({ ...request, isVerifiedPeer: false });
   };
 }

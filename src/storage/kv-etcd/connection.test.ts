@@ -35,7 +35,7 @@ function failing(times: number, fail: FakeReply): FakeReply {
 
 describe("etcd endpoints", () => {
   test.each([[], ["127.0.0.1:2379"], ["ftp://a:1"], ["http://"], ["http://a:2379/v3"], ["http://user:secret@a:2379"]])(
-    "are rejected with a message if they are malformed (%s)",
+    "are rejected with an error if they are malformed (%s)",
     async (...endpoints: string[]) => {
       const opening = openEtcdKv({ endpoints: endpoints.filter(Boolean), clock: realClock() });
       await expect(opening).rejects.toThrow(/endpoint/);
@@ -43,13 +43,13 @@ describe("etcd endpoints", () => {
     },
   );
 
-  test("are skipped if they are unreachable and another one is reachable", async () => {
+  test("that are unreachable are skipped if another endpoint is reachable", async () => {
     await using server = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
     await using kv = await open([DEAD, server.endpoint]);
     expect(await kv.currentRevision()).toBe(42);
   });
 
-  test("are abandoned for another one if their member has no leader", async () => {
+  test("whose member has no leader are abandoned for another endpoint", async () => {
     const trailers = { "grpc-status": "14", "grpc-message": "etcdserver: no leader" };
     await using lost = await startFakeServer((stream) => respondWithStatus(stream, { trailers }));
     await using server = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
@@ -59,7 +59,7 @@ describe("etcd endpoints", () => {
     expect(await kv.currentRevision()).toBe(42);
   });
 
-  test("are tried with growing delays if no member has a leader", async () => {
+  test("are retried with growing delays if no member has a leader", async () => {
     const trailers = { "grpc-status": "14", "grpc-message": "etcdserver: no leader" };
     const { promise: enough, resolve: onEnough } = Promise.withResolvers<void>();
     const response: FakeReply = (stream) => {
@@ -83,17 +83,17 @@ describe("etcd endpoints", () => {
     expect(sink.signals).toEqual(["interrupted", "closed unavailable"]);
   });
 
-  test("that are all unreachable make requests fail as unavailable instead of waiting forever", async () => {
+  test("that are all unreachable make requests fail as unavailable after a timeout", async () => {
     await using kv = await open([DEAD], 200);
     await expect(kv.currentRevision()).rejects.toMatchObject({ code: "unavailable" });
     await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "unavailable" });
   });
 });
 
-describe("a connection lost during a request", () => {
+describe("losing the connection during a request", () => {
   const cut: FakeReply = (stream) => stream.session?.destroy();
 
-  test("does not send a commit again", async () => {
+  test("fails a commit as undecided and does not resend it", async () => {
     await using server = await startFakeServer(failing(1, cut));
     await using kv = await open([server.endpoint]);
     await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "undecided" });
@@ -101,7 +101,7 @@ describe("a connection lost during a request", () => {
     expect(server.calls).toEqual([METHOD.txn, METHOD.range]);
   });
 
-  test("does not send a commit to another endpoint", async () => {
+  test("does not resend a commit to another endpoint", async () => {
     await using first = await startFakeServer(cut);
     await using second = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
     await using kv = await open([first.endpoint, second.endpoint]);
@@ -110,7 +110,7 @@ describe("a connection lost during a request", () => {
     expect(second.calls).toEqual([METHOD.range]);
   });
 
-  test("is invisible to a read, which is sent again", async () => {
+  test("does not fail a read, because the read is resent", async () => {
     await using server = await startFakeServer(failing(2, cut));
     await using kv = await open([server.endpoint]);
     expect(await kv.currentRevision()).toBe(42);
@@ -126,7 +126,7 @@ describe("a connection lost during a request", () => {
 });
 
 describe("an etcd server", () => {
-  test("that sends GOAWAY receives no new requests, but completes those in flight", async () => {
+  test("that sends GOAWAY receives no new requests on that connection, but completes the requests in flight", async () => {
     const { promise: asked, resolve: onAsked } = Promise.withResolvers<() => void>();
     await using server = await startFakeServer((stream) => {
       if (server.calls.length > 1) respond(stream, rangeFrame(43));
@@ -143,7 +143,7 @@ describe("an etcd server", () => {
     expect(await owed).toMatchObject({ revision: 42 });
   });
 
-  test("that never responds fails a request after the request timeout", async () => {
+  test("that never responds makes a request fail after the request timeout", async () => {
     await using server = await startFakeServer(() => {});
     await using kv = await open([server.endpoint], 200);
     await expect(kv.commit(CHANGE)).rejects.toMatchObject({ code: "undecided" });
@@ -165,7 +165,7 @@ describe("an etcd server", () => {
     await expect(kv.range({ start: "/a" })).rejects.toMatchObject({ name: "StorageError", code });
   });
 
-  test("receives requests for fewer keys if a page exceeds the message size limit", async () => {
+  test("receives a request for fewer keys after its response has exceeded the message size limit", async () => {
     await using server = await startFakeServer(failing(2, (stream) => respond(stream, oversizeHeader())));
     await using kv = await open([server.endpoint]);
     expect(await kv.range({ start: "/", end: "0" })).toMatchObject({ revision: 42 });
@@ -174,7 +174,7 @@ describe("an etcd server", () => {
 });
 
 describe("an etcd store", () => {
-  test("rejects a request that is too large before sending it", async () => {
+  test("rejects a request that is too large without sending it", async () => {
     await using server = await startFakeServer((stream) => respond(stream, rangeFrame(42)));
     await using kv = await open([server.endpoint]);
     const value = Buffer.alloc(MESSAGE_SEND_BYTES_MAX + 1);
@@ -197,7 +197,7 @@ describe("an etcd store", () => {
       expect(outcome).toMatchObject({ status: "rejected", reason: { code: "unavailable" } });
   });
 
-  test("that closes during its first connection attempt rejects the requests that wait for it", async () => {
+  test("that closes during its first connection attempt rejects the requests that wait for the connection", async () => {
     const kv = await openEtcdKv({ endpoints: [DEAD], clock: realClock(), requestTimeoutMs: 600_000 });
     const waiting = kv.currentRevision();
     const closed = kv.close();
@@ -205,7 +205,7 @@ describe("an etcd store", () => {
     await closed;
   });
 
-  test("completes accepted requests when it closes, and rejects later ones", async () => {
+  test("completes accepted requests while it closes, and rejects later requests", async () => {
     const { promise: asked, resolve: onAsked } = Promise.withResolvers<() => void>();
     await using server = await startFakeServer((stream) => onAsked(() => respond(stream, rangeFrame(42))));
     const kv = await open([server.endpoint]);

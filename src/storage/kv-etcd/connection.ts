@@ -1,15 +1,16 @@
 /**
- * One live channel to one of the endpoints, kept open as long as the store is open.
+ * Keeps one channel to one of the etcd endpoints open while the store is open, and sends requests over it.
  *
  * States and transitions:
- * - `connecting` to an endpoint: ready → `ready`; failed or timed out → `connecting` to the next endpoint, or, if each
- *   has been tried once in this round, → `waiting`.
- * - `ready`: lost, silent or unusable → as after a failed attempt; but if the channel had lasted, a new round begins.
- * - `waiting` for the backoff to pass → `connecting`.
- * - `closed`, from any state; final.
+ * - `connecting` to an endpoint: becomes `ready` when the channel is ready. If the attempt fails or times out, it
+ *   becomes `connecting` to the next endpoint, or `waiting` if every endpoint has been tried once in this round.
+ * - `ready`: if the channel is lost, silent or unusable, it continues as after a failed attempt; but a new round begins
+ *   if the channel was ready for at least the maximum backoff.
+ * - `waiting`: becomes `connecting` after the backoff.
+ * - `closed`: reached from any state, and final.
  *
- * A request waits for `ready` and is then sent once. It is sent again only if nothing of it left this process, or if it
- * is idempotent and its connection was lost in between.
+ * A request waits for `ready` and is then sent once. It is resent only if no byte of it left this process, or if it is
+ * idempotent and the connection was lost before the response.
  */
 import { must } from "../../base/assert.ts";
 import type { Cancel, Clock } from "../../base/clock.ts";
@@ -41,9 +42,9 @@ interface ConnectionOptions {
 }
 
 interface ConnectionObserver {
-  /** A channel is ready. Always followed by `down` before the next `up`. */
+  /** A channel is ready. `down` is called before `up` is called again. */
   up(channel: Channel): void;
-  /** The channel is lost, or an attempt to open one failed. Called again for each failed attempt. */
+  /** The channel is lost, or an attempt to open one has failed; called for each failed attempt. */
   down(): void;
 }
 
@@ -75,7 +76,7 @@ export class EtcdConnection {
   #readySinceMs = 0;
   #downSinceMs: number;
   #lastProblem = "not connected yet";
-  /** True if every endpoint has failed since one was last ready. */
+  /** True if every endpoint has failed since a channel was last ready. */
   #isOutOfReach = false;
   #isDraining = false;
   #pending = 0;
@@ -92,7 +93,7 @@ export class EtcdConnection {
     if (this.#state.kind === "ready") observer.up(this.#state.channel);
   }
 
-  /** Rejects with a `StorageError`. */
+  /** Rejects with a `StorageError` if the request fails. */
   async request(request: EtcdRequest): Promise<Buffer> {
     this.#admit(request);
     try {
@@ -118,14 +119,14 @@ export class EtcdConnection {
     }
   }
 
-  /** Reports a failed call, so that an unusable channel is closed. */
+  /** Reports a failed call, so that the connection leaves a channel that is unusable. */
   report(channel: Channel, failure: unknown): void {
     if (this.#state.kind !== "ready" || this.#state.channel !== channel) return;
     if (!channel.isUsable()) this.#leave(`connection lost: ${messageOf(failure)}`);
     else if (this.#options.endpoints.length > 1 && isMemberUnusable(failure)) this.#leave(messageOf(failure));
   }
 
-  /** From now on requests do not wait for an unreachable etcd: those that were not sent fail at once. */
+  /** From now on requests do not wait for an unreachable etcd: requests that have not been sent fail at once. */
   drain(): void {
     this.#isDraining = true;
     if (this.#isOutOfReach) this.#turnAway();
@@ -232,7 +233,7 @@ export class EtcdConnection {
     for (const observer of this.#observers) observer.down();
   }
 
-  /** Closes a ready channel at once: calls in flight on it end as lost. */
+  /** Closes a ready channel at once; calls in flight on it fail as `lost`. */
   #leave(problem: string): void {
     if (this.#state.kind !== "ready") return;
     const { channel } = this.#state;
@@ -240,14 +241,14 @@ export class EtcdConnection {
     channel.destroy(problem);
   }
 
-  /** Stops using a ready channel, but lets the calls in flight on it complete. */
+  /** Stops using a ready channel for new calls, but lets the calls in flight on it complete. */
   #goneAway(problem: string): void {
     if (this.#state.kind !== "ready") return;
     const { endpoint } = this.#state.channel;
     this.#stopTimers();
     this.#downSinceMs = this.#options.clock.monotonic();
-    // A channel that did not last counts as one more failed attempt, so that members that respond but have no leader
-    // are not tried in a loop without a delay.
+    // A channel that was ready for less than the maximum backoff counts as one more failed attempt. Otherwise members
+    // that respond but have no leader would be tried in a loop without a delay.
     if (this.#downSinceMs - this.#readySinceMs < ETCD_BACKOFF_MS_MAX) this.#triedInRound++;
     else {
       this.#triedInRound = 0;

@@ -14,7 +14,7 @@ function controlled(): { asked: PromiseWithResolvers<number>[]; revision: Curren
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe("the current revision", () => {
-  test("is never taken from a read that was in flight before the call", async () => {
+  test("is never taken from a read that was in flight when the caller requested it", async () => {
     const { asked, revision } = controlled();
     const first = revision.query();
     const second = revision.query();
@@ -33,7 +33,7 @@ describe("the current revision", () => {
     expect(await fourth).toBe(10);
   });
 
-  test("is queried again after a failure, which only the callers that shared the read see", async () => {
+  test("is read a second time after a failed read, which fails only the callers that shared it", async () => {
     const { asked, revision } = controlled();
     const first = revision.query();
     const second = revision.query();

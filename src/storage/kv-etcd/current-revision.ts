@@ -1,8 +1,8 @@
 /**
- * Linearizable reads of the newest revision, shared between callers.
+ * Reads the newest revision (linearizable), and lets callers share one read.
  *
- * etcd may have processed a read in flight before the caller's last commit, so a caller that arrives meanwhile must not
- * share that read: it shares the next one. At most one read is in flight and one waits.
+ * A caller must not share a read that is already in flight, because etcd may have processed that read before the
+ * caller's last commit; the caller shares the next read. At most one read is in flight and one waits.
  */
 export class CurrentRevision {
   readonly #ask: () => Promise<number>;

@@ -5,7 +5,7 @@ export interface EtcdTls {
   readonly ca?: Buffer;
   readonly cert?: Buffer;
   readonly key?: Buffer;
-  /** The name that the server's certificate must have, if it differs from the endpoint's host. */
+  /** The name that the server's certificate must contain, if it differs from the endpoint's host. */
   readonly serverName?: string;
 }
 

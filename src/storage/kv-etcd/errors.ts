@@ -1,11 +1,11 @@
-/** The failures of calls to etcd, and their translation to the errors of the storage port. */
+/** The ways in which a call to etcd fails, and their translation to the errors of the storage port. */
 import { StorageError } from "../kv.ts";
 import { DecodeError } from "./wire.ts";
 
 /**
- * - `unsent`: nothing left this process; any call may be repeated.
- * - `lost`: the connection or the stream ended before the response; it is unknown whether etcd acted.
- * - `deadline`: no response in time; it is unknown whether etcd acted.
+ * - `unsent`: no byte of the call left this process, so any call may be resent.
+ * - `lost`: the connection or the stream ended before the response; etcd may or may not have executed the call.
+ * - `deadline`: no response arrived in time; etcd may or may not have executed the call.
  * - `status`: etcd responded with an error.
  * - `garbled`: the response is not gRPC.
  * - `oversize`: the response exceeds the message size limit.
@@ -38,7 +38,7 @@ export function unavailable(message: string, cause?: unknown): StorageError {
   return new StorageError("unavailable", message, { cause });
 }
 
-/** Turns every failure of a call into a `StorageError`; other exceptions are bugs and stay as they are. */
+/** Turns every failure of a call into a `StorageError`. Other exceptions are bugs and are returned unchanged. */
 export function toStorageError(thrown: unknown): unknown {
   if (thrown instanceof DecodeError) {
     return new StorageError("corrupt", `etcd's response cannot be decoded: ${thrown.message}`, { cause: thrown });
@@ -66,8 +66,8 @@ export function toStorageError(thrown: unknown): unknown {
 }
 
 /**
- * As `toStorageError`, for a call that must not be repeated: `undecided` if etcd may have acted on it without a
- * response.
+ * As `toStorageError`, but for a call that must not be resent: the error is `undecided` if etcd may have executed the
+ * call.
  */
 export function toCommitError(thrown: unknown): unknown {
   const error = toStorageError(thrown);
@@ -76,7 +76,8 @@ export function toCommitError(thrown: unknown): unknown {
 }
 
 /**
- * A status means that etcd rejected the call, unless its message reports that the outcome of the proposal is unknown.
+ * A gRPC status means that etcd rejected the call, unless its message reports that the outcome of the raft proposal is
+ * unknown.
  */
 function mayHaveActed(thrown: unknown): boolean {
   if (!(thrown instanceof RpcFailure) || thrown.kind === "unsent") return false;
@@ -95,7 +96,7 @@ function isFuture(thrown: RpcFailure): boolean {
   return isStatus(thrown, STATUS.outOfRange, "mvcc: required revision is a future revision");
 }
 
-/** etcd's own limit produces the first message, the limit of its gRPC server the second. */
+/** The first message comes from etcd's own limit, the second from the limit of its gRPC server. */
 function isTooLarge(thrown: RpcFailure): boolean {
   return (
     isStatus(thrown, STATUS.invalidArgument, "request is too large") ||
@@ -103,7 +104,10 @@ function isTooLarge(thrown: RpcFailure): boolean {
   );
 }
 
-/** True for a member that responds but cannot serve; another endpoint may be able to. */
+/**
+ * True if the failure shows that the etcd member responds but cannot serve; a member at another endpoint may be able
+ * to.
+ */
 export function isMemberUnusable(thrown: unknown): boolean {
   if (!(thrown instanceof RpcFailure) || thrown.kind !== "status") return false;
   return /no leader|server stopped|rpc not supported for learner/.test(thrown.message);

@@ -1,58 +1,69 @@
-/** Every bound and interval of the etcd client, in one place. */
+/** Every limit and interval of the etcd client. */
 
 /** Time limit of a request, including the wait for a connection. */
 export const ETCD_REQUEST_TIMEOUT_MS = 5_000;
 
 /**
- * Time limit for TCP, TLS and the first SETTINGS frame together. A stopped process accepts TCP but never sends
- * SETTINGS.
+ * Time limit for connecting: TCP, TLS and the first SETTINGS frame together. Without SETTINGS a stopped process would
+ * look connected, because the kernel still accepts its TCP connections.
  */
 export const CONNECT_TIMEOUT_MS = 2_000;
 
 /**
- * Delay between rounds over all endpoints. It doubles up to the maximum, and restarts from the minimum after a
- * connection that lasted for at least the maximum.
+ * Delay between two rounds over all endpoints. It doubles up to the maximum, and returns to the minimum after a
+ * connection that was ready for at least the maximum.
  */
 export const ETCD_BACKOFF_MS_MIN = 50;
 export const ETCD_BACKOFF_MS_MAX = 1_000;
 
 /**
- * How long a request waits during a long outage: longer than the maximum backoff, so that at least one connection
- * attempt starts meanwhile. Waiting for the full request timeout would pile up requests that cannot succeed.
+ * How long a request waits for a connection during a long outage. It is longer than the maximum backoff, so that at
+ * least one connection attempt starts while the request waits. If requests waited for the full request timeout,
+ * requests that cannot succeed would pile up.
  */
 export const UNREACHABLE_WAIT_MS = 1_500;
 
-/** A connection that was silent for the interval is probed, and is dropped if there is no response in time. */
+/**
+ * A connection on which nothing arrived for the interval is probed, and dropped if no response arrives within the
+ * timeout.
+ */
 export const HEARTBEAT_INTERVAL_MS = 1_000;
 export const HEARTBEAT_TIMEOUT_MS = 2_500;
 
-/** A watch that etcd has not confirmed in this time is created again on a new stream. */
+/** If etcd does not confirm a watch within this time, the watches are created again on a new stream. */
 export const WATCH_CREATE_TIMEOUT_MS = 10_000;
 
-/** Limits on the number and the total size of pending requests; beyond them the store is overloaded. */
+/** Maximum number and total size of pending requests. Further requests are rejected with `overloaded`. */
 export const REQUESTS_PENDING_MAX = 10_000;
 export const REQUESTS_PENDING_BYTES_MAX = 128 * 1024 * 1024;
 
-/** Maximum number of times that an idempotent request is sent if its connection is lost. */
+/** Maximum number of times that an idempotent request is sent, if the connection is lost each time. */
 export const ATTEMPTS_MAX = 3;
 
 /**
- * etcd's own limit is 1.5 MiB unless it is configured higher; this one only keeps a bug from filling the connection.
+ * Maximum size of a request. etcd's own default limit is 1.5 MiB; this limit only keeps a bug from filling the
+ * connection.
  */
 export const MESSAGE_SEND_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * Maximum size of a response. A page can be large, because its limit is a number of keys and each value may have 1.5
- * MiB.
+ * Maximum size of a response. A page can be large, because it is limited by the number of keys, and each value may have
+ * 1.5 MiB.
  */
 export const MESSAGE_RECEIVE_BYTES_MAX = 64 * 1024 * 1024;
 
 export const RANGE_PAGE_KEYS = 500;
-/** Target size of a page; the number of keys requested follows the average size in the page before. */
+/**
+ * Target size of a page. The number of keys requested for the next page follows from the average size of the keys and
+ * values in the previous one.
+ */
 export const RANGE_PAGE_BYTES = 4 * 1024 * 1024;
 
-/** HTTP/2 flow control: big enough that a page streams without waiting for window updates. */
+/** HTTP/2 flow-control window, large enough that a page streams without waiting for window updates. */
 export const STREAM_WINDOW_BYTES = 8 * 1024 * 1024;
 export const SESSION_WINDOW_BYTES = 32 * 1024 * 1024;
-/** Node rejects new streams above this limit; it counts queued data in both directions. */
+/**
+ * Node's memory limit for an HTTP/2 session, which counts queued data in both directions. Node rejects new streams
+ * above it.
+ */
 export const SESSION_MEMORY_MEGABYTES = 512;

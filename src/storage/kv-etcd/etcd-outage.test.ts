@@ -19,7 +19,7 @@ interface Store extends AsyncDisposable {
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
-/** Opens a separate store for each test, watched from its first revision. */
+/** Opens a separate store for each test, with a watch that starts at its first revision. */
 async function openStore(requestTimeoutMs = 1_500): Promise<Store> {
   const etcd = (await startEtcd())!;
   const kv = await openEtcdKv({ endpoints: [etcd.endpoint], clock: realClock(), requestTimeoutMs });
@@ -58,7 +58,7 @@ describe.skipIf(isMissing)("an etcd store whose etcd is stopped and continued", 
     await create(kv, "before");
     await sink.until(({ seen }) => seen.length === 1);
     etcd.pause();
-    // Sent to the stopped process: they may take effect when it continues.
+    // These commits are sent to the stopped process, so they may take effect when it continues.
     const unknown = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => create(kv, `paused-${index}`)));
     expect(unknown.every((result) => result.status === "rejected" && result.reason.code === "undecided")).toBe(true);
     await expect(kv.currentRevision()).rejects.toMatchObject(UNAVAILABLE);
@@ -90,7 +90,7 @@ describe.skipIf(isMissing)("an etcd store whose etcd is killed and restarted", {
     expect(sink.signals).toEqual(["interrupted", "following", "interrupted", "following"]);
   });
 
-  test("applies a commit in flight once or not at all", async () => {
+  test("applies a commit in flight exactly once or not at all", async () => {
     await using store = await openStore(5_000);
     const { etcd, kv, sink } = store;
     const outcomes = new Map<string, string>();
@@ -113,7 +113,7 @@ describe.skipIf(isMissing)("an etcd store whose etcd is killed and restarted", {
     const versions = Map.groupBy(sink.seen, (event) => event.key);
     for (const [key, outcome] of outcomes) {
       const times = versions.get(key)?.length ?? 0;
-      // A commit that was sent twice would have conflicted with itself.
+      // A commit that was sent twice would have conflicted with itself, which is not among these outcomes.
       expect(outcome, key).toBeOneOf(["committed", "unavailable", "undecided"]);
       if (outcome === "unavailable") expect(times, key).toBe(0);
       if (outcome === "committed") expect(times, key).toBe(1);
@@ -143,8 +143,9 @@ describe.skipIf(isMissing)("an etcd store whose etcd is killed and restarted", {
 });
 
 describe.skipIf(isMissing)("an etcd store with two endpoints", { timeout: 60_000 }, () => {
-  test("leaves an endpoint that stops, and its watch resumes on the other", async () => {
-    // Two single-member clusters replace two members: the test only checks which endpoint receives requests.
+  test("stops using an endpoint that stops, and its watch resumes on the other endpoint", async () => {
+    // The endpoints are two separate single-member clusters instead of two members of one cluster, because the test
+    // only checks which endpoint receives requests.
     await using store = await openStore();
     const other = (await startEtcd())!;
     const kv = await openEtcdKv({

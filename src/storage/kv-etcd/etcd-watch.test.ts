@@ -50,7 +50,7 @@ describe("a watch on an etcd stream", () => {
     expect(seen).toEqual([[5, 6], [7]]);
   });
 
-  test("delivers a revision that was split into fragments in one batch", () => {
+  test("delivers all events of a revision in one batch, even if etcd split them into fragments", () => {
     const { follower, seen } = following(5);
     follower.accept({ ...NOTHING, isFragment: true, events: events(5, 6, 6) });
     expect(seen).toEqual([[5]]);
@@ -59,7 +59,7 @@ describe("a watch on an etcd stream", () => {
     expect(seen).toEqual([[5], [6, 6, 6, 6, 7]]);
   });
 
-  test("discards the start of a split revision when the stream is lost", () => {
+  test("discards the first part of a split revision when the stream is lost, and receives the whole revision on the next stream", () => {
     const { follower, seen } = following(5);
     follower.accept({ ...NOTHING, isFragment: true, events: events(5, 6) });
     follower.interrupt();
@@ -69,7 +69,7 @@ describe("a watch on an etcd stream", () => {
     expect(seen).toEqual([[5], "interrupted", "following", [6, 6]]);
   });
 
-  test("reports progress only for its own revisions", () => {
+  test("reports progress only for revisions whose events it has delivered", () => {
     const { follower, seen } = following(50);
     follower.accept({ ...NOTHING, revision: 20 });
     follower.accept({ ...NOTHING, isCreated: true, revision: 60 });
@@ -81,7 +81,7 @@ describe("a watch on an etcd stream", () => {
     expect(follower.createMessage(2).startRevision).toBe(72);
   });
 
-  test("reports an interruption once, however many attempts fail", () => {
+  test("reports an interruption once, even if several attempts to resume fail", () => {
     const { follower, seen } = following(5);
     follower.interrupt();
     follower.interrupt();

@@ -1,10 +1,10 @@
 /**
- * One watch, independent of the stream on which it currently runs: the revisions it has delivered, the revision at
- * which it resumes, and whether its sink was notified of an interruption.
+ * The state of one watch, independent of the stream on which it currently runs: the revision at which it resumes, and
+ * whether its sink was notified of an interruption.
  *
- * `nextRevision` guarantees "no gap, no duplicate": everything below it has been delivered, nothing at or above it has.
- * Some etcd versions repeat events or go back in time after a member caught up by snapshot; events below `nextRevision`
- * are dropped.
+ * `nextRevision` ensures that no event is missed or repeated: everything below it has been delivered, nothing at or
+ * above it has. Some etcd versions repeat events or go back in time after a member caught up by snapshot, so the watch
+ * drops events below `nextRevision`.
  */
 import type { KvEvent, StorageError, WatchRequest, WatchSink } from "../kv.ts";
 import { prefixKeys } from "./range.ts";
@@ -19,17 +19,17 @@ export class EtcdWatch {
   readonly #sink: WatchSink;
   #nextRevision: number;
   #isInterrupted = false;
-  /** Events of the newest revision received, held until no fragment can add more of that revision. */
+  /** Events of the newest received revision, held back until no fragment can add more events of that revision. */
   #held: KvEvent[] = [];
 
   constructor(request: WatchRequest, sink: WatchSink) {
     this.#prefix = request.prefix;
     this.#sink = sink;
-    // To etcd, 0 means "from the current revision".
+    // To etcd, start revision 0 means "from the current revision".
     this.#nextRevision = Math.max(1, request.fromRevision);
   }
 
-  /** Starts or resumes the watch on a stream, with a new watch ID. */
+  /** Returns the message that starts or resumes the watch on a stream, with a new watch ID. */
   createMessage(watchId: number): WatchCreateMessage {
     this.watchId = watchId;
     this.isFollowing = false;
@@ -44,7 +44,7 @@ export class EtcdWatch {
     this.#sink.interrupted(false);
   }
 
-  /** The stream was lost or could not be opened. */
+  /** Called when the stream was lost or could not be opened. */
   interrupt(): void {
     this.watchId = 0;
     this.isFollowing = false;
@@ -84,7 +84,7 @@ export class EtcdWatch {
     this.#sink.events(events);
   }
 
-  /** Ignores a revision that does not concern this watch: the watch may start in the future, or the member may lag. */
+  /** Ignores a revision below `nextRevision`: the watch starts at a later revision, or the etcd member lags behind. */
   #acceptProgress(revision: number): void {
     if (this.#held.length > 0 || revision < this.#nextRevision - 1) return;
     this.#nextRevision = revision + 1;

@@ -35,7 +35,7 @@ async function fixture(): Promise<{ kv: Kv; reopen: () => Promise<Kv> } & AsyncD
   return { kv: handles[0]!, reopen, [Symbol.asyncDispose]: dispose };
 }
 
-describe.skipIf(etcd === undefined)("on a real etcd", () => {
+describe.skipIf(etcd === undefined)("on a real etcd,", () => {
   kvSuite("etcd", fixture, { isExclusive: true });
 
   test("a range of 20,000 keys is read in pages at one revision", { timeout: 60_000 }, async () => {
@@ -48,7 +48,7 @@ describe.skipIf(etcd === undefined)("on a real etcd", () => {
         .map((key) => kv.commit({ kind: "put", key, value: Buffer.from(key), expectedRevision: 0 }));
       await Promise.all(puts);
     }
-    // Writes continuously to the part of the range that is read last.
+    // Writes continuously to the keys at the end of the range, which are read last.
     let isReading = true;
     const writing = (async () => {
       for (let n = 0; isReading; n++)
@@ -81,7 +81,7 @@ describe.skipIf(etcd === undefined)("on a real etcd", () => {
     expect(sink.seen.map((event) => event.modRevision)).toEqual(items.map((item) => item.modRevision));
   });
 
-  test("an empty prefix watches every key, and an empty start reads every key", async () => {
+  test("a watch of the empty prefix receives every key, and a range with an empty start reads every key", async () => {
     await using store = await opened();
     const { kv } = store;
     const sink = new RecordingSink();
@@ -92,7 +92,7 @@ describe.skipIf(etcd === undefined)("on a real etcd", () => {
     expect((await kv.range({ start: "", end: "~", limit: 1 })).items[0]?.key).toBe("!first");
   });
 
-  test("a malformed lease ID is treated as a lease that does not exist", async () => {
+  test("a malformed lease ID is treated as the ID of a lease that does not exist", async () => {
     await using store = await opened();
     for (const lease of ["", "0", "-1", "abc", "9223372036854775808", "99999999999999999999999"]) {
       const put = store.kv.commit({ kind: "put", key: "/leased", value: Buffer.from("x"), expectedRevision: 0, lease });
@@ -102,7 +102,7 @@ describe.skipIf(etcd === undefined)("on a real etcd", () => {
     }
   });
 
-  test("a future revision fails with the newest revision", async () => {
+  test("reading a future revision fails with an error that contains the newest revision", async () => {
     await using store = await opened();
     const newest = await store.kv.currentRevision();
     const future = { code: "revision-future", revision: newest };

@@ -23,7 +23,7 @@ describe("gRPC frames", () => {
     }
   });
 
-  test("longer than the limit are rejected by their header alone", () => {
+  test("longer than the limit are rejected before their content arrives", () => {
     const reader = new FrameReader();
     const header = Buffer.alloc(FRAME_HEADER_BYTES);
     header.writeUInt32BE(MESSAGE_RECEIVE_BYTES_MAX + 1, 1);

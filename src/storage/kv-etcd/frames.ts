@@ -1,4 +1,6 @@
-/** gRPC's framing: before each message, one byte that marks compression and four bytes with its length. */
+/**
+ * gRPC's framing: each message is preceded by one byte that marks compression and four bytes with the message's length.
+ */
 import { MESSAGE_RECEIVE_BYTES_MAX } from "./etcd-limits.ts";
 import { DecodeError, EtcdWriter } from "./wire.ts";
 
@@ -14,7 +16,7 @@ export function encodeFrame(sizeHint: number, write: (writer: EtcdWriter) => voi
   return frame;
 }
 
-/** Splits a byte stream into messages. It allocates nothing for a length before the bytes have arrived. */
+/** Splits a byte stream into messages. It allocates no memory for a message before its bytes have arrived. */
 export class FrameReader {
   /** True if the rejected frame was well-formed but too long. */
   isOversize = false;
@@ -28,8 +30,8 @@ export class FrameReader {
   }
 
   /**
-   * The next complete message; undefined if it has not arrived completely. Throws a `DecodeError` for an unacceptable
-   * frame.
+   * Returns the next message, or undefined if it has not arrived completely. Throws a `DecodeError` if the frame is
+   * compressed or too long.
    */
   next(): Buffer | undefined {
     if (this.#bytes < this.#needed) return undefined;

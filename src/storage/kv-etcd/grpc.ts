@@ -1,9 +1,9 @@
 /**
  * gRPC over one HTTP/2 session to one endpoint: unary calls and bidirectional streams.
  *
- * A channel is used once: `opening` until the server's SETTINGS have arrived, then `ready` until it is lost. `ready`
- * and `lost` are reported at most once each, and not after `destroy`. A channel that received GOAWAY is lost for new
- * calls, while calls in flight may still succeed.
+ * A channel is not reopened: it is `opening` until the server's SETTINGS have arrived, then `ready` until it is lost.
+ * `onReady` and `onLost` are called at most once each, and not after `destroy`. A channel that received GOAWAY is lost
+ * for new calls, while calls in flight may still succeed.
  */
 import {
   type ClientHttp2Session,
@@ -35,7 +35,7 @@ export interface UnaryCall {
 
 interface StreamHandlers {
   message(message: Buffer): void;
-  /** Called once, however the stream ends, but not after `cancel`. */
+  /** Called once, for whatever reason the stream ends, but not after `cancel`. */
   ended(failure: RpcFailure): void;
 }
 
@@ -46,7 +46,7 @@ export interface RpcStream {
 
 export class Channel {
   readonly endpoint: URL;
-  /** Grows with every byte received; a change between two readings shows that the server responds. */
+  /** Number of bytes received. If it grows between two reads, the server responds. */
   received = 0;
   readonly #session: ClientHttp2Session;
   readonly #clock: Clock;
@@ -82,14 +82,14 @@ export class Channel {
     return this.#lostReason === undefined && !this.#session.closed && !this.#session.destroyed;
   }
 
-  /** Ends all calls in flight as `lost`; neither `onReady` nor `onLost` is called afterwards. */
+  /** Ends all calls in flight as `lost`. Neither `onReady` nor `onLost` is called afterwards. */
   destroy(reason: string): void {
     this.#isDestroyed = true;
     this.#lostReason ??= new Error(reason);
     this.#session.destroy();
   }
 
-  /** Also works for streaming methods that return one message for one message. */
+  /** Makes a unary call. Also works for a streaming method that returns one message for one message. */
   unary(call: UnaryCall, timeoutMs: number): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const stream = this.#open(call.method, { "grpc-timeout": `${Math.max(1, Math.ceil(timeoutMs))}m` }, reject);
@@ -211,7 +211,8 @@ export class Channel {
     stream.on("end", endWithOutcome);
     stream.on("close", () => {
       endWithOutcome();
-      // Return before an error is created: a stack trace is expensive, and nearly every call has succeeded by now.
+      // Returns before it creates an error: a stack trace is expensive, and nearly every call has succeeded at this
+      // point.
       if (isOver) return;
       const reason = problem ?? this.#lostReason;
       const detail = reason instanceof Error ? reason.message : `stream ended with code ${stream.rstCode}`;
@@ -220,7 +221,7 @@ export class Channel {
   }
 }
 
-/** The outcome in the headers, if they contain one. */
+/** The outcome of a call as its headers or trailers report it; undefined if they do not contain one. */
 function statusOf(headers: IncomingHttpHeaders): RpcFailure | "ok" | undefined {
   const text = headers["grpc-status"];
   if (text === undefined) return undefined;
@@ -238,7 +239,7 @@ function decodeMessage(message: string): string {
   try {
     return decodeURIComponent(message);
   } catch {
-    // Not percent-encoded as gRPC requires, so the message is used as it is.
+    // The message is not percent-encoded as gRPC requires, so it is used as it is.
     return message;
   }
 }

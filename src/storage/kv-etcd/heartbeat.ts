@@ -1,10 +1,10 @@
 /**
- * Detects a server that keeps the connection open but does not respond: stopped, hung, or behind a network that drops
- * all packets.
+ * Detects an etcd server that keeps the connection open but does not respond, because it is stopped or hung or because
+ * the network drops all packets.
  *
- * It probes with a gRPC health check instead of an HTTP/2 PING: etcd closes connections that send pings more often than
- * every five seconds, or without an open stream. Any response counts, including an error: the probe checks that the
- * server responds, not that it is healthy.
+ * It probes with a gRPC health check instead of an HTTP/2 PING, because etcd closes connections that send pings more
+ * often than every five seconds or without an open stream. Any response counts, including an error: the probe checks
+ * that the server responds, not that it is healthy.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Channel } from "./grpc.ts";
@@ -27,7 +27,8 @@ export function watchHeartbeat(channel: Channel, clock: Clock, onSilence: (probl
   const ask = (): void => {
     const call = { method: METHOD.health, frame: encodeEmpty() };
     const settled = (): void => {
-      // After this process itself was stopped, timers run before the responses that wait in the socket are read.
+      // If this process itself was stopped, its timers run before it reads the responses that wait in the socket.
+      // `setImmediate` lets it read them first.
       if (!isStopped) setImmediate(judge);
     };
     channel.unary(call, HEARTBEAT_TIMEOUT_MS).then(settled, settled);

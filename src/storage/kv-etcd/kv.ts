@@ -1,8 +1,9 @@
 /**
- * The storage port on a real etcd (3.4 or newer), with a small gRPC client of its own.
+ * The storage port on a real etcd (3.4 or newer), with its own small gRPC client.
  *
- * It keeps only connections and watches: revisions, history, leases and durability belong to etcd. A commit is sent at
- * most once; if its response does not arrive, it fails as `undecided` and may or may not have happened.
+ * It holds no data, only connections and watches: etcd keeps revisions, history and leases, and makes them durable. A
+ * commit is sent at most once; if its response does not arrive, the commit fails as `undecided`, because etcd may or
+ * may not have applied it.
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -19,9 +20,9 @@ import { rangeOf, readCurrentRevision, withNewest } from "./range.ts";
 import { WatchHub } from "./watch.ts";
 
 interface EtcdOptions {
-  /** For example `http://127.0.0.1:2379` or `https://etcd-1:2379`; schemes may be mixed. */
+  /** For example `http://127.0.0.1:2379` or `https://etcd-1:2379`; http and https may be mixed. */
   readonly endpoints: readonly string[];
-  /** For https endpoints. Default for `ca`: the certificate authorities that Node trusts. */
+  /** TLS settings for https endpoints. Default for `ca`: the certificate authorities that Node trusts. */
   readonly tls?: EtcdTls;
   readonly clock: Clock;
   /** Time limit of one request, including the wait for a connection. A range takes one request per page. */
@@ -29,7 +30,7 @@ interface EtcdOptions {
   readonly log?: (message: string, detail: object) => void;
 }
 
-/** Resolves at once, whether etcd is reachable or not; rejects only if an endpoint is malformed. */
+/** Resolves at once, even if etcd is unreachable. Rejects only if an endpoint is malformed. */
 export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   const { clock, log = () => {}, requestTimeoutMs = ETCD_REQUEST_TIMEOUT_MS } = options;
   const endpoints = parseEndpoints(options.endpoints);
@@ -69,7 +70,8 @@ async function commit(connection: EtcdConnection, change: Change): Promise<Commi
   const response = await connection.request({ method: METHOD.txn, frame: encodeCommit(change), isIdempotent: false });
   try {
     const { revision, succeeded, current, guardRevisions, deleted } = decodeTxn(response);
-    // In etcd, deleting a key that is expected to be absent succeeds, but creates no revision.
+    // If a delete expects the key to be absent and it is, etcd's transaction succeeds but creates no revision, so
+    // nothing was committed.
     const hasChanged = succeeded && (change.kind === "put" || deleted > 0);
     if (hasChanged) return { committed: true, revision };
     const lost = guards.find((guard, index) => guardRevisions[index] !== guard.revision);

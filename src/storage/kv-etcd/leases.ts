@@ -1,4 +1,4 @@
-/** Lease calls. Lease IDs are 64-bit numbers, and decimal strings outside the wire format. */
+/** Lease calls to etcd. Lease IDs are 64-bit numbers in etcd's messages, and decimal strings everywhere else. */
 import { type LeaseId, StorageError } from "../kv.ts";
 import type { EtcdConnection } from "./connection.ts";
 import { isLeaseNotFound, toStorageError } from "./errors.ts";
@@ -8,7 +8,8 @@ const LEASE_ID_MAX = 2n ** 63n - 1n;
 
 export async function grantLease(connection: EtcdConnection, ttlSeconds: number): Promise<LeaseId> {
   const frame = encodeLeaseGrant(Math.max(1, Math.ceil(ttlSeconds)));
-  // If the grant is sent again after a lost connection, it may leave an unused lease behind, which expires.
+  // The grant counts as idempotent: if it is resent after a lost connection, the first request may leave an unused
+  // lease, which expires.
   const { lease } = await requestLease(connection, METHOD.leaseGrant, frame);
   if (!isLeaseId(lease)) throw new StorageError("corrupt", "etcd granted a lease without an id");
   return lease;
@@ -30,7 +31,10 @@ export async function revokeLease(connection: EtcdConnection, lease: LeaseId): P
   }
 }
 
-/** Throws for a malformed ID, which cannot name an existing lease; to etcd, 0 would mean "no lease". */
+/**
+ * Throws if the ID is malformed, because no lease can have such an ID. ID 0 must not be sent: to etcd it means "no
+ * lease".
+ */
 export function requireLeaseId(lease: LeaseId): void {
   if (!isLeaseId(lease)) throw leaseNotFound(lease);
 }

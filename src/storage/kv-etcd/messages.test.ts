@@ -33,13 +33,13 @@ function writeKeyValue(writer: EtcdWriter, { key, modRevision }: { key: string; 
   writer.bytes(5, Buffer.from("value"));
 }
 
-describe("requests to etcd", () => {
-  test("encode a range as etcd does", () => {
+describe("messages to etcd", () => {
+  test("encode a range as etcd's own client does", () => {
     const frame = encodeRange({ key: "a", rangeEnd: "b", limit: 2, revision: 300, countOnly: true });
     expect(frame.toString("hex")).toBe("000000000d" + "0a0161" + "120162" + "1802" + "20ac02" + "4801");
   });
 
-  test("encode a put with a lease beyond 2^53 as etcd does", () => {
+  test("encode a put with a lease ID beyond 2^53 as etcd's own client does", () => {
     const lease = "9223372036854775807";
     const frame = encodeCommit({ kind: "put", key: "k", value: Buffer.from("v"), expectedRevision: 7, lease });
     const compare = "0a07" + "1002" + "1a016b" + "3007";
@@ -48,7 +48,7 @@ describe("requests to etcd", () => {
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(`${compare}12121210${put}${failure}`);
   });
 
-  test("encode each guard as a compare, and as a range without the value if the compares fail", () => {
+  test("contain a compare for each guard, and a keys-only range for each guard in the failure branch", () => {
     const guards = [
       { key: "g", revision: 300 },
       { key: "h", revision: 0 },
@@ -62,7 +62,7 @@ describe("requests to etcd", () => {
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(`${compares}${put}${failure}`);
   });
 
-  test("compare a key that is expected to be absent with revision 0, which the wire format omits", () => {
+  test("compare the mod revision with 0 if the key must not exist; protobuf omits the 0", () => {
     const frame = encodeCommit({ kind: "delete", key: "k", expectedRevision: 0 });
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(
       "0a0510021a016b" + "12051a030a016b" + "1a050a030a016b",
@@ -76,7 +76,7 @@ describe("requests to etcd", () => {
     expect(decodeLease(response)).toEqual({ lease: "7587848390923456789", ttlSeconds: 0 });
   });
 
-  test("request progress and fragments for a watch", () => {
+  test("request progress notifications and fragments for a watch", () => {
     const frame = encodeWatchCreate({ watchId: 4, key: "a", rangeEnd: "b", startRevision: 9 });
     expect(frame.subarray(FRAME_HEADER_BYTES).toString("hex")).toBe(
       "0a0e" + "0a0161" + "120162" + "1809" + "2001" + "3804" + "4001",
@@ -98,7 +98,7 @@ describe("responses from etcd", () => {
     expect(response).toEqual({ revision: 12, items: [item], hasMore: true, count: 77 });
   });
 
-  test("contain the current value after a lost race", () => {
+  test("contain the current value of the key if the commit lost a race", () => {
     const response = decodeTxn(
       message((writer) => {
         writeHeader(writer, 12);
@@ -112,7 +112,7 @@ describe("responses from etcd", () => {
     expect(response).toMatchObject({ revision: 12, succeeded: false, current: { key: "/a", modRevision: 6 } });
   });
 
-  test("distinguish the written key from those of the guards if a guarded put failed", () => {
+  test("report the written key and each guard separately if a guarded put failed", () => {
     const answerOf = (...found: (number | undefined)[]): Buffer =>
       message((writer) => {
         writeHeader(writer, 12);
@@ -131,12 +131,12 @@ describe("responses from etcd", () => {
     expect(decodeTxn(answerOf(6, undefined, 9))).toMatchObject({ current, guardRevisions: [0, 9] });
   });
 
-  test("are rejected without a revision", () => {
+  test("are rejected if they contain no revision", () => {
     expect(() => decodeRange(Buffer.alloc(0))).toThrow(DecodeError);
     expect(() => decodeTxn(Buffer.alloc(0))).toThrow(DecodeError);
   });
 
-  test("are rejected for a watch event of unknown type or without a revision", () => {
+  test("are rejected if a watch event has an unknown type or no revision", () => {
     const unknownType = message((writer) =>
       writer.message(11, (event) => {
         event.int64(1, 2);
@@ -156,8 +156,8 @@ describe("responses from etcd", () => {
   });
 });
 
-describe("memory of decoded values", () => {
-  test("is not shared with a large message if the value is small", () => {
+describe("the memory of a decoded value", () => {
+  test("is not shared with the message if the value is a small part of it", () => {
     const big = Buffer.alloc(100_000, 1);
     const own = ownBytes(big.subarray(10, 20));
     expect(own).toEqual(big.subarray(10, 20));

@@ -1,6 +1,6 @@
 /**
- * The messages of etcd's v3 API that this client uses: field numbers as in etcd's rpc.proto and kv.proto. Encoders
- * return a whole gRPC frame; decoders take a message without its frame.
+ * The messages of etcd's v3 API that this client uses, with the field numbers of etcd's rpc.proto and kv.proto.
+ * Encoders return a whole gRPC frame; decoders take a message without its frame.
  */
 import type { Change, Guard, KeyValue, LeaseId } from "../kv.ts";
 import { encodeFrame } from "./frames.ts";
@@ -17,14 +17,14 @@ export const METHOD = {
   health: "/grpc.health.v1.Health/Check",
 } as const;
 
-/** Space for the tags, lengths and numbers of any request, without keys and values. */
+/** Size hint for the tags, lengths and numbers of any request, without its keys and values. */
 const OVERHEAD_BYTES = 160;
-/** The same for each guard of a write. */
+/** Additional size hint for each guard of a write. */
 const GUARD_OVERHEAD_BYTES = 40;
 
 export interface RangeMessage {
   readonly key: string;
-  /** Absent: only `key`. "\0": all keys from `key` on. */
+  /** Exclusive end. If it is absent, the range is only `key`; "\0" means all keys from `key` on. */
   readonly rangeEnd?: string;
   readonly limit?: number;
   readonly revision?: number;
@@ -43,9 +43,12 @@ export interface RangeResponse {
 interface TxnResponse {
   readonly revision: number;
   readonly succeeded: boolean;
-  /** Result of the first range of the failure branch. */
+  /** The written key as read by the first range of the failure branch. */
   readonly current: KeyValue | undefined;
-  /** The modRevisions that the following ranges returned, one for each guard; 0 if the key is absent. */
+  /**
+   * The modRevisions that the other ranges of the failure branch returned, one for each guard; 0 if the guard's key is
+   * absent.
+   */
   readonly guardRevisions: readonly number[];
   /** Number of keys that the delete of the success branch removed. */
   readonly deleted: number;
@@ -72,8 +75,8 @@ function writeRange(writer: EtcdWriter, request: RangeMessage): void {
 const COMPARE_TARGET_MOD = 2;
 
 /**
- * Encodes a transaction: the change if the key's mod_revision is the expected one and all guards hold, otherwise a
- * range of the key and of each guard's key.
+ * Encodes a transaction. If the key's mod_revision is the expected one and all guards hold, etcd applies the change;
+ * otherwise it returns a range of the key and of each guard's key.
  */
 export function encodeCommit(change: Change): Buffer {
   const { key, expectedRevision } = change;
@@ -92,7 +95,7 @@ export function encodeCommit(change: Change): Buffer {
   });
 }
 
-/** To etcd, a key that is absent has mod_revision 0. */
+/** To etcd, an absent key has mod_revision 0. */
 function writeCompare(compare: EtcdWriter, { key, revision }: Guard): void {
   compare.int64(2, COMPARE_TARGET_MOD);
   compare.string(3, key);
@@ -161,7 +164,7 @@ export function decodeTxn(message: Buffer): TxnResponse {
 }
 
 interface TxnOutcome {
-  /** The results of the ranges: first the written key, then the guards. */
+  /** The keys that the ranges of the failure branch returned: first the written key, then the guards' keys. */
   readonly found: (KeyValue | undefined)[];
   deleted: number;
 }
@@ -206,7 +209,7 @@ export function readHeader(reader: EtcdReader): number {
   return revision;
 }
 
-/** etcd's first revision is 1; a response without one would look like an empty store. */
+/** Rejects a response without a revision, which would look like an empty store; etcd's first revision is 1. */
 function requireRevision(revision: number): number {
   if (revision < 1) throw new DecodeError("a response has no revision");
   return revision;
@@ -230,8 +233,8 @@ export function readKeyValue(reader: EtcdReader): KeyValue {
 const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /**
- * Returns the view if the value is most of the memory behind it, otherwise a copy: a small value that stays in a cache
- * would keep a whole page or network buffer in memory.
+ * Returns the view itself if the value is most of the memory behind it, otherwise a copy. A small value that stays in a
+ * cache would keep a whole page or network buffer in memory.
  */
 export function ownBytes(view: Buffer): Buffer {
   return view.buffer.byteLength > 2 * view.length + 1024 ? Buffer.from(view) : view;

@@ -1,4 +1,4 @@
-/** Ranges, read page by page at one revision. */
+/** Reads ranges from etcd page by page, all pages at one revision. */
 import { type KeyValue, type RangeRequest, type RangeResult, keyAfter, prefixEnd, StorageError } from "../kv.ts";
 import type { EtcdConnection } from "./connection.ts";
 import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
@@ -6,11 +6,11 @@ import { toStorageError } from "./errors.ts";
 import { RANGE_PAGE_BYTES, RANGE_PAGE_KEYS } from "./etcd-limits.ts";
 import { type RangeResponse, type RangeMessage, decodeRange, encodeRange, METHOD } from "./messages.ts";
 
-/** As etcd's range_end: all keys from the start on. As a key: the first possible key. */
+/** "\0" as etcd's range_end means all keys from the start key on; as a key it is the first possible key. */
 const ALL_KEYS_END = "\0";
 const FIRST_KEY = "\0";
 
-/** An empty range, for requests that etcd would interpret differently or reject. */
+/** An empty range, sent instead of a request that etcd would interpret differently or reject. */
 const EMPTY_RANGE = { key: "!", rangeEnd: "!" } as const;
 
 export async function rangeOf(connection: EtcdConnection, request: RangeRequest): Promise<RangeResult> {
@@ -34,20 +34,25 @@ export async function rangeOf(connection: EtcdConnection, request: RangeRequest)
   }
 }
 
-/** One linearizable read that touches no data. */
+/** Returns the newest revision by one linearizable read that returns no data. */
 export async function readCurrentRevision(connection: EtcdConnection): Promise<number> {
   const { revision } = await readPage(connection, { ...EMPTY_RANGE, countOnly: true });
   return revision;
 }
 
-/** Adds the newest revision, which etcd does not report when it rejects a future revision. */
+/**
+ * Adds the newest revision to a `revision-future` error, because etcd does not report it when it rejects a future
+ * revision.
+ */
 export async function withNewest(connection: EtcdConnection, thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof StorageError) || thrown.code !== "revision-future") return thrown;
   const revision = await readCurrentRevision(connection);
   return new StorageError("revision-future", thrown.message, { revision, cause: thrown.cause });
 }
 
-/** Requests fewer keys if the values are so large that the response exceeds the message size limit. */
+/**
+ * Reads a page. If the values are so large that the response exceeds the message size limit, it requests fewer keys.
+ */
 async function readPageOfAtMost(
   connection: EtcdConnection,
   message: RangeMessage,
@@ -78,7 +83,8 @@ function keysPerPage(items: readonly KeyValue[]): number {
 }
 
 function pinnedTo(revision: number | undefined): { revision?: number } {
-  // To etcd, revision 0 means the newest. The port has no such revision, and revision 1 is compacted or empty.
+  // To etcd, revision 0 means the newest. The storage port has no revision 0, so revision 1 is read instead, which is
+  // compacted or empty.
   return revision === undefined ? {} : { revision: Math.max(1, revision) };
 }
 
@@ -88,7 +94,7 @@ function toKeys({ start, end }: RangeRequest): { key: string; rangeEnd?: string 
   return Buffer.compare(Buffer.from(end), Buffer.from(key)) <= 0 ? EMPTY_RANGE : { key, rangeEnd: end };
 }
 
-/** The keys with a prefix as etcd's key and range_end. */
+/** The range of all keys with a prefix, as etcd's key and range_end. */
 export function prefixKeys(prefix: string): { key: string; rangeEnd: string } {
   if (prefix === "") return { key: FIRST_KEY, rangeEnd: ALL_KEYS_END };
   return { key: prefix, rangeEnd: prefixEnd(prefix) };

@@ -1,4 +1,4 @@
-/** The messages of etcd's Watch stream; see messages.ts. */
+/** The messages of etcd's Watch stream; messages.ts has the others. */
 import type { KeyValue, KvEvent } from "../kv.ts";
 import { encodeFrame } from "./frames.ts";
 import { readHeader, readKeyValue } from "./messages.ts";
@@ -8,7 +8,7 @@ const EVENT_PUT = 0;
 const EVENT_DELETE = 1;
 
 export interface WatchCreateMessage {
-  /** Chosen by this client, greater than 0 (with 0 etcd chooses). */
+  /** Chosen by this client and greater than 0, because 0 lets etcd choose. */
   readonly watchId: number;
   readonly key: string;
   readonly rangeEnd: string;
@@ -23,12 +23,15 @@ export interface WatchResponse {
   /** Greater than 0 if the watch ended because its start revision was compacted. */
   readonly compactRevision: number;
   readonly cancelReason: string;
-  /** More events of this response follow in the next one. */
+  /** True if the next response continues the events of this one. */
   readonly isFragment: boolean;
   readonly events: readonly KvEvent[];
 }
 
-/** Requests fragments, because a single response could otherwise hold a thousand revisions of any size. */
+/**
+ * Encodes the creation of a watch. It requests fragments, because otherwise a single response could hold a thousand
+ * revisions of any size.
+ */
 export function encodeWatchCreate(request: WatchCreateMessage): Buffer {
   return encodeFrame(2 * (request.key.length + request.rangeEnd.length) + 64, (writer) => {
     writer.message(1, (create) => {

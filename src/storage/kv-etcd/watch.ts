@@ -1,8 +1,8 @@
 /**
- * All watches of a store, on one shared stream that is reopened whenever it or its channel is lost.
+ * Runs all watches of a store on one shared stream, which is reopened whenever the stream or its channel is lost.
  *
- * Progress comes only from etcd's periodic notifications. Before etcd 3.4.31 and 3.5.13, the response to a progress
- * request may contain a revision whose events have not been delivered yet.
+ * Progress comes only from etcd's periodic notifications, and the hub sends no progress requests: before etcd 3.4.31
+ * and 3.5.13, the response to a progress request may contain a revision whose events have not been delivered yet.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import { type Watching, type WatchRequest, type WatchSink, StorageError } from "../kv.ts";
@@ -14,7 +14,7 @@ import { ETCD_BACKOFF_MS_MAX, ETCD_BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } fro
 import { METHOD } from "./messages.ts";
 import { type WatchResponse, decodeWatchResponse, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";
 
-/** Makes a member without a leader end the stream, which would otherwise go stale. */
+/** This header makes an etcd member without a leader end the stream; otherwise the stream would go stale. */
 const STREAM_HEADERS = { hasleader: "true" } as const;
 
 interface WatchHubOptions {
@@ -53,7 +53,7 @@ export class WatchHub {
   watch(request: WatchRequest, sink: WatchSink): Watching {
     const follower = new EtcdWatch(request, sink);
     if (this.#isClosed) {
-      // The caller must have received its handle first.
+      // Deferred, so that the caller has received its handle before its sink is called.
       queueMicrotask(() => follower.end(closedError()));
       return { close: () => void (follower.isClosed = true) };
     }
@@ -135,7 +135,7 @@ export class WatchHub {
     }
     this.#options.log("etcd canceled a watch", { reason: answer.cancelReason });
     follower.interrupt();
-    // Only this watch is created again; the others are not interrupted.
+    // Creates only this watch again; the other watches are not interrupted.
     const stream = this.#stream;
     this.#options.clock.after(ETCD_BACKOFF_MS_MAX, () => {
       if (this.#stream === stream && this.#followers.has(follower) && follower.watchId === 0) this.#create(follower);
@@ -161,7 +161,7 @@ export class WatchHub {
     stream?.cancel();
   }
 
-  /** A sink may close watches or open new ones when it is notified. */
+  /** Iterates over a copy, because a sink may close watches or open new ones when it is notified. */
   #interruptAll(): void {
     for (const follower of [...this.#followers]) follower.interrupt();
   }

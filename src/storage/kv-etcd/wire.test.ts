@@ -72,7 +72,7 @@ describe("the wire format", () => {
   });
 });
 
-describe("malformed bytes are rejected with a DecodeError", () => {
+describe("malformed bytes are rejected with a DecodeError:", () => {
   test.each([
     ["a number that ends early", [0x08, 0x80]],
     ["a number of more than ten bytes", [0x08, ...Array.from({ length: 11 }, () => 0x80), 0]],
@@ -104,7 +104,7 @@ describe("malformed bytes are rejected with a DecodeError", () => {
     expect(() => nested.bytes()).toThrow(DecodeError);
   });
 
-  test("random bytes, unless they decode", () => {
+  test("random bytes, unless they happen to decode", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
         try {

@@ -1,4 +1,4 @@
-/** Protobuf's wire format: the primitives that messages.ts uses. */
+/** Reads and writes the primitives of protobuf's wire format, for messages.ts and watch-messages.ts. */
 import { LENGTH_DELIMITED, VARINT, WireReader } from "../../base/wire-reader.ts";
 
 export class DecodeError extends Error {
@@ -14,7 +14,7 @@ export class EtcdReader extends WireReader {
     this.#buffer = buffer;
   }
 
-  /** Rejects values beyond 2^53: revisions and counts must be exact. */
+  /** Rejects values beyond 2^53, because revisions and counts must be exact. */
   override int64(): number {
     const value = super.int64();
     if (!Number.isSafeInteger(value)) throw this.error(`has an integer beyond 2^53 in field ${this.field}`);
@@ -36,7 +36,7 @@ export class EtcdWriter {
   #buffer: Buffer;
   #position: number;
 
-  /** `reserved` bytes at the start are filled in by the caller. */
+  /** Leaves `reserved` bytes free at the start, which the caller fills in. */
   constructor(sizeHint: number, reserved = 0) {
     this.#buffer = Buffer.allocUnsafe(Math.max(sizeHint, 64) + reserved);
     this.#position = reserved;
@@ -85,7 +85,7 @@ export class EtcdWriter {
     this.#position += this.#buffer.write(value, this.#position, length, "utf8");
   }
 
-  /** Written even if empty: the presence of a message is meaningful. */
+  /** Written even if it is empty, because the presence of a nested message is significant. */
   message(field: number, write: (writer: EtcdWriter) => void): void {
     this.#tag(field, LENGTH_DELIMITED);
     this.#reserve(1);

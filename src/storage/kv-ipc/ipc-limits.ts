@@ -1,4 +1,7 @@
-/** Limits of a store behind a channel, which bound the memory that one client costs the process of the store. */
+/**
+ * Limits of a store that is served over a channel. They bound the memory that one client uses in the process that owns
+ * the store.
+ */
 
 /** Maximum number of pending calls of one client; further calls are rejected with `overloaded`. */
 export const PENDING_CALLS_MAX = 16_384;
@@ -7,8 +10,9 @@ export const PENDING_CALLS_MAX = 16_384;
 export const WATCHES_MAX = 1_000;
 
 /**
- * Maximum number and size of the batches that were sent to one watch and not acknowledged. If a client falls further
- * behind because its process is paused, its watch ends with `revision-compacted`, and it lists again.
+ * Maximum number and total size of the batches that were sent to one watch and that its client has not acknowledged. If
+ * a client falls further behind, because its process is paused, its watch ends with `revision-compacted` and the client
+ * must list again.
  */
 export const UNTAKEN_BATCHES_MAX = 10_000;
 export const UNTAKEN_BYTES_MAX = 64 * 1024 * 1024;
@@ -17,5 +21,8 @@ export const UNTAKEN_BYTES_MAX = 64 * 1024 * 1024;
 export const TAKEN_BATCHES = 32;
 export const TAKEN_BYTES = 1024 * 1024;
 
-/** Ranges are read in pages, so that the size of a message does not grow with the store. */
+/**
+ * Maximum number of keys of one page. Ranges are read in pages, so that the size of a message does not grow with the
+ * store.
+ */
 export const PAGE_KEYS = 1_000;

@@ -68,7 +68,7 @@ describe("a store behind a channel", () => {
     expect(recorder.all.map((event) => describeEvent(event, "/a/"))).toEqual([`put x@${revision}`]);
   });
 
-  test("returns values as Buffers, although the channel turns them into Uint8Arrays", async () => {
+  test("returns values as Buffers, although the channel delivers them as Uint8Arrays", async () => {
     await using store = new FarStore();
     const { kv } = store.connect();
     const recorder = Recorder.start(kv, { prefix: "/a/", fromRevision: 2 });
@@ -112,7 +112,7 @@ describe("a store behind a channel", () => {
     expect([some.items.length, some.count]).toEqual([PAGE_KEYS + 1, count + 1]);
   });
 
-  test("keeps the leases of a disconnected client until they expire, and ends its watches", async () => {
+  test("keeps the leases of a disconnected client until they expire, but ends the client's watches at once", async () => {
     await using store = new FarStore();
     const gone = store.connect();
     const watched = Recorder.start(gone.kv, { prefix: "/a/", fromRevision: 2 });
@@ -132,7 +132,7 @@ describe("a store behind a channel", () => {
     ]);
   });
 
-  test("ends a watch with revision-compacted if its client acknowledges no more events", async () => {
+  test("ends a watch with revision-compacted if its client stops acknowledging events", async () => {
     const store = createMemoryKv({ clock: createManualClock() });
     const sent: { kind: string }[] = [];
     let take: (message: unknown) => void = () => undefined;

@@ -1,7 +1,7 @@
 /**
  * The storage port over a channel to the process that owns the store. The channel keeps order, so a watch receives a
- * change before its commit is acknowledged, as in the store itself. When the channel closes, all calls fail as
- * unavailable; the client does not reconnect.
+ * change before the commit of that change is acknowledged, as in the store itself. When the channel closes, pending
+ * commits fail as `undecided` and all other calls as `unavailable`; the client does not reconnect.
  */
 import { AcceptedCalls } from "../accepted-calls.ts";
 import { closedError } from "../kv-errors.ts";
@@ -143,7 +143,7 @@ class ChannelKv implements Kv {
     const result = (await this.#call({ kind: "range", request: page })) as RangeResult;
     const items = result.items.map(withBuffer);
     const last = items.at(-1);
-    // The count covers the keys from the start of this page.
+    // `count` is the number of keys from the start of this page to the end of the range.
     const hasMore = last !== undefined && result.count > items.length;
     return { ...result, items, nextStart: hasMore ? keyAfter(last.key) : undefined };
   }
@@ -169,7 +169,7 @@ class ChannelKv implements Kv {
         this.#end(message.id, fromWire(message.error));
         return;
       default:
-      // The channel may carry other messages, which are not for the store.
+      // The channel may carry other messages, which the store ignores.
     }
   }
 
@@ -230,7 +230,7 @@ function eventWithBuffer(event: KvEvent): KvEvent {
   return event.kind === "delete" || Buffer.isBuffer(event.value) ? event : { ...event, value: asBuffer(event.value) };
 }
 
-/** A structured clone of a Buffer is a plain Uint8Array. */
+/** Converts a value back to a Buffer, because a structured clone turns a Buffer into a plain Uint8Array. */
 function asBuffer(value: Uint8Array): Buffer {
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }

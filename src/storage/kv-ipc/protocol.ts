@@ -1,4 +1,4 @@
-/** The messages between a store and its client at the two ends of a channel. */
+/** The messages between the process that owns a store and a client process, over a channel. */
 import type { Change, KvEvent, LeaseId, RangeRequest, StorageErrorCode, WatchRequest } from "../kv.ts";
 
 /**
@@ -6,7 +6,7 @@ import type { Change, KvEvent, LeaseId, RangeRequest, StorageErrorCode, WatchReq
  */
 export interface KvChannel {
   send(message: unknown): void;
-  /** Called once, before a message can arrive. `closed` is called at most once, and last. */
+  /** Called once, before any message can arrive. `closed` is called at most once, and after the last message. */
   receive(handlers: { readonly message: (message: unknown) => void; readonly closed: () => void }): void;
 }
 
@@ -23,7 +23,7 @@ export type ClientMessage =
   | { readonly kind: "call"; readonly id: number; readonly call: StoreCall }
   | { readonly kind: "watch"; readonly id: number; readonly request: WatchRequest }
   | { readonly kind: "unwatch"; readonly id: number }
-  /** Acknowledges delivered batches and bytes of a watch. */
+  /** Acknowledges batches that were delivered to a watch, with their total size in bytes. */
   | { readonly kind: "taken"; readonly id: number; readonly batches: number; readonly bytes: number };
 
 export type ServerMessage =
@@ -40,7 +40,7 @@ export interface ChannelError {
   readonly revision: number | undefined;
 }
 
-/** The size by which a batch counts against the limit of unacknowledged bytes. */
+/** The size that a batch adds to the unacknowledged bytes of its watch. */
 export function batchBytes(batch: readonly KvEvent[]): number {
   let bytes = 0;
   for (const event of batch) bytes += event.key.length + (event.kind === "put" ? event.value.length : 0);

@@ -1,6 +1,7 @@
 /**
- * The end of the channel that owns the store. The client process may be killed or paused at any moment: its watches end
- * with it, its leases expire by themselves, and its unacknowledged events are bounded.
+ * Serves a store over a channel, in the process that owns the store. The client process may be killed or paused at any
+ * moment. When it is gone, its watches end and its leases expire; while it is paused, its unacknowledged events are
+ * bounded.
  */
 import {
   GUARDS_MAX,
@@ -63,7 +64,7 @@ class Client {
         this.#taken(message);
         return;
       default:
-      // The channel may carry other messages, which are not for the store.
+      // The channel may carry other messages, which the store ignores.
     }
   }
 
@@ -119,7 +120,7 @@ class Client {
 
   #commit(change: Change): Promise<CommitResult> {
     if (change.kind !== "put") return this.#kv.commit(change);
-    // A malformed guard must not be treated as one that holds.
+    // A malformed guard must not be treated as a guard that holds.
     if (change.guards !== undefined && !areGuards(change.guards))
       return Promise.reject(new StorageError("unavailable", "The guards of a write are malformed."));
     return this.#kv.commit({ ...change, value: asBuffer(change.value) });
@@ -194,7 +195,7 @@ function toWire(thrown: unknown): ChannelError {
   };
 }
 
-/** A structured clone of a Buffer is a plain Uint8Array. */
+/** Converts a value back to a Buffer, because a structured clone turns a Buffer into a plain Uint8Array. */
 function asBuffer(value: Uint8Array): Buffer {
   return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }

@@ -63,7 +63,7 @@ describe("the memory store", () => {
     clock.advance(10_000);
   });
 
-  test("ends a watch whose sink throws, and no other watch", async () => {
+  test("ends a watch whose sink throws, but no other watch", async () => {
     const kv = createMemoryKv({ clock: createManualClock() });
     const closings: string[] = [];
     const noop = (): void => {};

@@ -1,6 +1,6 @@
 /**
- * The storage port in memory: for tests, for the simulator, and as the model for tests of the other stores. Every
- * promise is settled when it is returned, and watches receive a change before its commit is acknowledged.
+ * The storage port in memory: for tests, for the simulator, and as the model with which tests compare other stores.
+ * Every promise is already settled when it is returned, and watches receive a change before its commit is acknowledged.
  */
 import type { Clock } from "../../base/clock.ts";
 import type {
@@ -18,9 +18,9 @@ import { closedError } from "../kv-errors.ts";
 import { StoreState } from "./store.ts";
 import { Watcher } from "./watcher.ts";
 
-/** One store that several servers of one process open, as they would connect to one etcd. */
+/** One store in memory that several servers of one process open, as they would connect to one etcd. */
 export interface MemoryStore {
-  /** Opens a new handle. Closing it ends its watches and keeps the data and the leases. */
+  /** Opens a new handle. Closing the handle ends its watches; the store keeps the data and the leases. */
   open(): Kv;
 }
 
@@ -29,7 +29,7 @@ export function createMemoryStore(options: { clock: Clock }): MemoryStore {
   return { open: () => new MemoryKv(state, () => {}) };
 }
 
-/** A store with a single handle; closing it ends all watches and lease timers. */
+/** Creates a store with a single handle. Closing the handle ends all watches and lease timers. */
 export function createMemoryKv(options: { clock: Clock }): Kv {
   const state = new StoreState(options.clock);
   return new MemoryKv(state, () => state.stopTimers());

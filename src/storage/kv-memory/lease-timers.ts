@@ -1,11 +1,11 @@
 /**
- * The timers of leases. The owner of a lease deletes the lease's keys in `expire`. A lease is removed here before
- * `expire` is called, so that a late keep-alive fails.
+ * The timers of the leases of a store. The store deletes the keys of a lease in its `expire` callback. A lease is
+ * removed here before `expire` is called, so that a late keep-alive fails.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { LeaseId } from "../kv.ts";
 
-/** Node's timers fire at once for delays of 2^31 ms and more; longer leases use several timers in a row. */
+/** Node's timers fire at once for delays of 2^31 ms and more, so a longer lease uses several timers in a row. */
 const DELAY_MS_MAX = 2 ** 30;
 
 interface Timer {

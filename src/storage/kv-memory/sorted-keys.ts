@@ -1,6 +1,6 @@
 /**
- * An ordered set of keys, kept in chunks so that adding one of a hundred thousand keys moves a few
- * hundred strings, not all of them. Order is JavaScript's `<`, which is byte order for ASCII keys.
+ * An ordered set of keys in chunks: adding a key to a hundred thousand others moves a few hundred strings, not all of
+ * them. The order is JavaScript's `<`, which is byte order for ASCII keys.
  */
 const CHUNK_KEYS_MAX = 512;
 
@@ -48,7 +48,7 @@ export class SortedKeys {
     }
   }
 
-  /** The last chunk whose first key is not after the key, or the first chunk. */
+  /** Index of the last chunk whose first key is not after the given key, or of the first chunk if there is none. */
   #chunkOf(key: string): number {
     let low = 0;
     let high = this.#chunks.length;

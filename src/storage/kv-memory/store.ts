@@ -1,8 +1,8 @@
 /**
- * The state of a memory store: every version of every key, and the log of changes, both back to the last compaction.
- * Everything happens synchronously inside the call, so a seed always produces the same history.
+ * The state of a memory store since the last compaction: the values of every key by revision, and the log of changes.
+ * Every call takes effect synchronously, so a seed of the simulator always produces the same history.
  *
- * As in etcd, an empty store has revision 1, so that no reader ever sees revision 0, which has a special meaning in
+ * As in etcd, an empty store has revision 1, so that no client ever receives revision 0, which has a special meaning in
  * Kubernetes.
  */
 import { assert } from "../../base/assert.ts";
@@ -23,7 +23,7 @@ import { LeaseTimers } from "./lease-timers.ts";
 import { SortedKeys } from "./sorted-keys.ts";
 import type { ChangeLog, Watcher } from "./watcher.ts";
 
-/** `value` is undefined if the key was deleted. */
+/** One state of a key; `value` is undefined if the key was deleted. */
 interface Version {
   readonly revision: number;
   readonly createRevision: number;
@@ -37,7 +37,7 @@ export class StoreState implements ChangeLog {
   readonly #watchers = new Set<Watcher>();
   readonly #leaseKeys = new Map<LeaseId, Set<string>>();
   readonly #leaseTimers: LeaseTimers;
-  /** One change per revision: `#log[i]` happened at `#logStart + i`. */
+  /** One change per revision: `#log[i]` has the revision `#logStart + i`. */
   #log: KvEvent[] = [];
   #logStart = 2;
   #revision = 1;
@@ -111,7 +111,7 @@ export class StoreState implements ChangeLog {
     if (revision <= this.#compactRevision) return;
     const through = Math.max(0, revision - this.#logStart + 1);
     for (const { key } of this.#log.slice(0, through)) this.#forgetBefore(key, revision);
-    // Keep the change at the revision itself: a watch may still start there.
+    // Keeps the change at the compacted revision itself, because a watch may still start there.
     this.#log = this.#log.slice(Math.max(0, through - 1));
     this.#logStart = Math.max(this.#logStart, revision);
     this.#compactRevision = revision;
@@ -201,7 +201,7 @@ export class StoreState implements ChangeLog {
     for (const watcher of this.#watchers) watcher.deliver();
   }
 
-  /** Keeps the versions at or above the revision, and the one that was current at the revision. */
+  /** Keeps the states of the key at or above the revision, and the value that was current at the revision. */
   #forgetBefore(key: string, revision: number): void {
     const versions = this.#versions.get(key);
     if (versions === undefined) return;
@@ -217,7 +217,7 @@ export class StoreState implements ChangeLog {
 }
 
 /**
- * Index of the newest version at or before the revision, or -1. Searches from the end, because most reads are of recent
+ * Index of the newest state at or before the revision, or -1. Searches from the end, because most reads are of recent
  * revisions.
  */
 function newestAt(versions: readonly Version[], revision: number): number {

@@ -1,6 +1,6 @@
 /**
- * One watch on a memory store: a position in the store's log. Every delivery continues from that position, in history
- * as well as at the newest commit, so that no event is missed or repeated.
+ * One watch on a memory store. It is a position in the store's log, and every delivery continues from that position,
+ * whether the events are old or just committed, so that no event is missed or repeated.
  */
 import { StorageError, type KvEvent, type WatchRequest, type WatchSink } from "../kv.ts";
 import { compactedError } from "../kv-errors.ts";
@@ -8,7 +8,7 @@ import { compactedError } from "../kv-errors.ts";
 export interface ChangeLog {
   readonly revision: number;
   readonly compactRevision: number;
-  /** All changes from a revision on, which must not be below `compactRevision`. */
+  /** All changes at or after the revision, which must not be below `compactRevision`. */
   since(revision: number): readonly KvEvent[];
 }
 
@@ -43,8 +43,8 @@ export class Watcher {
   }
 
   /**
-   * Delivers the changes that the sink has not received. If the sink itself commits, the outer call delivers that
-   * change.
+   * Delivers the changes that the sink has not received. If the sink commits a change during delivery, the running call
+   * delivers that change too.
    */
   deliver(): void {
     if (this.#isDelivering) return;
@@ -62,8 +62,8 @@ export class Watcher {
   }
 
   /**
-   * Reports progress at once to a watch that starts after the newest revision, which may otherwise receive nothing for
-   * a long time.
+   * Reports progress at once to a watch that starts after the newest revision, because otherwise it may receive nothing
+   * for a long time.
    */
   reportInitialProgress(): void {
     if (!this.#hasDelivered && this.#isOpen && this.#nextRevision === this.#log.revision + 1)

@@ -1,9 +1,10 @@
 /**
- * Compacts history. Marking a revision as compacted is one small transaction. The rows are deleted afterwards in steps,
- * between which commits can run; after a restart, compaction continues where the last step ended.
+ * Compacts history. One small transaction marks a revision as compacted. The rows are then deleted in steps, between
+ * which commits can run; after a restart, compaction continues after the last completed step.
  *
- * Below revision C it deletes every change that a later change at or before C has replaced, and every deletion. All
- * changes at or above C stay, so that a watch can start at C and the revision counter survives.
+ * Compaction to revision C deletes every change below C that a later change at or before C has replaced, and every
+ * deletion below C. All changes at or above C stay, so that a watch can start at C and the revision counter is
+ * preserved.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { COMPACTION_STEP_REVISIONS } from "./sqlite-limits.ts";

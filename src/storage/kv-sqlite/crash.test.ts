@@ -16,7 +16,7 @@ interface Acknowledged {
   readonly text: string;
 }
 
-/** A process that commits until it is killed. */
+/** Runs a process that commits until it is killed. */
 class Writer {
   readonly #child: ChildProcess;
   readonly #ended: Promise<unknown>;
@@ -47,7 +47,7 @@ class Writer {
     while (this.#lines().length < count) await new Promise<void>((resolve) => this.#waiting.add(resolve));
   }
 
-  /** Kills the process and returns the commits that it had acknowledged. */
+  /** Kills the process, and returns the commits that were acknowledged to it. */
   async kill(): Promise<Acknowledged[]> {
     this.#child.kill("SIGKILL");
     await this.#ended;
@@ -62,7 +62,7 @@ class Writer {
     return this.#output;
   }
 
-  /** The last line may be truncated; its commit then counts as not acknowledged. */
+  /** The last line may be truncated, and its commit is not counted as acknowledged. */
   #lines(): string[] {
     return this.#output.split("\n").slice(0, -1);
   }
@@ -88,7 +88,7 @@ async function expectAllPresent(kv: Kv, acknowledged: readonly Acknowledged[]): 
 test("every acknowledged commit survives kill -9, and revisions never go back", { timeout: 30_000 }, async () => {
   using directory = new TempDirectory();
   let newest = 1;
-  // Different counts, so that the kill interrupts the writer at different points.
+  // Waits for different numbers of lines, so that the kill interrupts the writer at different points.
   for (const lines of [20, 57, 141]) {
     const writer = new Writer(directory.path);
     await writer.linesAtLeast(lines);
@@ -101,16 +101,20 @@ test("every acknowledged commit survives kill -9, and revisions never go back", 
   }
 });
 
-test("a second process is rejected with one sentence until the first has exited", { timeout: 30_000 }, async () => {
-  using directory = new TempDirectory();
-  const first = new Writer(directory.path);
-  await first.linesAtLeast(1);
-  const second = new Writer(directory.path);
-  const sentence = `The directory ${directory.path} is in use by another server, process ${first.pid}: stop that server or choose another directory.`;
-  expect(await second.output()).toBe(`refused unavailable: ${sentence}\n`);
-  const here = openSqliteKv({ directory: directory.path, clock: realClock() });
-  expect((await expectStorageError(here, "unavailable")).message).toBe(sentence);
-  await first.kill();
-  const kv = await openSqliteKv({ directory: directory.path, clock: realClock() });
-  await kv.close();
-});
+test(
+  "a second process that opens the directory fails with an error that names the first, until the first has exited",
+  { timeout: 30_000 },
+  async () => {
+    using directory = new TempDirectory();
+    const first = new Writer(directory.path);
+    await first.linesAtLeast(1);
+    const second = new Writer(directory.path);
+    const sentence = `The directory ${directory.path} is in use by another server, process ${first.pid}: stop that server or choose another directory.`;
+    expect(await second.output()).toBe(`refused unavailable: ${sentence}\n`);
+    const here = openSqliteKv({ directory: directory.path, clock: realClock() });
+    expect((await expectStorageError(here, "unavailable")).message).toBe(sentence);
+    await first.kill();
+    const kv = await openSqliteKv({ directory: directory.path, clock: realClock() });
+    await kv.close();
+  },
+);

@@ -1,9 +1,9 @@
 /**
- * Opens the database file, with its schema and settings. Runs in the worker.
+ * Opens the database file, and creates its schema and settings. Runs in the worker.
  *
- * `log` holds every change since the last compaction, `cur` the newest change of every key (including deleted keys,
- * until they are compacted). A change refers to the key's previous change (`prev_rev`), so an old revision is read by
- * going back from `cur` and needs no second index over the log.
+ * `log` holds every change since the last compaction, `cur` the newest change of every key, including deleted keys
+ * until compaction removes them. Each change refers to the previous change of its key (`prev_rev`), so a read at an old
+ * revision goes back from `cur` and needs no second index over the log.
  */
 import { closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
@@ -32,8 +32,9 @@ const SCHEMA = `
 `;
 
 /**
- * Commits wait while a checkpoint runs: fewer pages between checkpoints mean shorter but more frequent waits. 4,000
- * pages keep a wait near 25 ms under full load. The write-ahead log is truncated after a burst.
+ * Commits wait while SQLite checkpoints the write-ahead log: fewer pages between checkpoints mean shorter but more
+ * frequent waits. 4,000 pages keep a wait near 25 ms under full load. `journal_size_limit` truncates the write-ahead
+ * log after a burst.
  */
 const SETTINGS = `
   PRAGMA synchronous = FULL;
@@ -43,7 +44,7 @@ const SETTINGS = `
   PRAGMA temp_store = MEMORY;
 `;
 
-/** How long an outside reader (the sqlite3 shell) may block a write before it fails. */
+/** How long an outside reader (the sqlite3 shell) may block a write before the write fails. */
 const BUSY_TIMEOUT_MS = 2000;
 const PAGE_BYTES = 4096;
 

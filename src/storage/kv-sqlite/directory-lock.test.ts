@@ -29,7 +29,7 @@ const rejected = (holder: string): string =>
   `The directory ${directory} is in use by ${holder}: stop that server or choose another directory.`;
 
 describe("a locked directory", () => {
-  test("is rejected with a message that names the holder, until the holder releases it", () => {
+  test("cannot be locked again until its holder releases it, and the error names the holder", () => {
     const lock = lockDirectory(directory, "evenkeel up");
     const rejection = refusalOf(() => lockDirectory(directory, "evenkeel serve"));
     expect(rejection).toBe(rejected(`evenkeel up, process ${process.pid}`));
@@ -37,7 +37,7 @@ describe("a locked directory", () => {
     lockDirectory(directory, "evenkeel serve").release();
   });
 
-  test("is not modified by a process that is rejected", () => {
+  test("is not modified by a process that cannot lock it", () => {
     const lock = lockDirectory(directory, "evenkeel up");
     const files = (): unknown[] =>
       readdirSync(directory).map((name) => {
@@ -50,7 +50,7 @@ describe("a locked directory", () => {
     lock.release();
   });
 
-  test("is rejected without the holder's name if the holder file is missing, malformed, or of an ended process", () => {
+  test("is reported without the holder's name if the holder file is missing, malformed, or left by an ended process", () => {
     const lock = lockDirectory(directory);
     const { pid: ended } = spawnSync("true");
     for (const text of ["", "[]", "null", "{}", '{"name":"x","pid":"y"}', JSON.stringify({ name: "x", pid: ended })]) {
@@ -71,7 +71,7 @@ test("the holder file is readable by this user only, and is removed with the loc
   expect(existsSync(holderFile())).toBe(false);
 });
 
-test("a directory that cannot be created is rejected with one sentence", () => {
+test("locking a directory that cannot be created fails with an error that names the cause", () => {
   const file = join(directory, "file");
   writeFileSync(file, "");
   expect(refusalOf(() => lockDirectory(join(file, "below")))).toMatch(/^The directory \S+ cannot be used: ENOTDIR: /);

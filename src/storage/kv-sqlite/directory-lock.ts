@@ -1,6 +1,6 @@
 /**
- * The lock on a data directory, which lets only one process use it at a time. Without it two servers would write to one
- * database, and each would replace files that the other serves from.
+ * Locks a data directory, so that only one process uses it at a time. Without the lock, two servers would write to one
+ * database, and each would replace files that the other is serving.
  */
 import { accessSync, constants, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,13 +13,15 @@ export interface DirectoryLock {
   release(): void;
 }
 
-/** Names the holder for a process that finds the directory locked; the lock itself does not depend on it. */
+/**
+ * This file names the holder to a process that finds the directory locked. The lock itself does not depend on the file.
+ */
 const HOLDER_FILE = "evenkeel.holder";
 const UNKNOWN_HOLDER = "another server";
 
 /**
- * Takes the lock, or throws a StorageError that names the holder and leaves the directory unchanged. The operating
- * system releases the lock however the process ends.
+ * Takes the lock. If another process holds it, throws a StorageError that names the holder, and leaves the directory
+ * unchanged. The operating system releases the lock when the process ends, even if it is killed.
  */
 export function lockDirectory(directory: string, holder: string = UNKNOWN_HOLDER): DirectoryLock {
   const lock = takeLock(directory);
@@ -41,7 +43,7 @@ function takeLock(directory: string): DatabaseSync {
     // Objects include Secrets, so only this user may read the directory.
     makeDirectory(directory);
     accessSync(directory, constants.W_OK | constants.X_OK);
-    // On a separate file, so that the sqlite3 shell can still read the database.
+    // The lock is on a separate file, so that the sqlite3 shell can still read the database.
     lock = new DatabaseSync(join(directory, "evenkeel.lock"), { timeout: 0 });
     lock.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return lock;
@@ -61,18 +63,21 @@ function writeHolder(directory: string, name: string): void {
   try {
     writeFileSync(join(directory, HOLDER_FILE), `${JSON.stringify({ name, pid: process.pid })}\n`, { mode: 0o600 });
   } catch {
-    // A full disk must not keep a server from serving reads; another process then sees no holder name.
+    // A full disk must not keep a server from serving reads. Without the file, another process cannot report the
+    // holder's name.
   }
 }
 
-/** Ignores a holder file without a running process: its process was killed. */
+/**
+ * Returns the name of the holder. Ignores a holder file whose process is not running, because that process was killed.
+ */
 function readHolder(directory: string): string {
   try {
     const { name, pid } = JSON.parse(readFileSync(join(directory, HOLDER_FILE), "utf8")) as Record<string, unknown>;
     if (typeof name !== "string" || typeof pid !== "number" || !isRunning(pid)) return UNKNOWN_HOLDER;
     return `${name}, process ${pid}`;
   } catch {
-    // Earlier versions hold the lock without this file.
+    // Earlier versions of Evenkeel hold the lock without writing this file.
     return UNKNOWN_HOLDER;
   }
 }

@@ -21,7 +21,7 @@ import { openSqliteKv, type SqliteKvOptions } from "./kv.ts";
 import { COMPACTION_STEP_REVISIONS, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./sqlite-limits.ts";
 import { realClock } from "../../../test/testing/real-clock.ts";
 
-/** A worker that opens, and exits at the first request. */
+/** A worker that opens the store, and exits at the first request. */
 const DYING_WORKER = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from "node:worker_threads";
@@ -85,7 +85,7 @@ describe("commits of the SQLite store", () => {
     expect(recorder.progressRevisions.at(-1)).toBe(revision);
   });
 
-  test("check a guard at the position of the put in its batch", async () => {
+  test("check a guard after the earlier writes of the same batch", async () => {
     await using store = new TempStore();
     const kv = await store.open();
     const first = (await kv.currentRevision()) + 1;
@@ -112,7 +112,7 @@ describe("commits of the SQLite store", () => {
     ]);
   });
 
-  test("are rejected as overloaded when the queue is full, and the queue drains", async () => {
+  test("are rejected as overloaded while the queue is full, and are accepted again when it has drained", async () => {
     await using store = new TempStore();
     const kv = await store.open();
     const change = { kind: "delete", key: "/a/x", expectedRevision: 0 } as const;
@@ -131,11 +131,12 @@ describe("commits of the SQLite store", () => {
     await expectStorageError(kv.commit(change), "overloaded");
     const outcomes = await Promise.allSettled(accepted);
     const codes = outcomes.map((outcome) => outcome.status === "rejected" && (outcome.reason as { code: string }).code);
-    // Only writes that have reached the thread may have taken effect.
+    // A write that has reached the worker thread may have taken effect, so it is undecided; a write that has not is
+    // unavailable.
     expect(new Set(codes)).toEqual(new Set(["undecided", "unavailable"]));
   });
 
-  test("fail as a batch without effect on a full disk, and succeed again once there is space", async () => {
+  test("fail as a whole batch without effect on a full disk, and succeed again once space is free", async () => {
     await using store = new TempStore();
     const kv = await store.open({ sizeBytesMax: 1024 * 1024 });
     const key = "/a/x";
@@ -183,7 +184,7 @@ describe("compaction of the SQLite store", () => {
     expect(store.query("SELECT key FROM cur ORDER BY key")).toEqual([{ key: "/a/hot" }, { key: "/a/last" }]);
   });
 
-  test("keeps a deletion at the compacted revision, and with it the revision counter", async () => {
+  test("keeps a deletion at the compacted revision, so that the revision counter does not go back", async () => {
     await using store = new TempStore();
     const first = await store.open();
     const deleted = await remove(first, "/a/x", await create(first, "/a/x"));
@@ -202,7 +203,7 @@ describe("compaction of the SQLite store", () => {
   });
 });
 
-/** Compaction runs between requests, so each request gives it time. */
+/** Compaction runs between requests, so this function sends requests until the rows are removed. */
 async function rowsRemoved(store: TempStore, kv: Kv): Promise<void> {
   const done =
     "SELECT 1 FROM meta AS a JOIN meta AS b USING (value) WHERE a.name = 'compact_done' AND b.name = 'compact_revision'";
@@ -219,7 +220,7 @@ describe("leases of the SQLite store", () => {
     expect((await recorder.first(1)).map((event) => describeEvent(event, "/a/"))).toEqual([`delete x@${revision + 1}`]);
   });
 
-  test("restart their TTL after a restart", async () => {
+  test("have their full TTL again after a restart of the store", async () => {
     await using store = new TempStore();
     const clock = createManualClock();
     const first = await store.open({ clock });
@@ -239,8 +240,8 @@ describe("leases of the SQLite store", () => {
   });
 });
 
-describe("the SQLite store does not open", () => {
-  test("a directory that is in use, even by the same process", async () => {
+describe("the SQLite store cannot be opened if", () => {
+  test("its directory is in use, even by the same process", async () => {
     await using store = new TempStore();
     const kv = await store.open();
     const error = await expectStorageError(store.open(), "unavailable");
@@ -252,14 +253,14 @@ describe("the SQLite store does not open", () => {
     await store.open();
   });
 
-  test("a file that is not a database", async () => {
+  test("its file is not a database", async () => {
     await using store = new TempStore();
     await writeFile(join(store.directory, "evenkeel.db"), Buffer.alloc(10_000, "not a database"));
     const error = await expectStorageError(store.open(), "corrupt");
     expect(error.message).toContain(store.directory);
   });
 
-  test("the database of another program", async () => {
+  test("its file is the database of another program", async () => {
     await using store = new TempStore();
     const other = new DatabaseSync(join(store.directory, "evenkeel.db"));
     other.exec("CREATE TABLE t (a)");
@@ -267,7 +268,7 @@ describe("the SQLite store does not open", () => {
     await expectStorageError(store.open(), "corrupt");
   });
 
-  test("an unknown format", async () => {
+  test("its file has an unknown format", async () => {
     await using store = new TempStore();
     await (await store.open()).close();
     store.query("UPDATE meta SET value = 99 WHERE name = 'format' RETURNING value");
@@ -275,19 +276,22 @@ describe("the SQLite store does not open", () => {
     expect(error.message).toContain("has format 99, written by a newer Evenkeel");
   });
 
-  test("a directory that cannot be created", async () => {
+  test("its directory cannot be created", async () => {
     await using store = new TempStore();
     await writeFile(join(store.directory, "file"), "");
     await expectStorageError(store.open({ directory: join(store.directory, "file", "below") }), "unavailable");
   });
 
-  test.runIf(process.platform === "linux")("a path that no process can create, and fails at once", async () => {
-    await using store = new TempStore();
-    const error = await expectStorageError(store.open({ directory: "/proc/foo" }), "unavailable");
-    expect(error.message).toMatch(/^The directory \/proc\/foo cannot be used: ENOENT: /);
-  });
+  test.runIf(process.platform === "linux")(
+    "no process could create its path, and the attempt fails at once",
+    async () => {
+      await using store = new TempStore();
+      const error = await expectStorageError(store.open({ directory: "/proc/foo" }), "unavailable");
+      expect(error.message).toMatch(/^The directory \/proc\/foo cannot be used: ENOENT: /);
+    },
+  );
 
-  test("without its worker file", async () => {
+  test("its worker file is missing", async () => {
     await using store = new TempStore();
     await expectStorageError(store.open({ workerUrl: new URL("./no-such-worker.ts", import.meta.url) }), "unavailable");
   });

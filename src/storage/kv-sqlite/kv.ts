@@ -1,8 +1,8 @@
 /**
- * The storage port on one SQLite file, for a single server. The database runs in a worker thread so that an fsync never
- * stalls the event loop. This side queues writes into batches, delivers committed changes to watches, and only then
- * acknowledges them, so that a client of a watch cache sees its own writes. This process is the only writer, so it
- * knows the newest revision without a read.
+ * The storage port on one SQLite file, for a single server. The database runs in a worker thread, so that an fsync
+ * never stalls the event loop. This side queues writes into batches, delivers committed changes to watches, and
+ * acknowledges the commits only afterwards, so that the watch cache contains a write when the writer receives its
+ * response. This process is the only writer, so it knows the newest revision without a read.
  */
 import { assert } from "../../base/assert.ts";
 import type { Cancel, Clock } from "../../base/clock.ts";
@@ -36,7 +36,8 @@ export interface SqliteKvOptions {
   /** Holds `evenkeel.db` and its lock; created if it does not exist. */
   readonly directory: string;
   /**
-   * Name of this process, such as "evenkeel serve", for the error of another process that finds the directory locked.
+   * Name of this process, such as "evenkeel serve". Another process that finds the directory locked reports this name
+   * in its error.
    */
   readonly holder?: string;
   readonly clock: Clock;
@@ -68,7 +69,7 @@ class SqliteKv implements Kv {
   readonly #writes: WriteQueue;
   readonly #clock: Clock;
   readonly #leaseTimers: LeaseTimers;
-  /** Leases that have expired but whose keys could not be deleted yet. */
+  /** Leases that have expired but whose keys could not be deleted yet, with the timer of the next attempt. */
   readonly #leaseRetries = new Map<LeaseId, Cancel>();
   readonly #calls = new AcceptedCalls();
   #closing: Promise<void> | undefined;
@@ -150,7 +151,7 @@ class SqliteKv implements Kv {
     this.#stopTimers();
     await this.#calls.close();
     this.#watches.endAll(closedError());
-    // A failure here loses no acknowledged write: the next start reads the write-ahead log.
+    // A failed close loses no acknowledged write, because the next start reads the write-ahead log.
     await this.#request({ kind: "close" }).catch(() => undefined);
     await this.#link.terminate();
   }
@@ -186,7 +187,8 @@ class SqliteKv implements Kv {
 
   async #rangePage(request: RangeRequest, { start, revision, limit, isFirst }: PageRequest): Promise<RangePage> {
     const isLimited = limit !== Number.POSITIVE_INFINITY;
-    // Counting costs as much as reading, so a range that is read to its end is counted while it is read.
+    // Counting costs as much as reading. A range without a limit is read to its end and counted while it is read, so
+    // only a limited range needs the count.
     const isCounted = isFirst && isLimited;
     const outcome = await this.#ask({
       kind: "range",
@@ -218,7 +220,7 @@ class SqliteKv implements Kv {
     this.#calls.run(() => this.#writes.add({ kind: "revoke", lease })).catch(() => this.#expireLater(lease));
   }
 
-  /** Retries the deletion of the keys of an expired lease until the disk accepts writes again. */
+  /** Retries to delete the keys of an expired lease until the disk accepts writes again. */
   #expireLater(lease: LeaseId): void {
     if (this.#calls.isClosed || this.#link.hasFailed) return;
     const cancel = this.#clock.after(LEASE_RETRY_MS, () => {

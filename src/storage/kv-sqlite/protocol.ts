@@ -1,6 +1,7 @@
 /**
  * The messages between the event loop and the worker that owns the database. The worker replies to requests in the
- * order in which they were sent, with exactly one reply each; it replies to `write` after its COMMIT.
+ * order in which they were sent, with exactly one reply each. It replies to `write` after the COMMIT of the
+ * transaction.
  */
 import type { Guard, LeaseId, StorageErrorCode } from "../kv.ts";
 
@@ -11,7 +12,8 @@ export interface WorkerOptions {
 }
 
 /**
- * The values of the puts are in one transferred buffer, because posting pooled Buffers would clone their whole pools.
+ * One write of a batch. The values of all puts are in one transferred buffer, because posting Buffers from Node's pool
+ * would clone the whole pool.
  */
 export type WireWrite =
   | {
@@ -53,7 +55,7 @@ export interface RangePageRequest {
   /** Undefined for the first page of a range at the newest revision. */
   readonly revision: number | undefined;
   readonly limit: number;
-  /** Whether the reply needs `count`: true for the first page of a limited range. */
+  /** Whether the reply must contain `count`: true for the first page of a limited range. */
   readonly isCounted: boolean;
 }
 
@@ -71,7 +73,7 @@ export type WorkerRequest =
   | { readonly kind: "compact"; readonly revision: number }
   | { readonly kind: "close" };
 
-/** Rows of a page: `values` holds their values one after another. A length of -1 is a deletion. */
+/** The rows of a page. `values` holds their values one after another; a length of -1 marks a deletion. */
 export interface PackedRows {
   readonly keys: readonly string[];
   readonly createRevisions: readonly number[];
@@ -93,7 +95,7 @@ export interface PackedRangePage {
 export interface HistoryPage {
   readonly kind: "history";
   readonly rows: PackedRows;
-  /** Every change up to this revision is in this page or one before it. */
+  /** Every change up to this revision is in this page or in an earlier page. */
   readonly throughRevision: number;
   readonly isLast: boolean;
 }

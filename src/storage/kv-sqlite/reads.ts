@@ -1,13 +1,13 @@
 /**
- * Reads pages of ranges and of history. Runs in the worker; every page is bounded, so a commit waits for at most one
- * page.
+ * Reads ranges and history from the database in pages. Runs in the worker. Every page is bounded, so a commit waits for
+ * at most one page.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { HISTORY_REVISIONS_MAX, PAGE_BYTES_MAX, PAGE_KEYS_MAX, PAGE_ROWS_SCANNED_MAX } from "./sqlite-limits.ts";
 import type { HistoryPage, HistoryPageRequest, PackedRows, PackedRangePage, RangePageRequest } from "./protocol.ts";
 import { prepareArrays } from "./writes.ts";
 
-/** rev, create_rev, prev_rev, deleted, value */
+/** Columns: rev, create_rev, prev_rev, deleted, value. */
 type LogRow = [number, number, number, number, Uint8Array | null];
 
 interface ReadPoint {
@@ -86,7 +86,8 @@ export class RowReader {
 
   #versionAt(newest: LogRow, revision: number): LogRow | undefined {
     let version: LogRow | undefined = newest;
-    // The previous change may have been compacted: compaction deletes deletions, so the key was then absent.
+    // The row of the previous change may have been deleted by compaction. At the revision the key was then absent,
+    // because compaction keeps the value that was current.
     while (version !== undefined && version[0] > revision) {
       version = this.#logRow.get(version[2]) as unknown as LogRow | undefined;
     }
@@ -118,7 +119,7 @@ class Packer {
   readonly #rows: Row[] = [];
   #bytes = 0;
 
-  /** A page holds at least one row, however large. */
+  /** A page holds at least one row, even if the row exceeds the size limit. */
   isFull(rowsMax: number): boolean {
     return this.#rows.length >= rowsMax || this.#bytes >= PAGE_BYTES_MAX;
   }

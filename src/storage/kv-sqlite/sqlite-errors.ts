@@ -8,7 +8,7 @@ const SQLITE_NOTADB = 26;
 function resultCode(thrown: unknown): number | undefined {
   if (typeof thrown !== "object" || thrown === null || !("errcode" in thrown) || typeof thrown.errcode !== "number")
     return undefined;
-  // The low byte is the primary error code, the rest is detail.
+  // The low byte of SQLite's extended error code is the primary error code.
   return thrown.errcode & 0xff;
 }
 

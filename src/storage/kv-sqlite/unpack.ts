@@ -1,4 +1,7 @@
-/** Converts pages of the worker to the types of the port. Values are slices of the page's buffer, not copies. */
+/**
+ * Converts the pages that the worker sends to the types of the storage port. Values are slices of the page's buffer,
+ * not copies.
+ */
 import type { KeyValue, KvEvent } from "../kv.ts";
 import type { PackedRows, WireKeyValue } from "./protocol.ts";
 
@@ -26,7 +29,7 @@ export function toKeyValue(wire: WireKeyValue): KeyValue {
 
 interface Row {
   readonly key: string;
-  /** Undefined if the length marks a deletion; ranges have no such rows. */
+  /** Undefined for a deletion; the rows of a range contain no deletions. */
   readonly value: Buffer | undefined;
   readonly createRevision: number;
   readonly modRevision: number;

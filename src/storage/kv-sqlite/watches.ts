@@ -1,13 +1,13 @@
 /**
- * The watches of one store. A watch that starts in the past reads history from the worker page by page; with the last
- * page it has received exactly the changes announced so far, and is live from then on. Batches are announced before
- * their commits are acknowledged.
+ * The watches of one SQLite store. A watch that starts in the past reads history from the worker page by page. After
+ * the last page it has received exactly the changes announced so far, and from then on it is live: it receives each
+ * batch when the batch is announced. Batches are announced before their commits are acknowledged.
  */
 import { StorageError, prefixEnd, type KvEvent, type WatchRequest, type WatchSink, type Watching } from "../kv.ts";
 import { unpackEvents } from "./unpack.ts";
 import type { WorkerOutcome, WorkerLink } from "./worker-link.ts";
 
-/** `isLive` is false while history is being read. */
+/** `isLive` is false while the watch reads history. */
 interface Watch {
   readonly prefix: string;
   readonly sink: WatchSink;
@@ -27,7 +27,7 @@ export class Watches {
     this.#revision = revision;
   }
 
-  /** The newest announced revision. */
+  /** The newest revision that was announced to the live watches. */
   get revision(): number {
     return this.#revision;
   }
@@ -42,7 +42,7 @@ export class Watches {
     };
     this.#watches.add(watch);
     if (request.fromRevision > this.#revision) watch.isLive = true;
-    // The caller must hold the watch before its sink is called.
+    // Deferred, so that the caller has received the watch before its sink is called.
     queueMicrotask(() => this.#begin(watch));
     return { close: () => this.#forget(watch) };
   }
@@ -61,7 +61,7 @@ export class Watches {
     }
   }
 
-  /** Ends all watches, including those that are started later. */
+  /** Ends all watches. Watches that are started later end at once. */
   endAll(error: StorageError): void {
     this.#ended ??= error;
     for (const watch of this.#watches) this.#end(watch, error);
@@ -85,7 +85,7 @@ export class Watches {
     if (!watch.isOpen) return;
     if (outcome instanceof StorageError) return this.#end(watch, outcome);
     if (outcome.kind !== "history") return;
-    // Set before delivery: no commit can be announced in between, but the sink may start other work.
+    // Set before delivery, because the sink may start other work. No commit can be announced between the two lines.
     watch.isLive = outcome.isLast;
     this.#deliver(watch, unpackEvents(outcome.rows), outcome.throughRevision);
     if (watch.isOpen && !watch.isLive) this.#readHistory(watch);

@@ -1,7 +1,7 @@
 /**
  * The event loop's side of the connection to the worker. Replies arrive in the order of the requests and are handled
- * synchronously, so a commit's changes are known here before any later reply. When the worker ends for any reason,
- * every open request fails and `onFailure` is called once.
+ * synchronously, so the changes of a commit are known here before any later reply is handled. When the worker ends for
+ * any reason, every pending request fails and `onFailure` is called once.
  */
 import { Worker } from "node:worker_threads";
 import { StorageError } from "../kv.ts";
@@ -13,14 +13,14 @@ type Opened = Exclude<OpenReply, WorkerError>;
 export class WorkerLink {
   readonly #worker: Worker;
   readonly #exited: Promise<void>;
-  /** Handlers of the requests without a reply, oldest first. */
+  /** Handlers of the requests that have no reply yet, oldest first. */
   readonly #pending: ((outcome: WorkerOutcome) => void)[] = [];
   #onOpened: ((outcome: Opened | StorageError) => void) | undefined;
   #failure: StorageError | undefined;
   #onFailure: (error: StorageError) => void = () => {};
 
   private constructor(url: URL, options: WorkerOptions) {
-    // The worker does not inherit the flags of this process (loaders, test hooks).
+    // `execArgv` is empty, so that the worker does not inherit flags of this process (loaders, test hooks).
     this.#worker = new Worker(url, { workerData: options, execArgv: [], name: "evenkeel-kv-sqlite" });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#exited = promise;
@@ -61,7 +61,7 @@ export class WorkerLink {
       queueMicrotask(() => onOutcome(failure));
       return;
     }
-    // Open requests keep the process alive, an idle store does not.
+    // Pending requests keep the process alive; an idle store does not.
     if (this.#pending.length === 0) this.#worker.ref();
     this.#pending.push(onOutcome);
     this.#worker.postMessage(request, transfer);

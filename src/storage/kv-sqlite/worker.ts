@@ -1,4 +1,7 @@
-/** The thread that owns the database: it handles one request at a time, and compacts when it is idle. */
+/**
+ * The entry point of the worker thread that owns the database. It handles one request at a time, and compacts when it
+ * is idle.
+ */
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { assert } from "../../base/assert.ts";
 import { compactedError, futureError } from "../kv-errors.ts";
@@ -75,7 +78,7 @@ class Engine {
       try {
         this.#compactor.step();
       } catch {
-        // Nothing is lost: the next compaction or the next start continues from here.
+        // A failed compaction step loses nothing: the next compaction or the next start continues from here.
         return;
       }
       this.compactSoon();

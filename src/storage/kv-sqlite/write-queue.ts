@@ -1,6 +1,6 @@
 /**
- * Group commit. One batch is with the worker at a time; writes that arrive meanwhile wait here and form the next batch,
- * with one transaction and one fsync. A batch is applied or fails as a whole.
+ * Group commit: the worker applies one batch at a time, and writes that arrive meanwhile wait here and form the next
+ * batch, with one transaction and one fsync. A batch is applied or fails as a whole.
  */
 import { must } from "../../base/assert.ts";
 import { StorageError } from "../kv.ts";
@@ -9,7 +9,7 @@ import type { WireWrite, WireWriteResult } from "./protocol.ts";
 import type { WorkerOutcome, WorkerLink } from "./worker-link.ts";
 
 interface QueuedWrite {
-  /** `offset` of a put is set when its batch is packed. */
+  /** The `offset` of a put is set when its batch is packed. */
   readonly wire: WireWrite;
   readonly value: Buffer | undefined;
   readonly resolve: (result: WireWriteResult) => void;
@@ -50,7 +50,10 @@ export class WriteQueue {
     return promise;
   }
 
-  /** Waits for the microtasks of this turn, so that callers resumed by the last batch share the next one. */
+  /**
+   * Sends the batch in the next turn of the event loop, so that callers that were resumed by the last batch can add
+   * their writes to this one.
+   */
   #sendSoon(): void {
     if (this.#isBusy || this.#isScheduled) return;
     this.#isScheduled = true;
@@ -105,7 +108,7 @@ export class WriteQueue {
   }
 }
 
-/** One buffer for all values of a batch, transferred without a copy. */
+/** Copies all values of a batch into one buffer, which is then transferred to the worker without another copy. */
 function pack(batch: readonly QueuedWrite[]): ArrayBuffer {
   const bytes = batch.reduce((sum, { value }) => sum + (value?.length ?? 0), 0);
   const values = new Uint8Array(bytes);
@@ -120,7 +123,7 @@ function pack(batch: readonly QueuedWrite[]): ArrayBuffer {
 }
 
 /**
- * Turns an error into `undecided`: the thread ended before it replied, so it may or may not have committed the batch.
+ * Turns an error into `undecided`: the worker ended before it replied, so it may or may not have committed the batch.
  */
 function undecided(outcome: WorkerOutcome): WorkerOutcome {
   return outcome instanceof StorageError

@@ -1,11 +1,11 @@
-/** Applies a batch of writes as one transaction. Runs in the worker; owns the revision counter. */
+/** Applies a batch of writes as one transaction, and increments the revision counter. Runs in the worker. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Guard, LeaseId } from "../kv.ts";
 import type { WireDeletion, WireKeyValue, WireWrite, WireWriteResult } from "./protocol.ts";
 
 interface Current {
   readonly revision: number;
-  /** 0 if the key is deleted or never existed. */
+  /** The revision of the key's newest change; 0 if the key is deleted or never existed. */
   readonly liveRevision: number;
   readonly createRevision: number;
 }
@@ -43,8 +43,8 @@ export class RowWriter {
     this.#findLeaseKeys = prepareArrays(db, "SELECT key FROM cur WHERE lease = ? ORDER BY key");
     this.#insertLease = db.prepare("INSERT INTO lease (ttl_seconds) VALUES (?)");
     this.#deleteLease = db.prepare("DELETE FROM lease WHERE id = ?");
-    // Compaction always keeps the newest change, so the log always contains the revision counter. As in etcd, an empty
-    // store has revision 1, because 0 has a special meaning in Kubernetes.
+    // The newest change is the revision counter: compaction always keeps it in the log. As in etcd, an empty store has
+    // revision 1, because 0 has a special meaning in Kubernetes.
     const newest = db.prepare("SELECT max(rev) AS rev FROM log").get()?.["rev"];
     this.#revision = typeof newest === "number" ? newest : 1;
   }
@@ -116,7 +116,10 @@ export class RowWriter {
     return keys.map(([key]) => ({ key, revision: this.#deleteKey(key, this.#current(key)) }));
   }
 
-  /** Checked inside the transaction, after the earlier writes of the batch. */
+  /**
+   * The key of the first guard that does not hold. Checked inside the transaction, after the earlier writes of the
+   * batch.
+   */
   #lostAmong(guards: readonly Guard[] | undefined): string | undefined {
     return guards?.find(({ key, revision }) => this.#current(key).liveRevision !== revision)?.key;
   }

@@ -1,14 +1,19 @@
-/** Limits of the watch cache: how much history it keeps, and how long reads wait for it. */
+/**
+ * Limits of the watch cache: how much history it keeps, and how long reads wait for it. A partition of the cache is one
+ * resource, or the resources of one API group.
+ */
 
-/** Maximum number of events per partition, kept for watchers that start in the past or fall behind. */
+/** Maximum number of events in the history of a partition, kept for watchers that start in the past or fall behind. */
 export const HISTORY_EVENTS_MAX = 20_000;
-/** Maximum bytes of those events, per partition. */
+/** Maximum total size of the events in the history of a partition. */
 export const HISTORY_BYTES_MAX = 64 * 1024 * 1024;
-/** Younger events are kept within the limits above; older ones are dropped beyond the minimum below. */
+/**
+ * Younger events are dropped only beyond the limits above; older events are dropped down to the minimum number below.
+ */
 export const HISTORY_AGE_MS = 5 * 60_000;
-/** Number of events that are kept regardless of age, so that watches of an idle resource can resume. */
+/** Number of events that are kept regardless of their age, so that watches of an idle resource can resume. */
 export const HISTORY_EVENTS_MIN = 100;
-/** How long a consistent read waits for the watch to catch up before it reads the store itself. */
+/** How long a consistent read waits for the watch to catch up before it reads from the store itself. */
 export const CATCH_UP_MS = 250;
 /** How long a request waits for a resource version that does not exist yet. */
 export const FUTURE_VERSION_WAIT_MS = 3_000;

@@ -10,7 +10,7 @@ import { CATCH_UP_MS, HISTORY_EVENTS_MAX } from "./cache-limits.ts";
 
 interface Fixture {
   readonly clock: ManualClock;
-  /** A second handle to the store, which the cache does not use. */
+  /** A second handle to the store, which only the test uses. */
   readonly writer: Kv;
   readonly held: HeldKv;
   readonly cache: WatchCache;
@@ -50,7 +50,7 @@ async function openWith(
   return { clock, writer, held, cache, states, stopped, stop: () => stopping.abort() };
 }
 
-/** Nothing here waits for timers or I/O, so one turn of the event loop settles everything. */
+/** Nothing in these tests waits for timers or I/O, so all promises have settled after one turn of the event loop. */
 function settled(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve));
 }
@@ -74,7 +74,7 @@ class Recorder implements HistoryWatcher {
 }
 
 describe("loading the watch cache", () => {
-  test("reads everything under the root, and watches from there", async () => {
+  test("reads everything under the root, and nothing else", async () => {
     const { cache, states } = await open(async (kv) => {
       await create(kv, "/registry/pods/a/x", object("x"));
       await create(kv, "/registry/pods/b/y", object("y"));
@@ -109,7 +109,7 @@ describe("loading the watch cache", () => {
     expect(states).toEqual(["following"]);
   });
 
-  test("is not stopped by values that cannot be decoded", async () => {
+  test("continues if values cannot be decoded", async () => {
     const values = [
       "",
       "{",
@@ -145,7 +145,7 @@ describe("loading the watch cache", () => {
     expect(cache.state).toBe("loading");
   });
 
-  test("can be stopped while the store fails", async () => {
+  test("ends when the cache is stopped, even if the store fails every read", async () => {
     const fixture = await openWith(
       async () => {},
       (held) => held.fail(1_000),
@@ -156,8 +156,8 @@ describe("loading the watch cache", () => {
   });
 });
 
-describe("watching the store", () => {
-  test("puts a write into the cache before it is acknowledged", async () => {
+describe("a loaded watch cache", () => {
+  test("contains a write before the write is acknowledged", async () => {
     const { cache, writer } = await open();
     const created = await create(writer, "/registry/pods/a/x", object("x"));
     expect(cache.get("/registry/pods/a/x")).toMatchObject({ modRevision: created });
@@ -168,7 +168,7 @@ describe("watching the store", () => {
     expect(cache.revision).toBe(removed);
   });
 
-  test("delivers each change with the state before it", async () => {
+  test("delivers each change to watchers, together with the state before the change", async () => {
     const { cache, writer } = await open();
     const follower = new Recorder();
     cache.follow("/registry/pods/a/", cache.revision, follower);
@@ -184,7 +184,7 @@ describe("watching the store", () => {
     ]);
   });
 
-  test("advances the cache's revision before it delivers the event", async () => {
+  test("advances its revision before it delivers the event", async () => {
     const { cache, writer } = await open();
     const seen: boolean[] = [];
     cache.follow("/registry/pods/", cache.revision, {
@@ -206,7 +206,7 @@ describe("watching the store", () => {
     expect(items).toEqual([`,{"metadata":{"resourceVersion":"${removed}","name":"x"}}`]);
   });
 
-  test("records since which revision a partition is unchanged", async () => {
+  test("records the revision since which the objects under a prefix are unchanged", async () => {
     const { cache, writer } = await open();
     const base = cache.revision;
     const changed = await create(writer, "/registry/pods/a/x", object("x"));
@@ -219,7 +219,7 @@ describe("watching the store", () => {
     expect(cache.isUnchangedSince("/registry/none/", base - 1)).toBe(false);
   });
 
-  test("reports an outage as a state, and loses no change", async () => {
+  test("changes its state during an outage, and loses no change", async () => {
     const { cache, states, held, writer } = await open();
     held.interrupt(true);
     expect(cache.state).toBe("interrupted");
@@ -251,7 +251,7 @@ describe("watching the store", () => {
   });
 });
 
-describe("if the store has compacted changes that the watch missed", () => {
+describe("if the store has compacted changes that the cache's watch missed,", () => {
   async function openCompacted(follower: HistoryWatcher): Promise<Fixture> {
     const clock = createManualClock();
     const store = createMemoryStore({ clock });
@@ -282,7 +282,7 @@ describe("if the store has compacted changes that the watch missed", () => {
     return { clock, writer, held, cache, states, stopped, stop: () => stopping.abort() };
   }
 
-  test("the cache loads again and ends every watcher", async () => {
+  test("the cache loads all data again and ends every watcher", async () => {
     const follower = new Recorder();
     const { cache, states } = await openCompacted(follower);
     expect(states).toEqual(["following", "loading", "following"]);
@@ -295,7 +295,7 @@ describe("if the store has compacted changes that the watch missed", () => {
     expect(cache.isUnchangedSince("/registry/pods/", 4)).toBe(true);
   });
 
-  test("a watcher that watches again while it is being ended receives later events", async () => {
+  test("a watcher that starts a new watch while its old one is being ended receives later events", async () => {
     const again = new Recorder();
     const clock = createManualClock();
     const writer = createMemoryStore({ clock }).open();
@@ -353,7 +353,7 @@ describe("waiting for a revision", () => {
     expect(await waiting).toBe(true);
   });
 
-  test("for the newest one covers every write acknowledged before", async () => {
+  test("with catchUp lasts until the cache contains every write that was acknowledged before the call, or until the timeout", async () => {
     const { cache, writer, held, clock } = await open();
     expect(await cache.catchUp()).toBe(true);
     held.hold();
@@ -370,7 +370,7 @@ describe("waiting for a revision", () => {
     expect(await never).toBe(false);
   });
 
-  test("for the newest one fails while the store is unreachable", async () => {
+  test("with catchUp fails while the store is unreachable", async () => {
     const { cache, held } = await open();
     held.fail(1);
     await expect(cache.catchUp()).rejects.toMatchObject({ code: "unavailable" });

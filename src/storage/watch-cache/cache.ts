@@ -1,10 +1,11 @@
 /**
- * The watch cache: everything under the storage root, kept current by one watch. It owns the entries and their history,
- * and knows how current they are. It never writes; a writer receives its own change through the watch like every other
- * client.
+ * The watch cache: an in-memory copy of everything under the storage root, kept current by one watch. It owns the
+ * entries and their history, and knows the revision that they have reached. It never writes; a writer receives its own
+ * change through the watch, as every other client does.
  *
- * State: `loading` (no data, nothing is served) → `following` ⇄ `interrupted` (the store is unreachable; the data may
- * be old) → `loading` again only if the store has compacted changes that the watch missed.
+ * States: `loading` (there is no data, so nothing is served); `following` (the data is current); `interrupted` (the
+ * store is unreachable, so the data may be old). The cache goes back to `loading` only if its watch ends, because the
+ * store has compacted changes that the watch missed or was closed.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -16,13 +17,13 @@ import { SortedEntries } from "./sorted-entries.ts";
 
 export type CacheState = "loading" | "following" | "interrupted";
 
-/** Delay before the first load is retried while the store is unreachable. */
+/** Delay before a failed load is retried. */
 const LOAD_RETRY_MS = 250;
 
 interface Partition {
   readonly entries: SortedEntries;
   readonly history: History;
-  /** Revision of the newest change in the partition: a list at any later revision is the same. */
+  /** Revision of the newest change in the partition. A list at this or any later revision has the same content. */
   changedAt: number;
 }
 
@@ -34,9 +35,9 @@ interface Waiter {
 interface WatchCacheOptions {
   readonly kv: Kv;
   readonly clock: Clock;
-  /** For example "/registry/". */
+  /** The key prefix of everything in the cache, for example "/registry/". */
   readonly root: string;
-  /** Decodes values that are not JSON; without it they are corrupt. */
+  /** Decodes values that are stored as protobuf. Without it, such values become corrupt entries. */
   readonly decodeForeign?: DecodeForeign;
   readonly onStateChange?: (state: CacheState) => void;
 }
@@ -60,7 +61,7 @@ export class WatchCache {
     return this.#state;
   }
 
-  /** The newest revision that the cache has received. */
+  /** The newest revision that the cache has reached. */
   get revision(): number {
     return this.#revision;
   }
@@ -70,7 +71,10 @@ export class WatchCache {
     return this.#partitions.get(this.#partitionOf(prefix))?.entries.count(prefix, prefixEnd(prefix)) ?? 0;
   }
 
-  /** Loads and watches until stopped. Resolves once stopped; retries every failure. */
+  /**
+   * Loads the data and watches the store until the signal aborts. Resolves when it has stopped. Retries all failures of
+   * the store.
+   */
   async run(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => this.#stopped.abort(), { once: true });
     while (!signal.aborted) {
@@ -90,17 +94,17 @@ export class WatchCache {
   }
 
   /**
-   * Remembers the object that a writer has encoded into this buffer. It is then not parsed again if the store delivers
-   * the same buffer.
+   * Remembers the object that a writer has encoded into this buffer, so that it is not parsed again if the store
+   * delivers the same buffer.
    */
   rememberObject(value: Buffer, object: JsonObject): void {
     this.#remembered.set(value, object);
   }
 
-  /** A value read from the store itself, as an entry of the cache. */
+  /** Turns a value that was read from the store into an entry. */
   toEntry(stored: StoredValue): Entry {
     const object = this.#remembered.get(stored.value);
-    // Delete it, because a store that keeps the buffer would keep the object in memory too.
+    // Forgets the object, because a store that keeps the buffer would otherwise keep the object in memory too.
     if (object !== undefined) this.#remembered.delete(stored.value);
     return createEntry(stored, { decodeForeign: this.#options.decodeForeign, object });
   }
@@ -116,7 +120,7 @@ export class WatchCache {
     return revision <= this.#revision && revision >= (partition?.changedAt ?? this.#baseRevision);
   }
 
-  /** Watches changes after a revision; undefined if the history does not reach back that far. */
+  /** Watches changes after a revision. Returns undefined if the history does not reach back to the revision. */
   follow(prefix: string, afterRevision: number, follower: HistoryWatcher): HistoryWatch | undefined {
     return this.#partition(this.#partitionOf(prefix)).history.follow(prefix, afterRevision, follower);
   }
@@ -127,8 +131,8 @@ export class WatchCache {
   }
 
   /**
-   * Waits until the cache contains every write acknowledged before the call. Resolves to false if the watch does not
-   * catch up in time; the caller must then read the store. Fails if the store is unreachable.
+   * Waits until the cache contains every write that was acknowledged before the call. Resolves to false if the watch
+   * does not catch up in time; the caller must then read from the store. Rejects if the store is unreachable.
    */
   async catchUp(): Promise<boolean> {
     const revision = await this.#options.kv.currentRevision();
@@ -136,7 +140,7 @@ export class WatchCache {
     return this.waitFor(revision, CATCH_UP_MS);
   }
 
-  /** Resolves to true as soon as the cache has reached the revision, or to false after the timeout. */
+  /** Resolves to true as soon as the cache has loaded and reached the revision, or to false after `waitMs`. */
   waitFor(revision: number, waitMs: number): Promise<boolean> {
     if (this.#state !== "loading" && this.#revision >= revision) return Promise.resolve(true);
     return new Promise((resolve) => {
@@ -168,13 +172,16 @@ export class WatchCache {
       const partition = this.#partitions.get(name);
       this.#partitions.set(name, { entries: partition?.entries ?? new SortedEntries(), history, changedAt: revision });
     }
-    // Last, because a watcher may start a new watch as soon as it is ended.
+    // Resets the histories last, because a watcher may start a new watch as soon as it is ended.
     for (const { history } of previous.values()) history.reset(revision);
     this.#advance(revision);
     this.#changeState("following");
   }
 
-  /** Undefined if the cache is stopped first: an unreachable store may take a long time to respond. */
+  /**
+   * Resolves to undefined if the cache is stopped before the store responds, because an unreachable store may take a
+   * long time.
+   */
   #unlessStopped<T>(response: Promise<T>): Promise<T | undefined> {
     const { signal } = this.#stopped;
     return new Promise((resolve, reject) => {
@@ -185,7 +192,7 @@ export class WatchCache {
   }
 
   #follow(): Promise<void> {
-    // Stopped during loading: the signal does not fire a second time.
+    // If the cache was stopped during loading, the signal does not fire a second time.
     if (this.#stopped.signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const stop = (): void => resolve();
@@ -211,7 +218,8 @@ export class WatchCache {
       const partition = this.#partition(this.#partitionOf(event.key));
       const change = this.#toCacheEvent(event, partition.entries);
       partition.changedAt = event.modRevision;
-      // Advance the revision first, so that a watcher that reads it during delivery sees its own event included.
+      // Advances the revision before delivery, so that a watcher that reads the cache's revision finds it not older
+      // than the event.
       this.#revision = Math.max(this.#revision, event.modRevision);
       if (change !== undefined) partition.history.append(change);
     }
@@ -235,7 +243,10 @@ export class WatchCache {
     this.#advance(this.#revision);
   }
 
-  /** A partition is the first path segment under the root: one resource, or one API group's resources. */
+  /**
+   * A partition holds the keys with the same first path segment under the root: one resource, or the resources of one
+   * API group.
+   */
   #partitionOf(key: string): string {
     const start = this.#options.root.length;
     const end = key.indexOf("/", start);

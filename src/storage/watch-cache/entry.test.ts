@@ -141,7 +141,7 @@ describe("createTombstone", () => {
     [`${HEAD}"name":"b"},"spec":{}}`, ',{"metadata":{"resourceVersion":"1000","name":"b"},"spec":{}}'],
     [`${HEAD}},"spec":{}}`, ',{"metadata":{"resourceVersion":"1000"},"spec":{}}'],
     [`${HEAD}}}`, ',{"metadata":{"resourceVersion":"1000"}}'],
-  ])("keeps the last state of %s, with the revision of its deletion", (stored, item) => {
+  ])("keeps the last state of %s, with the revision of the deletion", (stored, item) => {
     const entry = entryOf(stored, 9);
     entry.memo.set("a", 1);
     const tombstone = createTombstone(entry, 1000);
@@ -152,18 +152,18 @@ describe("createTombstone", () => {
   });
 });
 
-test("an entry parses to the whole object, kind and apiVersion first", () => {
+test("parsing an entry returns the whole object, with kind and apiVersion first", () => {
   expect(JSON.stringify(parseEntry(entryOf(`${HEAD}"name":"b"},"__proto__":{"a":1}}`)))).toBe(
     '{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"42","name":"b"},"__proto__":{"a":1}}',
   );
 });
 
-test("an encoded item leaves kind and apiVersion out", () => {
+test("an encoded item does not contain kind and apiVersion", () => {
   const object: JsonObject = { kind: "Pod", apiVersion: "v1", metadata: { name: "b" }, spec: {} };
   expect(encodeItem(object).toString()).toBe(',{"metadata":{"name":"b"},"spec":{}}');
 });
 
-test("an entry whose object is known is not parsed, and is equal to a parsed one", () => {
+test("an entry whose object is already known is not parsed, and equals a parsed entry", () => {
   const object = { kind: "Pod", apiVersion: "v1", metadata: { name: "a", labels: { k: "v" } }, spec: {} };
   const stored = {
     key: "/registry/pods/a",

@@ -1,11 +1,11 @@
 /**
- * One stored object as the cache keeps it: as bytes. `item` is the object without kind and apiVersion, with its
- * resourceVersion, after a comma:
+ * One stored object as the watch cache keeps it: as bytes. `item` is a comma and then the object, without kind and
+ * apiVersion but with its resourceVersion:
  *
  *   ,{"metadata":{"resourceVersion":"42","name":"web",…},"spec":…}
  *
- * A list item is this buffer itself, a GET response is a shared head and a slice of it, and a watch event is a shared
- * head, a slice and a tail. Nothing is parsed or serialized again to serve it.
+ * These bytes are served without parsing or serializing them again: a list item is the buffer itself, a GET response is
+ * a shared head and a slice of the buffer, and a watch event is a shared head, a slice and a shared tail.
  */
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { Labels } from "../../meta/label-selector.ts";
@@ -19,14 +19,14 @@ export interface Entry {
   readonly key: string;
   readonly modRevision: number;
   readonly createRevision: number;
-  /** The version in which the object is stored, which may differ from the served one. */
+  /** The API version in which the object is stored, which may differ from the served version. */
   readonly apiVersion: string;
   readonly kind: string;
   readonly labels: Labels;
   readonly item: Buffer;
   /** Why the stored value cannot be decoded; `item` is then empty. */
   readonly corrupt: string | undefined;
-  /** Values that readers derived from this entry. They are freed with the entry. */
+  /** Values that readers have derived from this entry. They are freed together with the entry. */
   readonly memo: Memo;
 }
 
@@ -39,12 +39,12 @@ export interface StoredValue {
   readonly createRevision: number;
 }
 
-/** Turns a value in an encoding other than JSON into canonical JSON bytes, or returns the reason why it cannot. */
+/** Turns a stored protobuf value into canonical JSON bytes, or returns the reason why it cannot. */
 export type DecodeForeign = (value: Buffer) => Buffer | string;
 
 interface EntryReading {
   readonly decodeForeign?: DecodeForeign | undefined;
-  /** The decoded value, if it is already known. */
+  /** The decoded value, if the caller already has it. */
   readonly object?: JsonObject | undefined;
 }
 
@@ -87,7 +87,7 @@ function createCorruptEntry({ key, modRevision, createRevision }: StoredValue, w
   };
 }
 
-/** The last state of the object with the revision of its deletion, for a DELETED event. */
+/** An entry for a DELETED event: the last state of the object with the revision of its deletion. */
 export function createTombstone(entry: Entry, revision: number): Entry {
   if (entry.corrupt !== undefined) return { ...entry, modRevision: revision, memo: new Map() };
   const restStart = ITEM_HEAD.length + String(entry.modRevision).length + 1;
@@ -100,13 +100,16 @@ export function createTombstone(entry: Entry, revision: number): Entry {
   };
 }
 
-/** The whole object in its stored version, freshly parsed: the caller owns it. */
+/** Parses the whole object in its stored version. The caller may modify the result. */
 export function parseEntry(entry: Entry): JsonObject {
   const object = JSON.parse(entry.item.toString("utf8", 1)) as JsonObject;
   return { kind: entry.kind, apiVersion: entry.apiVersion, ...object };
 }
 
-/** Encodes an item for an object that is not stored in this form: converted, or read at an old revision. */
+/**
+ * Encodes the `item` of an object that differs from its stored bytes, because it was converted or read at an old
+ * revision.
+ */
 export function encodeItem(object: JsonObject): Buffer {
   const { kind: _kind, apiVersion: _apiVersion, ...members } = object;
   return Buffer.from(`,${JSON.stringify(members)}`);
@@ -136,14 +139,15 @@ function parseStored(value: Buffer): JsonObject | string {
 }
 
 /**
- * Everything after `"metadata":{`, taken from the stored bytes if they start in canonical form. Undefined if it cannot
- * be serialized: JSON.stringify is recursive, and any client could have written a value that is too deep.
+ * Everything after `"metadata":{`, taken from the stored bytes if they begin in canonical form, otherwise serialized.
+ * Undefined if the value nests too deeply for JSON.stringify, which is recursive; any client could have written such a
+ * value.
  */
 function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer | undefined {
   const head = Buffer.from(
     `{"kind":${JSON.stringify(parsed["kind"])},"apiVersion":${JSON.stringify(parsed["apiVersion"])},"metadata":{`,
   );
-  // A name or the end must follow the brace: after white space the revision could not be inserted.
+  // A quote or the closing brace must follow directly, because the revision cannot be inserted before white space.
   const next = value[head.length];
   const isCanonical = (next === QUOTE || next === CLOSE) && value.compare(head, 0, head.length, 0, head.length) === 0;
   const hasRevision = objectAt(parsed, "metadata")["resourceVersion"] !== undefined;
@@ -155,7 +159,8 @@ function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer | 
   const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = parsed;
   const { resourceVersion: _resourceVersion, ...meta } = metadata as JsonObject;
   try {
-    // Serialized separately: in one object a member with a numeric name would come before metadata.
+    // Metadata and the rest are serialized separately, because in one object a field with a numeric name would come
+    // before metadata.
     const members = JSON.stringify(rest);
     return Buffer.from(JSON.stringify(meta).slice(1) + (members === "{}" ? "}" : `,${members.slice(1)}`));
   } catch (thrown) {
@@ -167,7 +172,7 @@ function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer | 
 function spliceRevision(rest: Buffer, revision: number): Buffer {
   const isEmptyMetadata = rest[0] === 0x7d;
   const revisionText = `${revision}${isEmptyMetadata ? '"' : '",'}`;
-  // Not from the shared pool: a long-lived entry would keep the whole pool in memory.
+  // Not allocated from Node's shared pool, because a long-lived entry would keep the whole pool in memory.
   const item = Buffer.allocUnsafeSlow(ITEM_HEAD.length + revisionText.length + rest.length);
   ITEM_HEAD_BYTES.copy(item);
   item.write(revisionText, ITEM_HEAD.length, "latin1");

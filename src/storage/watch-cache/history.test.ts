@@ -40,7 +40,7 @@ function appendMany(history: History, range: { from: number; to: number }, key?:
 }
 
 describe("a watcher of the history", () => {
-  test("receives the events after its revision, then new ones", () => {
+  test("receives the events after its start revision, then new events", () => {
     const { history } = openHistory();
     appendMany(history, { from: 11, to: 15 });
     const follower = new Recorder();
@@ -50,13 +50,13 @@ describe("a watcher of the history", () => {
     expect(following?.isCurrent()).toBe(true);
   });
 
-  test("cannot start before the history", () => {
+  test("cannot start before the oldest event of the history", () => {
     const { history } = openHistory();
     expect(history.follow("/registry/pods/", 9, new Recorder())).toBeUndefined();
     expect(history.follow("/registry/pods/", 10, new Recorder())).toBeDefined();
   });
 
-  test("that starts in the future receives no earlier events", () => {
+  test("that starts at a future revision receives no earlier events", () => {
     const { history } = openHistory();
     const follower = new Recorder();
     history.follow("/registry/pods/", 13, follower);
@@ -69,7 +69,7 @@ describe("a watcher of the history", () => {
     ["/registry/pods/a/", [11, 12]],
     ["/registry/pods/a/x", [11]],
     ["/registry/pods/b/", [14]],
-  ])("of %s receives only events of keys under it", (prefix, revisions) => {
+  ])("of %s receives only events of keys under that prefix", (prefix, revisions) => {
     const { history } = openHistory();
     const [early, late] = [new Recorder(), new Recorder()];
     history.follow(prefix, 10, early);
@@ -80,7 +80,7 @@ describe("a watcher of the history", () => {
     expect(late.revisions).toEqual(revisions);
   });
 
-  test("that is blocked continues where it stopped, without gap or duplicate", () => {
+  test("that was blocked continues where it stopped, without gap or duplicate", () => {
     const { history } = openHistory();
     const follower = new Recorder();
     follower.isTaking = false;
@@ -98,7 +98,7 @@ describe("a watcher of the history", () => {
     expect(following?.isCurrent()).toBe(true);
   });
 
-  test("receives nothing once stopped, even if it stops itself", () => {
+  test("receives nothing once it is stopped, even if it stops itself during delivery", () => {
     const { history } = openHistory();
     const revisions: number[] = [];
     const following = history.follow("/registry/pods/", 10, {
@@ -129,7 +129,7 @@ describe("a watcher of the history", () => {
     expect(second.revisions[0]).toBe(12);
   });
 
-  test("that was blocked too long falls behind when it resumes", () => {
+  test("that was blocked too long is ended as fallen behind when it resumes", () => {
     const { history } = openHistory();
     const follower = new Recorder();
     follower.isTaking = false;
@@ -141,7 +141,7 @@ describe("a watcher of the history", () => {
     expect(follower.fellBehindCount).toBe(1);
   });
 
-  test("of a quiet prefix does not fall behind because of busy prefixes", () => {
+  test("of a quiet prefix does not fall behind because of events under busy prefixes", () => {
     const { history } = openHistory();
     const follower = new Recorder();
     history.follow("/registry/pods/quiet/", 10, follower);
@@ -151,7 +151,7 @@ describe("a watcher of the history", () => {
     expect(follower).toMatchObject({ revisions: [revision], fellBehindCount: 0 });
   });
 
-  test("falls behind once when the history is reset, and can watch again from there", () => {
+  test("is ended once when the history is reset, and can watch again from the new base revision", () => {
     const { history } = openHistory();
     const follower = new Recorder();
     const again = new Recorder();
@@ -171,7 +171,7 @@ describe("a watcher of the history", () => {
 });
 
 describe("the history", () => {
-  test("has a limited number of events", () => {
+  test("keeps a limited number of events", () => {
     const { history } = openHistory(0);
     appendMany(history, { from: 1, to: HISTORY_EVENTS_MAX + 500 });
     expect(history.baseRevision).toBe(500);
@@ -181,7 +181,7 @@ describe("the history", () => {
     expect(follower.revisions[0]).toBe(501);
   });
 
-  test("has a limited size in bytes, but keeps the newest event", () => {
+  test("keeps a limited size in bytes, but always the newest event", () => {
     const { history } = openHistory(0);
     const bytes = HISTORY_BYTES_MAX / 4;
     for (let revision = 1; revision <= 6; revision++) history.append(eventOf(revision, "/registry/pods/a/x", bytes));
@@ -190,7 +190,7 @@ describe("the history", () => {
     expect(history.baseRevision).toBe(6);
   });
 
-  test("drops old events beyond the minimum number", () => {
+  test("drops old events, except for a minimum number", () => {
     const { history, clock } = openHistory(0);
     appendMany(history, { from: 1, to: 300 });
     clock.advance(HISTORY_AGE_MS + 1);
@@ -198,7 +198,7 @@ describe("the history", () => {
     expect(history.baseRevision).toBe(301 - HISTORY_EVENTS_MIN);
   });
 
-  test("finds every start revision that it still holds, also after dropping events in bulk", () => {
+  test("starts a watcher at every revision that it still holds, even after it has dropped events in bulk", () => {
     const { history } = openHistory(0);
     appendMany(history, { from: 1, to: 3 * HISTORY_EVENTS_MAX });
     for (const start of [
@@ -226,7 +226,7 @@ describe("the history", () => {
   });
 });
 
-test("allows resuming a watcher that was never blocked", () => {
+test("the history ignores that a watcher resumes that was never blocked", () => {
   const history = new History({ monotonic: () => 0, now: () => 0, after: () => () => {} }, 0);
   let fell = false;
   const following = history.follow("/r/pods/quiet/", 0, { deliver: () => true, fellBehind: () => (fell = true) });

@@ -1,6 +1,7 @@
 /**
- * The recent changes of one partition, and their watchers. A watcher is a cursor into the history without a queue of
- * its own: a slow watcher costs only the shared history, and is dropped when the history does not reach back to it.
+ * The recent changes of one partition of the watch cache (one resource, or the resources of one API group), and the
+ * watchers of these changes. A watcher is a cursor into the history and has no queue of its own, so a slow watcher
+ * costs no memory. When the history no longer contains the next event of a slow watcher, the watcher is ended.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Entry, Memo } from "./entry.ts";
@@ -9,7 +10,7 @@ import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_M
 export interface CacheEvent {
   readonly kind: "put" | "delete";
   readonly revision: number;
-  /** The new state; for a delete, the last state with the revision of the deletion. */
+  /** The new state of the object; for a delete, its last state with the revision of the deletion. */
   readonly entry: Entry;
   readonly previous: Entry | undefined;
   /** Encodings of this event, shared by all watchers. */
@@ -17,9 +18,11 @@ export interface CacheEvent {
 }
 
 export interface HistoryWatcher {
-  /** Returns false if the watcher can accept no more events for now; it calls `Following.resume` later. */
+  /**
+   * Returns false if the watcher can accept no more events for now. It then calls `HistoryWatch.resume` when it can.
+   */
   deliver(event: CacheEvent): boolean;
-  /** The history has dropped events that this watcher has not received. */
+  /** Called when the watch has ended, because the history has dropped events that this watcher has not received. */
   fellBehind(): void;
 }
 
@@ -30,15 +33,18 @@ export interface HistoryWatch {
   isCurrent(): boolean;
 }
 
-/** Watchers are rarely further behind; keeping the encodings of the whole history would double its size. */
+/**
+ * Number of newest events whose encodings are kept. Watchers are rarely further behind, and keeping the encodings of
+ * the whole history would double its size.
+ */
 const ENCODINGS_KEPT = 256;
 
 interface Cursor {
   readonly follower: HistoryWatcher;
   readonly prefix: string;
-  /** Changes up to this revision are not delivered, even if the watcher started in the future. */
+  /** Changes up to this revision are not delivered, even if they happen after the watcher started. */
   readonly afterRevision: number;
-  /** Sequence number of the next event. */
+  /** Sequence number of the next event to deliver. */
   next: number;
   isBlocked: boolean;
   isStopped: boolean;
@@ -48,12 +54,12 @@ export class History {
   readonly #clock: Clock;
   #events: CacheEvent[] = [];
   #times: number[] = [];
-  /** Sequence number of the oldest event kept. */
+  /** Sequence number of the oldest event that is kept. */
   #first = 0;
-  /** Dropped events at the front of the array, which are removed in bulk. */
+  /** Number of dropped events that are still at the front of the arrays, from which they are removed in bulk. */
   #forgotten = 0;
   #bytes = 0;
-  /** Changes up to and including this revision are not in the history. */
+  /** The history contains only changes after this revision. */
   #baseRevision: number;
   readonly #cursors = new Map<string, Set<Cursor>>();
 
@@ -78,7 +84,7 @@ export class History {
     this.#events.at(-1 - ENCODINGS_KEPT)?.memo.clear();
   }
 
-  /** Watches changes after the revision; undefined if the history does not reach back that far. */
+  /** Watches changes after the revision. Returns undefined if the history does not reach back to the revision. */
   follow(prefix: string, afterRevision: number, follower: HistoryWatcher): HistoryWatch | undefined {
     if (afterRevision < this.#baseRevision) return undefined;
     const cursor: Cursor = {
@@ -95,7 +101,7 @@ export class History {
     this.#pump(cursor);
     return {
       resume: () => {
-        // A watcher that is not blocked has received all its events, however old its position in the history is.
+        // A watcher that is not blocked has received all its events, even if its cursor points to a dropped event.
         if (!cursor.isBlocked) return;
         cursor.isBlocked = false;
         if (cursor.next < this.#first) this.#drop(cursor);
@@ -106,7 +112,7 @@ export class History {
     };
   }
 
-  /** Ends every watcher: the events that they have not received are lost. */
+  /** Drops all events and ends every watcher, because the events that the watchers have not received are lost. */
   reset(baseRevision: number): void {
     const cursors = [...this.#cursors.values()].flatMap((set) => [...set]);
     this.#first += this.#events.length - this.#forgotten;
@@ -120,8 +126,8 @@ export class History {
 
   /**
    * Delivers the events under the watcher's prefix and skips the others. The watcher may stop itself or block during
-   * delivery. A watcher that was not blocked has received all its events, even those that the history has dropped
-   * since.
+   * delivery. A watcher that was not blocked has received all its events, even if the history has since dropped the
+   * event at its cursor.
    */
   #pump(cursor: Cursor): void {
     while (!cursor.isBlocked && !cursor.isStopped) {
@@ -182,7 +188,7 @@ function isUnder(key: string, prefix: string): boolean {
   return prefix.endsWith("/") ? key.startsWith(prefix) : key === prefix;
 }
 
-/** "/a/", "/a/b/", "/a/b/c" for "/a/b/c": the only prefixes that are watched. */
+/** The only prefixes that watches use: "/a/", "/a/b/" and "/a/b/c" for the key "/a/b/c". */
 function prefixesOf(key: string): string[] {
   const prefixes: string[] = [];
   for (let at = key.indexOf("/", 1); at >= 0; at = key.indexOf("/", at + 1)) prefixes.push(key.slice(0, at + 1));

@@ -17,7 +17,7 @@ function keysOf(entries: readonly Entry[]): string[] {
 }
 
 describe("SortedEntries", () => {
-  test("stores ten thousand random keys as a sorted array would", () => {
+  test("returns ten thousand random keys in the order of a sorted array", () => {
     const keys = Array.from(
       { length: 10_000 },
       (_, index) => `/r/${(Math.imul(index + 1, 0x9e3779b1) >>> 0).toString(36)}`,
@@ -54,7 +54,7 @@ describe("SortedEntries", () => {
     );
   });
 
-  test("returns a range as a snapshot", () => {
+  test("returns a range as a snapshot that later changes do not affect", () => {
     const entries = new SortedEntries();
     entries.set(entryOf("a"));
     const before = entries.range("", "z");

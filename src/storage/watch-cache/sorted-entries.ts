@@ -1,6 +1,9 @@
 import type { Entry } from "./entry.ts";
 
-/** Entries by key and in key order. An insertion moves the tail of an array, which is cheap up to some 100,000 keys. */
+/**
+ * Holds entries by key and in key order. An insertion moves the tail of an array, which is cheap up to about 100,000
+ * keys.
+ */
 export class SortedEntries {
   readonly #byKey = new Map<string, Entry>();
   readonly #sorted: Entry[] = [];
@@ -13,7 +16,7 @@ export class SortedEntries {
     return this.#byKey.get(key);
   }
 
-  /** Returns the previous entry. */
+  /** Adds or replaces the entry, and returns the previous one. */
   set(entry: Entry): Entry | undefined {
     const previous = this.#byKey.get(entry.key);
     this.#byKey.set(entry.key, entry);

@@ -11,7 +11,7 @@ function put(key: string, expectedRevision = 0): { kind: "put"; key: string; val
   return { kind: "put", key: `${ROOT}${key}`, value, expectedRevision };
 }
 
-test("a table contains the entries under its prefix, is updated by the watch, and is reset when the watch starts again", async () => {
+test("a table contains the entries under its prefix, receives the changes of the watch, and is reset after the cache has loaded again", async () => {
   const world = new World({ seed: 1 });
   const kv = new FaultyKv(world.openKv());
   const store = world.openKv();

@@ -29,7 +29,8 @@ export function watchPrefix({ cache, clock, prefix, table }: WatchPrefixOptions)
           if (kind === "put") table.put(entry);
           else table.remove(entry.key);
         } catch {
-          // Reset a table that fails; the delivery of events to other watchers must not fail.
+          // A table that throws is reset by a new watch. The error must not disturb the delivery of events to other
+          // watchers.
           onEnd();
         }
         return true;

@@ -5,7 +5,7 @@ interface BatchLimits {
   readonly charactersMax: number;
 }
 
-/** Batches in order. A single object may be larger than the limit. */
+/** Splits the objects into batches, in order. A batch with a single object may be larger than the size limit. */
 export function inBatches<Item extends { readonly text: string }>(
   items: readonly Item[],
   { objectsMax, charactersMax }: BatchLimits,

@@ -12,7 +12,7 @@ const METADATA = ORIGINAL["metadata"] as JsonObject;
 const CONVERSION = { original: ORIGINAL, to: { group: "example.com", version: "v2" }, index: 4 };
 const CONVERTED = { ...ORIGINAL, apiVersion: "example.com/v2", spec: { b: 2 } };
 
-test("a converted object keeps its metadata except for labels and annotations", () => {
+test("a converted object keeps the metadata of the original, except for labels and annotations", () => {
   const annotations = { note: "new" };
   const metadata = { name: "one", namespace: "here", uid: "u", annotations, generation: 9, ownerReferences: [] };
   expect(acceptConverted({ ...CONVERTED, metadata }, CONVERSION)).toEqual({
@@ -25,7 +25,7 @@ test("a converted object keeps its metadata except for labels and annotations", 
   expect(METADATA["labels"]).toEqual({ a: "1" });
 });
 
-test("unchanged labels need not be valid", () => {
+test("labels of a converted object need not be valid if they are unchanged", () => {
   const original = { ...ORIGINAL, metadata: { ...METADATA, labels: { "not valid!": "?" } } };
   const converted = { ...CONVERTED, metadata: original.metadata };
   expect(acceptConverted(converted, { ...CONVERSION, original }).kind).toBe("accepted");
@@ -36,7 +36,7 @@ test.each<[sent: unknown, why: string]>([
   ["text", "json: cannot unmarshal string into Go value of type map[string]interface {}"],
   [{ apiVersion: "a/b/c", kind: "Thing" }, `Object 'Kind' is missing in '{"apiVersion":"a/b/c","kind":"Thing"}'`],
   [{ apiVersion: "example.com/v2" }, `Object 'Kind' is missing in '{"apiVersion":"example.com/v2"}'`],
-])("%j is rejected because it is not an object", (sent, why) => {
+])("the converted object %j is rejected because it is not an object with a kind and an apiVersion", (sent, why) => {
   expect(acceptConverted(sent, CONVERSION)).toEqual({ kind: "refused", why, isBare: true });
 });
 
@@ -48,7 +48,7 @@ test.each<[change: JsonObject, why: string]>([
   [{ metadata: { ...METADATA, namespace: "there" } }, ": must have the same namespace: here != there"],
   [{ metadata: { ...METADATA, uid: "v" } }, ": must have the same UID: u != v"],
   [{ metadata: undefined }, ": must have the same name: one != "],
-])("%j is rejected because it is not the requested object", (change, why) => {
+])("a converted object is rejected if it differs from the requested one in %j", (change, why) => {
   const space = why.startsWith(":") ? "" : " ";
   expect(acceptConverted({ ...CONVERTED, ...change }, CONVERSION)).toEqual({
     kind: "refused",
@@ -65,7 +65,7 @@ test.each<[change: JsonObject, why: string]>([
     `metadata.labels: Invalid value: "-": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
   ],
   [{ annotations: { a: "x".repeat(262_144) } }, "metadata.annotation: Too long: may not be more than 262144 bytes"],
-])("a change of metadata to %j is rejected", (change, why) => {
+])("a converted object with the metadata %j is rejected", (change, why) => {
   const metadata = { ...METADATA, ...change };
   expect(acceptConverted({ ...CONVERTED, metadata }, CONVERSION)).toEqual({
     kind: "refused",
@@ -73,7 +73,7 @@ test.each<[change: JsonObject, why: string]>([
   });
 });
 
-test("a label named like a member of a prototype is treated like any other", () => {
+test("a label whose name is also a property of Object.prototype is treated like any other label", () => {
   const metadata = { ...METADATA, labels: JSON.parse('{"__proto__":"x","constructor":"y"}') as JsonObject };
   const accepted = acceptConverted({ ...CONVERTED, metadata }, CONVERSION);
   expect(accepted.kind).toBe("refused");

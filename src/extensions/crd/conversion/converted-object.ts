@@ -1,6 +1,6 @@
 /**
- * Validates an object that a webhook has converted. Compared with the original, only the labels and annotations of the
- * metadata may differ. Pure.
+ * Validates an object that a webhook has converted. Its metadata may differ from that of the original only in labels
+ * and annotations. Pure.
  */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { annotationsErrors } from "../../../objects/kinds/pods/rules/annotation-rules.ts";
@@ -13,17 +13,17 @@ import { goType, jsonKind } from "../../../meta/go-fmt.ts";
 
 type ConvertedObject =
   | { readonly kind: "accepted"; readonly object: JsonObject }
-  /** `why` follows "conversion webhook for … " in the message; with `isBare` it is the whole message. */
+  /** `why` follows "conversion webhook for … " in the error message; if `isBare`, `why` is the whole message. */
   | { readonly kind: "refused"; readonly why: string; readonly isBare?: boolean };
 
 interface ConversionRequest {
   readonly original: JsonObject;
   readonly to: GroupVersion;
-  /** Its index in the response. */
+  /** Index of the object in the webhook's response. */
   readonly index: number;
 }
 
-/** Takes ownership of `converted`, which the webhook sent, and turns it into the object. */
+/** Takes ownership of `converted`, the object that the webhook sent, and modifies it. */
 export function acceptConverted(converted: unknown, { original, to, index }: ConversionRequest): ConvertedObject {
   const problem = notAnObject(converted);
   if (problem !== undefined || !isJsonObject(converted)) return { kind: "refused", why: problem ?? "", isBare: true };
@@ -40,12 +40,15 @@ function refused(why: string): ConvertedObject {
   return { kind: "refused", why };
 }
 
-/** Go's decoding error for each kind of JSON value. */
+/**
+ * Returns the error of Go's decoder if the value is not an object with a kind; the error depends on the type of the
+ * JSON value.
+ */
 function notAnObject(value: unknown): string | undefined {
   if (value === null || value === undefined) return "unexpected end of JSON input";
   if (!isJsonObject(value))
     return `json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`;
-  // Go cannot parse an apiVersion with two slashes, and then misses the kind too.
+  // As kubernetes: an apiVersion with two slashes cannot be parsed, and the error then names the kind.
   return stringAt(value, "kind") === "" || stringAt(value, "apiVersion").split("/", 3).length > 2
     ? `Object 'Kind' is missing in '${cutValue(JSON.stringify(value))}'`
     : undefined;
@@ -72,7 +75,7 @@ function identityMismatch(converted: JsonObject, original: JsonObject): string |
   return undefined;
 }
 
-/** The original's metadata with the labels and annotations of the converted object, or the error in them. */
+/** The metadata of the original with the labels and annotations of the converted object, or the error in these. */
 function restoreMetadata(converted: JsonObject, original: JsonObject): JsonObject | string {
   const { metadata } = converted;
   if (metadata === undefined) return "missing metadata in converted object";
@@ -102,7 +105,7 @@ function textsProblem(sent: JsonObject, before: JsonObject, field: "labels" | "a
     isChanged ||= !Object.hasOwn(before, key) || before[key] !== value;
   }
   if (!isChanged) return undefined;
-  // The path is Kubernetes' own, without an "s".
+  // As kubernetes: the path is "metadata.annotation", without an "s".
   const errors =
     field === "labels" ? labelsErrors(sent, "metadata.labels") : annotationsErrors(sent, "metadata.annotation");
   return aggregated(firstErrors(errors));

@@ -9,7 +9,7 @@ test.each<[versions: string[], chosen: string | undefined]>([
   [["v2", "v1"], "v1"],
   [["v2"], undefined],
   [[], undefined],
-])("of the versions %j the first supported one is used", (versions, chosen) => {
+])("of the conversion review versions %j the first supported one is used", (versions, chosen) => {
   expect(reviewVersionOf(versions)).toBe(chosen);
 });
 
@@ -24,7 +24,7 @@ test("a review contains the objects in order and the desired API version", () =>
   });
 });
 
-describe("a webhook's response", () => {
+describe("the webhook's ConversionReview", () => {
   const V1 = "apiextensions.k8s.io/v1";
   const SCHEME = 'in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"';
   const NO_LIST =
@@ -40,7 +40,7 @@ describe("a webhook's response", () => {
     expect(readReview(review(good), { version: "v1", uid: "u" })).toEqual({ kind: "converted", objects: [{}] });
   });
 
-  test("in v1beta1 needs no matching uid, kind or apiVersion", () => {
+  test("in v1beta1 is accepted without a matching uid, kind and apiVersion", () => {
     const sent = { response: { ...good, uid: "other" } };
     expect(readReview(sent, { version: "v1beta1", uid: "u" }).kind).toBe("converted");
   });
@@ -62,11 +62,11 @@ describe("a webhook's response", () => {
     ["v1", review({ ...good, result: { status: "Failure", message: "why" } }), "why"],
     ["v1", review({ ...good, result: { status: "Failure" } }), "response.result.status was 'Failure', not 'Success'"],
     ["v1beta1", review({ ...good, result: [] }, `${V1}beta1`), "response.result.status was '', not 'Success'"],
-  ])("in %s is rejected: %j", (version, sent, why) => {
+  ])("in %s is rejected if it is %j", (version, sent, why) => {
     expect(readReview(sent, { version, uid: "u" })).toEqual({ kind: "failed", why });
   });
 
-  test("without a list of objects contains none", () => {
+  test("without convertedObjects contains no objects", () => {
     for (const convertedObjects of [undefined, null])
       expect(readReview(review({ ...good, convertedObjects }), { version: "v1", uid: "u" })).toEqual({
         kind: "converted",

@@ -1,4 +1,4 @@
-/** ConversionReviews: encodes the request to a webhook, and reads the objects from its response. Pure. */
+/** Encodes the ConversionReview for a webhook, and reads the converted objects from the webhook's response. Pure. */
 import type { ReviewVersion } from "../../../access/webhook-client/webhook-client.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -14,7 +14,7 @@ interface ConversionReviewRequest {
 
 const GROUP = "apiextensions.k8s.io";
 
-/** The first supported version in the webhook's order; undefined if none is. */
+/** The first version of the webhook's list that this server supports; undefined if it supports none. */
 export function reviewVersionOf(conversionReviewVersions: readonly string[]): ReviewVersion | undefined {
   return conversionReviewVersions.find((version) => version === "v1" || version === "v1beta1");
 }
@@ -31,7 +31,7 @@ type ReviewResult =
   | { readonly kind: "converted"; readonly objects: readonly unknown[] }
   | { readonly kind: "failed"; readonly why: string };
 
-/** Reads the converted objects from the response, or the reason why it is invalid. */
+/** Returns the converted objects of the response, or the reason why the response is invalid. */
 export function readReview(
   review: JsonObject,
   { version, uid }: Pick<ConversionReviewRequest, "version" | "uid">,
@@ -62,7 +62,10 @@ const OTHERS: ReadonlySet<string> = new Set([
   "v1 Status",
 ]);
 
-/** To kubernetes the other version is a different type, as is every other kind. */
+/**
+ * Returns the error of a response with another kind or apiVersion. As kubernetes: the other version of ConversionReview
+ * is a different type, as is every other kind.
+ */
 function foreignReview(review: JsonObject, version: ReviewVersion): string | undefined {
   const apiVersion = stringAt(review, "apiVersion");
   const kind = stringAt(review, "kind");

@@ -1,4 +1,4 @@
-/** Limits the number of concurrent calls; further callers wait for a limited time. */
+/** Limits the number of concurrent calls. Further callers wait for a free slot, but only for a limited time. */
 import type { Clock } from "../../../base/clock.ts";
 
 export class Slots {
@@ -11,7 +11,10 @@ export class Slots {
     this.#free = count;
   }
 
-  /** False if no slot became free in this time; otherwise `release` must follow. */
+  /**
+   * Resolves to true when the caller has a slot, which it must `release`; to false if no slot became free within
+   * `waitMs`.
+   */
   take(waitMs: number): Promise<boolean> {
     if (this.#free > 0) {
       this.#free--;

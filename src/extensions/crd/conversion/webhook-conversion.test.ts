@@ -52,7 +52,7 @@ function things(count: number, text = ""): JsonObject[] {
 }
 
 describe("objects converted by a webhook", () => {
-  test("are returned in order, and those already in the desired version are not sent", async () => {
+  test("are returned in order, and objects already in the desired version are not sent to the webhook", async () => {
     const hook = new Hook();
     const objects = [thing("a"), thing("b", "v2"), thing("c")];
     const converted = await hook.world.run(hook.conversion()(objects, V2));
@@ -63,7 +63,7 @@ describe("objects converted by a webhook", () => {
     expect(hook.sizes).toEqual([2]);
   });
 
-  test("are sent in as few calls as number and size allow, with a limited concurrency", async () => {
+  test("are sent in as few calls as the limits on number and size allow, with limited concurrency", async () => {
     const hook = new Hook();
     await hook.world.run(hook.conversion()(things(2_600), V2));
     expect(hook.sizes).toEqual([500, 500, 500, 500, 500, 100]);
@@ -73,7 +73,7 @@ describe("objects converted by a webhook", () => {
     expect(hook.sizes).toEqual([3, 2]);
   });
 
-  test("are not sent again while the same conversion is in flight", async () => {
+  test("are sent once if several callers request the same conversion at the same time", async () => {
     const hook = new Hook();
     const convert = hook.conversion();
     const all = await hook.world.run(
@@ -87,7 +87,7 @@ describe("objects converted by a webhook", () => {
 });
 
 describe("calls to a conversion webhook", () => {
-  test("are limited per CRD, and further calls wait", async () => {
+  test("are limited to 16 at a time for each CRD; further calls wait", async () => {
     const hook = new Hook();
     const convert = hook.conversion();
     const all = Array.from({ length: 100 }, (_, index) => convert([thing(`thing-${index}`)], V2));
@@ -96,7 +96,7 @@ describe("calls to a conversion webhook", () => {
     expect(hook.sizes).toHaveLength(100);
   });
 
-  test("fail if they wait too long", TIMEOUT, async () => {
+  test("fail if they wait too long for a free slot", TIMEOUT, async () => {
     const hook = new Hook();
     hook.tookMs = 31_000;
     const convert = hook.conversion();
@@ -106,7 +106,7 @@ describe("calls to a conversion webhook", () => {
     expect(hook.inFlight).toBe(0);
   });
 
-  test("that fail reject all callers that wait for them, and the remaining batches are not sent", async () => {
+  test("that fail reject all callers that wait for the objects, and the remaining batches are not sent", async () => {
     const hook = new Hook();
     hook.fails = () => true;
     const convert = hook.conversion();
@@ -125,7 +125,7 @@ describe("calls to a conversion webhook", () => {
     await hook.world.run(convert(things(1), V2));
   });
 
-  test("are not made if no conversion review version is supported", async () => {
+  test("are not made if the webhook supports no known conversion review version", async () => {
     const hook = new Hook();
     const convert = hook.conversion(definition(["v2"]));
     await expect(convert([thing("a")], V2)).rejects.toMatchObject({

@@ -1,6 +1,6 @@
 /**
- * Converts custom resources with the webhook of their CRD. Calls are few and bounded, and the same conversion is not
- * requested twice at a time, however many watches wait for it.
+ * Converts custom resources with the webhook of their CRD. The number and size of the calls are bounded, and an object
+ * is not sent again while the same conversion is in flight, however many watches wait for it.
  */
 import { must } from "../../../base/assert.ts";
 import type { Clock } from "../../../base/clock.ts";
@@ -25,16 +25,22 @@ interface WebhookConversionParts {
 
 export type Convert = (objects: readonly JsonObject[], to: GroupVersion) => Promise<JsonObject[]>;
 
-/** As kubernetes. */
+/** As kubernetes: the timeout of one call. */
 const CALL_TIMEOUT_MS = 30_000;
 /** Maximum number of concurrent calls for one CRD, over all requests. */
 const CALLS_MAX = 16;
 /** Maximum number of concurrent calls for one request. */
 const CALLS_PER_REQUEST_MAX = 4;
-/** As many objects as clients list at a time, and as many characters as a request body may have. */
+/**
+ * Limits of one call: as many objects as clients usually list at a time, and as many characters as a request body may
+ * have.
+ */
 const BATCH_LIMITS = { objectsMax: 500, charactersMax: 3 * 1024 * 1024 } as const;
 
-/** Throws only StatusErrors. Objects already in the desired version are returned unchanged. */
+/**
+ * Creates the conversion function of a CRD. It throws only StatusErrors, and returns objects already in the desired
+ * version unchanged.
+ */
 export function webhookConversion(parts: WebhookConversionParts): (definition: Crd) => Convert {
   const made = new WeakMap<Crd, Convert>();
   return (crd) => {
@@ -47,7 +53,7 @@ export function webhookConversion(parts: WebhookConversionParts): (definition: C
   };
 }
 
-/** An object that is being converted by the webhook. */
+/** An object that waits for its conversion by the webhook. */
 interface Pending {
   readonly original: JsonObject;
   readonly text: string;
@@ -58,7 +64,7 @@ class WebhookConverter {
   readonly #parts: WebhookConversionParts;
   readonly #definition: Crd;
   readonly #slots: Slots;
-  /** By desired version and JSON text. */
+  /** Conversions in flight, by desired version and JSON text of the object. */
   readonly #pending = new Map<string, Promise<JsonObject>>();
 
   constructor(parts: WebhookConversionParts, definition: Crd) {
@@ -74,14 +80,14 @@ class WebhookConverter {
       stringAt(original, "apiVersion") === apiVersion ? Promise.resolve(original) : this.#await(original, to, asked),
     );
     const converted = Promise.all(responses);
-    // `converted` may reject while calls are still in flight. The caller receives that rejection from the return below;
-    // until then it must not count as unhandled.
+    // `converted` may reject while other calls are still in flight. The caller receives the rejection at the return
+    // below; this handler keeps it from being reported as unhandled before that.
     converted.catch(() => undefined);
     await this.#askAll(asked, to);
     return converted;
   }
 
-  /** Joins a conversion in flight, or adds the object to those to be sent. */
+  /** Joins a conversion in flight, or adds the object to `asked`, the objects to be sent. */
   #await(original: JsonObject, to: GroupVersion, asked: Pending[]): Promise<JsonObject> {
     const text = JSON.stringify(original);
     const key = `${to.version} ${text}`;
@@ -106,7 +112,9 @@ class WebhookConverter {
     await Promise.all(Array.from({ length: CALLS_PER_REQUEST_MAX }, work));
   }
 
-  /** Never rejects: the promise of each object is settled. Returns the error of a failed call. */
+  /**
+   * Sends a batch, and settles the promise of each of its objects. Never rejects; returns the error of a failed call.
+   */
   async #settle(batch: readonly Pending[], to: GroupVersion): Promise<unknown> {
     try {
       const converted = await this.#ask(batch, to);
@@ -159,7 +167,7 @@ function rejectAll(batch: readonly Pending[], why: unknown): void {
   for (const { done } of batch) done.reject(why);
 }
 
-/** As kubernetes: a bare 500. */
+/** As kubernetes: status 500 without a reason. */
 function failure(message: string, cause?: unknown): StatusError {
   return new StatusError("", message, { cause });
 }

@@ -52,7 +52,7 @@ function schemasOf(documents: LocalOpenApi, path = V1): JsonObject {
   return objectAt(objectAt(parsed(documents.document(path)?.bytes), "components"), "schemas");
 }
 
-test("a CRD has a document with its models, the models that they reference, and its operations", () => {
+test("a CRD has a document with its models, the models that these reference, and its operations", () => {
   const scaled = version("v1", {
     subresources: { status: {}, scale: SCALE },
     selectableFields: [{ jsonPath: ".spec" }],
@@ -97,7 +97,7 @@ test("a CRD has a document with its models, the models that they reference, and 
   ]);
 });
 
-test("CRDs of one group version share a document, and OpenAPI v2 contains all of them in order", async () => {
+test("CRDs of one group version share a v3 document, and the v2 document contains all CRDs in order", async () => {
   const documents = documentsOf([
     definition({ versions: [version("v1"), version("v2")] }),
     definition({ plural: "apples", kind: "Apple" }),
@@ -122,7 +122,7 @@ test("a CRD that is not served or not established is not published", async () =>
   expect(schemasOf(documents)["com.example.stable.v1.Apple"]).toBeUndefined();
 });
 
-test("documents are updated with the CRDs, and only changed ones are built again", async () => {
+test("documents are updated when CRDs change, and only changed documents are built again", async () => {
   const documents = documentsOf([definition()]);
   const before = documents.document(V1);
   const core = documents.document("api/v1");
@@ -154,7 +154,7 @@ test("schemas are not read before a document is requested", () => {
   createLocalDocuments(catalog, { generation: fail, groupVersions: fail });
 });
 
-test("a built-in resource is never replaced", async () => {
+test("the document of a built-in resource is never replaced by that of a CRD", async () => {
   const builtIn = createLocalDocuments(catalog);
   const names = { ...definition().names, plural: "leases", kind: "Lease", listKind: "LeaseList" };
   const documents = documentsOf([{ ...definition(), group: "coordination.k8s.io", names }, definition()]);

@@ -1,4 +1,4 @@
-/** The OpenAPI documents of CRDs. A document is built only when a client requests it. */
+/** The OpenAPI documents of CRDs. A document is built when a client first requests it. */
 import { parseGroupVersion } from "../../../meta/group-version.ts";
 import {
   customModelName,
@@ -10,7 +10,7 @@ import type { Crd, CrdVersion } from "../crd.ts";
 import { publishedListSchema, publishedSchema } from "./schema.ts";
 
 interface Definitions {
-  /** Increases with every change. */
+  /** Increases with every change of a CRD. */
   readonly generation: number;
   definitions(): readonly Crd[];
 }

@@ -1,4 +1,7 @@
-/** The schema members that are published as written, unless they have no effect. */
+/**
+ * Selects the fields of a CRD schema that OpenAPI publishes as written. Fields without an effect are omitted. Junctors
+ * are allOf, anyOf, oneOf and not.
+ */
 import { isJsonObject, jsonEquals, objectAt, setMember, type JsonObject } from "../../../meta/json.ts";
 
 const ALWAYS = (): boolean => true;
@@ -7,7 +10,7 @@ const isText = (value: unknown): boolean => typeof value === "string" && value !
 const isTrue = (value: unknown): boolean => value === true;
 const isNumber = (value: unknown): boolean => typeof value === "number";
 
-/** The published members, each with the condition for its value. */
+/** The published fields of a schema, each with the condition under which its value has an effect. */
 const MEMBERS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["description", isText],
   ["type", isText],
@@ -39,7 +42,7 @@ const MEMBERS: ReadonlyMap<string, (value: unknown) => boolean> = new Map([
   ["x-kubernetes-validations", isNotEmpty],
 ]);
 
-/** All members except defaults, nullable, junctors and nested schemas. */
+/** The published fields of a schema, without defaults, nullable, junctors and nested schemas. */
 export function sharedMembers(raw: JsonObject): JsonObject {
   const members: JsonObject = {};
   for (const name of Object.keys(raw)) {
@@ -53,8 +56,8 @@ type NestedMember = "allOf" | "anyOf" | "oneOf" | "not" | "items" | "properties"
 const NESTED_MEMBERS: readonly NestedMember[] = ["allOf", "anyOf", "oneOf", "not", "items", "properties"];
 
 /**
- * The given nested members of a schema, and everything below them. As in kubernetes, additionalProperties is omitted
- * there.
+ * The given nested schemas of a schema, and everything below them. As kubernetes: additionalProperties below them is
+ * omitted.
  */
 export function nestedSchema(raw: JsonObject, names: readonly NestedMember[]): JsonObject {
   const schema: JsonObject = {};
@@ -86,7 +89,7 @@ export function isMarkedIntOrString(raw: JsonObject): boolean {
   return raw["x-kubernetes-int-or-string"] === true;
 }
 
-/** The junctors, extended by OpenAPI's own form of int-or-string. */
+/** Adds the integer-or-string alternatives, as OpenAPI writes them, to the junctors of a schema. */
 export function withIntOrString(junctors: JsonObject): JsonObject {
   const { anyOf, allOf } = junctors;
   const [first, ...others] = Array.isArray(allOf) ? (allOf as JsonObject[]) : [];

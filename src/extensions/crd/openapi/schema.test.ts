@@ -7,13 +7,13 @@ const INT_OR_STRING = { "x-kubernetes-int-or-string": true };
 const TWO = [{ type: "integer" }, { type: "string" }];
 const EMBEDDED = { type: "object", "x-kubernetes-embedded-resource": true };
 
-/** Publishes the schema of one property. */
+/** Publishes the schema of one property, and returns the result for that property. */
 function published(dialect: "v2" | "v3", value: JsonObject): unknown {
   const schema = publishedSchema({ type: "object", properties: { value } }, dialect, false);
   return (schema["properties"] as JsonObject)["value"];
 }
 
-describe("a schema is published as written", () => {
+describe("OpenAPI publishes a schema as written", () => {
   const WRITTEN: JsonObject = {
     type: "object",
     title: "T",
@@ -39,7 +39,7 @@ describe("a schema is published as written", () => {
   };
   test.each(["v2", "v3"] as const)("in %s", (dialect) => expect(published(dialect, WRITTEN)).toEqual(WRITTEN));
 
-  test("without members that have no effect", () => {
+  test("without fields that have no effect", () => {
     const silent = { type: "string", description: "", nullable: false, uniqueItems: false, enum: [], default: null };
     expect(published("v3", { ...silent, unheardOf: 1 })).toEqual({ type: "string" });
   });
@@ -111,19 +111,19 @@ test.each([
   expect(published("v3", written)).toEqual(shown),
 );
 
-describe("a published object has apiVersion, kind and metadata", () => {
+describe("the published schema of an object has apiVersion, kind and metadata", () => {
   const META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
   test.each([
     ["v2", { $ref: `#/definitions/${META}` }],
     ["v3", { allOf: [{ $ref: `#/components/schemas/${META}` }] }],
-  ] as const)("in %s, regardless of the schema", (dialect, metadata) => {
+  ] as const)("in %s, whatever the CRD's schema specifies for them", (dialect, metadata) => {
     const raw = { type: "object", properties: { metadata: { type: "object" }, apiVersion: { type: "integer" } } };
     const { properties } = publishedSchema(raw, dialect, false);
     expect(properties).toMatchObject({ apiVersion: { type: "string" }, kind: { type: "string" }, metadata });
   });
 
-  test("including an embedded object", () => {
+  test("also if the object is embedded", () => {
     const embedded = { ...EMBEDDED, required: ["spec"], properties: { spec: { type: "object" } } };
     expect(published("v2", embedded)).toMatchObject({
       required: ["spec", "kind", "apiVersion"],
@@ -138,11 +138,11 @@ test.each([
   ["v2", { type: "object", ...UNKNOWN, properties: { a: { type: "string" } } }, false],
   ["v2", { type: "object", properties: { a: { type: "string" } } }, true],
 ] as const)(
-  "in %s an object that preserves unknown fields is published without properties",
+  "OpenAPI %s publishes no properties for an object that preserves unknown fields",
   (dialect, raw, preserves) => expect(publishedSchema(raw, dialect, preserves)).toEqual({ type: "object" }),
 );
 
-test("a list has a list schema", () => {
+test("the list kind is published with a list schema", () => {
   const list = { kind: "CronTab", listKind: "CronTabList", resource: "crontabs", model: "com.example.v1.CronTab" };
   expect(publishedListSchema(list, "v3")).toMatchObject({
     description: "CronTabList is a list of CronTab",

@@ -1,6 +1,6 @@
 /**
- * Publishes the schema of a CRD version in OpenAPI. OpenAPI v3 contains all of it; OpenAPI v2 omits defaults and
- * everything that kubectl could not parse there.
+ * Publishes the schema of a CRD version in OpenAPI. OpenAPI v3 contains the whole schema. OpenAPI v2 omits defaults and
+ * everything that kubectl cannot parse in v2.
  */
 import { LIST_META, modelPointer, OBJECT_META } from "../../../serving/discovery/openapi/custom.ts";
 import type { Dialect } from "../../../serving/discovery/openapi/schemas.ts";
@@ -11,15 +11,15 @@ const PRESERVE_UNKNOWN = "x-kubernetes-preserve-unknown-fields";
 const EMBEDDED_RESOURCE = "x-kubernetes-embedded-resource";
 
 /**
- * The schema of one kind; `raw` is undefined for a version without a schema. The schema's own metadata is not
- * published.
+ * The published schema of one kind; `raw` is undefined for a version without a schema. The part of
+ * the CRD's schema that describes metadata is not published.
  */
 export function publishedSchema(
   raw: JsonObject | undefined,
   dialect: Dialect,
   preservesUnknownFields: boolean,
 ): JsonObject {
-  // With published properties kubectl would treat every other field as unknown.
+  // If properties were published, kubectl would treat every other field as unknown.
   const isOpen = dialect === "v2" && (preservesUnknownFields || raw?.[PRESERVE_UNKNOWN] === true);
   if (raw === undefined || isOpen) return { type: "object" };
   const schema = fieldSchema(raw, dialect);
@@ -83,7 +83,10 @@ function fullSchema(raw: JsonObject): JsonObject {
   return { ...schema, ...(isMarkedIntOrString(raw) ? withIntOrString(junctors) : junctors) };
 }
 
-/** Omits junctors and defaults, and for nullable or open values also type and content. */
+/**
+ * The schema for OpenAPI v2, without junctors (allOf, anyOf, oneOf, not) and defaults. For values that are nullable or
+ * preserve unknown fields it also omits type and content.
+ */
 function lossySchema(raw: JsonObject): JsonObject {
   const { type, required, ...schema } = sharedMembers(raw);
   const isNullable = raw["nullable"] === true;
@@ -103,7 +106,7 @@ function lossySchema(raw: JsonObject): JsonObject {
   };
 }
 
-/** Nullable fields are not required. */
+/** The required fields for OpenAPI v2. Nullable fields are omitted. */
 function lossyRequired(raw: JsonObject, hasContent: boolean): string[] {
   const values = raw["additionalProperties"];
   if (isJsonObject(values) && values["nullable"] === true) return [];

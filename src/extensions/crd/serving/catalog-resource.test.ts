@@ -10,7 +10,7 @@ import {
 
 const ALL_VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 
-test("a CRD is described by its accepted names and its served versions", () => {
+test("toCatalogResource describes a CRD by its accepted names and its served versions", () => {
   const scale = { specReplicasPath: ".spec.n", statusReplicasPath: ".status.n" };
   const crd = establishedDefinition(
     {
@@ -49,24 +49,24 @@ test("a CRD is described by its accepted names and its served versions", () => {
   });
 });
 
-test("a CRD that is not established, or serves no version, is not described", () => {
+test("toCatalogResource returns undefined for a CRD that is not established or serves no version", () => {
   expect(toCatalogResource(parseCrd(definitionObject()))).toBeUndefined();
   const unserved = establishedDefinition({ versions: [storedVersion("v1", { served: false })] });
   expect(toCatalogResource(unserved)).toBeUndefined();
 });
 
-test("a storage version that is not served has no hash", () => {
+test("a resource whose storage version is not served has no storage version hash", () => {
   const versions = [storedVersion("v1", { served: false }), servedVersion("v2")];
   expect(toCatalogResource(establishedDefinition({ versions }))?.storageVersion).toBeUndefined();
 });
 
-test("a terminating CRD can only be read and deleted", () => {
+test("the resource of a terminating CRD has only the verbs that read and delete", () => {
   const crd = { ...establishedDefinition(), isTerminating: true };
   const verbs = toCatalogResource(crd)?.versions[0]?.verbs;
   expect(verbs).toEqual(["delete", "deletecollection", "get", "list", "watch"]);
 });
 
-test("selectable fields have no leading dot", () => {
+test("the field selectors of a resource are its selectable fields without the leading dot", () => {
   const selectableFields = [{ jsonPath: ".spec.color" }];
   const { versions } = establishedDefinition({ versions: [storedVersion("v1", { selectableFields })] });
   expect(fieldSelectorsOf(versions[0]!, true)).toEqual(["metadata.name", "metadata.namespace", "spec.color"]);

@@ -1,15 +1,17 @@
 /**
- * Describes a CRD in the form of the catalog's built-in resources, so that discovery and OpenAPI need no other form.
+ * Describes a CRD in the same form as the built-in resources of the catalog, so that discovery and OpenAPI can treat
+ * both alike.
  */
 import type { CatalogResource, CatalogSubresource, CatalogVersion } from "../../../objects/catalog/catalog.ts";
 import type { Crd, CrdVersion } from "../crd.ts";
 
-// In the order of Kubernetes. No document of another server is merged with these.
+// As kubernetes: the order of the verbs. It need not match that of peers, because their documents are not merged for
+// custom resources.
 const VERBS: readonly string[] = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 const VERBS_WHILE_TERMINATING: readonly string[] = ["delete", "deletecollection", "get", "list", "watch"];
 const SUBRESOURCE_VERBS: readonly string[] = ["get", "patch", "update"];
 
-/** Undefined if it is not established, or serves no version. */
+/** Undefined if the CRD is not established, or serves no version. */
 export function toCatalogResource(crd: Crd): CatalogResource | undefined {
   const { group, acceptedNames: names, versions, storageVersion } = crd;
   const served = versions.filter(({ isServed }) => isServed);

@@ -1,4 +1,4 @@
-/** Reacts to a change of a CRD: publishes its storage version, and ends the watches of its outdated form. */
+/** Reacts to changes of a CRD: publishes its storage version, and ends the watches that still use the previous spec. */
 import { jsonEquals } from "../../../meta/json.ts";
 import type { StorageVersions } from "../../../cluster/storageversion/create-storage-versions.ts";
 import type { OpenWatches } from "../../../serving/endpoints/watch-stream.ts";
@@ -6,7 +6,10 @@ import { crdKey } from "../crd.ts";
 import type { CrdTable } from "../crd-table.ts";
 import { storedVersionsOf } from "./custom-stored-versions.ts";
 
-/** Makes servers publish the version of a custom resource before they write it. */
+/**
+ * Publishes the stored versions of each CRD whenever they change, so that this server writes a custom resource only in
+ * a version that it has published.
+ */
 export function publishStorageVersions(table: CrdTable, storageVersions: StorageVersions): void {
   table.onChange(({ before, after }) => {
     const was = before && storedVersionsOf(before);
@@ -17,7 +20,8 @@ export function publishStorageVersions(table: CrdTable, storageVersions: Storage
 }
 
 /**
- * Ends watches of an outdated CRD: their objects have the old shape, and a client that resumes receives the new one.
+ * Ends the watches that use the previous spec of a CRD. A client that resumes its watch receives objects of the new
+ * spec.
  */
 export function endOutdatedWatches(table: CrdTable, open: OpenWatches): void {
   table.onChange(({ before, after }) => {

@@ -1,4 +1,6 @@
-/** The resources that CRDs serve or are about to serve. The discovery of peers is compared with them. */
+/**
+ * The resources that CRDs serve or will serve soon. The discovery documents of peers do not count for these resources.
+ */
 import type { ServedSet } from "../../../cluster/peers/served-set.ts";
 import type { ResourceQuestion } from "../../../cluster/peers/view.ts";
 import { ALL_VERBS as CATALOG_VERBS } from "../../../objects/catalog/catalog.ts";
@@ -34,7 +36,9 @@ export function servedSet(table: CrdTable, hasGroup: (group: string) => boolean)
   };
 }
 
-/** True if no controller has decided yet whether it will be served. */
+/**
+ * True if the version will be served unless the controller rejects the names of the CRD, which it has not decided yet.
+ */
 export function isUndecided(definition: Crd | undefined, version: string): boolean {
   if (definition === undefined || definition.isEstablished || definition.isBeingDeleted) return false;
   if (definition.areNamesAccepted === false) return false;

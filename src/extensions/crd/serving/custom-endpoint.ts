@@ -1,4 +1,4 @@
-/** The endpoint of one CRD version. Its schema is compiled when it is first needed. */
+/** Creates the endpoint of one CRD version. Its schema is compiled when it is first needed. */
 import { must } from "../../../base/assert.ts";
 import { ALL_VERBS as CATALOG_VERBS, type Catalog } from "../../../objects/catalog/catalog.ts";
 import { protobufTables } from "../../../objects/catalog/protobuf-tables.ts";
@@ -38,7 +38,7 @@ export function customEndpoint(crd: Crd, version: CrdVersion, parts: CustomEndpo
     resource: acceptedNames.plural,
     kind: acceptedNames.kind,
     namespaced,
-    // Verbs that discovery omits for a terminating CRD still reach the endpoint, which responds with the reason.
+    // Includes the verbs that discovery omits for a terminating CRD. The endpoint rejects them with the reason.
     verbs: ALL_VERBS,
     subresources: new Map(shown.subresources.map(({ name, verbs }) => [name, new Set(verbs)])),
     deprecation: deprecationWarning(crd, version),

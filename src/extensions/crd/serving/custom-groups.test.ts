@@ -21,13 +21,13 @@ function groupOf(groups: readonly CatalogGroup[], name: string): CatalogGroup | 
 }
 
 describe("groups with custom resources", () => {
-  test("come last, by name, and do not change built-in groups", () => {
+  test("come last, sorted by name, and do not change built-in groups", () => {
     const groups = withCustomResources(BUILT_IN, [custom("b.example.com", "bs"), custom("a.example.com", "as")]);
     expect(groups.slice(0, BUILT_IN.length)).toEqual(BUILT_IN);
     expect(groups.slice(BUILT_IN.length).map(({ name }) => name)).toEqual(["a.example.com", "b.example.com"]);
   });
 
-  test("have all versions of all their resources, in version order", () => {
+  test("have all versions of all their resources, sorted by version", () => {
     const resources = [custom("a.example.com", "zs", ["v1beta1", "v2"]), custom("a.example.com", "as", ["v1"])];
     const group = groupOf(withCustomResources([], resources), "a.example.com");
     expect(group).toMatchObject({ versions: ["v2", "v1", "v1beta1"], preferredVersion: "v2" });
@@ -44,7 +44,7 @@ describe("groups with custom resources", () => {
     expect(apps?.apiServicePriorities.get("v1")).toEqual(groupOf(BUILT_IN, "apps")?.apiServicePriorities.get("v1"));
   });
 
-  test("stay the same objects, in the same array, until their resources change", () => {
+  test("stay the same objects in the same array until their resources change", () => {
     const groupsWith = createCustomGroups(BUILT_IN);
     const [a, b] = [custom("a.example.com", "as"), custom("b.example.com", "bs")];
     const first = groupsWith([a, b]);
@@ -56,7 +56,7 @@ describe("groups with custom resources", () => {
     expect(groupOf(groupsWith([a]), "a.example.com")).toEqual(groupOf(first, "a.example.com"));
   });
 
-  test("keep a built-in resource that has the same name as the resource of a CRD", () => {
+  test("keep the built-in resource if a CRD defines a resource with the same name", () => {
     const apps = groupOf(withCustomResources(BUILT_IN, [custom("apps", "deployments")]), "apps");
     expect(apps?.resources).toEqual(groupOf(BUILT_IN, "apps")?.resources);
   });

@@ -1,16 +1,16 @@
-/** The groups of the catalog with the resources of CRDs added. */
+/** Adds the resources of CRDs to the groups of the catalog. */
 import type { CatalogGroup, CatalogResource } from "../../../objects/catalog/catalog.ts";
 import { compareNames, compareApiVersions } from "../../../serving/discovery/order.ts";
 
-/** As kubernetes registers every CRD. */
+/** As kubernetes: the APIService priorities of every group version of a CRD. */
 export const CUSTOM_PRIORITY = { groupPriorityMinimum: 1000, versionPriority: 100 } as const;
 
-/** The groups of the last call, by name. */
+/** The groups that the last call returned, by name. */
 type MadeGroups = Map<string, { readonly of: readonly CatalogResource[]; readonly group: CatalogGroup }>;
 
 /**
- * There may be many groups, which change one at a time: a group stays the same object until its resources change, and
- * the array stays the same until a group changes.
+ * Creates a function that returns the groups. There may be many, and they change one at a time, so a group stays the
+ * same object until its resources change, and the array stays the same until a group changes.
  */
 export function createCustomGroups(
   builtIn: readonly CatalogGroup[],
@@ -24,7 +24,10 @@ export function createCustomGroups(
   };
 }
 
-/** Groups with custom resources only come last, by name. Built-in resources are never replaced. */
+/**
+ * Groups that have only custom resources come last, sorted by name. A built-in resource is never replaced by a custom
+ * one.
+ */
 export function withCustomResources(
   builtIn: readonly CatalogGroup[],
   custom: readonly CatalogResource[],

@@ -7,10 +7,16 @@ import { list } from "../../../serving/registry/list.ts";
 import type { ServedResource } from "../../../serving/registry/resource.ts";
 import { parseEntry, type Entry } from "../../../storage/watch-cache/entry.ts";
 
-/** Enough concurrent deletions to share group commits, but few enough that other writes are not delayed. */
+/**
+ * Number of concurrent deletions: enough to share a group commit of the store, and few enough not to delay other
+ * writes.
+ */
 const DELETIONS_AT_ONCE = 16;
 
-/** Resolves to the number of remaining instances: those with finalizers, and those created in between. */
+/**
+ * Deletes all instances. Resolves to the number of remaining instances: those with finalizers, and those created in
+ * between.
+ */
 export async function deleteInstances(
   context: RegistryContext,
   served: ServedResource,
@@ -27,7 +33,7 @@ function all(context: RegistryContext, served: ServedResource): ReturnType<typeo
   return list(context, served, { namespace: "", labels: undefined, fields: [], state: { kind: "newest" }, limit: 0 });
 }
 
-/** Ignores that another client has already deleted it. */
+/** Deletes one instance. It is no error if the instance is already deleted. */
 async function deleteInstance(context: RegistryContext, served: ServedResource, entry: Entry): Promise<void> {
   const path = entry.key.slice(served.stored.keyPrefix.length);
   const slash = path.lastIndexOf("/");

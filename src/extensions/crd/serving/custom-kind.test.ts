@@ -57,7 +57,7 @@ describe("replicas of a scalable custom resource", () => {
       { status: { selector: 7 } },
       ['.status.selector: Invalid value: "": .status.selector accessor error: 7 is of the type int64, expected string'],
     ],
-  ])("%s are validated", (_what, object, expected) => {
+  ])("%s are validated as kubernetes does", (_what, object, expected) => {
     expect(told(object)).toEqual(expected);
   });
 
@@ -65,14 +65,14 @@ describe("replicas of a scalable custom resource", () => {
     expect(told({ spec: { replicas: -1 } }, {})).toEqual([]);
   });
 
-  test("are validated only in the status on a status update", () => {
+  test("on a status update are validated only in the status", () => {
     const object = { spec: { replicas: -1 }, status: { replicas: -2 } };
     const errors = [...(kindOf({ scale: SCALE }).statusUpdateErrors?.(object, object, CONTEXT) ?? [])];
     expect(errors.map(({ field }) => field)).toEqual([".status.replicas"]);
   });
 });
 
-test("a warning is returned only for added finalizers", () => {
+test("warnings are returned only for finalizers that the request adds", () => {
   const withFinalizers = (...finalizers: string[]): JsonObject => ({ metadata: { finalizers } });
   const { warnings } = kindOf({});
   expect([...(warnings?.(withFinalizers("a"), undefined, CONTEXT) ?? [])]).toHaveLength(1);
@@ -80,7 +80,7 @@ test("a warning is returned only for added finalizers", () => {
   expect([...(warnings?.(withFinalizers("a"), withFinalizers("a"), CONTEXT) ?? [])]).toEqual([]);
 });
 
-test("the defaults are those of the schema", () => {
+test("setDefaults sets the defaults of the schema", () => {
   const object: JsonObject = {};
   kindOf({}).setDefaults?.(object, CONTEXT);
   expect(object).toEqual({ isFilled: true });

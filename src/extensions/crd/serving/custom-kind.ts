@@ -1,4 +1,7 @@
-/** The behavior of objects of a CRD version: the rules of its schema, and the validation of its replicas. */
+/**
+ * The behavior of a custom resource in one version: the defaults and validations of its schema, and the validation of
+ * replicas for the scale subresource.
+ */
 import type { Kind } from "../../../objects/kinds/kind.ts";
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";

@@ -1,4 +1,4 @@
-/** Custom resources as endpoints. It watches the CRDs in the store, and compiles each when it is first used. */
+/** Serves custom resources as endpoints. It watches the CRDs in the store, and compiles a CRD when it is first used. */
 import type { BackgroundTask } from "../../../base/background.ts";
 import type { Clock } from "../../../base/clock.ts";
 import { exclusionName } from "../../../cluster/peers/exclusions.ts";
@@ -24,21 +24,27 @@ import { EndpointCache, type CustomResourceParts } from "./endpoint-cache.ts";
 export interface CustomResources {
   readonly table: CrdTable;
   readonly task: BackgroundTask;
-  /** Every served group, including built-in ones. The same array, with the same groups in it, until one changes. */
+  /**
+   * Every served group, including built-in groups. Returns the same array until a group changes, and the same group
+   * until its resources change.
+   */
   groups(): readonly CatalogGroup[];
-  /** Undefined if no known CRD serves it. */
+  /** Undefined if no CRD in the table serves the resource. */
   resolve(group: string, version: string, resource: string): ResourceEndpoint | undefined;
   /**
-   * Reads the newest CRD from the store, and waits until it is decided whether it is established; throws a 503 if that
-   * takes too long.
+   * Reads the newest CRD from the store, and waits until the controller has decided whether the CRD is established.
+   * Throws a 503 if the decision takes too long.
    */
   settle(context: RegistryContext, question: GroupVersion & { readonly resource: string }): Promise<void>;
-  /** Deletes the stored instances of a CRD in every version, and resolves to the number that finalizers hold. */
+  /** Deletes the stored instances of a CRD. Resolves to the number of instances that finalizers keep. */
   deleteInstances(context: RegistryContext, definition: Crd, signal: AbortSignal): Promise<number>;
   readonly hasGroup: (group: string) => boolean;
-  /** The resources that CRDs serve or will serve soon; requests for the latter return 503 rather than 404. */
+  /**
+   * The resources that CRDs serve or will serve soon. Requests for a resource that is not served yet return 503 rather
+   * than 404.
+   */
   readonly served: ServedSet;
-  /** Every version of every CRD, to be excluded from the documents of peers. */
+  /** Names of every version of every CRD, which are excluded from the discovery documents of peers. */
   names(): Iterable<string>;
 }
 
@@ -81,7 +87,7 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
     deleteInstances: (context, definition, signal) => deleteInstances(context, endpoints.stored(definition), signal),
     async settle({ store }, { group, version, resource }) {
       const isOpen = (): boolean => isUndecided(table.find(group, resource)?.definition, version);
-      // Read the CRD even if it is known: the requested version may just have been added to it.
+      // Reads the CRD even if the table has it, because the requested version may just have been added to it.
       const entry = await store.get(`${prefix}${resource}.${group}`, { kind: "newest" });
       const known = entry && toKnown(entry);
       if (known !== undefined) table.put(known);
@@ -112,7 +118,7 @@ function readCrd(entry: Entry, served: ServedResource | undefined): KnownCrd | u
     const read = (): JsonObject => objectIn(entry, served);
     return { definition: parseCrd(read(), read), revision: entry.modRevision };
   } catch (thrown) {
-    // A CRD that cannot be decoded serves nothing, and does not affect others.
+    // A CRD that cannot be decoded serves nothing, and does not affect other CRDs.
     if (thrown instanceof StatusError) return undefined;
     throw thrown;
   }
@@ -133,7 +139,10 @@ function onceFor<T>(table: CrdTable, build: () => T): () => T {
   };
 }
 
-/** Computed once per CRD; the same value is kept if a changed CRD results in an equal one. */
+/**
+ * Computes a value once for each state of a CRD. If the CRD changes and the new value equals the old one, the old one
+ * is returned.
+ */
 function rememberedFor<Value>(table: CrdTable, make: (definition: Crd) => Value): (definition: Crd) => Value {
   const made = new Map<string, { readonly definition: Crd; readonly value: Value }>();
   table.onChange(({ before, after }) => {

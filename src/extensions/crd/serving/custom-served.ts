@@ -1,4 +1,4 @@
-/** A CRD version in the form that the verbs use: schema, behavior and representation of its objects. */
+/** Turns a CRD version into the form that the verbs use: the schema, behavior and representations of its objects. */
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../meta/names.ts";
@@ -24,9 +24,9 @@ export interface CustomServedParts {
   /** For example "/registry/". */
   readonly storageRoot: string;
   readonly encoding: Encoding;
-  /** The gates of the release. */
+  /** The release gates of this server. */
   readonly gates: ReleaseGates;
-  /** Schemas of built-in kinds, for Scale. */
+  /** Schemas of built-in kinds, which the scale subresource needs. */
   readonly builtInSchema: (groupVersion: GroupVersion, kind: string) => StructSchema | undefined;
   /** Compiled schemas of this CRD, by version. */
   readonly schemaOf: (version: string) => CustomSchema | undefined;
@@ -39,7 +39,8 @@ export function customServed(crd: Crd, version: CrdVersion, parts: CustomServedP
   const { kind, listKind, plural: resource } = acceptedNames;
   const groupVersion = { group, version: version.name };
   const apiVersion = formatGroupVersion(groupVersion);
-  // Compiled only when there is an object to validate: the server itself watches every resource.
+  // The schema is compiled when the first object is validated, because the server itself watches every resource, and
+  // most have no writes.
   const schema = (): CustomSchema => must(parts.schemaOf(version.name), "every version of a CRD has a schema");
   const isOwn = (asked: GroupVersion, of: string): boolean => asked.group === group && of === kind;
   return {
@@ -120,7 +121,8 @@ function customShape(
 }
 
 /**
- * Not from the shared pool: there are many of these long-lived buffers, and each would keep its whole pool in memory.
+ * Not allocated from Node's shared pool: there are many of these long-lived buffers, and each would keep a whole pool
+ * in memory.
  */
 function lastingBuffer(text: string): Buffer {
   const buffer = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
@@ -133,8 +135,8 @@ function selectorText(value: unknown): string {
 }
 
 /**
- * Takes ownership of the value, which becomes the object. As kubernetes: an empty list of managed fields resets
- * nothing.
+ * Takes ownership of the value, which becomes the object. As kubernetes: an empty list of managed fields does not reset
+ * them.
  */
 function decode(value: JsonObject, schema: CustomSchema): TypedObject {
   const unknownFields = schema.decode(value);

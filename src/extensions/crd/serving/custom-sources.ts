@@ -1,4 +1,4 @@
-/** Custom resources for the other parts of a server: the resource table, peers and APIServices. */
+/** Provides custom resources to other parts of a server: the resource table, peer routing and APIServices. */
 import type { SharedSource } from "../../../cluster/peers/shared-resources.ts";
 import type { Catalog } from "../../../objects/catalog/catalog.ts";
 import type { ResourceTable } from "../../../serving/resources/built-in-table.ts";
@@ -24,7 +24,7 @@ export function sharedCustomResources(custom: CustomResources): SharedSource {
   };
 }
 
-/** Built-in group versions and those of custom resource definitions, with their priorities. */
+/** The group versions that this server serves itself, built in or by CRDs, with their APIService priorities. */
 export function localGroupVersions(catalog: Catalog, custom: CustomResources): LocalGroupVersions {
   return {
     list: () =>

@@ -1,4 +1,4 @@
-/** The warning for clients of a deprecated version. */
+/** Returns the warning that clients of a deprecated CRD version receive. */
 import type { Crd, CrdVersion } from "../crd.ts";
 import { compareApiVersions } from "../../../serving/discovery/order.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Caches the compiled endpoints of each CRD until it changes, because compiling a schema is too expensive for each
- * request.
+ * Caches the compiled endpoints of each CRD until the CRD changes, because compiling a schema for each request would be
+ * too expensive.
  */
 import { must } from "../../../base/assert.ts";
 import type { Clock } from "../../../base/clock.ts";
@@ -23,21 +23,21 @@ export interface CustomResourceParts {
   readonly cache: WatchCache;
   readonly catalog: Catalog;
   readonly builtIn: ResourceTable;
-  /** The encoding in which a resource is written; absent: the storage version of the CRD. */
+  /** The encoding in which a resource is written. If undefined, it is written in the storage version of the CRD. */
   readonly encodingOf: ((name: string) => Encoding) | undefined;
   /** Converts objects with the webhook of a CRD. */
   readonly convert: (definition: Crd) => NonNullable<CustomShape["convert"]>;
 }
 
-/** The compiled parts of a CRD, valid as long as it is unchanged. */
+/** The compiled parts of a CRD, valid as long as the CRD is unchanged. */
 interface Made {
   readonly definition: Crd;
-  /** By version; kept when only the status changes. */
+  /** Compiled schemas by version; kept if only the status of the CRD changes. */
   readonly schemas: Map<string, CustomSchema>;
   readonly endpoints: Map<string, ResourceEndpoint>;
 }
 
-/** Endpoints of the served versions, and the resource as it is stored. */
+/** Holds the endpoints of the served versions, and each resource in its storage version. */
 export class EndpointCache {
   readonly #parts: CustomResourceParts;
   readonly #table: CrdTable;
@@ -64,7 +64,7 @@ export class EndpointCache {
     return endpoint;
   }
 
-  /** The resource in its storage version, even if no version is served. */
+  /** The resource in its storage version, even if the CRD serves no version. */
   stored(definition: Crd): ServedResource {
     const stored = definition.versions.find(({ isStorage }) => isStorage);
     const version = must(stored, "one version of a CRD is the storage version");
@@ -97,8 +97,8 @@ export class EndpointCache {
   }
 
   /**
-   * Rejects the creation of an object if the known CRD is terminating. Otherwise returns a guard on the revision of the
-   * CRD; if the guard does not hold, the caller repeats the check with `newest`.
+   * Throws if the CRD is terminating, as far as this server knows. Otherwise returns a guard on the revision of the
+   * CRD; if the guard does not hold, the caller calls again with "newest".
    */
   async #rejectCreation(
     { name, group, acceptedNames }: Crd,

@@ -13,11 +13,14 @@ test.each<[string[], string[]]>([
     ["b", "a"],
     [`metadata.finalizers: "a": ${PREFER} ${WHY}`, `metadata.finalizers: "b": ${PREFER} ${WHY}`],
   ],
-])("warnings for the finalizers %j", (finalizers, warnings) => {
-  expect([...finalizerWarnings(finalizers)]).toEqual(warnings);
-});
+])(
+  "finalizerWarnings(%j) returns a warning for each name that is not domain-qualified, in alphabetical order",
+  (finalizers, warnings) => {
+    expect([...finalizerWarnings(finalizers)]).toEqual(warnings);
+  },
+);
 
-test("an invalid name is reported first", () => {
+test("finalizerWarnings returns the error of an invalid name before the other warnings", () => {
   const [first, ...others] = finalizerWarnings(["not a name"]);
   expect(first).toContain('metadata.finalizers: "not a name": name part must consist of alphanumeric characters');
   expect(others).toHaveLength(1);

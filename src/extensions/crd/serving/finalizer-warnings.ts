@@ -1,4 +1,7 @@
-/** Warnings for finalizer names on custom resources that other writers could use too. */
+/**
+ * Warns about finalizer names on custom resources that are not domain-qualified, because another writer could use the
+ * same name.
+ */
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 
 const STANDARD: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion", "kubernetes"]);

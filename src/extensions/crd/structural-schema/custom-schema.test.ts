@@ -29,7 +29,7 @@ const STATUS = { type: "object", properties: { phase: { type: "string", maxLengt
 const THING = { apiVersion: "example.com/v1", kind: "Thing" };
 
 describe("decoding a custom resource", () => {
-  test("reports unknown fields of the metadata, of the object and of embedded metadata", () => {
+  test("reports the unknown fields of the metadata, of the object and of embedded metadata, and removes them", () => {
     const object = {
       ...THING,
       metadata: { name: "x", foo: 1 },
@@ -43,7 +43,7 @@ describe("decoding a custom resource", () => {
     expect(object).toEqual({ ...THING, metadata: { name: "x" }, spec: { template: { metadata: {} } } });
   });
 
-  test("keeps unknown fields without a schema, and if an old CRD preserves them", () => {
+  test("keeps unknown fields if the version has no schema, or if an old CRD preserves them", () => {
     for (const schema of [schemaOf(undefined), schemaOf({ spec: SPEC }, true)]) {
       const object = { ...THING, metadata: { foo: 1 }, spec: { a: null } };
       expect(schema.decode(object)).toEqual(["metadata.foo"]);
@@ -52,7 +52,7 @@ describe("decoding a custom resource", () => {
   });
 });
 
-test("finish prunes a stored object and sets its defaults, and changes nothing the second time", () => {
+test("finish prunes a stored object and sets its defaults, and a second call changes nothing", () => {
   const schema = schemaOf({ spec: SPEC });
   const object = { ...THING, spec: { gone: 1, size: null, template: { kind: 5, metadata: { name: 1 } } } };
   expect(schema.finish(object)).toBe(true);
@@ -65,7 +65,7 @@ describe("the errors of a custom resource", () => {
   const reported = (errors: Iterable<{ readonly field: string }>): string[] => [...errors].map(({ field }) => field);
   const others = () => [invalidValue("others", 1, "")];
 
-  test("are in kubernetes' order: values, others, embedded resources, list types", () => {
+  test("are in kubernetes' order: values, further errors, embedded resources, list types", () => {
     const object = { ...THING, spec: { size: 9, template: { kind: "A" }, names: ["a", "a"] } };
     expect(reported(schemaOf({ spec: SPEC }).errors(object, { others }))).toEqual([
       "spec.size",
@@ -75,7 +75,7 @@ describe("the errors of a custom resource", () => {
     ]);
   });
 
-  test("on a status update are those of the status and of all lists", () => {
+  test("on a status update are those of the status and of all list types", () => {
     const schema = schemaOf({ spec: SPEC, status: STATUS });
     const object = { ...THING, spec: { size: 9 }, status: { phase: "long", names: ["a", "a"] } };
     expect(reported(schema.statusErrors(object, { existing: THING, others }))).toEqual([
@@ -86,7 +86,7 @@ describe("the errors of a custom resource", () => {
     expect(reported(schema.statusErrors(object, { existing: object }))).toEqual([]);
   });
 
-  test("omit list types if the existing object has duplicates", () => {
+  test("do not include duplicate list items if the existing object already has some", () => {
     const schema = schemaOf({ spec: SPEC });
     const existing = { ...THING, spec: { names: ["b", "b"] } };
     expect(reported(schema.errors({ ...THING, spec: { names: ["a", "a"] } }, { existing }))).toEqual([]);
@@ -95,7 +95,7 @@ describe("the errors of a custom resource", () => {
     ]);
   });
 
-  test("omit the rules if a value has the wrong shape", () => {
+  test("do not include those of CEL rules if a value has the wrong type", () => {
     const rule = { "x-kubernetes-validations": [{ rule: "self.size > 0" }] };
     const schema = schemaOf({ spec: { ...SPEC, ...rule } });
     expect([...schema.errors({ ...THING, spec: { size: "x" } })].at(-1)).toEqual({

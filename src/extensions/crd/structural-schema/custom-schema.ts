@@ -1,4 +1,7 @@
-/** The schema of a CRD version with all operations that use it. Each part is compiled once, when it is first needed. */
+/**
+ * The schema of a CRD version, with all operations on objects that use it: decoding, pruning, defaulting and
+ * validation. Each part is compiled once, when it is first needed.
+ */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { CauseReason, FieldError } from "../../../meta/status-error.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
@@ -27,18 +30,21 @@ export interface CustomSchemaParts {
   /** OpenAPI model name of the kind. */
   readonly name: string;
   readonly metadata: MetadataType;
-  /** Validates the metadata of embedded resources, whose names are path segments and whose scope is unknown. */
+  /**
+   * Validates the metadata of embedded resources, whose names must be valid path segments. The scope of an embedded
+   * resource is unknown, so a namespace is neither required nor forbidden.
+   */
   readonly metadataErrors: MetadataErrors;
-  /** Gates of the release whose rules apply. */
+  /** Gates of the release by whose rules objects are validated. */
   readonly gates: ReleaseGates;
-  /** Set for CRDs from before v1: fields that the schema does not specify are kept. */
+  /** True for CRDs that were created with v1beta1 and keep fields that the schema does not specify. */
   readonly preservesUnknown?: boolean;
 }
 
 interface ErrorOptions {
-  /** On update: the existing object. */
+  /** The existing object, on update only. */
   readonly existing?: JsonObject | undefined;
-  /** Further errors, reported after those of the values. */
+  /** Further errors, which are reported after those of the values. */
   readonly others?: () => Iterable<FieldError>;
 }
 
@@ -47,22 +53,24 @@ export interface CustomSchema {
   readonly struct: StructSchema;
   readonly hasDefaults: boolean;
   /**
-   * Turns a request's object into an object of this schema in place, without defaults. Returns its unknown fields as
-   * field validation names them. Throws a TypeMismatchError if metadata has the wrong type.
+   * Turns the object of a request into an object of this schema in place: coerces metadata and removes unknown fields,
+   * but sets no defaults. Returns the paths of the unknown fields, for fieldValidation. Throws a TypeMismatchError if
+   * metadata has the wrong type.
    */
   decode(object: JsonObject): string[];
   setDefaults(object: JsonObject): void;
   /**
-   * Turns a stored or converted object into an object of this schema in place, with defaults. True if that changed it.
+   * Turns a stored or converted object into an object of this schema in place: removes unknown fields and sets
+   * defaults. Returns true if the object has changed.
    */
   finish(object: JsonObject): boolean;
-  /** Errors except those of the metadata, which every kind has. */
+  /** Validates an object, except for its metadata, which is validated for every kind alike. */
   errors(object: JsonObject, options?: ErrorOptions): Generator<FieldError>;
-  /** Errors on an update of the status alone. */
+  /** Validates an object on an update of its status. */
   statusErrors(object: JsonObject, options?: ErrorOptions): Generator<FieldError>;
 }
 
-/** Without a schema all fields are kept and nothing is validated. */
+/** The schema of a version without a schema: all fields are kept and nothing is validated. */
 const ANYTHING: JsonObject = Object.freeze({ type: "object", "x-kubernetes-preserve-unknown-fields": true });
 
 export function compileCustomSchema(openAPIV3Schema: JsonObject | undefined, parts: CustomSchemaParts): CustomSchema {
@@ -160,7 +168,9 @@ class CompiledSchema implements CustomSchema {
     return this.#statusValues()?.(object["status"], { existing: existing?.["status"], field: "status" }) ?? [];
   }
 
-  /** An object that already had duplicates may keep them. */
+  /**
+   * Reports duplicate items of lists of type set and map. If the existing object has any duplicates, none are reported.
+   */
   *#listTypeErrors(object: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
     const check = this.#listTypes();
     if (check === undefined) return;
@@ -171,7 +181,10 @@ class CompiledSchema implements CustomSchema {
     yield* errors;
   }
 
-  /** Rules are not evaluated if a value does not have the shape that they expect. */
+  /**
+   * Yields the errors of the checks, then those of the CEL rules. The rules are not evaluated if a check found an error
+   * that could make them fail, such as a wrong type.
+   */
   *#withRules(
     { object, existing }: { readonly object: JsonObject; readonly existing: JsonObject | undefined },
     checks: readonly (() => Iterable<FieldError>)[],
@@ -204,7 +217,7 @@ const BLOCKING: ReadonlySet<CauseReason> = new Set([
 const NOT_CHECKED =
   "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 
-/** A separate function, because a shared closure would keep the source in memory. */
+/** A separate function, because a closure in its caller would keep the source in memory. */
 function parsedOnce(source: JsonObject): () => StructuralSchema {
   return once(() => parseStructural(source));
 }

@@ -51,7 +51,7 @@ describe("setDefaults", () => {
     expect(hasChanged).toBe(JSON.stringify(given) !== JSON.stringify(expected));
   });
 
-  test("removes a null that is not allowed and has no default from objects, but keeps it in lists", () => {
+  test("removes a null that is not allowed and has no default from an object, but keeps it in a list", () => {
     const schema = parseStructural(
       object({ a: text(), b: text({ nullable: true }), l: { type: "array", items: text() } }),
     );
@@ -60,7 +60,7 @@ describe("setDefaults", () => {
     expect(given).toEqual({ b: null, l: [null], unknown: null });
   });
 
-  test("gives every object its own copy of a default", () => {
+  test("sets a separate copy of the default in every object", () => {
     const schema = parseStructural(object({ n: object({}, { default: { q: 1 } }) }));
     const [one, other]: JsonObject[] = [{}, {}];
     setDefaults(one, schema);
@@ -69,7 +69,7 @@ describe("setDefaults", () => {
     expect(other).toEqual({ n: { q: 1 } });
   });
 
-  test("sets a field named __proto__ like any other", () => {
+  test("sets a field named __proto__ like any other field", () => {
     const properties = JSON.parse('{"__proto__":{"type":"string","default":"x"}}') as JsonObject;
     const given: JsonObject = {};
     setDefaults(given, parseStructural(object(properties)));
@@ -82,6 +82,6 @@ test.each<[boolean, JsonObject]>([
   [true, list(object({ a: text({ default: false }) }))],
   [false, object({ n: object({ a: text() }) })],
   [false, object({ a: text({ default: null }) })],
-])("hasDefaults returns %s", (expected, source) => {
+])("hasDefaults returns %s for a schema, depending on its nested schemas", (expected, source) => {
   expect(hasDefaults(parseStructural(source))).toBe(expected);
 });

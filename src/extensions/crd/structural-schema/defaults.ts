@@ -1,8 +1,10 @@
-/** Sets the defaults of a schema. A null counts as absent if the schema does not allow it. */
+/**
+ * Sets the defaults of a schema in an object. As kubernetes: a null counts as absent if the schema does not allow null.
+ */
 import { cloneJson, isJsonObject, setMember, type JsonObject } from "../../../meta/json.ts";
 import type { StructuralSchema } from "./schema.ts";
 
-/** Sets defaults in place, in one value and everything below it. Returns whether something has changed. */
+/** Sets defaults in place in a value and everything below it. Returns whether the value has changed. */
 type Fill = (value: unknown) => boolean;
 
 export function setDefaults(object: unknown, schema: StructuralSchema): boolean {
@@ -25,7 +27,10 @@ export function compileDefaults(schema: StructuralSchema): Fill | undefined {
   };
 }
 
-/** Sets defaults in an item of a list or a value of a map, and replaces it if it is a null that is not allowed. */
+/**
+ * Sets defaults in an item of a list or a value of a map. If the value is a null that is not allowed, it is replaced by
+ * its default.
+ */
 type FillElement = (value: unknown, replace: (value: unknown) => void) => boolean;
 
 function fillItems(list: unknown[], fill: FillElement): boolean {
@@ -65,7 +70,7 @@ function compileMembers(schema: StructuralSchema): ((object: JsonObject) => bool
   };
 }
 
-/** The default of an item or map value only replaces null, because the value itself is never absent. */
+/** Items and map values are never absent, so their default only replaces a null that is not allowed. */
 function compileElement(schema: StructuralSchema | undefined): FillElement | undefined {
   if (schema === undefined) return undefined;
   const fill = compileDefaults(schema);
@@ -79,7 +84,10 @@ function compileElement(schema: StructuralSchema | undefined): FillElement | und
   };
 }
 
-/** Removes members that are null in place, unless the schema allows null or has a default. */
+/**
+ * Removes null fields in place, unless the schema allows null or has a default for the field. Returns whether the value
+ * has changed.
+ */
 export function dropNulls(value: unknown, schema: StructuralSchema | undefined): boolean {
   if (schema === undefined || typeof value !== "object" || value === null) return false;
   if (!Array.isArray(value)) return dropNullMembers(value as JsonObject, schema);

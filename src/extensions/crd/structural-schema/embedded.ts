@@ -1,11 +1,11 @@
-/** Finds the embedded resources of an object, as marked in its schema. */
+/** Finds the embedded resources of an object, which its schema marks with x-kubernetes-embedded-resource. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import type { StructuralSchema } from "./schema.ts";
 
-/** `path` is as in errors: `spec.templates[0]`, `spec.byName[key]`; "" for the object itself. */
+/** `path` is written as in errors: `spec.templates[0]`, `spec.byName[key]`; "" for the object itself. */
 type VisitResource = (resource: JsonObject, path: string) => void;
 
-/** Calls `visit` for each embedded resource, outer ones first. */
+/** Calls `visit` for each embedded resource. An embedded resource is visited before the resources embedded in it. */
 export type VisitEmbedded = (value: unknown, path: string, visit: VisitResource) => void;
 
 /** Undefined if the schema has no embedded resources. */

@@ -23,7 +23,7 @@ const EMBEDDED: VisitEmbedded = compileEmbedded(
 const POD = { apiVersion: "v1", kind: "Pod" };
 
 describe("the metadata of an object", () => {
-  test("keeps the fields of ObjectMeta and reports the others", () => {
+  test("keeps the fields of ObjectMeta; other fields are removed and reported", () => {
     const object = {
       metadata: { name: "x", labels: {}, creationTimestamp: null, foo: 1, ownerReferences: [{ name: "o", bar: 1 }] },
     };
@@ -41,7 +41,7 @@ describe("the metadata of an object", () => {
 });
 
 describe("the metadata of embedded resources", () => {
-  test("is reported with its path", () => {
+  test("is decoded, and its unknown fields are reported with their paths", () => {
     const object: JsonObject = {
       metadata: { ignored: 1 },
       list: [{ ...POD, metadata: { foo: 1, name: "n" } }],
@@ -61,7 +61,7 @@ describe("the metadata of embedded resources", () => {
     expect(() => coerceEmbedded({ one }, EMBEDDED, TYPE)).toThrow(message);
   });
 
-  test("is removed from a stored object if it has the wrong type", () => {
+  test("loses the fields of the wrong type if the object is read from the store", () => {
     const object = { one: { apiVersion: "v1", kind: 5, metadata: { name: 5, labels: { a: "b" }, foo: 1 } } };
     expect(repairEmbedded(object, EMBEDDED, TYPE)).toBe(true);
     expect(object).toEqual({ one: { apiVersion: "v1", metadata: { labels: { a: "b" } } } });
@@ -99,7 +99,7 @@ describe("the validation of an embedded resource", () => {
       { ...POD, metadata: "x" },
       ['one.metadata: Invalid value: "x": json: cannot unmarshal string into Go value of type v1.ObjectMeta'],
     ],
-  ])("returns the errors of %j", (one, expected) => {
+  ])("returns the expected errors for %j", (one, expected) => {
     const reported = embeddedErrors({ one }, EMBEDDED, rules).map(({ field, message }) => `${field}: ${message}`);
     expect(reported).toEqual(expected);
   });

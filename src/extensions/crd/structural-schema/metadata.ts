@@ -1,4 +1,6 @@
-/** The metadata of a custom resource and of the resources embedded in it, decoded and validated as Go would. */
+/**
+ * Decodes and validates the metadata of a custom resource and of the resources embedded in it, as kube-apiserver does.
+ */
 import { firstErrors, invalidValue, required } from "../../../meta/field-errors.ts";
 import { isJsonObject, jsonEquals, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors } from "../../../meta/names.ts";
@@ -18,12 +20,12 @@ export interface MetadataType {
   readonly zeros?: GoZeros | undefined;
 }
 
-/** Validates metadata; the fields of its errors start with `metadata`. */
+/** Validates metadata. The field paths of its errors start with `metadata`. */
 export type MetadataErrors = (metadata: JsonObject) => Iterable<FieldError>;
 
 /**
- * Decodes metadata in place. Returns the unknown fields as field validation names them. Throws a TypeMismatchError with
- * Go's message.
+ * Decodes metadata in place. Returns the paths of unknown fields, for fieldValidation. Throws a TypeMismatchError with
+ * Go's message if a field has the wrong type.
  */
 export function coerceMetadata(object: JsonObject, type: MetadataType): readonly string[] {
   if (!Object.hasOwn(object, "metadata")) return [];
@@ -38,7 +40,7 @@ function decodeMetadata(value: unknown, { struct, zeros }: MetadataType): TypedO
   throw new TypeMismatchError(unmarshalError(value, "value of type v1.ObjectMeta"));
 }
 
-/** As coerceMetadata, for each embedded resource. */
+/** As coerceMetadata, for each embedded resource; also checks the types of its apiVersion and kind. */
 export function coerceEmbedded(object: JsonObject, visit: VisitEmbedded, type: MetadataType): readonly string[] {
   const unknownFields = new ReportedPaths();
   visit(object, "", (resource, path) => {
@@ -66,7 +68,10 @@ function mismatch(field: string, value: unknown, why: string): TypeMismatchError
   return new TypeMismatchError(`${field}: Invalid value: ${shownValue(value)}: ${why}`);
 }
 
-/** Removes members of the wrong type in place, for stored objects. Returns whether something has changed. */
+/**
+ * Removes fields of the wrong type from the embedded resources of a stored object, in place. Returns whether the object
+ * has changed.
+ */
 export function repairEmbedded(object: JsonObject, visit: VisitEmbedded, type: MetadataType): boolean {
   let hasChanged = false;
   visit(object, "", (resource) => {
@@ -110,7 +115,7 @@ export interface EmbeddedRules {
   readonly metadataErrors: MetadataErrors;
 }
 
-/** Errors of embedded resources as separate objects. */
+/** Validates each embedded resource as an object of its own. */
 export function embeddedErrors(object: JsonObject, visit: VisitEmbedded, rules: EmbeddedRules): FieldError[] {
   const errors: FieldError[] = [];
   visit(object, "", (resource, path) => {
@@ -132,7 +137,7 @@ function* resourceErrors(resource: JsonObject, path: string, rules: EmbeddedRule
     yield metadata;
     return;
   }
-  // The name is not required here.
+  // An embedded resource needs no name, so an empty name is replaced by a valid one for the check.
   const named = stringAt(metadata.object, "name") === "" ? { ...metadata.object, name: "fakename" } : metadata.object;
   for (const error of rules.metadataErrors(named)) yield { ...error, field: childPath(path, error.field) };
 }

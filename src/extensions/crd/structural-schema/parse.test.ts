@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { parseStructural } from "./parse.ts";
 
 describe("parseStructural", () => {
-  test("reads types, extensions, rules and value validations", () => {
+  test("reads types, extensions, CEL rules and value validations", () => {
     const schema = parseStructural({
       type: "array",
       nullable: true,
@@ -34,7 +34,7 @@ describe("parseStructural", () => {
     ]);
   });
 
-  test("reads the schemas below junctors", () => {
+  test("reads the schemas below allOf, anyOf, oneOf and not", () => {
     const { value } = parseStructural({
       type: "object",
       anyOf: [
@@ -57,11 +57,11 @@ describe("parseStructural", () => {
       "malformed nested members",
       { properties: { a: null, __proto__: 1 }, anyOf: [1, null], "x-kubernetes-validations": [7] },
     ],
-  ])("never throws: %s", (_, source) => {
+  ])("does not throw for %s", (_, source) => {
     expect(parseStructural(source)).toMatchObject({ type: "", rules: [] });
   });
 
-  test("cuts off a schema that is nested too deeply, and preserves unknown fields there", () => {
+  test("stops at a schema that is nested too deeply, and preserves all unknown fields below it", () => {
     let source: JsonObject = { type: "string" };
     for (let depth = 0; depth < 5000; depth++) source = { type: "object", properties: { a: source } };
     let schema = parseStructural(source);

@@ -1,15 +1,16 @@
 /**
- * Parses openAPIV3Schema of a CRD. It rejects nothing: non-structural schemas were rejected when the CRD was written.
+ * Parses openAPIV3Schema of a CRD to a structural schema. It rejects nothing, because non-structural schemas are
+ * rejected when the CRD is written.
  */
 import { isJsonObject, numberAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { NestedValidation, StructuralSchema, ValidationRule, ValueValidation } from "./schema.ts";
 
-/** Request bodies nest less deeply than this; deeper values are not validated. */
+/** Maximum depth of a parsed schema. Request bodies nest less deeply, so no deeper value needs validation. */
 const DEPTH_MAX = 1000;
 
 const TYPES: ReadonlySet<unknown> = new Set(["object", "array", "string", "integer", "number", "boolean"]);
 
-/** Shared by the many schemas that do not restrict the value. */
+/** No validations. Shared by the many schemas that do not restrict their value. */
 export const NO_DEMANDS: ValueValidation = Object.freeze({
   format: undefined,
   maximum: undefined,

@@ -51,7 +51,7 @@ describe("pruneUnknown", () => {
     expect(pruned(source, object)).toEqual(expected);
   });
 
-  test("keeps apiVersion, kind and metadata of a resource, but not of another object", () => {
+  test("keeps apiVersion, kind and metadata of a resource, but not of an object that is not a resource", () => {
     const meta = { apiVersion: "v1", kind: "A", metadata: { x: 1 } };
     expect(pruned(NAMED, { ...meta, b: 1 }, true)).toEqual([meta, ["b"]]);
     expect(pruned(NAMED, { ...meta, b: 1 })).toEqual([{}, ["b"]]);
@@ -74,7 +74,7 @@ describe("pruneUnknown", () => {
     expect(removed).toHaveLength(REPORTED_PATHS_MAX);
   });
 
-  test("treats a field named like a member of a prototype like any other", () => {
+  test("treats a field whose name is also a property of Object.prototype like any other field", () => {
     const object = JSON.parse('{"__proto__":{"a":1},"constructor":1,"a":"x"}') as JsonObject;
     expect(pruneUnknown(object, parseStructural(NAMED), { isResourceRoot: false })).toEqual([
       "__proto__",

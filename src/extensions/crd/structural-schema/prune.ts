@@ -1,4 +1,4 @@
-/** Removes the fields that a schema does not specify. */
+/** Removes the fields of an object that its schema does not specify. */
 import { isJsonObject } from "../../../meta/json.ts";
 import { ReportedPaths } from "../../../objects/json/json-text.ts";
 import type { StructuralSchema } from "./schema.ts";
@@ -7,8 +7,8 @@ import type { StructuralSchema } from "./schema.ts";
 const META_FIELDS: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
 
 /**
- * Removes unknown fields in place. Returns them as field validation names them, `spec.ports[0].name`, in alphabetical
- * order.
+ * Removes unknown fields in place. Returns their paths in alphabetical order, for fieldValidation, for example
+ * `spec.ports[0].name`.
  */
 export function pruneUnknown(
   object: unknown,
@@ -34,7 +34,7 @@ class Removed {
   }
 }
 
-/** Undefined if the schema specifies nothing here. */
+/** The schema of a value; undefined if nothing is specified for the value. */
 type Names = StructuralSchema | undefined;
 
 function below(value: unknown, names: Names, removed: Removed): void {
@@ -56,7 +56,7 @@ function prune(value: unknown, names: Names, removed: Removed, isResource: boole
   }
 }
 
-/** Keeps unknown fields here, but prunes below the specified ones. */
+/** Keeps the unknown fields of this object, but prunes the values of its specified fields. */
 function pruneNamed(value: unknown, names: StructuralSchema, removed: Removed, isResource: boolean): void {
   if (Array.isArray(value)) {
     const { items } = names;
@@ -71,7 +71,7 @@ function pruneNamed(value: unknown, names: StructuralSchema, removed: Removed, i
   }
 }
 
-/** As kubernetes: the items of a list that preserves unknown fields preserve them too. */
+/** As kubernetes: the items of a list that preserves unknown fields keep their own unknown fields too. */
 function keepBelow(item: unknown, names: Names, removed: Removed): void {
   if (names !== undefined) pruneNamed(item, names, removed, names.embeddedResource);
 }

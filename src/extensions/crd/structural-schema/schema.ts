@@ -1,15 +1,15 @@
 /**
  * The structural schema of a custom resource: the types of all values, separate from their validations. It is parsed
- * once from the CRD, then shared and never changed.
+ * once from the CRD, then shared and never modified.
  */
 export interface StructuralSchema {
-  /** "" only with intOrString or preserveUnknown, or if nothing is specified. */
+  /** "" only if intOrString or preserveUnknown is set, or if the schema specifies nothing. */
   readonly type: "object" | "array" | "string" | "integer" | "number" | "boolean" | "";
   readonly nullable: boolean;
-  /** Undefined if there is none. */
+  /** Undefined if the schema has no default. */
   readonly default: unknown;
   readonly properties: ReadonlyMap<string, StructuralSchema>;
-  /** Schema of the values of a map; true for any values, undefined if there is none. */
+  /** Schema of the values of a map. True if any values are allowed; undefined if it is not specified. */
   readonly additionalProperties: StructuralSchema | boolean | undefined;
   readonly items: StructuralSchema | undefined;
   readonly preserveUnknown: boolean;
@@ -22,7 +22,7 @@ export interface StructuralSchema {
   readonly value: ValueValidation;
 }
 
-/** Validations of a value; undefined and empty members have no effect. */
+/** Validations of a value. Fields that are undefined or empty have no effect. */
 export interface ValueValidation {
   readonly format: string | undefined;
   readonly maximum: number | undefined;
@@ -46,12 +46,12 @@ export interface ValueValidation {
   readonly not: NestedValidation | undefined;
 }
 
-/** A schema below a junctor, which may restrict values but not define their types. */
+/** A schema below a junctor (allOf, anyOf, oneOf, not), which may restrict values but not define their types. */
 export interface NestedValidation extends ValueValidation {
   readonly properties: ReadonlyMap<string, NestedValidation>;
   readonly additionalProperties: NestedValidation | undefined;
   readonly items: NestedValidation | undefined;
-  /** Set only to `integer` and `string`, below x-kubernetes-int-or-string. */
+  /** Empty except below x-kubernetes-int-or-string, where it may be `integer` or `string`. */
   readonly type: string;
   readonly nullable: boolean;
   readonly rules: readonly ValidationRule[];

@@ -26,7 +26,7 @@ const PORTS = {
 };
 
 describe("toStructSchema", () => {
-  test("gives a kind its metadata, regardless of its schema", () => {
+  test("gives a kind the schema of ObjectMeta, whatever its own schema specifies", () => {
     const struct = structOf({ metadata: { type: "object", properties: { name: { type: "string" } } } });
     expect(struct).toMatchObject({ name: "Thing", isCustom: true, preserveUnknown: false });
     expect([...struct.fields.keys()].toSorted()).toEqual(["apiVersion", "kind", "metadata"]);
@@ -53,14 +53,14 @@ describe("toStructSchema", () => {
     expect(fields.get("raw")).toMatchObject({ type: "any", preserveUnknown: true });
   });
 
-  test("gives an embedded resource its own metadata", () => {
+  test("gives an embedded resource the schema of ObjectMeta", () => {
     const { fields } = structOf({ template: { type: "object", "x-kubernetes-embedded-resource": true } });
     expect(fields.get("template")?.embeddedResource).toBe(true);
     expect(fields.get("template")?.struct?.fields.get("metadata")?.struct).toBe(METADATA);
   });
 });
 
-describe("server-side apply", () => {
+describe("server-side apply of a custom resource", () => {
   const nested = { type: "object", properties: { a: { type: "string" } } };
   const open = { "x-kubernetes-preserve-unknown-fields": true };
 

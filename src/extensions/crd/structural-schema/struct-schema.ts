@@ -1,6 +1,6 @@
 /**
- * Converts a structural schema to the form that server-side apply and managed fields use: which lists and maps are
- * owned element by element.
+ * Converts a structural schema to the form that server-side apply and managed fields use. It defines which lists and
+ * maps field managers own element by element.
  */
 import { DEDUCED } from "../../../objects/managed-fields/shape.ts";
 import type { FieldSchema, StructSchema } from "../../../objects/schema.ts";
@@ -25,7 +25,7 @@ interface StructParts {
   readonly metadata: StructSchema;
   readonly schema: StructuralSchema;
   readonly isResource: boolean;
-  /** Whether unknown fields are preserved here, and so everywhere below. */
+  /** Whether unknown fields are preserved in this struct, and therefore in everything below it. */
   readonly isOpen: boolean;
 }
 

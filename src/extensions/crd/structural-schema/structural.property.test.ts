@@ -7,7 +7,7 @@ import { pruneUnknown } from "./prune.ts";
 import { listTypeErrors } from "./validate/list-types.ts";
 import { valueErrors } from "./validate/validate-value.ts";
 
-/** A schema with values that are valid by it. */
+/** A generated schema, with generated values that are valid by it. */
 interface Described {
   readonly schema: JsonObject;
   readonly value: fc.Arbitrary<unknown>;
@@ -80,7 +80,7 @@ function objectOf(members: readonly (readonly [string, Described, boolean])[]): 
   };
 }
 
-/** Adds junctors that hold whenever the schema itself does. */
+/** Adds anyOf, oneOf and allOf that are true for every value that is valid by the schema itself. */
 function alternatives({ schema, value }: Described): Described {
   const nested = Object.fromEntries(Object.entries(schema).filter(([key]) => /^(?:m(?:in|ax)|pattern|enum)/.test(key)));
   return {
@@ -91,7 +91,7 @@ function alternatives({ schema, value }: Described): Described {
 
 const valid = described.chain(({ schema, value }) => fc.tuple(fc.constant(schema), value));
 
-test("values that are valid by construction have no errors and are not pruned", () => {
+test("generated values that are valid by their schema have no errors and are not pruned", () => {
   fc.assert(
     fc.property(valid, ([source, value]) => {
       const schema = parseStructural({ type: "object", properties: { v: source } });

@@ -1,6 +1,6 @@
 /**
- * Validates the approval annotation of protected groups: groups of the Kubernetes community require a reviewed API, or
- * the statement that it is unapproved.
+ * Validates the approval annotation of a CRD. A CRD in a protected group of the Kubernetes community must name the
+ * review of its API, or state that it is unapproved.
  */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";

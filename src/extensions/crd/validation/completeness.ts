@@ -1,10 +1,13 @@
-/** Validates that everything that the root's junctors restrict is also specified outside of them. */
+/**
+ * Validates that every field that the junctors of a schema (allOf, anyOf, oneOf, not) mention is also specified outside
+ * of them, as structural schemas require.
+ */
 import { required } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { addErrors, isFull, type ErrorList } from "./error-list.ts";
 import { itemsOf, propertyOf, schemaEntries } from "./schema-node.ts";
 
-/** The restricted schema; undefined if it is not specified. */
+/** The schema outside of junctors that corresponds to a schema below them; undefined if it is not specified. */
 interface Restricted {
   readonly schema: JsonObject | undefined;
   readonly field: string;

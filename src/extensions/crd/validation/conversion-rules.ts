@@ -1,4 +1,4 @@
-/** Validates spec.conversion. */
+/** Validates spec.conversion of a CRD. */
 import { X509Certificate } from "node:crypto";
 import { forbiddenField, invalidGoValue, invalidValue, required } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -17,7 +17,7 @@ export interface ConversionDemands {
   readonly validBundle: boolean;
 }
 
-/** As kubernetes: errors name the fields as in v1beta1. */
+/** As kubernetes: errors use the field names of v1beta1, such as webhookClientConfig. */
 export function* conversionErrors(spec: JsonObject, demands: ConversionDemands): Generator<FieldError> {
   const conversion = objectAt(spec, "conversion");
   const strategy = stringAt(conversion, "strategy");
@@ -72,12 +72,12 @@ function* bundleErrors(clientConfig: JsonObject, field: string): Generator<Field
   if (problem !== undefined) yield invalidValue(field, bundle, `unable to load root certificates: ${problem}`);
 }
 
-/** Undefined if the bundle contains a certificate. */
+/** Returns why the CA bundle is invalid; undefined if it contains a certificate. */
 function bundleProblem(text: string): string | undefined {
   const blocks = [...pemBlocks(text)];
   const certificates = blocks.filter((block) => block.type === "CERTIFICATE" && !block.hasHeaders);
   if (certificates.some((block) => isCertificate(block.bytes))) return undefined;
-  // DIFFERS: errors inside a certificate are not distinguished.
+  // DIFFERS: kubernetes names the error inside the certificate.
   if (certificates.length > 0) return "failed to parse certificate: x509: malformed certificate";
   return "unable to parse bytes as PEM block";
 }

@@ -50,7 +50,7 @@ function storageVersionOf(definition: JsonObject): string | undefined {
   return storage === undefined ? undefined : stringAt(storage, "name");
 }
 
-/** Sets the status members that are always present. */
+/** Sets the status fields that are always present. */
 function setStatusDefaults(definition: JsonObject): void {
   const status = ownStruct(definition, "status");
   setMissing(status, { conditions: null });
@@ -60,7 +60,7 @@ function setStatusDefaults(definition: JsonObject): void {
   status["storedVersions"] = storage === undefined ? null : [storage];
 }
 
-/** Normalizes the schemas, and removes an empty webhook. */
+/** Drops unknown and empty fields of the schemas, and removes an empty webhook. */
 function prepareSpec(definition: JsonObject): void {
   const spec = ownStruct(definition, "spec");
   const { versions } = spec;

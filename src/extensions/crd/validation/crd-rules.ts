@@ -24,7 +24,7 @@ export function* crdErrors(crd: JsonObject, { gates }: KindContext): Generator<F
   yield* preservationErrors(crd);
 }
 
-/** Group and plural name are immutable; scope and kind are immutable once the CRD is established. */
+/** Validates an update. Group and plural name are immutable; scope and kind are immutable if the CRD is established. */
 export function* crdUpdateErrors(
   definition: JsonObject,
   existing: JsonObject,
@@ -104,7 +104,9 @@ function* versionsErrors(internal: InternalSpec, demands: Demands): Generator<Fi
 
 interface VersionPlace {
   readonly field: string;
-  /** Whether all versions have a status subresource. */
+  /**
+   * Whether the versions share a status subresource, so that it is not repeated in each version (see internal-spec.ts).
+   */
   readonly hasStatus: boolean;
 }
 
@@ -128,6 +130,7 @@ function* versionErrors(version: JsonObject, place: VersionPlace, demands: Deman
   yield* selectableFieldErrors(version, {
     field: `${field}.selectableFields`,
     schemaField: `${field}.schema.openAPIV3Schema`,
+    // As kubernetes: these messages say "not", although selectable fields require a schema.
     noSchema: demands.schemas.gates.isOn("CRDErrorsWithoutFieldNames")
       ? "may only be set when `version.schema.openAPIV3Schema` is not included"
       : "selectableFields may only be set when version.schema.openAPIV3Schema is not included",
@@ -135,7 +138,10 @@ function* versionErrors(version: JsonObject, place: VersionPlace, demands: Deman
   });
 }
 
-/** Validates the members that all versions share, at the fields that they have in v1beta1 (see internal-spec.ts). */
+/**
+ * Validates the fields that all versions share. As kubernetes: errors name the fields that these have in v1beta1 (see
+ * internal-spec.ts).
+ */
 function* commonErrors({ spec, common, version, versions }: InternalSpec, demands: Demands): Generator<FieldError> {
   if (version !== "") yield* labelErrors(version, "spec.version");
   const names = objectAt(spec, "names");

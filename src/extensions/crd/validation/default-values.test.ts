@@ -29,7 +29,7 @@ test.each<[string, JsonObject, readonly string[]]>([
     { type: "array", items: { type: "string", enum: ["x"], default: "y" } },
     ['a.items.default: Unsupported value: "y": supported values: "x"'],
   ],
-  // As kubernetes: these defaults are not validated.
+  // As kubernetes: the defaults of the next two cases are not validated.
   ["of int-or-string is not validated", { "x-kubernetes-int-or-string": true, default: 1.5 }, []],
   [
     "in additionalProperties is not validated",
@@ -55,7 +55,7 @@ test.each<[string, JsonObject, readonly string[]]>([
   expect(propertyErrors(property)).toEqual(sentences);
 });
 
-test("nested defaults are validated up to a limit", () => {
+test("nested defaults are validated only up to a total number of schemas", () => {
   const leaves = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`p${index}`, { type: "string" }]));
   let schema: JsonObject = { type: "object", properties: leaves, default: {} };
   for (let depth = 0; depth < 100; depth++) schema = { type: "object", properties: { a: schema }, default: {} };

@@ -23,7 +23,10 @@ interface DefaultDemands {
   readonly gates: ReleaseGates;
 }
 
-/** DIFFERS: kubernetes has no such limit. Defaults can be nested, and each is validated against everything below it. */
+/**
+ * Maximum number of schemas that are checked for all defaults together. Defaults can be nested, and each is validated
+ * against all schemas below it. DIFFERS: kubernetes has no such limit.
+ */
 const SCHEMAS_CHECKED_MAX = 300_000;
 
 interface Work extends DefaultDemands {
@@ -33,12 +36,15 @@ interface Work extends DefaultDemands {
 
 interface Place {
   readonly field: string;
-  /** Path from the resource to a place at or below its metadata, kind or apiVersion; undefined for any other place. */
+  /**
+   * Path, from the enclosing resource, of a schema at or below metadata, kind or apiVersion; undefined for all other
+   * schemas.
+   */
   readonly metaPath: readonly string[] | undefined;
   readonly isResource: boolean;
 }
 
-/** The schema must be structural and describe a resource. */
+/** Validates all defaults in a schema, which must be structural and describe a resource. */
 export function* defaultErrors(
   schema: StructuralSchema,
   field: string,
@@ -67,7 +73,7 @@ function* errorsBelow(schema: StructuralSchema, place: Place, work: Work): Gener
   }
 }
 
-/** A default of the wrong type is not validated further. */
+/** Validates one default. The checks stop after the first one that finds an error. */
 function* errorsOf(schema: StructuralSchema, place: Place, work: Work): Generator<FieldError> {
   const field = `${place.field}.default`;
   const lenient = work.lenient(schema);
@@ -95,8 +101,8 @@ function* errorsOf(schema: StructuralSchema, place: Place, work: Work): Generato
 }
 
 /**
- * Evaluates the rules for the default: as for an update that changes nothing, or as for a creation if `existing` is
- * undefined.
+ * Evaluates the CEL rules for the default: as for an update that changes nothing if `existing` is the default, as for a
+ * creation if it is undefined.
  */
 function* ruleErrorsOf(
   schema: StructuralSchema,
@@ -109,7 +115,7 @@ function* ruleErrorsOf(
 
 const ANY_METADATA: StructSchema = { name: "ObjectMeta", fields: new Map(), mapType: undefined, preserveUnknown: true };
 
-/** DIFFERS: in the metadata of embedded resources only labels are validated. */
+/** DIFFERS: of the metadata of embedded resources only labels are validated. */
 const EMBEDDED: EmbeddedRules = {
   type: { struct: ANY_METADATA },
   metadataErrors: (metadata) => labelsErrors(objectAt(metadata, "labels"), "metadata.labels"),
@@ -121,7 +127,7 @@ function resourceErrors(schema: StructuralSchema, { isResource }: Place, field: 
   return embeddedErrors({}, (_value, _path, found) => visit(schema.default, field, found), EMBEDDED);
 }
 
-/** Validates a resource that contains nothing but the default. */
+/** Validates a resource that contains only the default and the required fields. */
 function metaErrors(schema: StructuralSchema, { metaPath = [] }: Place, field: string): FieldError[] {
   const resource: JsonObject = { apiVersion: "validation/v1", kind: "Validation" };
   let parent = resource;
@@ -145,7 +151,7 @@ function isUnpruned(schema: StructuralSchema, isResourceRoot: boolean): boolean 
   return !jsonEquals(pruned, schema.default);
 }
 
-/** Whether pruning would remove something from a default. */
+/** Whether pruning would remove fields from a default. */
 export function hasUnprunedDefaults(schema: StructuralSchema): boolean {
   return hasUnprunedBelow(schema, true);
 }

@@ -4,7 +4,7 @@ import { CONTEXT, defaulted } from "../../../../test/testing/objects/kinds/core/
 import { CUSTOM_RESOURCE_DEFINITION } from "./crd-kind.ts";
 import { definition, definitionOf, version } from "../../../../test/testing/extensions/crd/validation/crd.ts";
 
-/** Updates a stored CRD without validating the existing one. */
+/** Returns the errors of an update of a stored CRD; the stored CRD itself is not validated. */
 function toldOfChange(before: JsonObject, after: JsonObject): string[] {
   const existing = defaulted(CUSTOM_RESOURCE_DEFINITION, before);
   const object = defaulted(CUSTOM_RESOURCE_DEFINITION, { ...after, status: cloneJson(existing["status"]) });
@@ -15,7 +15,7 @@ function toldOfChange(before: JsonObject, after: JsonObject): string[] {
 
 const root = (a: JsonObject): JsonObject => definitionOf({ type: "object", properties: { a } });
 
-describe("a stored CRD that today's validation would reject", () => {
+describe("a stored CRD that the current rules would reject", () => {
   test.each<[string, JsonObject, JsonObject]>([
     ["types that do not exist", { type: "map" }, { type: "bag" }],
     [
@@ -57,7 +57,7 @@ describe("a stored CRD that today's validation would reject", () => {
     ]);
   });
 
-  test("may have no schema in a version that is not served", () => {
+  test("may lack the schema of a version that is not served", () => {
     const bare = (served: boolean) => definition({ versions: [version("v1", { schema: undefined, served })] });
     expect(toldOfChange(bare(false), bare(false))).toEqual([]);
     expect(toldOfChange(bare(true), bare(true))).toEqual([
@@ -65,7 +65,7 @@ describe("a stored CRD that today's validation would reject", () => {
     ]);
   });
 
-  test("may keep too many selectable fields, but not add more", () => {
+  test("may keep too many selectable fields, but may not add more", () => {
     const names = [..."abcdefghij"];
     const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
     const many = (count: number) =>
@@ -91,7 +91,7 @@ describe("the CA bundle of a conversion webhook", () => {
     return { ...definition({ conversion: { strategy: "Webhook", webhook } }), status };
   }
 
-  test("must stay valid once the CRD is established, if it was valid before", () => {
+  test("must stay valid if the CRD is established and the bundle was valid before", () => {
     const none = Buffer.from("none").toString("base64");
     expect(toldOfChange(definition({}), withBundle(none, {}))).toEqual([]);
     expect(toldOfChange(withBundle(none), withBundle(Buffer.from("other").toString("base64")))).toEqual([]);

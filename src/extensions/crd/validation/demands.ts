@@ -1,6 +1,5 @@
 /**
- * Decides which rules an update must satisfy: a stored CRD is held only to the rules that it already satisfied
- * (ratcheting).
+ * Decides which rules an update of a CRD must satisfy: only those that the stored CRD already satisfies (ratcheting).
  */
 import { jsonEquals, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { parseStructural } from "../structural-schema/parse.ts";
@@ -20,11 +19,14 @@ import type { ReleaseGates } from "../../../objects/release-gates.ts";
 export interface Demands {
   readonly schemas: ValidationDemands;
   readonly conversion: ConversionDemands;
-  /** Whether every version has a schema. */
+  /** Whether every version must have a schema: true on create, and on update if every stored version has one. */
   readonly hasSchemas: boolean;
-  /** Whether the schema of a version is unchanged. */
+  /** Whether the stored CRD has the same schema for the version. */
   isUnchanged(version: string): boolean;
-  /** Whether a version, or "" for the common part, keeps its unchanged list of too many selectable fields. */
+  /**
+   * Whether the version may have too many selectable fields, because the stored CRD has the same list; "" stands for
+   * the list that all versions share.
+   */
   allowsTooMany(version: string): boolean;
 }
 
@@ -69,7 +71,7 @@ export function updateDemands(crd: JsonObject, existing: JsonObject, gates: Rele
 
 function schemaOf(spec: JsonObject, version: string): unknown {
   const found = objectsAt(spec, "versions").find((one) => stringAt(one, "name") === version);
-  // An absent version never equals the stored one.
+  // A symbol, because a version that does not exist must not equal another one.
   return found === undefined ? Symbol(version) : found["schema"];
 }
 
@@ -104,7 +106,7 @@ function allowsTooMany(now: InternalSpec, before: InternalSpec, version: string)
   return Array.isArray(old) && old.length > SELECTABLE_FIELDS_MAX && jsonEquals(of(now), old);
 }
 
-/** Members that only structural schemas may have. */
+/** Fields that only structural schemas may have. */
 const EXTENSIONS: readonly string[] = [
   "x-kubernetes-embedded-resource",
   "x-kubernetes-int-or-string",

@@ -1,4 +1,4 @@
-/** A bounded list of errors: a schema can contain a million of them. */
+/** A list of errors with a maximum length, because a schema can contain a million errors. */
 import type { FieldError } from "../../../meta/status-error.ts";
 
 /** DIFFERS: kubernetes has no such limit. */
@@ -18,7 +18,7 @@ export function isFull({ errors, characters }: ErrorList): boolean {
   return errors.length >= ENOUGH_ERRORS || characters >= ENOUGH_CHARACTERS;
 }
 
-/** Consumes the errors only until the list is full. */
+/** Adds errors until the list is full, and computes no further ones. */
 export function addErrors(list: ErrorList, errors: Iterable<FieldError>): void {
   if (isFull(list)) return;
   for (const error of errors) {

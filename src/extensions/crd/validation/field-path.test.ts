@@ -16,7 +16,7 @@ test.each([
   [".labels.app", { path: "labels[app]", root: "labels", schema: { type: "integer" } }],
   [".any.x", { path: "any[x]", root: "any", schema: undefined }],
   [String.raw`['it\'s']`, { path: "it's", schema: { type: "boolean" } }],
-])("%s refers to a field", (path, found) => {
+])("the path %s resolves to a field", (path, found) => {
   expect(resolveFieldPath(path, SCHEMA, { allowsBrackets: true })).toMatchObject(found);
 });
 
@@ -30,6 +30,6 @@ test.each([
   ["['spec'.a", "expected ] but got ."],
   [String.raw`['\q']`, String.raw`expected single quoted string but got '\q'`],
   ["['spec", "expected single quoted string but got 'spec"],
-])("%s is rejected with a reason", (path, sentence) => {
+])("the path %s is rejected with the reason", (path, sentence) => {
   expect(resolveFieldPath(path, SCHEMA, { allowsBrackets: true })).toBe(sentence);
 });

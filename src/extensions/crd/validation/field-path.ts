@@ -1,22 +1,22 @@
-/** Resolves the field paths of rules and selectable fields in their schema. */
+/** Resolves the field paths of CEL rules and selectable fields in their schema. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 import { hasAdditionalProperties, hasProperties, propertyOf } from "./schema-node.ts";
 import { pathTokens, unquoted } from "../structural-schema/rules/field-path.ts";
 
 interface FoundField {
-  /** As Kubernetes writes field paths: `spec.color`, `spec.labels[app]`. */
+  /** The path in the form of errors: `spec.color`, `spec.labels[app]`. */
   readonly path: string;
   readonly root: string;
   readonly schema: JsonObject | undefined;
 }
 
-/** A string is the reason why the field does not exist. */
+/** The field, or a string with the reason why the path is invalid. */
 type FieldPathResult = FoundField | string;
 
 const NO_FIELD = "does not refer to a valid field";
 const UNEXPECTED_END = "unexpected end of JSON path";
 
-/** If brackets are allowed, `['name']` may be written for `.name`. */
+/** Resolves a path. If `allowsBrackets`, the path may contain `['name']` instead of `.name`. */
 export function resolveFieldPath(
   jsonPath: string,
   root: JsonObject,

@@ -1,4 +1,4 @@
-/** Warnings for formats that the release does not validate. */
+/** Warns about formats in the schemas of a CRD that the release does not validate. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { knownFormat } from "../structural-schema/validate/formats.ts";
@@ -9,7 +9,7 @@ import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 const WARNINGS_MAX = 100;
 
-/** New unknown formats, each once. */
+/** Returns one warning for each unknown format that the existing CRD does not have. */
 export function* formatWarnings(
   crd: JsonObject,
   existing: JsonObject | undefined,

@@ -1,16 +1,17 @@
 /**
- * The spec in the form of kubernetes' internal type. As in v1beta1, it holds the members that all versions share once,
- * beside the list of versions. Error messages name the fields of this form.
+ * Converts the spec of a CRD to the form of kubernetes' internal type, which error messages refer to. If all versions
+ * have the same value in one of the fields in PER_VERSION, this form has the value once, beside the list of versions,
+ * as v1beta1 does.
  */
 import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 export interface InternalSpec {
   readonly spec: JsonObject;
-  /** The versions without the shared members. */
+  /** The versions, without the fields that are in `common`. */
   readonly versions: readonly JsonObject[];
   /** Name of the first version; "" if there is none. */
   readonly version: string;
-  /** The members that all versions share; empty if they differ. */
+  /** The fields of PER_VERSION in which all versions are equal. */
   readonly common: JsonObject;
   readonly preservesUnknownFields: boolean;
 }
@@ -37,13 +38,13 @@ function without(version: JsonObject, common: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(version).filter(([key]) => !Object.hasOwn(common, key)));
 }
 
-/** The schema of a version, or the common one. */
+/** The schema of a version, or of `common`. */
 export function openApiSchema(holder: JsonObject): JsonObject | undefined {
   const { openAPIV3Schema } = objectAt(holder, "schema");
   return isJsonObject(openAPIV3Schema) ? openAPIV3Schema : undefined;
 }
 
-/** Every schema of the CRD that validates objects, each once. */
+/** The schema in `common`, or else those of the versions. Equal schemas appear once only if all versions are equal. */
 export function schemasOf({ common, versions }: InternalSpec): JsonObject[] {
   return [common, ...versions].map(openApiSchema).filter((schema) => schema !== undefined);
 }

@@ -1,4 +1,7 @@
-/** Validates the schemas below allOf, anyOf, oneOf and not: they may restrict values, but not define their types. */
+/**
+ * Validates the schemas below the junctors allOf, anyOf, oneOf and not. These schemas may restrict values, but not
+ * define their types.
+ */
 import { RE2JS } from "re2js";
 import { forbiddenField, invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -9,9 +12,9 @@ import { EMBEDDED, INT_OR_STRING, itemsOf, PRESERVES, propertyOf, schemaEntries,
 
 interface Place {
   readonly field: string;
-  /** True if the types below anyOf only express int-or-string. */
+  /** True if anyOf is not validated, because it only expresses int-or-string, which is allowed. */
   readonly skipsAnyOf: boolean;
-  /** True outside of junctors, where the first schema of allOf may express the same. */
+  /** True outside of junctors, where the first schema of allOf may express int-or-string too. */
   readonly allowsInAllOf: boolean;
 }
 
@@ -28,7 +31,7 @@ export function addConditionErrors(schema: JsonObject, place: Place, reported: E
   addErrors(reported, patternErrors(schema, field));
 }
 
-/** The only pattern of types that is allowed below a junctor. */
+/** Whether anyOf expresses int-or-string, the only case in which types are allowed below a junctor. */
 export function isIntOrString(schema: JsonObject): boolean {
   const anyOf = objectsAt(schema, "anyOf");
   return anyOf.length === 2 && isOnlyType(anyOf[0], "integer") && isOnlyType(anyOf[1], "string");
@@ -51,7 +54,7 @@ function addNestedErrors(schema: JsonObject, place: Place, told: ErrorList): voi
   addErrors(told, forbiddenErrors(schema, field));
 }
 
-/** Members that must not be set, with the word for "not set" in kubernetes' message. */
+/** Fields that must not be set below a junctor, each with the word for "not set" in kubernetes' message. */
 const FORBIDDEN: readonly (readonly [key: string, nothing: "empty" | "false" | "undefined"])[] = [
   ["type", "empty"],
   ["default", "undefined"],
@@ -91,7 +94,7 @@ function* patternErrors(schema: JsonObject, field: string): Generator<FieldError
 
 const TRAILING_BACKSLASH = "trailing backslash at end of expression";
 
-/** The error as Go words it. */
+/** Go's error for an invalid regular expression; undefined if the expression is valid. */
 function expressionProblem(pattern: string): string | undefined {
   try {
     RE2JS.compile(pattern);

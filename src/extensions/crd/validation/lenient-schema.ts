@@ -1,13 +1,16 @@
-/** The schemas for validating defaults: as in kubernetes, they do not enforce int-or-string. */
+/** Derives the schemas against which defaults are validated. As kubernetes: they do not enforce int-or-string. */
 import type { StructuralSchema } from "../structural-schema/schema.ts";
 
 export interface LenientSchema {
   readonly schema: StructuralSchema;
-  /** The number of schemas in it. */
+  /** Number of schemas in it, including itself. */
   readonly size: number;
 }
 
-/** Memoizes its results, so that the parts of a schema cost no more than the whole. */
+/**
+ * Returns a function that derives lenient schemas. It remembers its results, so that deriving the parts of a schema one
+ * by one costs no more than deriving the whole.
+ */
 export function lenientSchemas(): (schema: StructuralSchema) => LenientSchema {
   const known = new Map<StructuralSchema, LenientSchema>();
   const lenient = (schema: StructuralSchema): LenientSchema => {

@@ -1,4 +1,4 @@
-/** Validates lists of type set and map, and the list and map types of schemas. */
+/** Validates x-kubernetes-list-type, x-kubernetes-list-map-keys and x-kubernetes-map-type of schemas. */
 import {
   forbiddenField,
   invalidGoValue,
@@ -24,7 +24,7 @@ import { shownItems } from "./shown.ts";
 const LIST_TYPES: readonly string[] = ["atomic", "set", "map"];
 const MAP_TYPES: readonly string[] = ["atomic", "granular"];
 
-/** `checksSets`: also require that the items of a set are atomic. */
+/** Validates the list and map types of a schema. If `checksSets`, the items of a set must be atomic. */
 export function* topologyErrors(schema: JsonObject, field: string, checksSets: boolean): Generator<FieldError> {
   const mapType = optionalString(schema, MAP_TYPE);
   const listType = optionalString(schema, LIST_TYPE);
@@ -58,7 +58,7 @@ function* setErrors(schema: JsonObject, field: string): Generator<FieldError> {
   const items = itemsOf(schema);
   if (items === undefined || !hasNonAtomicSetItems(schema)) return;
   const listType = optionalString(items, LIST_TYPE);
-  // As kubernetes: the message has the list type even if the map type is wrong.
+  // As kubernetes: if the items are not lists, the error is reported at the map type, but shows the list type.
   const key = schemaType(items) === "array" ? LIST_TYPE : MAP_TYPE;
   yield invalidGoValue(`${field}.items.${key}`, listType ?? null, IN_SET);
 }
@@ -100,7 +100,7 @@ function* mapKeyErrors(items: JsonObject, keys: readonly string[], field: string
     const property = propertyOf(items, key);
     if (property === undefined) yield invalidGoValue(at, keys, "entries must all be names of item properties");
     else if (schemaType(property) === "array" || schemaType(property) === "object")
-      // As kubernetes: the message has the type of the items.
+      // As kubernetes: the message shows the type of the items instead of that of the key.
       yield invalidValue(
         `${field}.items.properties[${key}].type`,
         schemaType(items),
@@ -111,7 +111,7 @@ function* mapKeyErrors(items: JsonObject, keys: readonly string[], field: string
   }
 }
 
-/** The values that identify items of a set or map must not be optional. */
+/** Items of a set, and keys of items of a map, must not be nullable; keys must also be required or have a default. */
 export function* listItemErrors(schema: JsonObject, field: string): Generator<FieldError> {
   const items = itemsOf(schema);
   const listType = schema[LIST_TYPE];

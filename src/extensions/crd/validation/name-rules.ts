@@ -4,7 +4,7 @@ import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/js
 import { dns1035LabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 
-/** The name of a CRD must be that of the resource that it defines. */
+/** The name of a CRD must be PLURAL.GROUP of the resource that it defines. */
 export function* crdNameErrors(crd: JsonObject): Generator<FieldError> {
   const spec = objectAt(crd, "spec");
   const expected = `${stringAt(objectAt(spec, "names"), "plural")}.${stringAt(spec, "group")}`;

@@ -1,13 +1,19 @@
-/** Estimates the size of a compiled regular expression, in which each repetition is expanded. */
+/**
+ * Estimates the size of a compiled regular expression. Each repetition such as {10} is expanded when it is compiled, so
+ * a short pattern can become very large.
+ */
 
 interface Group {
-  /** Size of everything so far. */
+  /** Size of everything read so far in this group. */
   total: number;
-  /** Size of the part that a following repetition would repeat. */
+  /** Size of the last part, which a following repetition would repeat. */
   last: number;
 }
 
-/** May be smaller than the real size, but by less than an order of magnitude. An invalid expression also has a size. */
+/**
+ * The result may be smaller than the real size, but by less than an order of magnitude. An invalid expression has a
+ * size too.
+ */
 export function patternSize(pattern: string): number {
   const groups: Group[] = [];
   let group: Group = { total: 1, last: 0 };
@@ -27,7 +33,7 @@ export function patternSize(pattern: string): number {
       group.last *= times;
     } else addAtom(group, 1);
   }
-  // Unclosed groups count too.
+  // Adds the groups that were not closed.
   return groups.reduce((sum, { total }) => sum + total, group.total);
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { readSchema } from "./read-schema.ts";
 
-test("unknown, empty and null members are dropped at every level of a schema", () => {
+test("unknown, empty and null fields are dropped at every level of a schema", () => {
   const noise = { unknown: 1, title: "", nullable: false, required: [], default: null, enum: [null, {}] };
   const kept = { enum: [null, {}] };
   expect(
@@ -21,7 +21,7 @@ test("unknown, empty and null members are dropped at every level of a schema", (
   });
 });
 
-test("members that may be a schema or something else keep their form", () => {
+test("a field that may hold a schema or another value keeps its form", () => {
   const schema = { items: [{ type: "string" }], additionalProperties: false, additionalItems: true };
   expect(readSchema(schema)).toEqual(schema);
   expect(readSchema({ items: "none" })).toEqual({});
@@ -49,7 +49,7 @@ test.each<[JsonObject, string]>([
     `json: cannot unmarshal array into Go struct field ${PATH}.items.properties of type map[string]v1.JSONSchemaProps`,
   ],
   [{ additionalProperties: 1 }, "boolean or JSON schema expected"],
-])("a member of the wrong type is rejected: %j", (schema, sentence) => {
+])("a field of the wrong type is rejected: %j", (schema, sentence) => {
   expect(() => readSchema(schema)).toThrow(
     new StatusError(
       "BadRequest",

@@ -1,17 +1,18 @@
 /**
- * Decodes a schema as Go's decoder would. The typed decoding before it does not descend into members of several types,
- * such as items. Unknown members there are dropped here, and those of the wrong type are rejected.
+ * Decodes a schema as Go's decoder does: unknown fields are dropped, and values of the wrong type are rejected. The
+ * typed decoding of the CRD, which runs before, does not descend into fields with several possible types, such as
+ * items.
  */
 import { isJsonObject, setMember, type JsonObject } from "../../../meta/json.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import { isMemberSet, SCHEMA_MEMBERS, type MemberKind } from "./schema-members.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
 
-/** Deeper schemas are rejected before they are read further. */
+/** Schemas below this depth are not decoded, because validation rejects such a CRD. */
 const DEPTH_MAX = 600;
 
 interface Place {
-  /** The path in Go's messages, which omits the names of properties. */
+  /** The path in Go's messages, which does not contain the names of properties. */
   readonly path: string;
   readonly depth: number;
 }
@@ -104,7 +105,7 @@ function readRule(value: unknown, place: Place): unknown {
 
 interface ListOf {
   readonly item: Reader;
-  /** The value that null decodes to. */
+  /** The value to which an item that is null is decoded. */
   readonly zero: unknown;
   readonly type: string;
 }

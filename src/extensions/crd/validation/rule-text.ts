@@ -1,4 +1,4 @@
-/** Validates the text members of rules, before their expressions are compiled. */
+/** Validates the text fields of CEL rules, such as message and fieldPath, before the expressions are compiled. */
 import { invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -14,7 +14,7 @@ const REASONS: readonly string[] = [
   "FieldValueRequired",
 ];
 const LINE_BREAK = /[\n\r]/;
-/** White space as defined by Go. */
+/** A string that consists only of white space as defined by Go. */
 const BLANK = /^[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]*$/;
 
 function named(name: string, sentence: string, gates: ReleaseGates): string {

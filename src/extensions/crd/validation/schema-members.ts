@@ -1,7 +1,10 @@
-/** The members of a CRD schema in the order of kubernetes' internal type, which messages follow. */
+/** The fields of a CRD schema, in the order of kubernetes' internal type. Error messages list them in this order. */
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
 
-/** `optional-` members are pointers in Go: their zero value differs from an absent one. */
+/**
+ * The Go types of fields. Those with `optional-` are pointers in Go, in which an absent value differs from the zero
+ * value.
+ */
 export type MemberKind =
   | "string"
   | "optional-string"
@@ -22,7 +25,7 @@ export type MemberKind =
   | "documentation"
   | "rules";
 
-/** Go name, API name and kind of a member. */
+/** Go name, JSON name and type of a field. */
 export type SchemaMember = readonly [goName: string, key: string, kind: MemberKind];
 
 export const SCHEMA_MEMBERS: readonly SchemaMember[] = [
@@ -72,7 +75,7 @@ export const SCHEMA_MEMBERS: readonly SchemaMember[] = [
   ["XValidations", "x-kubernetes-validations", "rules"],
 ];
 
-/** Whether the Go value would differ from its zero value. */
+/** Whether the Go value of the field would differ from its zero value. */
 export function isMemberSet(schema: JsonObject, [, key, kind]: SchemaMember): boolean {
   const value = schema[key];
   if (value === undefined || value === null) return false;

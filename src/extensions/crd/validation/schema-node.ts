@@ -1,4 +1,4 @@
-/** Accessors for the parts of a CRD schema and the schemas below it. */
+/** Accessors for the fields of a CRD schema and for the schemas below it. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
 export const PRESERVES = "x-kubernetes-preserve-unknown-fields";
@@ -9,7 +9,7 @@ export const LIST_MAP_KEYS = "x-kubernetes-list-map-keys";
 export const MAP_TYPE = "x-kubernetes-map-type";
 export const VALIDATIONS = "x-kubernetes-validations";
 
-/** Undefined if absent, or if `items` is a list of schemas. */
+/** The schema in `items`; undefined if it is absent or is a list of schemas. */
 export function itemsOf({ items }: JsonObject): JsonObject | undefined {
   return isJsonObject(items) ? items : undefined;
 }
@@ -18,7 +18,7 @@ export function hasItems({ items }: JsonObject): boolean {
   return items !== undefined && items !== null;
 }
 
-/** By name; values that are not schemas are skipped. */
+/** The nested schemas of a field, with their names; values that are not schemas are skipped. */
 export function schemaEntries(schema: JsonObject, key: string): [name: string, schema: JsonObject][] {
   const parts = schema[key];
   const entries: [string, JsonObject][] = [];
@@ -53,13 +53,13 @@ export function schemaType(schema: JsonObject): string {
   return stringAt(schema, "type");
 }
 
-/** Undefined if absent, which differs from empty. */
+/** Undefined if the field is absent, which differs from empty. */
 export function optionalString(schema: JsonObject, key: string): string | undefined {
   const value = schema[key];
   return typeof value === "string" ? value : undefined;
 }
 
-/** The schema and every schema below it, at any position. */
+/** The schema and every schema below it, in whatever field. */
 export function* eachSchema(root: JsonObject): Generator<JsonObject> {
   const waiting = [root];
   for (let schema = waiting.pop(); schema !== undefined; schema = waiting.pop()) {
@@ -93,7 +93,7 @@ export function someSchema(root: JsonObject, isIt: (schema: JsonObject) => boole
 
 const DEPTH_MAX = 500;
 
-/** True for a schema that must be rejected, because all rules recurse. */
+/** True for a schema that is nested too deeply to be validated, because all rules recurse. It must be rejected. */
 export function isTooDeep(root: JsonObject): boolean {
   let level = [root];
   for (let depth = 0; depth <= DEPTH_MAX; depth++) {

@@ -128,7 +128,7 @@ describe("a property", () => {
 });
 
 describe("the root of a schema", () => {
-  test("must not have a default for the fields that every resource has, and must not be nullable", () => {
+  test("must not have a default for apiVersion, kind or metadata, and must not be nullable", () => {
     const properties = { kind: { type: "string", default: "X" } };
     expect(schemaErrors({ type: "object", nullable: true, properties })).toEqual([
       "root.nullable: Forbidden: nullable cannot be true at the root",
@@ -136,7 +136,7 @@ describe("the root of a schema", () => {
     ]);
   });
 
-  test("must contain nothing that a status update would ignore", () => {
+  test("must contain nothing that a status update would not validate, if there is a status subresource", () => {
     const [sentence = "", ...others] = schemaErrors(
       { type: "object", maxProperties: 3, not: { required: ["<a>"] } },
       { subresources: { status: {} } },

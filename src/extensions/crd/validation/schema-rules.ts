@@ -1,4 +1,4 @@
-/** Validates every schema of a CRD and all schemas below it, structural or not. */
+/** Validates every schema of a CRD and all schemas below it, whether they are structural or not. */
 import { forbiddenField, invalidValue, unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -15,7 +15,7 @@ export function isKnownType(type: string): boolean {
   return type === "" || TYPES.includes(type);
 }
 
-/** The rules that are enforced. An update of a stored CRD that already violates a rule is exempt from that rule. */
+/** The rules that are enforced. A rule that the stored CRD already violates is not enforced on an update. */
 export interface SchemaDemands {
   readonly knownTypes: boolean;
   readonly atomicSets: boolean;
@@ -26,7 +26,9 @@ export interface SchemaDemands {
 interface Place {
   readonly field: string;
   readonly isRoot?: boolean;
-  /** Defaults are forbidden below this place; the text describes it. */
+  /**
+   * If set, defaults are forbidden in this schema and below it; the text says why, and is part of the error message.
+   */
   readonly noDefaults?: string;
   readonly isInsideMeta?: boolean;
 }
@@ -96,7 +98,7 @@ function addPropertiesErrors(schema: JsonObject, place: Place, work: Work): void
   }
 }
 
-/** Members that OpenAPI schemas may have and those of Kubernetes may not. */
+/** Fields that OpenAPI allows in a schema, and that Kubernetes does not support. */
 const UNSUPPORTED: readonly string[] = [
   "id",
   "additionalItems",

@@ -1,10 +1,13 @@
-/** Parts of a CRD as messages show them: kubernetes' internal types, encoded by Go's JSON. */
+/** Formats parts of a CRD as error messages show them: as kubernetes' internal types, encoded by Go's JSON encoder. */
 import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
 import { internalValue } from "../../../objects/kinds/internal-version/internal-value.ts";
 import { sortedMap } from "../../../meta/go-json.ts";
 
-/** DIFFERS: kubernetes has no such limit. Each schema is shown with more than forty members. */
+/**
+ * Maximum number of schemas in a message; each is shown with more than forty fields. DIFFERS: kubernetes has no such
+ * limit.
+ */
 const SCHEMAS_SHOWN_MAX = 1000;
 
 interface Budget {
@@ -71,13 +74,13 @@ function shownDependency(value: unknown, budget: Budget): JsonObject {
   };
 }
 
-/** Any value, with the members of objects in alphabetical order. */
+/** Any JSON value, with the fields of objects in alphabetical order. */
 export function shownJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shownJson);
   return isJsonObject(value) ? sortedMap(value, shownJson) : (value ?? null);
 }
 
-/** The shared members must already have been removed from the versions. */
+/** The fields that all versions share must already have been removed from the versions (see internal-spec.ts). */
 export function shownVersions(versions: readonly JsonObject[]): JsonObject[] {
   const budget = { schemas: SCHEMAS_SHOWN_MAX };
   return versions.map((version) => shownVersion(version, budget));

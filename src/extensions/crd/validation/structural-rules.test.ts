@@ -70,7 +70,7 @@ describe("a schema", () => {
   test.each<[ReleaseName, string[]]>([
     ["1.35", []],
     ["1.36", [`spec.validation.openAPIV3Schema.properties[metadata]: Forbidden: ${OBJECT_META}`]],
-  ])("with documentation in metadata is validated in release %s", (release, sentences) => {
+  ])("with documentation for metadata is accepted or rejected depending on the release: %s", (release, sentences) => {
     const schema = { type: "object", properties: { metadata: { type: "object", example: {} } } };
     expect(
       createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definitionOf(schema), { ...CONTEXT, gates: gatesOf(release) }),

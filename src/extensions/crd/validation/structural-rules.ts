@@ -1,4 +1,7 @@
-/** Validates that a schema is structural: it specifies the type of every value, and junctors only restrict it. */
+/**
+ * Validates that a schema is structural: it specifies the type of every value, and its junctors (allOf, anyOf, oneOf,
+ * not) only restrict values.
+ */
 import { forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -27,12 +30,12 @@ interface Place {
   readonly gates: ReleaseGates;
 }
 
-/** The schema must be readable as a structural one (see unsupported-members.ts). */
+/** The schema must have no unsupported fields (see unsupported-members.ts). */
 export function structuralErrors(schema: JsonObject, field: string, gates: ReleaseGates): FieldError[] {
   const reported = errorList();
   addInvariantErrors(schema, { field, level: "root", gates }, reported);
   addCompletenessErrors(schema, field, reported);
-  // Sorted by text, as in kubernetes.
+  // As kubernetes: the errors are sorted by their text.
   return reported.errors
     .map((error) => ({ error, text: `${error.field}: ${error.message}` }))
     .sort((left, right) => (left.text < right.text ? -1 : left.text > right.text ? 1 : 0))
@@ -83,7 +86,10 @@ function* typeErrors(schema: JsonObject, { field, level }: Place): Generator<Fie
   if (level === "root" && type !== "" && type !== "object") yield invalidValue(at, type, "must be object at the root");
 }
 
-/** The fields that every resource has keep their types, and only the names may be restricted. */
+/**
+ * The schema of a resource must not change the types of apiVersion, kind and metadata, and may restrict only the names
+ * in metadata.
+ */
 function* resourceErrors(schema: JsonObject, { field, level, gates }: Place): Generator<FieldError> {
   const isResource = level === "root" || schema[EMBEDDED] === true;
   const expected = [
@@ -105,7 +111,9 @@ function* resourceErrors(schema: JsonObject, { field, level, gates }: Place): Ge
 }
 
 const UNCHECKED: readonly string[] = ["type", "default", "properties", "$ref"];
-/** Validated only with CRDMetadataDocumentationForbidden. */
+/**
+ * Documentation fields. They are forbidden in metadata only with the release gate CRDMetadataDocumentationForbidden.
+ */
 const DOCUMENTATION: readonly string[] = ["example", "externalDocs"];
 
 function isPlainMetadata(metadata: JsonObject, gates: ReleaseGates): boolean {

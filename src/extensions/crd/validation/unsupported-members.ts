@@ -1,9 +1,12 @@
-/** Finds the reason why a schema cannot be read as a structural one: members that structural schemas do not have. */
+/**
+ * Finds fields in a schema that structural schemas do not have. A schema with such a field cannot be parsed as a
+ * structural one.
+ */
 import { isJsonObject, objectsAt, type JsonObject } from "../../../meta/json.ts";
 import { isMemberSet, SCHEMA_MEMBERS, type SchemaMember } from "./schema-members.ts";
 import { itemsOf, PRESERVES, schemaEntries } from "./schema-node.ts";
 
-/** Their names in messages. */
+/** The unsupported fields, with their names in kubernetes' messages. */
 const NAMES: ReadonlyMap<string, string> = new Map([
   ["id", "id"],
   ["$schema", "schema"],
@@ -19,7 +22,7 @@ const UNSUPPORTED: readonly (readonly [member: SchemaMember, name: string])[] = 
   return name === undefined ? [] : [[member, name]];
 });
 
-/** Undefined if it can be read. */
+/** Returns why the schema cannot be parsed as a structural one; undefined if it can. */
 export function unreadableReason(schema: JsonObject): string | undefined {
   const own = ownReason(schema);
   if (own !== undefined) return own;

@@ -36,7 +36,7 @@ test.each<[string, JsonObject, readonly string[]]>([
       'labelSelectorPath: Invalid value: ".n": should be a json path under either .spec or .status',
     ],
   ],
-])("a scale %s", (_what, scale, sentences) => {
+])("the scale subresource %s", (_what, scale, sentences) => {
   const scaled = version("v1", { subresources: { scale } });
   expect(toldOfVersions(scaled)).toEqual(sentences.map((sentence) => `spec.subresources.scale.${sentence}`));
   expect(toldOfVersions(scaled, version("v2"))).toEqual(
@@ -64,7 +64,7 @@ test.each<[string, JsonObject, readonly string[]]>([
       'JSONPath: Invalid value: "a": must be a simple json path starting with .',
     ],
   ],
-])("a column %s", (_what, column, sentences) => {
+])("a printer column %s", (_what, column, sentences) => {
   const found = toldOfVersions(version("v1", { additionalPrinterColumns: [column] }));
   expect(found).toEqual(sentences.map((sentence) => `spec.additionalPrinterColumns[0].${sentence}`));
 });
@@ -85,12 +85,12 @@ describe("a selectable field", () => {
         'Invalid value: ".sizes": must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
       ],
     ],
-  ])("%j is accepted or rejected with a reason", (jsonPath, sentences) => {
+  ])("with the path %j is accepted, or rejected with a reason", (jsonPath, sentences) => {
     const found = toldOfVersions(version("v1", { schema: SCHEMA, selectableFields: [{ jsonPath }] }));
     expect(found).toEqual(sentences.map((sentence) => `spec.selectableFields[0].jsonPath: ${sentence}`));
   });
 
-  test("is rejected as a duplicate, or as one of more than eight", () => {
+  test("is rejected if it is a duplicate, or if there are more than eight", () => {
     const names = [..."abcdefghi"];
     const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
     const schema = { openAPIV3Schema: { type: "object", properties } };
@@ -101,7 +101,7 @@ describe("a selectable field", () => {
     ]);
   });
 
-  test("is reported at the place of its schema", () => {
+  test("is rejected without a schema, at the path of the list that contains it", () => {
     const selectableFields = [{ jsonPath: ".color" }];
     expect(
       toldOfVersions(version("v1", { schema: SCHEMA, selectableFields }), version("v2", { selectableFields })),
@@ -112,7 +112,7 @@ describe("a selectable field", () => {
   });
 });
 
-test("versions that differ are shown completely", () => {
+test("an error about spec.versions shows all fields of all versions", () => {
   const [sentence = ""] = toldOfVersions(version("v1", { schema: SCHEMA }), version("v2", { storage: true }));
   expect(sentence).toMatch(
     /^spec\.versions: Invalid value: \[\{"Name":"v1",.*"Schema":\{"OpenAPIV3Schema":\{"ID":"".*"Items":\{"Schema":\{"ID":"".*"JSONSchemas":null\}.*must have exactly one version marked as storage version$/,
@@ -151,7 +151,7 @@ test.each<[string, JsonObject, readonly string[]]>([
       'conversionReviewVersions: Invalid value: ["v2","v2"]: must include at least one of v1, v1beta1',
     ],
   ],
-])("a conversion %s", (_what, conversion, sentences) => {
+])("spec.conversion %s", (_what, conversion, sentences) => {
   expect(createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definition({ conversion }))).toEqual(
     sentences.map((sentence) => `spec.conversion.${sentence}`),
   );
@@ -172,7 +172,7 @@ test.each([
       'Invalid value: "/pull/1": protected groups must have approval annotation "api-approved.kubernetes.io" with either a URL or a reason starting with "unapproved", see https://github.com/kubernetes/enhancements/pull/1111',
     ],
   ],
-])("the approval %j of a protected group is validated", (approval, sentences) => {
+])("the approval annotation %j of a protected group is accepted or rejected with a reason", (approval, sentences) => {
   const annotations = { "api-approved.kubernetes.io": approval };
   const group = "sig.k8s.io";
   expect(

@@ -1,4 +1,7 @@
-/** Validates the members of a version beside its schema: deprecation, subresources, columns and selectable fields. */
+/**
+ * Validates the fields of a CRD version other than its schema: deprecation, subresources, printer columns and
+ * selectable fields.
+ */
 import { duplicateValue, invalidGoValue, invalidValue, required, tooMany } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -41,7 +44,7 @@ const SCALE_PATHS: readonly PathDemand[] = [
   { key: "labelSelectorPath", prefixes: [".spec.", ".status."], isOptional: true },
 ];
 
-/** Validates the subresources of a version, or the common ones. */
+/** Validates the subresources of a version, or those that all versions share. */
 export function* subresourceErrors(holder: JsonObject, field: string): Generator<FieldError> {
   const { scale } = objectAt(holder, "subresources");
   if (!isJsonObject(scale)) return;
@@ -53,7 +56,7 @@ export function* subresourceErrors(holder: JsonObject, field: string): Generator
     } else if (!path.startsWith(".")) yield invalidValue(at, path, "must be a simple json path starting with .");
     else if (!prefixes.some((prefix) => path.startsWith(prefix))) {
       const where = prefixes.map((prefix) => prefix.slice(0, -1)).join(" or ");
-      // As kubernetes shows pointers.
+      // As kubernetes: an optional path is a pointer in Go, and is shown as one.
       const tell = isOptional === true ? invalidGoValue : invalidValue;
       yield tell(at, path, `should be a json path under ${prefixes.length > 1 ? "either " : ""}${where}`);
     }
@@ -93,13 +96,13 @@ export function* columnErrors(holder: JsonObject, field: string): Generator<Fiel
 export const SELECTABLE_FIELDS_MAX = 8;
 
 interface SelectableFieldPlaces {
-  /** Field of the list. */
+  /** Field path of the list of selectable fields. */
   readonly field: string;
-  /** Field of the schema, as kubernetes names it here. */
+  /** Field path of the schema, as kubernetes names it in these errors. */
   readonly schemaField: string;
-  /** Message if there is no schema. */
+  /** Message of the error if there is no schema. */
   readonly noSchema: string;
-  /** Whether too many fields are allowed because they existed before. */
+  /** Whether more fields than the maximum are allowed, because the stored CRD has the same list. */
   readonly allowsTooMany: boolean;
 }
 
@@ -114,7 +117,7 @@ export function* selectableFieldErrors(holder: JsonObject, places: SelectableFie
   if (isTooDeep(schema)) return;
   const reason = unreadableReason(schema);
   if (reason !== undefined) {
-    // DIFFERS: kubernetes continues, and fails when it looks up the fields.
+    // DIFFERS: kubernetes continues without reporting this error, and fails when it looks up the fields.
     yield invalidValue(places.schemaField, "", reason);
     return;
   }

@@ -1,4 +1,4 @@
-/** Validates the schema of one version, or the common schema of all versions. */
+/** Validates the schema of one version, or the schema that all versions share. */
 import { forbiddenField, invalidGoValue, invalidValue } from "../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -19,10 +19,10 @@ export interface ValidationDemands extends SchemaDemands {
 }
 
 interface ValidationPlace {
-  /** Field that holds the schema, such as `spec.validation`. */
+  /** Path of the field that holds the schema, such as `spec.validation`. */
   readonly field: string;
   readonly hasStatus: boolean;
-  /** Whether the schema equals the stored one. */
+  /** Whether the stored CRD has the same schema. */
   readonly isUnchanged: boolean;
 }
 
@@ -38,7 +38,7 @@ export function* validationErrors(
     return;
   }
   if (patternsSize(schema) > PATTERNS_SIZE_MAX) {
-    // DIFFERS: kubernetes has no such limit; here compiling patterns blocks all other requests.
+    // DIFFERS: kubernetes has no such limit. Here compiling a pattern blocks all other requests.
     yield forbiddenField(field, "patterns are too large");
     return;
   }
@@ -60,7 +60,7 @@ export function* validationErrors(
   for (const error of ruleDefinitionErrors(rules)) if (!isAboveAny(error, found)) yield error;
 }
 
-/** The error of a rule is dropped if a schema below the rule already has an error. */
+/** True if a schema below that of the rule already has an error. The error of the rule is then not reported. */
 function isAboveAny(error: FieldError, others: readonly FieldError[]): boolean {
   const at = error.field.indexOf(`.${VALIDATIONS}`);
   const node = at < 0 ? error.field : error.field.slice(0, at);
@@ -78,14 +78,14 @@ function patternsSize(schema: JsonObject): number {
   return size;
 }
 
-/** Defaults are validated only if the schema is structural. */
+/** Validates that the schema is structural. Its defaults are validated only if it is. */
 function* structureErrors(schema: JsonObject, field: string, demands: ValidationDemands): Generator<FieldError> {
   const errors = structuralErrors(schema, field, demands.gates);
   yield* errors;
   if (errors.length === 0) yield* defaultErrors(parseStructural(schema), field, demands);
 }
 
-/** The fields that may be set at the root beside a status, in the order of the message. */
+/** The fields that may be set at the root of a schema with a status subresource, in the order of the message. */
 const BESIDE_STATUS: readonly string[] = [
   "Description",
   "Type",
@@ -117,8 +117,8 @@ function* rootErrors(schema: JsonObject, field: string, hasStatus: boolean): Gen
 }
 
 /**
- * The status is validated separately, so the root must not contain anything that would be lost then. Only the first
- * error is reported.
+ * A status update validates only the schema of the status, so the root must not contain validations that it would skip.
+ * Only the first error is reported.
  */
 function* besideStatusErrors(schema: JsonObject, field: string): Generator<FieldError> {
   const where = "at the root of the schema if the status subresource is enabled";

@@ -1,4 +1,7 @@
-/** The rules of a schema, compiled when they are first needed and shared by all objects of a version. */
+/**
+ * Compiles the CEL rules of a schema (x-kubernetes-validations). They are compiled when they are first needed, and
+ * shared by all objects of a version.
+ */
 import type { Environment } from "../../../../objects/cel/check/scope.ts";
 import { celEnvironment } from "../../../../objects/cel/environment.ts";
 import type { NestedValidation, StructuralSchema, ValidationRule } from "../schema.ts";
@@ -8,12 +11,12 @@ import { escapeName } from "../../../../objects/cel/escaping.ts";
 import { withTypeAndObjectMeta } from "./resource-root.ts";
 import { NEWEST_GATES } from "../../../../objects/catalog/release-gates.ts";
 
-/** A part of the schema that has rules itself or below it. */
+/** A schema that has rules, or that contains schemas with rules. */
 export interface CompiledRules {
   readonly schema: StructuralSchema;
-  /** The schema; at the root of a resource with the fields that every resource has. */
+  /** The schema for values in expressions. At the root of a resource it includes apiVersion, kind and metadata. */
   readonly valueSchema: StructuralSchema;
-  /** Undefined if values of this schema cannot be used in expressions. */
+  /** Undefined if CEL cannot represent the values of this schema. */
   readonly rules: () => readonly CompiledRule[] | undefined;
   readonly items: CompiledRules | undefined;
   readonly properties: ReadonlyMap<string, CompiledRules>;
@@ -23,7 +26,7 @@ export interface CompiledRules {
 
 type Validation = StructuralSchema | NestedValidation;
 
-/** A part of the schema, and the type of its values. */
+/** A schema below the root, with its CEL type. */
 interface Place {
   readonly validation: Validation;
   readonly schema: StructuralSchema;
@@ -40,7 +43,7 @@ function valuesOf(validation: Validation): Validation | undefined {
   return typeof additionalProperties === "object" ? additionalProperties : undefined;
 }
 
-/** Rules that are only below junctors do not count. */
+/** Rules count only outside of junctors (allOf, anyOf, oneOf, not). */
 function hasRules(schema: StructuralSchema): boolean {
   if (schema.rules.length > 0) return true;
   if (schema.items !== undefined && hasRules(schema.items)) return true;
@@ -79,7 +82,10 @@ class RuleCompiler {
     };
   }
 
-  /** Types are named by their path below the rule, not below the root. */
+  /**
+   * The CEL type is declared separately for each schema with rules, because type names in messages are paths relative
+   * to that schema.
+   */
   #rules(
     rules: readonly ValidationRule[],
     { declared: inherited, schema, isResourceRoot }: Place,
@@ -133,8 +139,8 @@ class RuleCompiler {
 }
 
 /**
- * Undefined if the schema has no rules. `isResourceRoot`: the schema describes whole resources, as the root schema
- * does.
+ * Returns undefined if the schema has no rules. `isResourceRoot` is true if the schema describes a whole resource, as
+ * the root schema of a version does.
  */
 export function compileRules(schema: StructuralSchema, isResourceRoot = true): CompiledRules | undefined {
   if (!hasRules(schema)) return undefined;

@@ -1,4 +1,4 @@
-/** One compiled rule, or the reason why it does not compile. */
+/** Compiles one CEL rule and its messageExpression, or records why it does not compile. */
 import type { Environment } from "../../../../objects/cel/check/scope.ts";
 import { estimateCost } from "../../../../objects/cel/cost/estimate.ts";
 import type { Range } from "../../../../objects/cel/cost/range.ts";
@@ -14,7 +14,7 @@ export interface CompiledRule {
   readonly program: Program | undefined;
   readonly error: string | undefined;
   readonly usesOldSelf: boolean;
-  /** The maximum cost of an evaluation. */
+  /** The estimated maximum cost of one evaluation. */
   readonly costMax: number;
   readonly message: Program | undefined;
   readonly messageError: string | undefined;
@@ -39,7 +39,7 @@ const NOT_COMPILED = {
   fieldPath: "",
 } as const;
 
-/** Sizes by the schema, for `self` and `oldSelf` alike. */
+/** The maximum size of a value in an expression, by the limits of the schema; the same for `self` and `oldSelf`. */
 function declaredSize(declared: DeclaredType, path: readonly string[]): Range | undefined {
   let at: DeclaredType | undefined = declared;
   for (const step of path.slice(1)) {
@@ -53,7 +53,7 @@ function declaredSize(declared: DeclaredType, path: readonly string[]): Range | 
 
 interface Wanted {
   readonly kind: "bool" | "string";
-  /** Prefix of the errors of a messageExpression. */
+  /** Prefix of compile errors: empty for a rule, "messageExpression " for a messageExpression. */
   readonly prefix: string;
   readonly typeError: string;
 }
@@ -99,7 +99,7 @@ export function compileRule(rule: ValidationRule, { schema, declared, environmen
   };
   if (rule.messageExpression === "") return compiled;
   const message = compiledAs(MESSAGE, rule.messageExpression, variables, environment);
-  // As kubernetes: without its message the rule also loses its fieldPath.
+  // As kubernetes: if the messageExpression does not compile, the fieldPath of the rule is ignored too.
   if (typeof message === "string") return { ...compiled, fieldPath: "", messageError: message };
   return { ...compiled, message, messageCostMax: estimateCost(message.checked, sizeOf) };
 }

@@ -1,8 +1,11 @@
-/** Correlates the parts of a new object with those of the existing one, and reports whether they are unchanged. */
+/**
+ * Finds for each value of a new object the corresponding value of the existing object, and whether the two are equal.
+ * CEL rules use it for ratcheting: an unchanged invalid value does not fail an update.
+ */
 import { isJsonObject, jsonEquals, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
 
-/** Finds the element of an existing list that has the same key. */
+/** Returns the element of the existing list that has the same key as the given element. */
 type Counterpart = (element: unknown) => unknown;
 
 function keyOf(element: unknown, keys: readonly string[]): string | undefined {
@@ -18,7 +21,7 @@ function keyOf(element: unknown, keys: readonly string[]): string | undefined {
 
 const NO_COUNTERPART: Counterpart = () => undefined;
 
-/** Only the elements of lists of type map can be correlated. */
+/** Only elements of lists of type map can be correlated. */
 export function counterparts(schema: StructuralSchema, existing: unknown): Counterpart {
   const keys = schema.listMapKeys;
   if (schema.listType !== "map" || keys.length === 0 || !Array.isArray(existing)) return NO_COUNTERPART;
@@ -50,7 +53,7 @@ export class Correlation {
     this.#schema = schema;
   }
 
-  /** Undefined if there is no counterpart, or the schema does not specify the member. */
+  /** Undefined if the existing object does not have the field, or the schema does not specify it. */
   member(name: string): Correlation | undefined {
     const known = this.#children.get(name);
     if (known !== undefined) return known;
@@ -103,7 +106,7 @@ export class Correlation {
   }
 }
 
-/** The current position, and the nearest one above it that has a counterpart. */
+/** The correlation of the current value, and of its nearest ancestor that has one; undefined if there is none. */
 export interface Ratcheting {
   readonly current: Correlation | undefined;
   readonly nearest: Correlation | undefined;
@@ -121,7 +124,10 @@ export function elementRatcheting(at: Ratcheting, index: number): Ratcheting {
   return at.current === undefined ? at : { current: at.current.element(index), nearest: at.current };
 }
 
-/** Whether the position is unchanged: an invalid value that did not change does not fail an update (ratcheting). */
+/**
+ * Whether errors of the current value are tolerated, because the value, or its nearest correlated ancestor, is
+ * unchanged.
+ */
 export function isTolerated({ current, nearest }: Ratcheting): boolean {
   return (current ?? nearest)?.isUnchanged() === true;
 }

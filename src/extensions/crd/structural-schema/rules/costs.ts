@@ -1,4 +1,4 @@
-/** The estimated cost of all rules of a schema together. */
+/** Adds up the estimated costs of all CEL rules of a schema. */
 import { COST_MAX } from "../../../../objects/cel/cost/range.ts";
 import { SCHEMA_COST_MAX } from "./rule-limits.ts";
 
@@ -17,7 +17,7 @@ export class RuleCosts {
     return this.#total;
   }
 
-  /** The rules that cost at least a hundredth of the limit. */
+  /** Up to four of the most expensive rules, each of which costs at least a hundredth of the limit. */
   get mostExpensive(): readonly RuleCost[] {
     return this.#mostExpensive;
   }

@@ -1,4 +1,4 @@
-/** The types of schemas in expressions, and the maximum sizes of their values. */
+/** Derives the CEL types of schemas, and the maximum sizes of their values, from which costs are estimated. */
 import {
   BOOL,
   BYTES,
@@ -19,18 +19,18 @@ import { withTypeAndObjectMeta } from "./resource-root.ts";
 
 export interface DeclaredType {
   readonly type: Type;
-  /** Maximum number of elements, entries or bytes of a value. */
+  /** Maximum number of elements of a list, entries of a map, or bytes of a string. */
   readonly elementsMax: number;
-  /** Minimum size of a value in bytes of JSON. */
+  /** Minimum size of a value in bytes, when encoded as JSON. */
   readonly bytesMin: number;
-  /** By escaped name. */
+  /** Types of the fields of an object, by the escaped name that CEL uses. */
   readonly fields?: ReadonlyMap<string, DeclaredType>;
   readonly key?: DeclaredType;
-  /** Type of the elements of a list or map. */
+  /** Type of the elements of a list or the values of a map. */
   readonly element?: DeclaredType;
 }
 
-/** The name in messages of the type of an object that has rules. DIFFERS: kubernetes appends a random number. */
+/** Name of the type of `self` in messages. DIFFERS: kubernetes appends a random number. */
 export const SELF_TYPE = "selfType";
 
 export const REQUEST_BYTES_MAX = 3 * 1024 * 1024;
@@ -41,7 +41,7 @@ const DURATION_BYTES_MIN = 3;
 const STRING_BYTES_MIN = 2;
 const BOOL_BYTES_MIN = 4;
 const BYTES_PER_CHARACTER = 4;
-/** Bytes for quotes, colon and comma. */
+/** Bytes that quotes, colon and comma add to an entry of a map in JSON. */
 const ENTRY_BYTES = 6;
 
 const KEY: DeclaredType = { type: STRING, elementsMax: 0, bytesMin: STRING_BYTES_MIN };
@@ -125,7 +125,7 @@ function objectType(schema: StructuralSchema, name: string): DeclaredType {
   return { type: struct(name, types), elementsMax: 0, bytesMin, fields };
 }
 
-/** Undefined if such values cannot be used in expressions. */
+/** Undefined if CEL cannot represent the values of the schema. */
 export function declaredType(
   schema: StructuralSchema,
   isResourceRoot: boolean,

@@ -1,4 +1,4 @@
-/** Tests the validation of rules when a CRD is written. */
+/** Tests the validation of CEL rules when a CRD is written. */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { parseStructural } from "../parse.ts";
@@ -67,7 +67,7 @@ test.each<[string, JsonObject, string]>([
   expect(errorsOf(ruled(OBJECT, rule))[0]).toBe(error);
 });
 
-test("oldSelf is rejected where elements cannot be correlated", () => {
+test("a rule that uses oldSelf is rejected in a schema whose values cannot be correlated", () => {
   const spec = { type: "array", maxItems: 5, items: ruled(OBJECT, { rule: "oldSelf.a == 1" }) };
   expect(errorsOf(spec)).toEqual([
     'schema.properties[spec].items.x-kubernetes-validations[0].rule: Invalid value: "oldSelf.a == 1": oldSelf cannot be used on the uncorrelatable portion of the schema within schema.properties[spec]',
@@ -86,7 +86,7 @@ describe("the estimated cost", () => {
     );
   });
 
-  test("of a single rule is accepted if the schema is unchanged", () => {
+  test("of a single rule is not limited if the schema is unchanged", () => {
     const expensive = ruled(OBJECT, { rule: "self.b.contains(self.b)" });
     expect(errorsOf(expensive, true).some((error) => error.includes("estimated rule cost exceeds"))).toBe(false);
   });
@@ -113,7 +113,7 @@ describe("the estimated cost", () => {
     ["self.s.replace('a', 'bbb').size() > 3", 12],
     ["self.s in self.l || self.e in ['a', 'b']", 23],
     ["self.?l[?0].orValue('') == self.s", 10],
-  ])("of %s is %i", (rule, cost) => {
+  ])("of the rule %s is %i", (rule, cost) => {
     const compiled = compileRules(parseStructural(ruled(SIZED, { rule })), false)?.rules();
     expect(compiled?.[0]).toMatchObject({ error: undefined, costMax: cost });
   });

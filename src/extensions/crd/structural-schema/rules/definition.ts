@@ -1,4 +1,4 @@
-/** Validates the rules of a schema when its CRD is written. */
+/** Validates the CEL rules of a schema when its CRD is written. */
 import type { Environment } from "../../../../objects/cel/check/scope.ts";
 import { celEnvironment } from "../../../../objects/cel/environment.ts";
 import { forbiddenField, invalidGoValue, invalidValue } from "../../../../meta/field-errors.ts";
@@ -13,35 +13,36 @@ import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 import { internalValue } from "../../../../objects/kinds/internal-version/internal-value.ts";
 
 interface RuleDefinition {
-  /** The root schema, below `openAPIV3Schema`. */
+  /** The schema in `openAPIV3Schema`. */
   readonly schema: StructuralSchema;
-  /** Path of the root, such as `spec.versions[0].schema.openAPIV3Schema`. */
+  /** Field path of the schema, such as `spec.versions[0].schema.openAPIV3Schema`. */
   readonly path: string;
   /**
-   * Whether the schema of this version equals the stored one; the cost of its single rules was then accepted before.
+   * Whether the stored CRD has the same schema for this version. The costs of single rules are then not limited,
+   * because they were accepted before.
    */
   readonly isUnchanged: boolean;
-  /** Gates of the release whose functions new rules may use; default: the newest. */
+  /** Gates of the release that decide which functions new rules may use. Default: those of the newest release. */
   readonly gates?: ReleaseGates;
 }
 
-/** A schema within the root, and its surroundings. */
+/** A schema at or below the root, with the facts that the limits depend on. */
 interface Place {
   readonly schema: StructuralSchema;
   readonly path: string;
   readonly isRoot: boolean;
-  /** How often such values can occur; undefined if there is no limit. */
+  /** Maximum number of values of this schema in one object; undefined if it is not limited. */
   readonly occurrences: number | undefined;
-  /** The nearest path above at which existing values cannot be correlated. */
+  /** Path of the nearest list whose elements cannot be correlated with existing ones; undefined if there is none. */
   readonly uncorrelatable: string | undefined;
 }
 
-/** An error that shows the whole rule. */
+/** An error whose value is the whole rule. */
 function invalidRule(field: string, rule: ValidationRule, why: string): FieldError {
   return invalidGoValue(field, internalValue(rule, "ValidationRule"), why);
 }
 
-/** The factor by which values below occur more often than the value itself. */
+/** The maximum number of nested values for each value of the schema; undefined if it is not limited. */
 function multiplier(schema: StructuralSchema): number | undefined {
   const { maxItems, maxProperties } = schema.value;
   if (schema.type === "array") return maxItems === undefined ? undefined : Math.max(0, maxItems);
@@ -126,7 +127,7 @@ class DefinitionCheck {
   }
 }
 
-/** Must be called only if the schema has no other errors. */
+/** Validates all rules. Must be called only if the schema has no other errors. */
 export function* ruleDefinitionErrors(crd: RuleDefinition): Generator<FieldError> {
   const { schema, path } = crd;
   const check = new DefinitionCheck(crd);

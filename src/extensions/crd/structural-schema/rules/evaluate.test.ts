@@ -1,4 +1,4 @@
-/** Tests the errors that rules report for objects. */
+/** Tests the errors that CEL rules report for objects. */
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { parseStructural } from "../parse.ts";
@@ -66,7 +66,7 @@ test.each<[string, JsonObject | string, string]>([
   expect(errorsOf(withRules(PAIR, rule), { a: 0 })).toEqual([error]);
 });
 
-test("a failed rule reports the value unless it is an object or a list", () => {
+test("a failed rule reports the value, unless the value is an object or a list", () => {
   const schema = object({
     i: withRules({ type: "integer" }, "self > 5"),
     s: withRules({ type: "string" }, "self == 'z'"),
@@ -155,7 +155,7 @@ describe("an invalid value that existed before is tolerated", () => {
     expect(errorsOf(one, value, { existing })).toHaveLength(count);
   });
 
-  test("and reported as a warning", () => {
+  test("and is reported as a warning", () => {
     const warnings: string[] = [];
     const warn = (message: string): void => void warnings.push(message);
     expect(errorsOf(schema, { x: { a: 0 } }, { existing: { x: { a: 0 } }, warn })).toEqual([]);
@@ -163,7 +163,7 @@ describe("an invalid value that existed before is tolerated", () => {
   });
 });
 
-test("a rule at the root of a resource can use its type and names, and nothing else of its metadata", () => {
+test("a rule at the root of a resource can use apiVersion, kind and the name fields of metadata, but no other metadata", () => {
   const schema = withRules(object({}), "self.kind == 'B'", "self.metadata.name == 'b'", "self.metadata.labels == 'b'");
   const rules = compileRules(parseStructural(schema));
   if (rules === undefined) throw new Error("no rules");
@@ -176,7 +176,7 @@ test("a rule at the root of a resource can use its type and names, and nothing e
   ]);
 });
 
-test("the total cost of all rules is limited", () => {
+test("the total cost of all rules for one object is limited", () => {
   const schema = object({ l: { type: "array", items: withRules({ type: "integer" }, "self > 1") } });
   const l = Array.from({ length: 20 }, () => 5);
   expect(errorsOf(schema, { l }, { budget: { remaining: 21 } })).toEqual([
@@ -194,7 +194,7 @@ test("the cost of a single evaluation is limited", () => {
   ]);
 });
 
-test("values without a schema are compared at any depth", () => {
+test("values without a schema are compared completely, however deeply they nest", () => {
   const deep = (): unknown => {
     let value: unknown = 1;
     for (let depth = 0; depth < 10_000; depth++) value = { value };

@@ -1,4 +1,4 @@
-/** Evaluates the rules of a schema for an object. */
+/** Evaluates the CEL rules of a schema for an object. */
 import { EvalError, NO_VALUE, OptionalValue, type Value } from "../../../../objects/cel/values/value.ts";
 import { isJsonObject, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -18,7 +18,7 @@ import { evaluatedMessage } from "./messages.ts";
 import { failedRule, ruleFailure, ruleText } from "./rule-errors.ts";
 import { valueOf } from "./values.ts";
 
-/** The remaining cost budget for an object; if negative, no further rules are evaluated. */
+/** The remaining cost budget for an object. If it is negative, no further rules are evaluated. */
 export interface RuleBudget {
   remaining: number;
 }
@@ -26,15 +26,15 @@ export interface RuleBudget {
 export interface RuleInput {
   readonly rules: CompiledRules;
   readonly object: unknown;
-  /** Undefined on creation. */
+  /** The existing value; undefined on creation. */
   readonly existing: unknown;
-  /** Path of the object itself; "" for a whole resource. */
+  /** Field path of the object; "" for a whole resource. */
   readonly path: string;
-  /** Receives the errors of values that are tolerated because they are unchanged. */
+  /** Receives the errors of unchanged values, which do not fail an update. */
   readonly warn?: (message: string) => void;
   /** Cost budget that several calls share. */
   readonly budget?: RuleBudget;
-  /** Whether unchanged values are tolerated; default: whenever there is an existing object. */
+  /** Whether errors of unchanged values are tolerated. Default: if there is an existing object. */
   readonly isRatcheting?: boolean;
 }
 
@@ -126,7 +126,7 @@ class Evaluation {
     }
   }
 
-  /** Undefined if there is no existing value, or no rule uses it. */
+  /** The existing value for `oldSelf`; undefined if there is none, or if no rule uses it. */
   #oldSelf({ rules, existing }: Place, compiled: readonly CompiledRule[]): Value | undefined {
     if (existing === null || existing === undefined || !compiled.some(({ usesOldSelf }) => usesOldSelf))
       return undefined;

@@ -1,4 +1,4 @@
-/** The fieldPath of a rule: the field below the value at which a failure is reported. */
+/** Parses the fieldPath of a CEL rule: the field, relative to the validated value, at which a failure is reported. */
 import type { NestedValidation, StructuralSchema } from "../schema.ts";
 
 type PathSchema = StructuralSchema | NestedValidation;
@@ -29,7 +29,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\",
 };
 
-/** Undefined if the token is not quoted, or contains an invalid escape. */
+/** Removes the quotes of a token. Undefined if the token is not quoted, or contains an invalid escape. */
 export function unquoted(token: string): string | undefined {
   if (token.length < 2 || !token.startsWith("'") || !token.endsWith("'")) return undefined;
   let isWrong = false;
@@ -57,7 +57,7 @@ function stepTo(schema: PathSchema, name: string, path: string): Step | undefine
     : undefined;
 }
 
-/** The path as in errors; undefined if no such field exists. */
+/** Returns the path in the form that errors use; undefined if the schema has no such field. */
 export function normalizedFieldPath(fieldPath: string, root: PathSchema): string | undefined {
   const tokens = [...pathTokens(fieldPath)];
   let step: Step = { text: "", schema: root };

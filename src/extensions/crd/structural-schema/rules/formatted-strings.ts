@@ -1,4 +1,4 @@
-/** Strings that have another type in expressions: times, durations, bytes. */
+/** Converts strings that have another type in CEL, because of their format: times, durations, bytes. */
 import { dayMillis, parseDuration } from "../../../../objects/cel/values/time-text.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { Duration, EvalError, Timestamp, type Value } from "../../../../objects/cel/values/value.ts";
@@ -8,7 +8,7 @@ const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
 const DATE_TIME =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9})\d*)?)?(?:[Zz]|([+-])(\d{2}):?(\d{2}))?$/;
 
-/** Units that are written out, or longer than an hour. */
+/** Durations that Go cannot parse: with the unit written out, or with a unit longer than an hour. */
 const LONG_DURATION = /^\s*([0-9.]+)\s*([a-z\u00b5]+)\s*$/i;
 const LONG_UNITS: ReadonlyMap<string, number> = new Map([
   ...["ns", "nanosecond", "nanoseconds", "nsec", "nsecs"].map((name): [string, number] => [name, 1]),
@@ -52,7 +52,7 @@ function duration(text: string): Duration | undefined {
 const DATE_LAYOUT = ["2006", "-", "01", "-", "02"] as const;
 const DATE_TIME_LAYOUT = [...DATE_LAYOUT, "T", "15", ":", "04", ":", "05"] as const;
 
-/** The message of Go for a malformed time. */
+/** Go's error message for a malformed time. */
 function timeFailure(text: string, layout: readonly string[]): string {
   let rest = text;
   for (const part of layout) {

@@ -1,4 +1,6 @@
-/** The message of a failed rule: its messageExpression, its message, or the rule itself. */
+/**
+ * Chooses the message of a failed CEL rule: the result of its messageExpression, its message, or the text of the rule.
+ */
 import { EvalError, type Value } from "../../../../objects/cel/values/value.ts";
 import type { CompiledRule } from "./compiled-rule.ts";
 import type { RuleBudget } from "./evaluate.ts";
@@ -12,7 +14,7 @@ function otherwise({ rule }: CompiledRule): string {
   return rule.message === "" ? `failed rule: ${ruleText(rule)}` : rule.message.trim();
 }
 
-/** Empty, too long and multi-line messages are ignored. */
+/** True unless the result of a messageExpression is empty, too long or has several lines; such results are ignored. */
 function isUsable(text: string): boolean {
   return text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= MESSAGE_BYTES_MAX;
 }

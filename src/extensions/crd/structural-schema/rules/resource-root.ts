@@ -1,4 +1,7 @@
-/** The fields that every resource has, whether its schema specifies them or not. */
+/**
+ * Adds apiVersion, kind and metadata to the schema of a resource for CEL rules, whether or not the schema specifies
+ * them.
+ */
 import { NO_DEMANDS } from "../parse.ts";
 import type { StructuralSchema } from "../schema.ts";
 
@@ -28,7 +31,10 @@ const METADATA_SCHEMA: StructuralSchema = {
   ]),
 };
 
-/** Of the metadata only the names are visible to rules, unless the schema itself specifies both. */
+/**
+ * Rules can use only name and generateName of the metadata, unless the schema itself specifies all the fields checked
+ * here.
+ */
 export function withTypeAndObjectMeta(schema: StructuralSchema): StructuralSchema {
   const { properties } = schema;
   if (typeof schema.additionalProperties === "object") return schema;

@@ -1,16 +1,16 @@
-/** The errors of failed rules. */
+/** Creates the errors of failed CEL rules. */
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { ValidationRule } from "../schema.ts";
 
-/** An empty path as Go writes it. */
+/** Go's text for an empty field path. */
 const ROOT = "<nil>";
 
 function fieldOf(path: string): string {
   return path === "" ? ROOT : path;
 }
 
-/** The text that represents the rule in messages. */
+/** The text for the rule in messages: its message if it has one, otherwise its expression. */
 export function ruleText(rule: ValidationRule): string {
   return rule.message === "" ? rule.rule.trim() : rule.message.trim();
 }
@@ -26,7 +26,7 @@ interface FailedPlace {
   readonly type: string;
 }
 
-/** The message contains the value unless it is an object or a list. */
+/** The error of a rule that returned false. It contains the value, unless the value is an object or a list. */
 export function failedRule(rule: ValidationRule, { path, value, type }: FailedPlace, detail: string): FieldError {
   const field = fieldOf(path);
   const isShown = type !== "object" && type !== "array";

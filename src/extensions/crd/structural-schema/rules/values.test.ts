@@ -1,4 +1,4 @@
-/** Tests the values of objects in rules. */
+/** Tests how CEL rules see the values of an object; every rule below must hold. */
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../../../meta/json.ts";
 import { parseStructural } from "../parse.ts";
@@ -77,7 +77,7 @@ test.each([
   "self.?list[?5].orValue('none') == 'none'",
   "self.list.exists(x, x in self.set)",
   "self == self",
-])("%s", (rule) => {
+])("the rule %s holds", (rule) => {
   const schema = { ...SCHEMA, "x-kubernetes-validations": [{ rule }] };
   const rules = compileRules(parseStructural(schema), false);
   if (rules === undefined) throw new Error("no rules");

@@ -1,4 +1,4 @@
-/** Values of objects in expressions, converted by their schema only when they are used. */
+/** Converts the values of an object to CEL values by their schema. A value is converted when an expression uses it. */
 import {
   ArrayList,
   EvalError,
@@ -78,7 +78,7 @@ function listValue(elements: readonly unknown[], schema: StructuralSchema, items
   }
 }
 
-/** A value without a schema, which can only be compared. */
+/** A value without a schema. Expressions can only compare it. */
 class PreservedValue extends OpaqueValue {
   readonly typeName = "unknown";
   readonly #value: unknown;
@@ -128,7 +128,7 @@ class JsonMap extends MapValue {
     return property === undefined ? undefined : this.#property(property);
   }
 
-  /** Objects and lists are cached: they are used repeatedly, and cache their own members. */
+  /** Caches objects and lists, because expressions use them repeatedly and they cache their own values. */
   #property(property: string): Value | undefined {
     const known = this.#found?.get(property);
     if (known !== undefined) return known;
@@ -212,7 +212,7 @@ class JsonList extends ListValue {
   }
 }
 
-/** A key that is the same for equal members in any order. */
+/** A key by which equal elements of a set are found. Objects are compared by identity. */
 function memberKey(value: Value): unknown {
   if (value instanceof Timestamp) return `time ${value.nanos}`;
   return typeof value === "object" ? value : `${typeof value} ${String(value)}`;
@@ -226,7 +226,7 @@ class SetList extends JsonList {
     return other.elements().every((element) => members.has(memberKey(element)));
   }
 
-  /** Existing elements are not added again. */
+  /** Appends only the elements that the set does not contain. */
   override concat(other: ListValue): ListValue {
     const members = new Set(this.elements().map(memberKey));
     const added: Value[] = [];
@@ -271,7 +271,7 @@ class MapList extends JsonList {
     return true;
   }
 
-  /** An element with the same key replaces the existing one. */
+  /** An element of `other` replaces the element with the same key. */
   override concat(other: ListValue): ListValue {
     const merged = this.#byKey();
     for (const element of other.elements()) merged.set(this.#keyOf(element), element);

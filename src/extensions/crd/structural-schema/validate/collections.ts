@@ -1,4 +1,4 @@
-/** Validates lists and objects, and their items and members. */
+/** Validates lists and objects, together with their items and fields. */
 import { ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
 import { existingItems } from "./correlate.ts";
@@ -7,7 +7,7 @@ import type { SchemaCheck } from "./compile.ts";
 import type { ValidatedSchema } from "./node.ts";
 import type { Walk } from "./walk.ts";
 
-/** Each returns how well the content matches. */
+/** Both return how well the content matches (see `SchemaCheck`). */
 export type ListCheck = (list: readonly unknown[], walk: Walk, existing: unknown) => number;
 export type ObjectCheck = (object: JsonObject, walk: Walk, existing: unknown) => number;
 
@@ -49,7 +49,10 @@ function hasDuplicates(list: readonly unknown[]): boolean {
 
 export interface MemberChecks {
   readonly properties: ReadonlyMap<string, SchemaCheck>;
-  /** Check of all other members; false if none are allowed. */
+  /**
+   * Check of all fields that are not in `properties`; false if such fields are not allowed, undefined if they are not
+   * checked.
+   */
   readonly additional: SchemaCheck | false | undefined;
 }
 
@@ -95,5 +98,8 @@ function memberMatches(object: JsonObject, { members, walk, existing }: MemberWa
   return matches;
 }
 
-/** The existing object was converted to the version of the new one, so equal values here do not mean unchanged ones. */
+/**
+ * These fields are never treated as unchanged at the root: the existing object was converted to the API version of the
+ * new one, so they are always equal.
+ */
 const TYPE_META: ReadonlySet<string> = new Set(["apiVersion", "kind"]);

@@ -13,12 +13,13 @@ import type { Walk } from "./walk.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 /**
- * Adds errors to the walk. Returns how much of the value matched, in kubernetes' own measure, by which kubernetes
- * chooses the alternative whose errors it reports. `existing` is undefined if there is nothing to compare with.
+ * Validates a value, and adds errors to the walk. Returns how much of the value matched, counted as kubernetes does; by
+ * this number kubernetes chooses the alternative of anyOf or oneOf whose errors it reports. `existing` is the value
+ * before the update; undefined if there is none.
  */
 export type SchemaCheck = (value: unknown, walk: Walk, existing: unknown) => number;
 
-/** `gates` are those of the release whose rules apply. */
+/** `gates` are those of the release by whose rules values are validated. */
 export function compileCheck(schema: AnySchema, gates: ReleaseGates): SchemaCheck {
   const node = toNode(schema);
   const parts = compileParts(node, gates);
@@ -74,7 +75,7 @@ function memberChecks(
   };
 }
 
-/** Compiled lazily: most objects use a small part of a large schema. */
+/** Compiles a schema when it is first used, because most objects use a small part of a large schema. */
 function compiledLater(schema: AnySchema, gates: ReleaseGates): SchemaCheck {
   let check: SchemaCheck | undefined;
   return (value, walk, existing) => {
@@ -84,8 +85,8 @@ function compiledLater(schema: AnySchema, gates: ReleaseGates): SchemaCheck {
 }
 
 /**
- * The matches that kubernetes counts for every value: those of the validators that always run, such as that of the
- * junctors.
+ * The number of matches that kubernetes counts for every value, for validators that always run, such as that of the
+ * junctors (allOf, anyOf, oneOf, not).
  */
 const MATCHES_OF_ALL = 4;
 

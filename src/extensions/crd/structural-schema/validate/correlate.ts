@@ -1,9 +1,15 @@
-/** Finds the existing value that a new one replaces, for ratcheting: unchanged values do not fail an update. */
+/**
+ * Finds the existing value that a new value replaces, and whether the two are equal. Value validation uses it for
+ * ratcheting: an unchanged invalid value does not fail an update.
+ */
 import { isJsonObject, jsonEquals, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { StructuralSchema } from "../schema.ts";
 import { sortedGoJson } from "../../../../meta/go-json.ts";
 
-/** Only the items of lists with keys can be correlated. */
+/**
+ * Returns a function that finds the existing item for a new one. Only items of lists of type map can be correlated, by
+ * their keys.
+ */
 export function existingItems(existing: unknown, schema: StructuralSchema): (item: unknown) => unknown {
   if (!Array.isArray(existing) || schema.listType !== "map" || schema.listMapKeys.length === 0) return () => undefined;
   const byKey = new Map<unknown, JsonObject>();
@@ -17,7 +23,7 @@ export function existingItems(existing: unknown, schema: StructuralSchema): (ite
   };
 }
 
-/** Undefined if a key is missing or is not a scalar. */
+/** The key of an item; undefined if a key field is missing or is not a scalar. */
 function keyOf(item: unknown, keys: readonly string[]): unknown {
   const values: unknown[] = [];
   for (const key of keys) {
@@ -28,7 +34,10 @@ function keyOf(item: unknown, keys: readonly string[]): unknown {
   return values.length === 1 ? values[0] : sortedGoJson(values);
 }
 
-/** As kubernetes: an object with fields that the schema does not specify counts as changed. */
+/**
+ * Whether the new value equals the existing one. As kubernetes: an object with fields that the schema does not specify
+ * counts as changed.
+ */
 export function isUnchanged(value: unknown, existing: unknown, schema: StructuralSchema): boolean {
   if (Array.isArray(value) && Array.isArray(existing)) {
     if (value.length !== existing.length) return false;

@@ -1,4 +1,7 @@
-/** Durations in two notations: Go's, and any text that contains a number and a unit. */
+/**
+ * Validates the format "duration", which kubernetes accepts in two notations: Go's, and any text that contains a number
+ * with a unit.
+ */
 
 const TOKEN = /\d+|[A-Za-z\u00b5\u03bc]+|[\t\n\f\r ]+|[^]/g;
 const DIGITS = /^\d/;
@@ -13,7 +16,7 @@ export function isDuration(text: string): boolean {
   return isGoDuration(tokens) || hasNumberWithUnit(tokens);
 }
 
-/** DIFFERS: sums beyond 290 years, which Go rejects, are accepted. */
+/** DIFFERS: a sum of more than 290 years is accepted; Go rejects it. */
 function isGoDuration(signed: readonly string[]): boolean {
   const tokens = /^[+-]$/.test(signed[0] ?? "") ? signed.slice(1) : signed;
   if (tokens.length === 0) return false;
@@ -27,7 +30,9 @@ function isGoDuration(signed: readonly string[]): boolean {
   return true;
 }
 
-/** The end of the number that starts at `at`, with or without a fraction; undefined if there is none. */
+/**
+ * Index of the token after the number that starts at `at`, with or without a fraction; undefined if there is no number.
+ */
 function numberEnd(tokens: readonly string[], at: number): number | undefined {
   const whole = digitsAt(tokens, at);
   const point = whole === undefined ? at : at + 1;

@@ -1,4 +1,4 @@
-/** Whether a string is one RFC 5322 address, with or without a name, as Go parses it. */
+/** Validates the format "email": one RFC 5322 address, with or without a display name, as Go parses it. */
 import { parseAddress } from "../../../../meta/ip-address.ts";
 
 const LENGTH_MAX = 64 * 1024;
@@ -26,7 +26,7 @@ class AddressParser {
     return this.#at >= this.#text.length;
   }
 
-  /** The number of addresses parsed; undefined if the text is not an address. */
+  /** Returns the number of addresses parsed; undefined if the text at the current position is not an address. */
   address(allowsGroup: boolean): number | undefined {
     this.#skipSpace();
     if (this.#addressSpec()) {
@@ -58,7 +58,7 @@ class AddressParser {
     }
   }
 
-  /** Goes back to the start if there is no address. */
+  /** Parses an address without a display name. If there is none, it resets the position to the start. */
   #addressSpec(): boolean {
     const start = this.#at;
     this.#skipSpace();
@@ -84,7 +84,7 @@ class AddressParser {
     return atom !== undefined && !atom.startsWith(".") && !atom.endsWith(".") && !atom.includes("..");
   }
 
-  /** Words with comments between them. */
+  /** Parses a display name: words with comments between them. */
   #phrase(): boolean {
     let words = 0;
     for (;;) {

@@ -1,4 +1,4 @@
-/** Whether a value is one of the values of an enum. */
+/** Validates that a value is one of the values of an enum. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { sortedGoJson } from "../../../../meta/go-json.ts";
 import type { Walk } from "./walk.ts";
@@ -20,8 +20,8 @@ export function compileEnum(values: readonly unknown[] | undefined): EnumCheck |
 }
 
 /**
- * As Go converts values to the types in the enum: a fraction to its integer part, and an integer to the character with
- * that code. Null never matches.
+ * As kubernetes: a value also matches after Go has converted it to the type in the enum, which turns a fraction into
+ * its integer part and an integer into the character with that code point. Null never matches.
  */
 function isScalarIn(value: unknown, scalars: ReadonlySet<unknown>): boolean {
   if (scalars.has(value)) return true;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { formatCheck, knownFormat } from "./formats.ts";
 import { gatesOf } from "../../../../objects/catalog/release-gates.ts";
 
-/** Results of kube-apiserver v1.36.4. */
+/** The values that kube-apiserver v1.36.4 accepts and rejects, by format. */
 const JUDGED: Readonly<Record<string, { readonly valid: readonly string[]; readonly invalid: readonly string[] }>> = {
   date: { valid: ["2020-01-02", "2024-02-29", "0000-01-01"], invalid: ["2020-02-30", "2020-1-2", "2020-13-01", ""] },
   "date-time": {
@@ -142,7 +142,7 @@ test.each<[string, string[], string]>([
   ["date", [], "date"],
   ["constructor", ["string"], ""],
   ["constructor", ["constructor"], ""],
-])("the format %s of the types %j is treated as %j", (format, types, expected) => {
+])("the format %s for the types %j is treated as the format %j", (format, types, expected) => {
   expect(knownFormat(format, types, gatesOf("1.36"))).toBe(expected);
 });
 

@@ -1,4 +1,4 @@
-/** The string formats that Kubernetes knows, with the results of its validators. */
+/** The string formats that kubernetes knows. Each check accepts the same strings as the validator of kubernetes. */
 import { parseAddress, parseLooseAddress, parseLooseCidr } from "../../../../meta/ip-address.ts";
 import { isDuration } from "./durations.ts";
 import { isEmail } from "./email.ts";
@@ -7,7 +7,9 @@ import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export type FormatCheck = (text: string) => boolean;
 
-/** By name without dashes, which kubernetes ignores at any position. */
+/**
+ * Checks by name of the format. As kubernetes: dashes in the name are ignored at any position, so the keys have none.
+ */
 const FORMATS: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ["bsonobjectid", (text) => /^[0-9a-fA-F]{24}$/.test(text)],
   ["uri", isRequestUri],
@@ -37,7 +39,7 @@ const FORMATS: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
   ["k8slongname", (text) => text.length <= 253 && LONG_NAME.test(text)],
 ]);
 
-/** Unknown without CRDNameFormats. */
+/** Formats that are known only with the release gate CRDNameFormats. */
 const NAME_FORMATS: ReadonlySet<string> = new Set(["k8sshortname", "k8slongname"]);
 
 const NUMBER_FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -45,13 +47,13 @@ const NUMBER_FORMATS: ReadonlyMap<string, readonly string[]> = new Map([
   ["number", ["float", "double"]],
 ]);
 
-/** The only type; "" if there are several, or none. */
+/** The type if there is exactly one; otherwise "". */
 export function onlyType(types: readonly string[]): string {
   const [type = ""] = types;
   return types.length === 1 ? type : "";
 }
 
-/** The format; "" if kubernetes ignores it because it does not know it for that type. */
+/** The format as kubernetes uses it; "" if it does not know the format for that type, and therefore ignores it. */
 export function knownFormat(format: string | undefined, types: readonly string[], gates: ReleaseGates): string {
   if (format === undefined) return "";
   const type = onlyType(types);
@@ -60,7 +62,7 @@ export function knownFormat(format: string | undefined, types: readonly string[]
   return FORMATS.has(name) && (!NAME_FORMATS.has(name) || gates.isOn("CRDNameFormats")) ? format : "";
 }
 
-/** Undefined for formats that strings cannot have. */
+/** The check for strings; undefined if the format does not apply to strings. */
 export function formatCheck(format: string): FormatCheck | undefined {
   return FORMATS.get(normalized(format));
 }
@@ -84,7 +86,7 @@ function isHostname(text: string): boolean {
   return HOSTNAME.test(text) && text.split(".").every((label) => Buffer.byteLength(label) <= HOST_LABEL_BYTES_MAX);
 }
 
-/** 6, 8 or 20 bytes: in pairs, in pairs of pairs, or without separators. */
+/** A MAC address of 6, 8 or 20 bytes, written in groups of two or four digits or without separators. */
 function isMac(text: string): boolean {
   const digits = MAC_FORMS.some((form) => form.test(text)) ? text.replace(/[-:.]/g, "").length : 0;
   return digits === 12 || digits === 16 || digits === 40;
@@ -116,7 +118,7 @@ function isIsbn13(text: string): boolean {
 const CARD_NUMBER =
   /^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$/;
 
-/** Including the Luhn checksum. */
+/** Also verifies the Luhn checksum. */
 function isCreditCard(text: string): boolean {
   const digits = text.replace(/[^0-9]+/g, "");
   if (!CARD_NUMBER.test(digits)) return false;

@@ -1,13 +1,13 @@
-/** Validates a value against allOf, anyOf, oneOf and not. */
+/** Validates a value against the junctors of a schema: allOf, anyOf, oneOf and not. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import type { NestedValidation, ValueValidation } from "../schema.ts";
 import type { SchemaCheck } from "./compile.ts";
 import type { Problem, Walk } from "./walk.ts";
 
-/** Returns how well the value matches: kubernetes reports the errors of the alternative that matches best. */
+/** Returns how well the value matches, because kubernetes reports the errors of the alternative that matches best. */
 export type JunctorCheck = (value: unknown, walk: Walk) => number;
 
-/** Undefined if there are no junctors. */
+/** Undefined if the schema has no junctors. */
 export function compileJunctors(
   { anyOf, oneOf, allOf, not }: ValueValidation,
   compile: (schema: NestedValidation) => SchemaCheck,

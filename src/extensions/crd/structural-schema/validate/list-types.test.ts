@@ -63,7 +63,7 @@ test.each<[string, JsonObject, unknown, string[]]>([
     ["v[k][1]: Duplicate value: 1"],
   ],
   ["a value that is not a list is ignored", set({}), "x", []],
-])("in lists of type set or map: %s", (_, source, value, expected) => {
+])("validating lists of type set or map: %s", (_, source, value, expected) => {
   const schema = parseStructural({ type: "object", properties: { v: source } });
   const reported = [...listTypeErrors({ v: value }, schema)].map(({ field, message }) => `${field}: ${message}`);
   expect(reported).toEqual(expected);

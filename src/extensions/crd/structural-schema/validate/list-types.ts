@@ -1,4 +1,4 @@
-/** Validates that lists of type set or map contain no item twice. */
+/** Validates that lists of type set contain no item twice, and lists of type map no key twice. */
 import { isJsonObject, ownMember, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { StructuralSchema } from "../schema.ts";
@@ -12,7 +12,7 @@ export function* listTypeErrors(object: unknown, schema: StructuralSchema): Gene
   if (check !== undefined) yield* check(object, "");
 }
 
-/** Undefined if there are no such lists. */
+/** Undefined if the schema has no lists of type set or map. */
 export function compileListTypes(schema: StructuralSchema): ListTypeCheck | undefined {
   const members = new Map<string, ListTypeCheck>();
   for (const [name, property] of schema.properties) {
@@ -73,7 +73,10 @@ function* mapErrors(list: readonly unknown[], path: string, keys: readonly strin
   for (const index of duplicates(identities)) yield duplicateError(`${path}[${index}]`, keyMembers(list[index], keys));
 }
 
-/** For items that occur more than twice only the second is reported. */
+/**
+ * Returns the indexes of duplicates. If an item occurs more than twice, only the second occurrence is
+ * reported.
+ */
 function* duplicates(items: readonly unknown[]): Generator<number> {
   const scalars = new Map<unknown, number>();
   const compounds = new Map<string, number>();

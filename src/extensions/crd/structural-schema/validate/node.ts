@@ -1,4 +1,7 @@
-/** The members of a schema that validation uses, for structural schemas and those below a junctor. */
+/**
+ * The fields of a schema that validation uses, common to structural schemas and to schemas below a junctor (allOf,
+ * anyOf, oneOf, not).
+ */
 import type { NestedValidation, StructuralSchema, ValueValidation } from "../schema.ts";
 
 export type AnySchema = StructuralSchema | NestedValidation;
@@ -10,7 +13,7 @@ export interface ValidatedSchema {
   readonly properties: ReadonlyMap<string, AnySchema>;
   readonly additionalProperties: AnySchema | boolean | undefined;
   readonly items: AnySchema | undefined;
-  /** Undefined below junctors, where values are not compared with existing ones. */
+  /** Undefined below a junctor, where values are not compared with existing ones. */
   readonly structural: StructuralSchema | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Validates numbers. */
+/** Validates numbers: their range, bounds and multipleOf. */
 import type { ValueValidation } from "../schema.ts";
 import { goFloat, isInt64 } from "../../../../meta/go-fmt.ts";
 import { isNearlyInteger } from "./types.ts";
@@ -9,7 +9,7 @@ export type NumberCheck = (value: number, walk: Walk) => void;
 
 interface NumberRules {
   readonly value: ValueValidation;
-  /** The only type; "" if there are several, or none. */
+  /** The type if the schema has exactly one; otherwise "". */
   readonly type: string;
   readonly format: string;
   readonly gates: ReleaseGates;
@@ -35,7 +35,7 @@ interface Range {
   readonly format: string;
 }
 
-/** Undefined if every number is within the range. */
+/** The range of numbers that the type and format allow; undefined if they allow every number. */
 function rangeOf(type: string, format: string): Range | undefined {
   if (type === "integer") return { type, format: format === "int32" || format === "int64" ? format : "" };
   return type === "number" && format === "float" ? { type, format } : undefined;
@@ -52,7 +52,10 @@ function sayRange(what: string, { type, format }: Range, walk: Walk): void {
   walk.general(`${what} value must be of type ${type} ${named} in ${walk.path}`);
 }
 
-/** Reports with every checked number that the bound itself is out of range, as kubernetes does. */
+/**
+ * Checks that a bound itself is within the range. As kubernetes: a bound out of range is reported with every checked
+ * number.
+ */
 function bound(what: string, limit: number, range: Range | undefined): (walk: Walk) => boolean {
   if (range === undefined || isWithin(limit, range)) return () => true;
   return (walk) => {

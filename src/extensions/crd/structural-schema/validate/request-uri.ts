@@ -1,4 +1,4 @@
-/** Whether a string is a URI or an absolute path, as Go parses a request target. */
+/** Validates the format "uri": a URI or an absolute path, as Go parses a request target. */
 import { parseAddress } from "../../../../meta/ip-address.ts";
 
 export function isRequestUri(text: string): boolean {
@@ -51,7 +51,7 @@ function isPort(text: string): boolean {
 }
 
 const HOST_CHARACTER = String.raw`[A-Za-z0-9\-_.~!$&'()*+,;=:<>"[\]\u0080-\uffff]`;
-/** Only non-ASCII characters and the percent sign may be escaped. */
+/** A host may contain only non-ASCII characters and the percent sign in escaped form. */
 const HOST_TEXT = new RegExp(String.raw`^(?:${HOST_CHARACTER}|%[89a-fA-F][0-9a-fA-F]|%25)*$`);
 const ZONE_TEXT = new RegExp(String.raw`^(?:${HOST_CHARACTER}|%[0-9a-fA-F]{2})*$`);
 
@@ -59,7 +59,7 @@ function isHostText(text: string): boolean {
   return HOST_TEXT.test(text);
 }
 
-/** DIFFERS: it is not checked which ASCII characters a zone contains in escapes. */
+/** DIFFERS: kubernetes also checks which ASCII characters a zone contains in escaped form. */
 function isZoneText(text: string): boolean {
   return ZONE_TEXT.test(text);
 }

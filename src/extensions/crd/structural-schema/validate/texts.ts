@@ -1,11 +1,11 @@
-/** Validates strings. */
+/** Validates the length and pattern of strings. */
 import { RE2JS } from "re2js";
 import type { ValueValidation } from "../schema.ts";
 import type { Walk } from "./walk.ts";
 
 export type TextCheck = (text: string, walk: Walk) => void;
 
-/** Undefined if the schema does not restrict strings. Only the first error is reported. */
+/** Undefined if the schema does not restrict strings. The check reports only the first error. */
 export function compileTexts({ maxLength, minLength, pattern }: ValueValidation): TextCheck | undefined {
   if (maxLength === undefined && minLength === undefined && pattern === undefined) return undefined;
   const matches = pattern === undefined ? undefined : compilePattern(pattern);
@@ -17,7 +17,7 @@ export function compileTexts({ maxLength, minLength, pattern }: ValueValidation)
   };
 }
 
-/** Go counts code points, JavaScript UTF-16 code units. */
+/** The number of code points, which Go counts; JavaScript counts UTF-16 code units. */
 function characters(text: string): number {
   let count = 0;
   for (const _ of text) count++;
@@ -32,7 +32,7 @@ function compilePattern(pattern: string): TextCheck {
   };
 }
 
-/** CRDs with invalid patterns are rejected, but may exist in a store that another server has written. */
+/** CRDs with invalid patterns are rejected, but a store that another server has written may contain them. */
 function tryCompile(pattern: string): { readonly compiled?: RE2JS; readonly problem?: string } {
   try {
     return { compiled: RE2JS.compile(pattern) };

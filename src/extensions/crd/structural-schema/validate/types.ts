@@ -1,8 +1,8 @@
-/** Whether a value has the type of its schema. */
+/** Validates that a value has the type of its schema. */
 import { isInt64 } from "../../../../meta/go-fmt.ts";
 import type { Walk } from "./walk.ts";
 
-/** The kinds of JSON values, with integers apart from other numbers. */
+/** The types of JSON values; integers are distinguished from other numbers. */
 type JsonKind = "null" | "boolean" | "string" | "integer" | "number" | "array" | "object";
 
 export function jsonKindOf(value: unknown): JsonKind {
@@ -20,17 +20,20 @@ export function jsonKindOf(value: unknown): JsonKind {
 }
 
 export interface TypeRules {
-  /** Several only with x-kubernetes-int-or-string. */
+  /** The allowed types; more than one only with x-kubernetes-int-or-string. */
   readonly types: readonly string[];
   readonly nullable: boolean;
-  /** "" if there is none, or one that kubernetes does not know. */
+  /** "" if there is no format, or one that kubernetes does not know. */
   readonly format: string;
 }
 
-/** Formats of Go's own types, which messages show instead of the type. */
+/** Names of Go's types, which messages about formats show for numbers. */
 const GO_FORMAT: Readonly<Partial<Record<JsonKind, string>>> = { integer: "int64", number: "float64" };
 
-/** Whether the value has the type. Must be called only if the schema has a type or a format, or for null. */
+/**
+ * Returns whether the value has the type, and adds an error if not. Must be called only for null, or if the schema has
+ * a type or a format.
+ */
 export function checkType(value: unknown, kind: JsonKind, rules: TypeRules, walk: Walk): boolean {
   const { types, nullable, format } = rules;
   if (kind === "null") {
@@ -44,7 +47,7 @@ export function checkType(value: unknown, kind: JsonKind, rules: TypeRules, walk
     walk.invalidType(format, GO_FORMAT[kind] ?? "");
     return false;
   }
-  // As kubernetes: with a format, the type of strings and lists is not checked.
+  // As kubernetes: if there is a format, strings and lists pass this check whatever their type.
   if (isOfType || (format !== "" && isTextual && !types.includes("number") && !types.includes("integer"))) return true;
   walk.invalidType(types.join(","), kind);
   return false;

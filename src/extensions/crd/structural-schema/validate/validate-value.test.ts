@@ -51,7 +51,7 @@ describe("validating a value", () => {
       ['v: TypeInvalid: Invalid value: "x": v in body must be of type date: "x"'],
     ],
     [{ type: "string", format: "unheard-of" }, "x", []],
-  ])("reports its type: %j of %j", (source, value, expected) => {
+  ])("reports a wrong type: schema %j, value %j", (source, value, expected) => {
     expect(errors(source, value)).toEqual(expected);
   });
 
@@ -84,7 +84,7 @@ describe("validating a value", () => {
       1,
       ["v: Invalid: Invalid value: 0: factor MultipleOf declared for v must be positive: 0"],
     ],
-  ])("reports a number: %j of %j", (source, value, expected) => {
+  ])("reports an invalid number: schema %j, value %j", (source, value, expected) => {
     expect(errors(source, value)).toEqual(expected);
   });
 
@@ -112,7 +112,7 @@ describe("validating a value", () => {
       { b: "<", a: 2 },
       ['v: NotSupported: Unsupported value: {"a":2,"b":"\\u003c"}: supported values: "{\\"a\\":1}"'],
     ],
-  ])("reports a string or an enum: %j of %j", (source, value, expected) => {
+  ])("reports an invalid string or enum value: schema %j, value %j", (source, value, expected) => {
     expect(errors(source, value)).toEqual(expected);
   });
 
@@ -137,12 +137,12 @@ describe("validating a value", () => {
       [{}, { "a.b": 1 }],
       ['v[1].a.b: TypeInvalid: Invalid value: "integer": v[1].a.b in body must be of type string: "integer"'],
     ],
-  ])("reports a list or an object: %j of %j", (source, value, expected) => {
+  ])("reports an invalid list or object: schema %j, value %j", (source, value, expected) => {
     expect(errors(source, value)).toEqual(expected);
   });
 });
 
-describe("validating junctors", () => {
+describe("validating allOf, anyOf, oneOf and not", () => {
   const either = [{ required: ["a"] }, { required: ["b"] }];
   const required = (name: string): string => `v.${name}: Required: Required value`;
 
@@ -171,7 +171,7 @@ describe("validating junctors", () => {
     ],
     [{ ...NAME_OR_ID, not: either[0] }, { a: "" }, [general('"v" must not validate the schema (not)')]],
     [{ ...INT_OR_STRING, anyOf: [{ type: "integer" }, { type: "string" }] }, "x", []],
-  ])("reports %j of %j", (source, value, expected) => {
+  ])("returns the expected errors: schema %j, value %j", (source, value, expected) => {
     expect(errors(source, value)).toEqual(expected);
   });
 
@@ -232,28 +232,28 @@ describe("an update", () => {
     expect(errors(source, value, { existing })).toHaveLength(count);
   });
 
-  test("does not tolerate an invalid apiVersion or kind", () => {
+  test("may not keep an invalid apiVersion or kind", () => {
     const schema = parseStructural({ type: "object", properties: { kind: { type: "string", maxLength: 1 } } });
     expect([...valueErrors({ kind: "xx", metadata: {} }, schema, { existing: { kind: "xx" } })]).toHaveLength(1);
   });
 });
 
 describe("validation in earlier releases", () => {
-  test("does not check the range of number types before 1.36", () => {
+  test("does not check the range of integer and number formats before 1.36", () => {
     expect(errors({ type: "integer", format: "int32" }, 3e9, { gates: gatesOf("1.35") })).toEqual([]);
   });
 
-  test("has no name formats before 1.34", () => {
+  test("ignores the formats for Kubernetes names before 1.34", () => {
     expect(errors({ type: "string", format: "k8s-short-name" }, "A", { gates: gatesOf("1.33") })).toEqual([]);
     expect(errors({ type: "string", format: "k8s-short-name" }, "A", { gates: gatesOf("1.34") })).toHaveLength(1);
   });
 
-  test("has no ratcheting before 1.30", () => {
+  test("rejects unchanged invalid values before 1.30, because these releases have no ratcheting", () => {
     expect(errors({ type: "string", maxLength: 1 }, "xx", { existing: "xx", gates: gatesOf("1.29") })).toHaveLength(1);
   });
 });
 
-test("errors of a part are reported with its path", () => {
+test("errors of a field such as status are reported with the path of that field", () => {
   const schema = parseStructural({ type: "object", required: ["a"], maxProperties: 0 });
   const reported = [...valueErrors({ b: 1 }, schema, { field: "status" })];
   expect(reported.map(({ field }) => field)).toEqual(["status", "status.a"]);
@@ -264,6 +264,6 @@ test("at most a hundred errors are reported", () => {
   expect(errors({ type: "array", items: { type: "string" } }, value)).toHaveLength(100);
 });
 
-test("an invalid pattern matches no value", () => {
+test("a pattern that is not a valid regular expression rejects every value", () => {
   expect(errors({ type: "string", pattern: "(" }, "x")[0]).toMatch(/should match '\(, but pattern is invalid: /);
 });

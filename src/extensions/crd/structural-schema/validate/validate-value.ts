@@ -7,11 +7,11 @@ import { NEWEST_GATES } from "../../../../objects/catalog/release-gates.ts";
 import type { ReleaseGates } from "../../../../objects/release-gates.ts";
 
 export interface ValueErrorOptions {
-  /** On update, the existing value: unchanged parts are not reported. */
+  /** The existing value on an update. Errors of unchanged values are not reported. */
   readonly existing?: unknown;
   /** Path of the object, such as `status`; "" for a whole resource. */
   readonly field?: string;
-  /** Gates of the release whose rules apply; default: the newest. */
+  /** Gates of the release by whose rules the values are validated. Default: those of the newest release. */
   readonly gates?: ReleaseGates;
 }
 
@@ -25,14 +25,15 @@ export function* valueErrors(
   yield* compileValues(schema, gates)(object, options);
 }
 
-/** Returns at most a hundred errors. */
+/** Compiles a check that returns at most a hundred errors. */
 export function compileValues(schema: StructuralSchema, gates: ReleaseGates = NEWEST_GATES): ValueCheck {
   const check = compileCheck(schema, gates);
   const comparesExisting = gates.isOn("CRDValidationRatcheting");
   return (object, { existing, field = "" }) => {
     let walk = new Walk(field);
     check(object, walk, undefined);
-    // Compared only if there are errors: comparing costs more than validating, and most objects are valid.
+    // Existing values are compared only if there are errors: comparing costs more than validating, and most objects are
+    // valid.
     if (walk.problems.length > 0 && existing !== undefined && comparesExisting) {
       walk = new Walk(field);
       check(object, walk, existing);

@@ -1,19 +1,19 @@
-/** The current position of a validation in an object, and the errors found so far. */
+/** The state of one validation: the path of the current value in the object, and the errors found so far. */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { required, tooMany } from "../../../../meta/field-errors.ts";
 import type { CauseReason, FieldError } from "../../../../meta/status-error.ts";
 import { shownValue } from "./go-values.ts";
 
-/** DIFFERS: kubernetes collects all errors, but truncates the message anyway. */
+/** Maximum number of errors. DIFFERS: kubernetes collects all errors, but truncates the message. */
 const PROBLEMS_MAX = 100;
 
 export interface Problem {
-  /** The validator's message; kubernetes keeps only the first of equal ones. */
+  /** The message of the validator. As kubernetes: of several errors with the same message only the first is kept. */
   readonly text: string;
   readonly error: FieldError;
 }
 
-/** The field of an error that has none. */
+/** As kubernetes: the field of an error that has no field path. */
 export const NO_FIELD = "<nil>";
 
 export class Walk {
@@ -42,7 +42,7 @@ export class Walk {
     this.#path.pop();
   }
 
-  /** The path in messages, without the base. */
+  /** The path of the current value in messages, without the base. */
   get path(): string {
     let text = "";
     for (const step of this.#path)
@@ -51,7 +51,7 @@ export class Walk {
     return text;
   }
 
-  /** Adds an error for the value here: `{path} in body {what}`. */
+  /** Adds an error for the current value, with the text `{path} in body {what}`. */
   invalid(what: string, value: unknown, reason: CauseReason = "FieldValueInvalid"): void {
     const { path } = this;
     const text = `${path} in body ${what}`;
@@ -62,13 +62,16 @@ export class Walk {
     this.invalid(`must be of type ${expected}: ${goQuote(found)}`, found, "FieldValueTypeInvalid");
   }
 
-  /** Adds an error with its own message, which contains the path itself. */
+  /** Adds an error for the current value whose text already contains the path. */
   saying(text: string, value: unknown): void {
     const field = this.#field(this.path);
     this.#add(text, { field, reason: "FieldValueInvalid", message: `Invalid value: ${shownValue(value)}: ${text}` });
   }
 
-  /** Adds an error of junctors or of the schema itself, for which kubernetes reports no field. */
+  /**
+   * Adds an error without a field. As kubernetes: errors of junctors (allOf, anyOf, oneOf, not) and of the schema
+   * itself have none.
+   */
   general(text: string): void {
     const message = `Invalid value: "": ${text}`;
     this.#add(text, { field: this.#field(""), reason: "FieldValueInvalid", message });
@@ -101,7 +104,7 @@ export class Walk {
     this.#add(`${path} in body should be one of ${supported}`, error);
   }
 
-  /** Adds an error for a member that is not allowed. */
+  /** Adds an error for a field that is not allowed. */
   forbidden(name: string): void {
     const { path } = this;
     const text = `${path}.${name} in body is a forbidden property`;
@@ -109,7 +112,7 @@ export class Walk {
     this.#add(text, { field: this.#field(path), reason: "FieldValueInvalid", message });
   }
 
-  /** Adds errors that were found separately. */
+  /** Adds errors that were found by another walk. */
   adopt(problems: readonly Problem[]): void {
     for (const { text, error } of problems) this.#add(text, error);
   }
