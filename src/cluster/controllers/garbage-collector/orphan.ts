@@ -6,8 +6,9 @@ import { toSeenObject, uidOfOwner } from "./seen-object.ts";
 import { wait, type Wait } from "./wait.ts";
 
 /**
- * Removes the references of dependents to their owner. Undefined if no dependent references it: it searches beyond the
- * known ones, because a dependent that a watch shows later would be collected.
+ * Removes the owner references of all dependents to this owner. Resolves to undefined when no dependent references it.
+ * It also lists the resources for dependents that no watch has shown yet: they would be collected when a watch shows
+ * them later.
  *
  * DIFFERS: kubernetes relies on its watches, and may collect an object that was created shortly before its owner was
  * deleted.
@@ -28,7 +29,7 @@ export async function orphanDependents(
 
 const ROUNDS_MAX = 3;
 
-/** Searches all resources that may have dependents, and adds them to the graph. */
+/** Lists all resources that may have dependents, and adds the dependents to the graph. */
 async function findUnknown(
   { graph, objects, followed }: AttemptContext,
   { uid, namespace }: SeenNode,
