@@ -240,12 +240,12 @@ describe("conflicts and errors", () => {
   });
 });
 
-describe("if the stored entry differs,", () => {
+describe("the entry of this server", () => {
   test.each([
     ["a removal", (api: FakeStorageVersions) => api.put(FOOS, {})],
     ["a change", (api: FakeStorageVersions) => api.put(FOOS, { storageVersions: [{ ...OWN, encodingVersion: "v1" }] })],
     ["a deletion of its object", (api: FakeStorageVersions) => api.remove(FOOS)],
-  ])("it is restored after %s", async (_, change) => {
+  ])("is restored after %s", async (_, change) => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     change(publishing.api);
@@ -254,7 +254,7 @@ describe("if the stored entry differs,", () => {
     await publishing.end();
   });
 
-  test("it is restored even if it was removed while this server was checking it", async () => {
+  test("is restored even if it was removed while this server was checking it", async () => {
     const before = (api: FakeStorageVersions): void =>
       api.put(FOOS, { storageVersions: [OWN, entry("server-9", "v2", ["v2"])] });
     const publishing = new Publishing({ before });
@@ -271,7 +271,7 @@ describe("if the stored entry differs,", () => {
   test.each([
     ["is removed", (api: FakeStorageVersions) => api.put(FOOS, {})],
     ["is deleted with its object", (api: FakeStorageVersions) => api.remove(FOOS)],
-  ])("and %s after every write, it is restored with increasing delays", async (_, drop) => {
+  ])("that %s after every write is restored with increasing delays", async (_, drop) => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     let drops = 0;
@@ -288,7 +288,7 @@ describe("if the stored entry differs,", () => {
     await publishing.end();
   });
 
-  test("because a joining server can read only another version, the entry switches to that version, and back after the server departed", async () => {
+  test("switches to a version that a joining server can read, and back after the departure of that server", async () => {
     const publishing = new Publishing({ members: [SELF, "server-2"] });
     await publishing.world.run(publishing.all);
     publishing.api.put(FOOS, { storageVersions: [OWN, entry("server-2", "v1", ["v1"])] });
@@ -300,7 +300,7 @@ describe("if the stored entry differs,", () => {
     await publishing.end();
   });
 
-  test("but no version can be read by all servers, the entry keeps the version of the release", async () => {
+  test("keeps the version of the release if no version can be read by all servers", async () => {
     const publishing = new Publishing({ members: [SELF, "server-2"] });
     await publishing.world.run(publishing.all);
     publishing.api.put(FOOS, { storageVersions: [OWN, entry("server-2", "v0", ["v0"])] });
@@ -309,7 +309,7 @@ describe("if the stored entry differs,", () => {
     await publishing.end();
   });
 
-  test("publishAll restores it", async () => {
+  test("is checked again by publishAll, which writes nothing if it is correct", async () => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     expect(publishing.published).toEqual([FOOS]);

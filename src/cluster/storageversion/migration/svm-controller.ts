@@ -203,7 +203,7 @@ class MigrationController {
     return this.#fail(turn, hasBegun ? "unable to obtain GVR from discovery" : "resource does not exist in discovery");
   }
 
-  /** Chooses the checkpoint and records it; undefined if the newest resourceVersion is not available. */
+  /** Chooses the checkpoint and records it; undefined if it is invalid or the migration has ended. */
   async #choose(turn: Turn, { type }: DiscoveredResource): Promise<string | undefined> {
     const { resourceVersion } = await listPage(this.#options.client, type, { limit: 1, signal: turn.signal });
     if (!isCheckpoint(resourceVersion)) {
