@@ -232,7 +232,7 @@ describe("after a watch has failed", () => {
     },
   );
 
-  test("with 410, the informer lists anew, and the list after the next failure uses the resourceVersion of that list", async () => {
+  test("with 410, the informer lists again, and the list after the next failure uses the resourceVersion of that list", async () => {
     const second = again();
     await using running = await synced(second, again());
     running.stream.send({ type: "ERROR", object: status(410, "Expired") });

@@ -80,7 +80,7 @@ describe("a kubeconfig", () => {
       `{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"b","user":"c"}}],"clusters":[{"name":"b","cluster":{"server":"https://x"}}],"users":[{"name":"c","user":{"exec":{"command":"x"}}}]}`,
       /--token/,
     ],
-  ])("that %s is rejected with an error that says so", (_what, text, sentence) => {
+  ])("that %s is rejected with an error that names the problem", (_what, text, sentence) => {
     expect(() => readKubeconfigs([file("config", text)], undefined)).toThrow(sentence);
   });
 });

@@ -132,7 +132,7 @@ describe("requests", () => {
     );
   };
 
-  test("arrive as they were sent, with a token that is fetched anew for each request", async () => {
+  test("arrive as they were sent, with the token that the token function returns for each request", async () => {
     await using server = await startHandler(echo);
     let turn = 0;
     using transport = createNodeTransport({

@@ -286,7 +286,7 @@ describe("when no peer has responded", () => {
     expect(await reported(() => upstreamResponse(303), "DELETE")).toBeUndefined();
   });
 
-  test("the 503 says so if the address of a peer leads back to the local server", async () => {
+  test("the 503 reports a peer whose address leads back to the local server", async () => {
     const scene = new Scene(() => upstreamResponse(503, ["X-Evenkeel-Not-Served", "self"]));
     expect((await scene.refusal(routeTo([1]))).message).toMatch(/its address leads to this server itself$/);
     expect(scene.counted(`apiserver_peer_proxy_errors_total{type="not_served",${LABELS}}`)).toBe(1);

@@ -24,7 +24,7 @@ export class CollectorMemory {
   readonly #options: CollectorMemoryOptions;
   /** When each live server was first seen that has not published everything. */
   readonly #unpublishedSinceMs = new Map<string, number>();
-  /** What is remembered of each object. A deleted object is removed when its deletion is seen. */
+  /** The observations of each object. A deleted object is removed when its deletion is seen. */
   readonly #objects = new Map<string, Remembered>();
 
   constructor(options: CollectorMemoryOptions) {

@@ -3,7 +3,7 @@
  *
  *    unpublished → (this run has published its entry) → by the object: open in the version of its entry, or closed
  *
- * Each revision of an object is evaluated anew, and a write is guarded by the revision that was evaluated: if the
+ * Each revision of an object is evaluated separately, and a write is guarded by the revision that was evaluated: if the
  * object has changed meanwhile, the store rejects the write.
  */
 import type { Clock } from "../../base/clock.ts";

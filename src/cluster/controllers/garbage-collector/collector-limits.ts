@@ -17,7 +17,7 @@ export const UNKNOWN_KIND_MS = 60_000;
 /** Delay after a rejection: a server that rejects a request will soon reject it again. */
 export const REJECTED_RETRY_MS = 60_000;
 /**
- * Delay before an owner is read again that exists but that no watch has shown yet. No watch would report its deletion.
+ * Delay before the next read of an owner that exists but that no watch has shown yet. No watch would report its deletion.
  */
 export const UNSEEN_OWNER_MS = 10_000;
 /** How often to check whether all resources that may hold dependents are watched again. */

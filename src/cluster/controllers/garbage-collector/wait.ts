@@ -1,4 +1,4 @@
-/** The reasons why an object is neither kept for good nor deleted, but examined again later. */
+/** The reasons why the decision about an object is postponed: it is kept for now, and examined again later. */
 type WaitReason =
   /** The server that serves the resource does not respond. */
   | "unavailable"

@@ -31,7 +31,7 @@ export class DeletionMemory {
     return [...this.#deletions.values()].filter(({ failure }) => failure !== "").length;
   }
 
-  /** A namespace with the same name and another uid is a different namespace, and starts anew. */
+  /** A namespace with the same name and another uid is a different namespace with a record of its own. */
   of(name: string, uid: string): NamespaceDeletion {
     const known = this.#deletions.get(name);
     if (known?.uid === uid) return known;

@@ -21,7 +21,7 @@ describe("a 404", () => {
     expect(isAbsent(unavailable("no"))).toBe(false);
   });
 
-  test("because the resource is not served counts as out of reach, like a 503", () => {
+  test("because the resource is not served counts as unreachable, like a 503", () => {
     expect(isOutOfReach(ABSENT)).toBe(false);
     expect(isOutOfReach(unknownResource())).toBe(true);
     expect(isOutOfReach(unavailable("no"))).toBe(true);

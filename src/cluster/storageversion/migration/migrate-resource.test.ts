@@ -329,7 +329,7 @@ describe("the agreement", () => {
     expect(cluster.inFlight).toBe(0);
   });
 
-  test("that cannot be read is read again, and then the pass is paused", async () => {
+  test("that cannot be read is requested repeatedly, and after a while the pass is paused", async () => {
     const cluster = clusterWith(10);
     const checkAgreement = async (): Promise<boolean> => {
       await cluster.client.request({ method: "GET", target: "/apis/example.io/v1/nothing/here" });

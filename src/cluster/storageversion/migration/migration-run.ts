@@ -36,7 +36,7 @@ interface MigrationJob {
   /** The name of the StorageVersion object. */
   readonly name: string;
   readonly type: ServedType;
-  /** Who runs the migration: only a position with the same owner is resumed. */
+  /** The migration object or mode that runs the migration: only a position with the same owner is resumed. */
   readonly owner: string;
   /** Undefined if the migration needs no agreement, because the resource has no StorageVersion object. */
   readonly agreed: AgreedVersion | undefined;

@@ -100,7 +100,7 @@ class AutomaticMigrator {
 
   async reconcile(name: string, signal: AbortSignal): Promise<Requeue | undefined> {
     const { client, clock, states } = this.#options;
-    // This reconcile decides anew, so a mark of an earlier decision must not be recorded any more.
+    // This reconcile makes a new decision, so a mark of an earlier decision must not be recorded any more.
     this.#marks.delete(name);
     const definition = await findCrd({ client, clock, name, signal });
     if (definition !== undefined) this.#definitions.see(name, definition.is);
