@@ -1,3 +1,5 @@
+/** The limits and times of the client. */
+
 /** Maximum number of retries of a request, as client-go. */
 export const RETRIES_MAX = 10;
 /** Wait before the retry of a read whose connection broke before the response, as client-go. */

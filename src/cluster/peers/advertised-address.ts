@@ -1,3 +1,4 @@
+/** Determines the address at which peers reach this server, from flags or the listening address. */
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { isPort, isReachableIp } from "./endpoint-record.ts";
 

@@ -1,3 +1,4 @@
+/** The request body of a hop, which may have to be sent to several peers. */
 import type { RequestBody } from "../../serving/http/message.ts";
 import { bufferedBody, EMPTY_BODY } from "../../serving/http/request-body.ts";
 

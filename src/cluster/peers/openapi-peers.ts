@@ -1,3 +1,4 @@
+/** The peers as the source of OpenAPI documents that are merged into those of this server. */
 import type { OpenApiPeers } from "../../serving/discovery/openapi/peers.ts";
 import type { Peers } from "./peers.ts";
 

@@ -1,3 +1,4 @@
+/** Publishes the endpoint record of this server, and changes it when the server drains or leaves. */
 import type { BaseEnv } from "../../base/env.ts";
 import type { LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { Kv } from "../../storage/kv.ts";

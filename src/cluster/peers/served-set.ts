@@ -1,6 +1,6 @@
 /**
- * The resources, subresources and verbs that a discovery document lists, as a set that answers a query by two lookups
- * and without allocation.
+ * The resources, subresources and verbs that a discovery document lists. A query takes two lookups and allocates
+ * nothing.
  */
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { ResourceQuestion } from "./view.ts";

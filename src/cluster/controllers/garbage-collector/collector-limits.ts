@@ -1,6 +1,8 @@
+/** The limits and times of the garbage collector. */
+
 /** Number of absent owners that are remembered, as kubernetes. */
 export const ABSENT_OWNERS_MAX = 500;
-/** As kubernetes' --concurrent-gc-syncs. */
+/** Number of objects that are examined at the same time, as kubernetes' --concurrent-gc-syncs. */
 export const WORKERS = 20;
 /** Delay after a conflict: the watch event of the other client's write will arrive by then. */
 export const CONFLICT_RETRY_MS = 100;

@@ -1,3 +1,4 @@
+/** Orphans the dependents of an owner that is deleted with the policy Orphan. */
 import type { KubernetesObject } from "../../../client/objects.ts";
 import { isSeen, placeOf, type AttemptContext, type SeenNode } from "./attempt-context.ts";
 import { isOfForeignNamespace, type GraphNode } from "./graph.ts";

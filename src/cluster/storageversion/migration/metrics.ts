@@ -1,3 +1,4 @@
+/** The metrics of storage migrations. */
 import type { Counter, Gauge, MetricFamily, MetricsRegistry } from "../../../base/metrics.ts";
 
 export interface MigrationMetrics {

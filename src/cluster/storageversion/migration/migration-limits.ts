@@ -1,4 +1,6 @@
-/** Objects per page: a page five times as large blocks a server for 10 ms. */
+/** The limits and times of storage migrations. */
+
+/** Number of objects per page. A page five times as large would block a server for 10 ms. */
 export const MIGRATION_PAGE_ITEMS = 100;
 /**
  * Maximum number of objects in flight at the same time: enough to keep a store with group commit busy, and few enough
