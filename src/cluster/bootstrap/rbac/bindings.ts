@@ -43,7 +43,7 @@ export const BINDINGS: readonly BindingData[] = [
   everywhere("system:kube-dns", systemAccount("kube-dns")),
   everywhere("system:kube-scheduler", SCHEDULER),
   everywhere("system:monitoring", group("system:monitoring")),
-  // Without subjects, because the node authorizer grants each node only what its pods need.
+  // Without subjects, as in kubernetes, where the node authorizer grants each node only what its pods need.
   everywhere("system:node"),
   everywhere("system:node-proxier", user("system:kube-proxy")),
   everywhere("system:public-info-viewer", group("system:authenticated"), group("system:unauthenticated")),

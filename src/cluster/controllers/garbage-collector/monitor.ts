@@ -1,6 +1,6 @@
 /**
- * Watches one resource for the graph. Objects are not kept: their metadata is added to the graph as they arrive, and
- * until a list is complete their uids are remembered. States:
+ * Watches one resource for the graph. Objects are added to the graph as they arrive, and are not kept. Only until a list
+ * is complete, the metadata that identifies its objects is kept. States:
  *
  * - starting: nothing is known → following, failing
  * - following: the graph is current → failing

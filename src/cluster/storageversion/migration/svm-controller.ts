@@ -340,8 +340,8 @@ class MigrationController {
         enqueue(object.metadata?.name ?? "");
         if (isTerminal(object)) wake(migratedName(object), enqueue);
       };
-      // Updates that change only the status are ignored: most of them are writes of this controller, which must not
-      // trigger it again.
+      // Only resyncs and the end of a migration count: most other updates are status writes of this controller, which
+      // must not trigger it again.
       const onUpdate = (object: StorageVersionMigration, before: StorageVersionMigration): void => {
         if (object === before || isTerminal(object)) tell(object);
       };
