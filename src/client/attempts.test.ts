@@ -7,7 +7,7 @@ const REFUSED = { failure: "refused" } as const;
 const BUSY = { status: 503, retryAfter: "2" };
 const GIVE_UP = { retry: false };
 
-test("refused connections do not count as retries", () => {
+test("refused connections do not count toward retriesMax", () => {
   const { clock } = new World({ seed: 1 });
   const attempts = new Attempts({ clock, retriesMax: 1, waitForServerMs: 1_000 }, POST);
   for (let count = 0; count < 20; count++) expect(attempts.decide(REFUSED)).toEqual({ retry: true, waitMs: 500 });
@@ -15,7 +15,7 @@ test("refused connections do not count as retries", () => {
   expect(attempts.decide(BUSY)).toEqual(GIVE_UP);
 });
 
-test("the wait for a server ends after waitForServerMs, and its time starts again after a response", async () => {
+test("a request is retried for waitForServerMs while connections are refused, and a response restarts this time", async () => {
   const world = new World({ seed: 1 });
   const attempts = new Attempts({ clock: world.clock, waitForServerMs: 700 }, POST);
   expect(attempts.decide(REFUSED)).toEqual({ retry: true, waitMs: 500 });
@@ -27,7 +27,7 @@ test("the wait for a server ends after waitForServerMs, and its time starts agai
   expect(attempts.decide(REFUSED)).toEqual({ retry: true, waitMs: 500 });
 });
 
-test("without waitForServerMs, a refused connection is final", () => {
+test("without waitForServerMs, a request is not retried after a refused connection", () => {
   const { clock } = new World({ seed: 1 });
   expect(new Attempts({ clock }, POST).decide(REFUSED)).toEqual(GIVE_UP);
 });

@@ -1,4 +1,7 @@
-/** Counts the attempts of one request, and since when every connection has been refused. */
+/**
+ * Decides after each failed attempt of a request whether to retry it. It counts the attempts that reached a server, and
+ * the time during which every connection was refused.
+ */
 import type { Clock } from "../base/clock.ts";
 import { decideRetry, type FailedAttempt, type RetryDecision } from "./retry.ts";
 
@@ -22,7 +25,7 @@ export class Attempts {
     this.#kind = kind;
   }
 
-  /** Call once for each failed attempt. */
+  /** Callers must call this once for each failed attempt. */
   decide(outcome: FailedAttempt["outcome"]): RetryDecision {
     const { clock, retriesMax, waitForServerMs = 0 } = this.#policy;
     const isRejected = "failure" in outcome && outcome.failure === "refused";

@@ -1,4 +1,7 @@
-/** Waits that grow with every failure, and are short again after a time without failures. */
+/**
+ * Computes the wait after a failure: it doubles with every failure, and is the minimum again after some time without
+ * failures.
+ */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
 import { BACKOFF_MS_MAX, BACKOFF_MS_MIN, BACKOFF_RESET_MS } from "./client-limits.ts";
@@ -15,7 +18,7 @@ export class Backoff {
     this.#lastAt = options.clock.monotonic();
   }
 
-  /** False if the signal aborted before the wait was over. */
+  /** Resolves to false if the signal aborted before the end of the wait. */
   async wait(signal: AbortSignal): Promise<boolean> {
     if (this.#clock.monotonic() - this.#lastAt > BACKOFF_RESET_MS) this.#nextMs = BACKOFF_MS_MIN;
     const waitMs = this.#nextMs * (1 + this.#random.float());

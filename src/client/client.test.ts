@@ -90,13 +90,13 @@ describe("retries", () => {
     expect(transport.requests).toHaveLength(1);
   });
 
-  test("a timeout covers all attempts together", async () => {
+  test("one timeout covers all attempts together", async () => {
     const { world, client } = setup([busy, busy, ok], { timeoutMs: 3_000 });
     await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ failure: "timeout" });
     expect(world.clock.monotonic()).toBe(3_000);
   });
 
-  test("a request whose signal has aborted is not sent", async () => {
+  test("a request whose signal aborted before the call is not sent", async () => {
     const { world, transport, client } = setup([ok]);
     const getting = client.resource(CONFIG_MAPS).get(KEY, { signal: AbortSignal.abort() });
     await expect(world.run(getting)).rejects.toMatchObject({ failure: "aborted" });
@@ -128,7 +128,7 @@ describe("retries", () => {
 });
 
 describe("errors", () => {
-  test("a Status becomes the StatusError from which it was made", async () => {
+  test("a Status in a response is thrown as the equal StatusError", async () => {
     const body = status(409, "Conflict", "changed meanwhile", {
       name: "a",
       kind: "configmaps",
@@ -161,7 +161,7 @@ describe("errors", () => {
     [503, "ServiceUnavailable"],
     [504, "Timeout"],
     [302, "InternalError"],
-  ])("a bare %i is %s", async (code, reason) => {
+  ])("a %i without a Status is thrown with the reason %s", async (code, reason) => {
     const { world, client } = setup([{ status: code, body: "<html>who knows</html>" }]);
     const thrown = await world.run(
       client
@@ -172,7 +172,7 @@ describe("errors", () => {
     expect(thrown).toMatchObject({ name: "StatusError", reason, message: expect.stringContaining("who knows") });
   });
 
-  test("a bare 409 is a Conflict, and AlreadyExists for a creation", async () => {
+  test("a 409 without a Status is thrown with the reason Conflict, or AlreadyExists after a create", async () => {
     const { world, client } = setup([
       { status: 409, body: "" },
       { status: 409, body: "" },
@@ -186,12 +186,12 @@ describe("errors", () => {
     ["Gone", 410, "Expired"],
     ["ServerTimeout", 500, "InternalError"],
     ["constructor", 404, "NotFound"],
-  ])("an unknown reason (%s) is replaced by the one of its code", async (reason, code, ours) => {
+  ])("an unknown reason (%s) is replaced by the default reason of the status code", async (reason, code, ours) => {
     const { world, client } = setup([{ status: code, body: status(code, reason) }]);
     await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ reason: ours });
   });
 
-  test("members of a Status with a wrong type are omitted", async () => {
+  test("fields of a Status that have a wrong type are omitted", async () => {
     const body = { kind: "Status", message: 7, reason: [], details: { name: {}, causes: "x", retryAfterSeconds: "1" } };
     const { world, client } = setup([{ status: 404, body }]);
     const thrown = await world.run(
@@ -204,24 +204,27 @@ describe("errors", () => {
     expect((thrown as { details: object }).details).toEqual({});
   });
 
-  test.each(["", "not JSON", "[]", "null"])("a response that is not an object (%j) is rejected", async (body) => {
-    const { world, client } = setup([{ status: 200, body }]);
-    await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ failure: "malformed" });
-  });
+  test.each(["", "not JSON", "[]", "null"])(
+    "a response that is not a JSON object (%j) is reported as malformed",
+    async (body) => {
+      const { world, client } = setup([{ status: 200, body }]);
+      await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ failure: "malformed" });
+    },
+  );
 
-  test("the body of an error response is truncated", async () => {
+  test("an error response whose body exceeds the limit is reported as malformed", async () => {
     const { world, client } = setup([{ status: 500, body: "x".repeat(ERROR_BYTES_MAX + 1) }]);
     await expect(world.run(client.resource(CONFIG_MAPS).get(KEY))).rejects.toMatchObject({ failure: "malformed" });
   });
 
-  test("a list whose items are not an array is rejected", async () => {
+  test("a list whose items are not an array is reported as malformed", async () => {
     const { world, client } = setup([{ status: 200, body: { kind: "ConfigMapList", items: {} } }]);
     await expect(world.run(client.resource(CONFIG_MAPS).list())).rejects.toMatchObject({ failure: "malformed" });
   });
 });
 
 describe("requests", () => {
-  test("every verb has the method and path of the API", async () => {
+  test("every verb sends the HTTP method and path of the Kubernetes API", async () => {
     const { world, transport, client } = setup(Array.from({ length: 20 }, () => ok));
     const configMaps = client.resource(CONFIG_MAPS);
     const deployments = client.resource({ group: "apps", version: "v1", resource: "deployments", namespaced: true });
@@ -326,14 +329,14 @@ describe("lists", () => {
     },
   });
 
-  test("items have a kind, as in watch events", async () => {
+  test("items get the kind and apiVersion of their list, which built-in lists omit", async () => {
     const { world, client } = setup([list(5, configMap("a", 1))]);
     const { items, metadata } = await world.run(client.resource(CONFIG_MAPS).list());
     expect(items).toEqual([configMap("a", 1)]);
     expect(metadata.resourceVersion).toBe("5");
   });
 
-  test("each page is requested by the continue token, without the resourceVersion of the first", async () => {
+  test("later pages are requested with the continue token, and without resourceVersion", async () => {
     const { world, transport, client } = setup([page("t1", "a", "b"), page("t2", "c"), page("", "d")]);
     const all = await world.run(
       client
@@ -349,14 +352,14 @@ describe("lists", () => {
     ]);
   });
 
-  test("if the continue token expires, the list is read at once without pages", async () => {
+  test("if the continue token expires, the whole list is requested again without a limit", async () => {
     const { world, transport, client } = setup([page("t1", "a"), rejects(410, "Expired"), page("", "a", "b")]);
     const all = await world.run(client.resource(CONFIG_MAPS).listAll());
     expect(all.items).toHaveLength(2);
     expect(transport.asked.at(-1)).toBe("GET /api/v1/configmaps");
   });
 
-  test("if the first page is rejected, the list fails", async () => {
+  test("if the first page is rejected, the list fails with that error", async () => {
     const { world, client } = setup([rejects(410, "Expired")]);
     await expect(world.run(client.resource(CONFIG_MAPS).listAll({ resourceVersion: "1" }))).rejects.toMatchObject({
       code: 410,
@@ -376,7 +379,7 @@ describe("watches", () => {
     expect(stream.isClosed).toBe(true);
   });
 
-  test("the signal ends a waiting watch", async () => {
+  test("the signal ends a watch that waits for an event", async () => {
     const { world, client } = setup([new ScriptedStream()]);
     const stop = new AbortController();
     const watching = collect(client.resource(CONFIG_MAPS).watch({ signal: stop.signal }));

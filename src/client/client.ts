@@ -12,7 +12,10 @@ export interface ClientOptions extends ReadinessOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
-  /** The name of the client in access logs and of its field manager. Browsers do not allow clients to set it. */
+  /**
+   * The User-Agent header, which access logs show and from which servers derive the field manager. Browsers do not let
+   * clients set it.
+   */
   readonly userAgent?: string;
   readonly defaults?: {
     /** Sent with every request; keys are lower case. */
@@ -26,12 +29,12 @@ export interface ClientOptions extends ReadinessOptions {
 
 export interface Client {
   resource<T extends KubernetesObject = KubernetesObject>(type: ResourceType): ResourceClient<T>;
-  /** The informer is not running yet: see `Informer.run`. */
+  /** Creates an informer, which does nothing until `Informer.run` is called. */
   informer<T extends KubernetesObject = KubernetesObject>(
     type: ResourceType,
     settings?: InformerSettings<T>,
   ): Informer<T>;
-  /** Sends a request to any path, with the same retries and errors. */
+  /** Sends a request to any path, with the same retries and errors as the methods of resources. */
   request(spec: RequestSpec): Promise<TextResponse>;
   /**
    * The readiness that the latest response reported. Undefined before the first response, and without `ifReadyHeader`.

@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from "../base/clock.ts";
 
-/** A signal that aborts with its parent, or when the time that was last set has passed. */
+/** A signal that aborts when its parent aborts, or when the delay of the last call of `set` has passed. */
 export class Deadline {
   readonly #clock: Clock;
   readonly #parent: AbortSignal | undefined;
@@ -20,7 +20,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Restarts the time with this delay. */
+  /** Replaces the current delay by a new one, counted from now. */
   set(delayMs: number): void {
     this.#cancel();
     this.#cancel = this.#clock.after(delayMs, () => {
@@ -29,7 +29,7 @@ export class Deadline {
     });
   }
 
-  /** Removes the listener; otherwise a long-lived parent would keep every deadline it ever had. */
+  /** Removes the listener; otherwise a long-lived parent would keep a reference to every deadline. */
   [Symbol.dispose](): void {
     this.#cancel();
     this.#parent?.removeEventListener("abort", this.#abort);

@@ -82,7 +82,7 @@ async function* chunks(
   }
 }
 
-/** A fetch does not report why it failed, except in Node, where the cause does. */
+/** A failed fetch does not report the reason, except in Node, which sets the `cause` of the error. */
 function toTransportError(thrown: unknown, signal: AbortSignal | undefined): TransportError {
   if (signal?.aborted === true) return abortedError(signal);
   const cause = thrown instanceof Error ? (thrown.cause ?? thrown) : undefined;

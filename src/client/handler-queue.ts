@@ -1,11 +1,17 @@
-/** The notifications of one handler: delivered in order, one at a time, each awaited. */
+/**
+ * A queue of notifications for one handler. It delivers them in order, and each only after the handler has returned
+ * from the previous one.
+ */
 import { HANDLER_BACKLOG } from "./client-limits.ts";
 
 export interface InformerHandler<T> {
   onAdd?(object: T, about: { readonly isInInitialList: boolean }): void | Promise<void>;
-  /** At a resync, both are the same object. */
+  /** At a resync, `object` and `before` are the same object. */
   onUpdate?(object: T, before: T): void | Promise<void>;
-  /** With `isFinalStateUnknown`, the informer missed the deletion itself: the object is its last known state. */
+  /**
+   * If `isFinalStateUnknown` is true, the informer missed the DELETED event, and `object` is the last state that it
+   * saw.
+   */
   onDelete?(object: T, about: { readonly isFinalStateUnknown: boolean }): void | Promise<void>;
 }
 
@@ -42,7 +48,10 @@ export class HandlerQueue<T> {
     this.#enqueue(callback);
   }
 
-  /** Resolves when the backlog is short enough, or when the queue is closed. */
+  /**
+   * Returns undefined if the backlog is short enough; otherwise a promise that resolves when it is, or when the queue
+   * is closed.
+   */
   room(): Promise<void> | undefined {
     if (this.#isClosed || this.#backlog <= HANDLER_BACKLOG) return undefined;
     return new Promise((resolve) => {
@@ -66,7 +75,7 @@ export class HandlerQueue<T> {
   }
 
   async #drain(): Promise<void> {
-    // The pusher first finishes its current step, so that handlers see a cache that contains the change.
+    // Lets the caller of `push` finish its current step, so that handlers see a cache that contains the change.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;

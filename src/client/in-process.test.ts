@@ -13,7 +13,7 @@ import { readBody, type ClientResponse } from "./transport.ts";
 
 const GET = { method: "GET", target: "/", headers: {} } as const;
 
-/** A handler whose only response is a stream, and the writer of that stream. */
+/** Requests a stream from a handler; returns the response, and the sink by which the server writes the stream. */
 async function openStream(signal?: AbortSignal): Promise<{ response: ClientResponse; sink: Promise<StreamSink> }> {
   const sink = Promise.withResolvers<StreamSink>();
   const transport = createInProcessTransport(async () => streamed((opened) => sink.resolve(opened)));
@@ -26,7 +26,7 @@ function streamed(open: (sink: StreamSink) => void): ApiResponse {
 }
 
 describe("requests", () => {
-  test("arrive unchanged, and repeated headers of the response are joined", async () => {
+  test("arrive unchanged at the server, and repeated headers of the response are joined", async () => {
     let seen: ApiRequest | undefined;
     const transport = createInProcessTransport(async (request) => {
       seen = request;
@@ -43,7 +43,7 @@ describe("requests", () => {
     expect(new TextDecoder().decode(await readBody(response.body, 10))).toBe("xy");
   });
 
-  test("have a body that can be read once, whole or in pieces", async () => {
+  test("have a body that the server can read once, as a whole or in pieces", async () => {
     const bodies: RequestBody[] = [];
     const handle = async ({ body }: ApiRequest): Promise<ApiResponse> => {
       bodies.push(body);
@@ -60,7 +60,7 @@ describe("requests", () => {
     expect(await collect(empty.stream())).toEqual([]);
   });
 
-  test("that are upgraded fail, and the server is notified", async () => {
+  test("that the server upgrades fail, and the server is notified that there is no socket", async () => {
     const opened: unknown[] = [];
     const handle = async (): Promise<ApiResponse> => ({
       status: 101,
@@ -73,7 +73,7 @@ describe("requests", () => {
     expect(opened).toEqual([undefined, undefined]);
   });
 
-  test("whose signal has aborted are not sent", async () => {
+  test("whose signal aborted before the call are not sent", async () => {
     let calls = 0;
     const transport = createInProcessTransport(async () => {
       calls++;
@@ -83,7 +83,7 @@ describe("requests", () => {
     expect(calls).toBe(0);
   });
 
-  test("that are aborted while the server works end at once, and a stream of the server that opens later is closed", async () => {
+  test("that are aborted while the server works fail at once, and a stream that the server opens later is closed", async () => {
     const response = Promise.withResolvers<ApiResponse>();
     const closed = Promise.withResolvers<void>();
     const stop = new AbortController();
@@ -104,7 +104,7 @@ describe("requests", () => {
 });
 
 describe("streams", () => {
-  test("a reader that does not read makes the writer wait, and notifies it when it may continue", async () => {
+  test("a writer has to wait while the reader does not read, and is notified when it may continue", async () => {
     const { response, sink } = await openStream();
     const chunks = response.body[Symbol.asyncIterator]();
     const first = chunks.next();
@@ -127,7 +127,7 @@ describe("streams", () => {
     expect(writer.write(half)).toBe(false);
   });
 
-  test("a stream that has ended is complete, one that was cut is not", async () => {
+  test("a stream that the writer ends is complete, and one that the writer aborts fails for the reader", async () => {
     for (const end of ["end", "abort"] as const) {
       const { response, sink } = await openStream();
       const reading = collect(response.body);
@@ -139,7 +139,7 @@ describe("streams", () => {
     }
   });
 
-  test("a stream whose reader aborts is closed for its writer", async () => {
+  test("a stream whose reader aborts is closed, and the writer is notified", async () => {
     const stop = new AbortController();
     const { response, sink } = await openStream(stop.signal);
     const reading = collect(response.body);
@@ -152,7 +152,7 @@ describe("streams", () => {
     expect(isClosed).toBe(true);
   });
 
-  test("the loop over the frames of a stream ends however the stream ends", async () => {
+  test("the loop over the frames of a stream ends without an error, whether the writer ends or aborts the stream", async () => {
     const response = await callInProcess(
       async () =>
         streamed((sink) => {

@@ -1,6 +1,6 @@
 /**
- * Calls a server without a socket: with the same chain and checks, and plain values in and out. For Node, because
- * messages of the server are Buffers.
+ * Calls a server without a socket. The request passes the same filters as over HTTP, but nothing is serialized to HTTP.
+ * It works in Node only, because the messages of the server are Buffers.
  */
 import {
   headerValue,
@@ -20,7 +20,7 @@ type Handle = (request: ApiRequest) => Promise<ApiResponse>;
 
 const LOCAL: ConnectionInfo = { protocol: "in-process", remoteAddress: "in-process", clientChain: [] };
 
-/** The user is the one that the connection and the headers identify. */
+/** The server authenticates requests by `connection` and their headers. */
 export function createInProcessTransport(handle: Handle, connection: ConnectionInfo = LOCAL): Transport {
   return {
     async send(request) {
@@ -49,7 +49,7 @@ export interface InProcessRequest {
 export interface InProcessResponse {
   readonly status: number;
   readonly headers: ResponseHeaders;
-  /** The whole body; for a stream, the data until it ended. */
+  /** The whole body; for a stream, all data up to its end. */
   text(): Promise<string>;
   json<T = Record<string, unknown>>(): Promise<T>;
   /** The chunks of a stream as they arrive, until it ends for any reason. Leaving the loop closes the stream. */
@@ -185,7 +185,7 @@ class ReaderSink implements StreamSink {
     this.finish("cut");
   }
 
-  /** Only the first ending counts. */
+  /** Only the first call has an effect. */
   finish(ending: NonNullable<ReaderSink["ending"]>): void {
     if (this.ending !== undefined) return;
     this.ending = ending;
@@ -212,7 +212,9 @@ class ReaderSink implements StreamSink {
   }
 }
 
-/** The handler continues, as on a server whose client has disconnected; its response is dropped. */
+/**
+ * If the signal aborts, the handler continues, as on a server whose client has disconnected; its response is dropped.
+ */
 async function unlessAborted(answer: Promise<ApiResponse>, signal: AbortSignal): Promise<ApiResponse> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => {

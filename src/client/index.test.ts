@@ -1,7 +1,7 @@
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 
-test("the exports of the client's entry point do not depend on Node", async () => {
+test("the entry point of the client imports nothing that depends on Node", async () => {
   const { outputFiles, metafile } = await build({
     entryPoints: [`${import.meta.dirname}/index.ts`],
     bundle: true,

@@ -1,4 +1,7 @@
-/** The client for its users: everything here runs in Node and in browsers. In Node, see also node-transport.ts. */
+/**
+ * The entry point of the client. Everything that it exports runs in Node and in browsers; node-transport.ts adds a
+ * transport for Node.
+ */
 export type { Clock } from "../base/clock.ts";
 export type { Random } from "../base/random.ts";
 export { createClient, type Client, type ClientOptions } from "./client.ts";

@@ -70,7 +70,7 @@ describe("the first list", () => {
     expect(running.errors).toHaveLength(1);
   });
 
-  test("is a LIST if a streaming list does not end with the bookmark", async () => {
+  test("falls back to a LIST if a streaming list ends without its final bookmark", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)));
     await using running = new RunningInformer([stream, list(5, configMap("a", 1))]);
     await running.world.advance(20_000);
@@ -99,7 +99,7 @@ describe("the first list", () => {
     });
   });
 
-  test("omits objects that are deleted before it is complete", async () => {
+  test("omits objects that are deleted before the list is complete", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), deleted(configMap("a", 3)));
     stream.send(modified(configMap("b", 4)), initialEnd(5));
     await using running = new RunningInformer([stream]);
@@ -119,7 +119,7 @@ describe("the first list", () => {
   });
 });
 
-/** An informer that has a@1 and b@2 at version 5, and whose first watch the test controls. */
+/** A synced informer at resourceVersion 5, with a@1 and b@2 in its cache. The test controls its first watch. */
 async function synced(...replies: Reply[]): Promise<RunningInformer & { readonly stream: ScriptedStream }> {
   const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5));
   const running = new RunningInformer([stream, ...replies]);
@@ -128,7 +128,7 @@ async function synced(...replies: Reply[]): Promise<RunningInformer & { readonly
 }
 
 describe("a watch that ends", () => {
-  test("is followed by a watch from the last event", async () => {
+  test("is followed by a watch from the resourceVersion of the last event", async () => {
     const next = new ScriptedStream();
     await using running = await synced(next);
     running.stream.send(added(configMap("c", 6)));
@@ -140,7 +140,7 @@ describe("a watch that ends", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("is followed by a watch from the last bookmark", async () => {
+  test("is followed by a watch from the resourceVersion of the last bookmark", async () => {
     await using running = await synced();
     running.stream.send(bookmark(17));
     running.stream.end();
@@ -148,7 +148,7 @@ describe("a watch that ends", () => {
     expect(running.transport.query(1).get("resourceVersion")).toBe("17");
   });
 
-  test("at once without progress is followed by a pause", async () => {
+  test("at once and without an event is followed by a pause", async () => {
     await using running = await synced(new ScriptedStream().end());
     running.stream.send(bookmark(6));
     running.stream.end();
@@ -167,7 +167,7 @@ describe("a watch that ends", () => {
     ["an overloaded server", rejects(429, "TooManyRequests")],
     ["a server that is not ready", rejects(503, "ServiceUnavailable")],
   ] satisfies [string, Reply][])(
-    "by %s is resumed at the same version, after a pause, without a new list",
+    "because of %s is resumed at the same resourceVersion, after a pause and without a new list",
     async (_what, reply) => {
       const next = new ScriptedStream();
       await using running = await synced(reply, next);
@@ -180,7 +180,7 @@ describe("a watch that ends", () => {
     },
   );
 
-  test("after a long time without failures is resumed after the shortest wait", async () => {
+  test("after a long time without failures is resumed after the minimum wait", async () => {
     const failures = Array.from({ length: 5 }, (): Reply => ({ failure: "reset" }));
     const lasting = new ScriptedStream();
     await using running = await synced(...failures, lasting, new ScriptedStream());
@@ -193,7 +193,7 @@ describe("a watch that ends", () => {
     expect(running.transport.requests).toHaveLength(8);
   });
 
-  test("in the middle of a line is resumed before that line", async () => {
+  test("in the middle of an event is resumed before that event", async () => {
     await using running = await synced(new ScriptedStream(added(configMap("c", 6))));
     running.stream.sendText('{"type":"ADDED","object":{"metadata":{"resourceVersion":"6"');
     running.stream.cut();
@@ -201,7 +201,7 @@ describe("a watch that ends", () => {
     expect(running.transport.query(1).get("resourceVersion")).toBe("5");
   });
 
-  test("later than its timeout and grace period is considered dead", async () => {
+  test("later than its timeout and grace period is closed and replaced by the informer", async () => {
     await using running = await synced();
     await running.world.advance(700_000);
     expect(running.stream.isClosed).toBe(true);
@@ -210,7 +210,7 @@ describe("a watch that ends", () => {
   });
 });
 
-describe("a resourceVersion that the server does not have", () => {
+describe("after a watch has failed", () => {
   const again = (): ScriptedStream =>
     new ScriptedStream(added(configMap("b", 7)), added(configMap("c", 8)), initialEnd(9));
 
@@ -220,7 +220,7 @@ describe("a resourceVersion that the server does not have", () => {
     ["a 410 event", (stream: ScriptedStream) => stream.send({ type: "ERROR", object: status(410, "Expired") }), []],
     ["504 for a future version", (stream: ScriptedStream) => stream.cut(), [tooLarge]],
   ] as [string, (stream: ScriptedStream) => void, Reply[]][])(
-    "(%s) leads to a new list, of which handlers receive the differences",
+    "with %s, the informer lists without a resourceVersion, and handlers receive the differences",
     async (_what, end, replies) => {
       await using running = await synced(...replies, again());
       end(running.stream);
@@ -232,7 +232,7 @@ describe("a resourceVersion that the server does not have", () => {
     },
   );
 
-  test("is discarded with the new list: the next list names its own version again", async () => {
+  test("with 410, the informer lists again, and the list after the next failure uses the resourceVersion of that list", async () => {
     const second = again();
     await using running = await synced(second, again());
     running.stream.send({ type: "ERROR", object: status(410, "Expired") });
@@ -244,7 +244,7 @@ describe("a resourceVersion that the server does not have", () => {
     expect(running.transport.query(broken).get("resourceVersion")).toBe("9");
   });
 
-  test("unchanged objects in a new list cause no notification", async () => {
+  test("unchanged objects in the new list cause no notification", async () => {
     await using running = await synced(
       new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(9)),
     );
@@ -252,7 +252,7 @@ describe("a resourceVersion that the server does not have", () => {
     expect(await running.takeNotifications(WAIT_MS)).toEqual([]);
   });
 
-  test("another object with the same name is a deletion and an addition", async () => {
+  test("another object with the same name is reported as a deletion and an addition", async () => {
     await using running = await synced(
       new ScriptedStream(added(configMap("a", 7, { uid: "other" })), added(configMap("b", 2)), initialEnd(9)),
     );
@@ -260,7 +260,7 @@ describe("a resourceVersion that the server does not have", () => {
     expect(await running.takeNotifications(WAIT_MS)).toEqual(["delete a@1 (unknown)", "add a@7"]);
   });
 
-  test("other errors lead to a list that is not older than the cache", async () => {
+  test("with another error, the informer lists at its own resourceVersion, so that the list is not older than its cache", async () => {
     await using running = await synced(again());
     running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
     expect(await running.takeNotifications(WAIT_MS)).toHaveLength(3);
@@ -271,15 +271,18 @@ describe("a resourceVersion that the server does not have", () => {
   test.each([
     ["410", rejects(410, "Expired")],
     ["504", tooLarge],
-  ])("a streaming list whose version is rejected with %s is repeated without a version", async (_code, rejected) => {
-    await using running = await synced(rejected, again());
-    running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
-    expect(await running.takeNotifications(WAIT_MS)).toHaveLength(3);
-    expect(running.transport.query(1).get("resourceVersion")).toBe("5");
-    expect(running.transport.query(2).has("resourceVersion")).toBe(false);
-  });
+  ])(
+    "a streaming list whose resourceVersion is rejected with %s is repeated without a resourceVersion",
+    async (_code, rejected) => {
+      await using running = await synced(rejected, again());
+      running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
+      expect(await running.takeNotifications(WAIT_MS)).toHaveLength(3);
+      expect(running.transport.query(1).get("resourceVersion")).toBe("5");
+      expect(running.transport.query(2).has("resourceVersion")).toBe(false);
+    },
+  );
 
-  test("a LIST whose version is rejected is repeated without a version", async () => {
+  test("a LIST whose resourceVersion is rejected is repeated without a resourceVersion", async () => {
     const unsupported = rejects(422, "Invalid");
     await using running = await synced(unsupported, rejects(410, "Expired"), list(9, configMap("b", 2)));
     running.stream.send({ type: "ERROR", object: status(500, "InternalError") });
@@ -308,7 +311,7 @@ describe("handlers", () => {
     expect(running.errors).toMatchObject([{ message: "handler" }, { message: "handler" }]);
   });
 
-  test("an onError that throws changes nothing", async () => {
+  test("the informer continues if onError throws", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5));
     const fail = (): never => {
       throw new Error("again");
@@ -374,7 +377,7 @@ describe("handlers", () => {
     expect(reported).toHaveLength(2);
   });
 
-  test("a handler with too long a backlog delays the reading of the watch, while other handlers receive their notifications", async () => {
+  test("a handler with too long a backlog makes the informer stop reading its watch, while other handlers receive their notifications", async () => {
     await using running = await synced();
     let release = (): void => {};
     const gate = new Promise<void>((resolve) => {
@@ -400,7 +403,7 @@ describe("handlers", () => {
 });
 
 describe("resync", () => {
-  test("notifies handlers of all objects as updates, every period", async () => {
+  test("notifies handlers of all objects as updates, once per period", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(5));
     await using running = new RunningInformer([stream], { resyncMs: 60_000 });
     await running.takeNotifications();
@@ -409,7 +412,7 @@ describe("resync", () => {
     expect(await running.takeNotifications(60_000)).toEqual(["delete a@6", "update b@2→2"]);
   });
 
-  test("skips a handler that is still busy", async () => {
+  test("skips a handler that still has pending notifications", async () => {
     const stream = new ScriptedStream(added(configMap("a", 1)), initialEnd(5));
     await using running = new RunningInformer([stream], { resyncMs: 1_000 });
     let calls = 0;
@@ -444,7 +447,7 @@ describe("the cache", () => {
     expect(() => informer.byIndex("nope", "x")).toThrow("unknown index");
   });
 
-  test("omits only the object for which an index function throws", async () => {
+  test("omits an object from an index if the index function throws for it, and keeps the others", async () => {
     const indexes = {
       odd: ({ metadata }: { metadata?: { name?: string } }): string[] => {
         if (metadata?.name === "a") throw new Error("index");
@@ -489,7 +492,7 @@ describe("start and end", () => {
     expect(await other).toBe(false);
   });
 
-  test("a stopped informer closes its watch, calls no handler, and has no timer left", async () => {
+  test("a stopped informer closes its watch, calls no handler, and has no pending timer", async () => {
     await using running = await synced();
     const late: string[] = [];
     running.stream.send(added(configMap("c", 6)));

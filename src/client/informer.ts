@@ -1,6 +1,6 @@
 /**
- * A local cache of one resource with notifications. Handlers see a consistent history of each object - added, updated
- * any number of times, deleted - whatever happens to the watches underneath.
+ * A local cache of one resource with notifications. Each handler sees a consistent history of each object (added,
+ * updated any number of times, deleted), even if watches break and lists are repeated.
  */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
@@ -24,7 +24,10 @@ interface InformerOptions<T extends KubernetesObject> extends InformerSettings<T
 }
 
 export interface HandlerRegistration {
-  /** Whether the handler has received all objects that existed when it was added, or in the first list. */
+  /**
+   * Whether the handler has received all objects that existed when it was added or, if it was added earlier, all
+   * objects of the first list.
+   */
   readonly hasSynced: boolean;
   /** Stops notifications. Resolves when the handler has returned from its current call. */
   remove(): Promise<void>;
@@ -56,7 +59,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     });
   }
 
-  /** Whether the cache has been complete once. */
+  /** Whether the cache has been complete at least once. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
@@ -78,7 +81,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     return this.#cache.byIndex(name, value);
   }
 
-  /** A handler that is added later first receives all existing objects. */
+  /** Adds a handler. If the cache already has objects, the handler first receives all of them. */
   addHandler(handler: InformerHandler<T>): HandlerRegistration {
     const queue = new HandlerQueue<T>(handler, (thrown) => this.#report(thrown));
     let hasSynced = false;
@@ -102,7 +105,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     };
   }
 
-  /** True when the cache is complete; false if the informer or the signal ended before. */
+  /** Resolves to true when the cache is complete, or to false if the informer or the signal ended before. */
   waitForSync(signal?: AbortSignal): Promise<boolean> {
     if (this.#hasSynced || signal === undefined) return this.#synced.promise;
     const { promise, resolve } = Promise.withResolvers<boolean>();
@@ -152,7 +155,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
       return this.#tell({ kind: "add", object, isInInitialList: !this.#hasSynced });
     }
     if (before.metadata?.resourceVersion === object.metadata?.resourceVersion) return;
-    // DIFFERS: client-go calls it an update if another object has taken the name meanwhile.
+    // DIFFERS: if another object with the same name was created meanwhile, client-go reports an update.
     if (before.metadata?.uid !== object.metadata?.uid) {
       this.#remove(key, undefined);
       return this.#upsert(key, object);
@@ -161,7 +164,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     this.#tell({ kind: "update", object, before });
   }
 
-  /** `final` is undefined if the informer saw only that the object is absent. */
+  /** `final` is the last state of the object; undefined if the informer only found the object missing in a new list. */
   #remove(key: string, final: T | undefined): void {
     const before = this.#cache.delete(key);
     if (before === undefined) return;
@@ -172,7 +175,10 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     for (const queue of this.#queues) queue.push(notification);
   }
 
-  /** A handler that does not keep up slows the watch down, which may end in a new list. */
+  /**
+   * Waits while a handler has too long a backlog. This slows the watch down, so the server may end it and a new list
+   * may be needed.
+   */
   async #room(): Promise<void> {
     for (const queue of this.#queues) await queue.room();
   }
@@ -182,7 +188,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     if (resyncMs <= 0) return;
     while (await sleep(clock, resyncMs, signal)) {
       if (!this.#hasSynced) continue;
-      // A busy handler does not need a resync.
+      // Resyncs only idle handlers: a busy handler still has newer notifications to receive.
       const idle = [...this.#queues].filter((queue) => queue.isIdle);
       for (const object of this.#cache.list())
         for (const queue of idle) queue.push({ kind: "update", object, before: object });
@@ -193,7 +199,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     try {
       this.#options.onError?.(thrown);
     } catch {
-      // An error of onError cannot be reported; the informer continues.
+      // An error that onError throws cannot be reported; the informer continues.
     }
   }
 }

@@ -36,7 +36,7 @@ users:
 `;
 
 describe("a kubeconfig", () => {
-  test("is read by its current context, with the files that it references", () => {
+  test("is read with its current context, including the files that it references", () => {
     const config = file("config", YAML);
     file("ca.crt", "near ca");
     file("token", "secret\n");
@@ -48,7 +48,7 @@ describe("a kubeconfig", () => {
     });
   });
 
-  test("is read by the named context", () => {
+  test("is read with the context that the caller names", () => {
     const config = file("config", YAML);
     file("me.crt", "my certificate");
     expect(readKubeconfigs([config], "two")).toEqual({
@@ -59,7 +59,7 @@ describe("a kubeconfig", () => {
     });
   });
 
-  test("may be JSON, and of several files the first with a value wins", () => {
+  test("may be JSON; if several files set a value, the first file wins", () => {
     const first = file("first", JSON.stringify({ "current-context": "two" }));
     file("me.crt", "my certificate");
     expect(readKubeconfigs([first, file("second", YAML)], undefined).url).toBe("https://127.0.0.1:2");
@@ -80,7 +80,7 @@ describe("a kubeconfig", () => {
       `{"current-context":"a","contexts":[{"name":"a","context":{"cluster":"b","user":"c"}}],"clusters":[{"name":"b","cluster":{"server":"https://x"}}],"users":[{"name":"c","user":{"exec":{"command":"x"}}}]}`,
       /--token/,
     ],
-  ])("that %s is rejected with one sentence", (_what, text, sentence) => {
+  ])("that %s is rejected with an error that names the problem", (_what, text, sentence) => {
     expect(() => readKubeconfigs([file("config", text)], undefined)).toThrow(sentence);
   });
 });

@@ -15,11 +15,11 @@ export interface KubeconfigConnection {
   readonly cert?: string;
   readonly key?: string;
   readonly token?: string;
-  /** The name in the server's certificate, if it is not the host of the URL. */
+  /** The expected name in the server's certificate, if it is not the host of the URL. */
   readonly serverName?: string;
 }
 
-/** Of several files, the first with a value wins, as in kubectl. */
+/** If several files set a value, the first file wins, as in kubectl. */
 export function readKubeconfigs(files: readonly string[], context?: string): KubeconfigConnection {
   const configs = files.map((file) => ({ file, config: parse(file, readFile(file, "kubeconfig")) }));
   const shown = files.join(", ");

@@ -13,12 +13,12 @@ test.each([
   ["ETIMEDOUT", "timeout"],
   ["CERT_HAS_EXPIRED", "other"],
   ["toString", "other"],
-])("%s is %s", (code, failure) => {
+])('the error code %s is classified as "%s"', (code, failure) => {
   expect(failureOf({ error: coded(code), wasSent: true })).toBe(failure);
   expect(failureOf({ error: new TypeError("fetch failed", { cause: coded(code) }), wasSent: true })).toBe(failure);
 });
 
-test('a request that undici could not send after a graceful GOAWAY is "refused"; after another GOAWAY it is "reset"', () => {
+test('a request that undici could not send because of a graceful GOAWAY is "refused"; after any other GOAWAY it is "reset"', () => {
   const goaway = (code: number, name: string): Error =>
     Object.assign(new Error(`HTTP/2: "GOAWAY" frame received with code ${code}`), { code: name });
   const graceful = goaway(0, "UND_ERR_INFO");
@@ -28,14 +28,14 @@ test('a request that undici could not send after a graceful GOAWAY is "refused";
   expect(failureOf({ error: coded("UND_ERR_INFO"), wasSent: true })).toBe("other");
 });
 
-test('a connection that breaks before anything was sent is "refused", but a wrong certificate is "other"', () => {
+test('a connection that breaks before anything was sent is "refused", but an invalid certificate is "other"', () => {
   for (const code of ["ECONNRESET", "ETIMEDOUT"])
     expect(failureOf({ error: coded(code), wasSent: false })).toBe("refused");
   expect(failureOf({ error: coded("CERT_HAS_EXPIRED"), wasSent: false })).toBe("other");
   expect(failureOf({ error: "thrown", wasSent: false })).toBe("other");
 });
 
-test('a transport reports "refused" if the connection breaks before it is established, and "reset" afterwards', async () => {
+test('a transport reports "refused" if the connection breaks before it is established, and "reset" if it breaks later', async () => {
   const server = createServer((socket) => socket.destroy()).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

@@ -1,10 +1,13 @@
-/** Classifies why a request over Node's sockets failed, and whether anything of it had been sent. */
+/**
+ * Classifies why a request over Node's sockets failed, so that the retry rules know whether the server may have
+ * received it.
+ */
 import type { ClientRequest } from "node:http";
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import type { TransportFailure } from "./transport.ts";
 
-/** Error codes of the system, of Node and of undici. */
+/** The failure for each error code of the system, of Node and of undici. */
 const FAILURES: ReadonlyMap<string, TransportFailure> = new Map(
   Object.entries({
     ECONNREFUSED: "refused",
@@ -22,7 +25,7 @@ const FAILURES: ReadonlyMap<string, TransportFailure> = new Map(
 );
 
 interface FailedConnection {
-  /** The error, or its cause. */
+  /** The thrown error; the error code may be in its `cause`. */
   readonly error: unknown;
   /** Whether the connection was established, so that the server may have received the request. True if unknown. */
   readonly wasSent: boolean;
@@ -36,7 +39,9 @@ export function failureOf({ error, wasSent }: FailedConnection): TransportFailur
   return !wasSent && (failure === "reset" || failure === "timeout") ? "refused" : failure;
 }
 
-/** Whether this is undici's error for requests after the last one that a server processed before its GOAWAY. */
+/**
+ * Whether undici reports that the server closed the connection with a graceful GOAWAY and did not process this request.
+ */
 function isTurnedAway(error: unknown): boolean {
   return codeOf(error) === "UND_ERR_INFO" && (error as Error).message.endsWith('"GOAWAY" frame received with code 0');
 }

@@ -1,4 +1,4 @@
-/** Tests with real sockets on 127.0.0.1; the only tests of the client that need them. */
+/** Tests of the transport over real sockets on 127.0.0.1. No other test of the client uses sockets. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer as createTcpServer, type AddressInfo, type Socket } from "node:net";
 import { once } from "node:events";
@@ -38,7 +38,7 @@ const text = async (transport: Transport, target: string, signal?: AbortSignal):
   return new TextDecoder().decode(await readBody(response.body, 1_000_000));
 };
 
-/** An Evenkeel server behind TLS, on a store that survives its restarts. */
+/** An Evenkeel server behind TLS, whose store survives restarts of the server. */
 class Restartable {
   readonly directory = mkdtempSync(join(tmpdir(), "evenkeel-client-"));
   #certificate: Awaited<ReturnType<typeof testCertificate>> | undefined;
@@ -70,8 +70,8 @@ class Restartable {
   }
 }
 
-describe("an Evenkeel server behind TLS", () => {
-  test("serves an informer with a token again after a restart", async () => {
+describe("with an Evenkeel server behind TLS", () => {
+  test("an informer with a token resumes after a restart of the server", async () => {
     await using server = new Restartable();
     await server.start();
     using transport = server.transport("secret");
@@ -106,7 +106,7 @@ describe("an Evenkeel server behind TLS", () => {
     }
   });
 
-  test("returns 401 for a wrong token", async () => {
+  test("a wrong token fails with 401", async () => {
     await using server = new Restartable();
     await server.start();
     using wrong = server.transport("wrong");
@@ -114,7 +114,7 @@ describe("an Evenkeel server behind TLS", () => {
   });
 });
 
-describe("messages", () => {
+describe("requests", () => {
   const echo = async (request: ApiRequest): Promise<ReturnType<typeof ok>> => {
     const body = (await request.body.read(1_000)).toString();
     const { method, path, rawQuery, headers } = request;
@@ -132,7 +132,7 @@ describe("messages", () => {
     );
   };
 
-  test("arrive as they were sent, with a token that is requested each time", async () => {
+  test("arrive as they were sent, with the token that the token function returns for each request", async () => {
     await using server = await startHandler(echo);
     let turn = 0;
     using transport = createNodeTransport({
@@ -163,7 +163,7 @@ describe("messages", () => {
     await expect(text(transport, "/")).rejects.toMatchObject({ name: "TransportError", failure: "other" });
   });
 
-  test("that are streams report whether they ended or were interrupted", async () => {
+  test("for a stream report whether the stream ended or was interrupted", async () => {
     await using server = await startHandler(async ({ path }) =>
       streaming((sink) => {
         sink.write({ bytes: Buffer.from("begun") });
@@ -179,7 +179,7 @@ describe("messages", () => {
     await expect(text(transport, "/cut")).rejects.toMatchObject({ failure: "reset" });
   });
 
-  test("end with the signal, while waiting for a response or streaming; the server notices", async () => {
+  test("end when the signal aborts, while they wait for a response or read a stream, and the server notices", async () => {
     const closed: string[] = [];
     const gone = Promise.withResolvers<void>();
     await using server = await startHandler(async (request) => {
@@ -232,7 +232,7 @@ describe("messages", () => {
 describe("connections", () => {
   const PLAIN = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
 
-  /** Responds to each request with the next of these, over plain TCP. */
+  /** A plain TCP server that responds to each request with the next of `responses`. */
   async function tcpServer(
     ...responses: ((socket: Socket) => void)[]
   ): Promise<{ url: string; connections: () => number } & AsyncDisposable> {
@@ -256,7 +256,7 @@ describe("connections", () => {
     };
   }
 
-  test("a connection is kept for the next request", async () => {
+  test("a connection is reused for the next request", async () => {
     await using server = await tcpServer(
       (socket) => socket.write(PLAIN),
       (socket) => socket.write(PLAIN),
@@ -267,7 +267,7 @@ describe("connections", () => {
     expect(server.connections()).toBe(1);
   });
 
-  test("a read on a kept connection that has been closed uses another one", async () => {
+  test("a read on a reused connection that the server has closed is sent again on another connection", async () => {
     await using server = await tcpServer(
       (socket) => socket.write(PLAIN),
       (socket) => socket.destroy(),
@@ -279,7 +279,7 @@ describe("connections", () => {
     expect(server.connections()).toBe(2);
   });
 
-  test("a write on a kept connection that has been closed fails, because it may have been executed", async () => {
+  test("a write on a reused connection that the server has closed fails, because it may have been executed", async () => {
     await using server = await tcpServer(
       (socket) => socket.write(PLAIN),
       (socket) => socket.destroy(),
@@ -291,19 +291,19 @@ describe("connections", () => {
     ).rejects.toMatchObject({ failure: "reset" });
   });
 
-  test("a new connection that breaks before the response fails the request", async () => {
+  test("a request fails if its new connection breaks before the response", async () => {
     await using server = await tcpServer((socket) => socket.destroy());
     using transport = createNodeTransport({ url: server.url });
     await expect(text(transport, "/")).rejects.toMatchObject({ failure: "reset" });
   });
 
-  test("a response shorter than its content-length fails the request", async () => {
+  test("a request fails if the response is shorter than its content-length", async () => {
     await using server = await tcpServer((socket) => socket.end("HTTP/1.1 200 OK\r\ncontent-length: 20\r\n\r\n{}"));
     using transport = createNodeTransport({ url: server.url });
     await expect(text(transport, "/")).rejects.toMatchObject({ failure: "reset" });
   });
 
-  test("a response that is interrupted before it is read fails the request", async () => {
+  test("a request fails if the response is interrupted before the caller reads it", async () => {
     const closed = Promise.withResolvers<void>();
     await using server = await tcpServer((socket) => {
       socket.on("close", () => closed.resolve());
@@ -315,13 +315,13 @@ describe("connections", () => {
     await expect(readBody(response.body, 100)).rejects.toMatchObject({ failure: "reset" });
   });
 
-  test("a response that is not HTTP fails the request", async () => {
+  test("a request fails if the response is not HTTP", async () => {
     await using server = await tcpServer((socket) => socket.end("SSH-2.0-OpenSSH\r\n"));
     using transport = createNodeTransport({ url: server.url });
     await expect(text(transport, "/")).rejects.toMatchObject({ name: "TransportError" });
   });
 
-  test("a connection that no server accepts is refused", async () => {
+  test('a request to a port on which no server listens fails as "refused"', async () => {
     const server = await tcpServer();
     const { url } = server;
     await server[Symbol.asyncDispose]();
@@ -329,7 +329,7 @@ describe("connections", () => {
     await expect(text(transport, "/")).rejects.toMatchObject({ failure: "refused" });
   });
 
-  test("the transport over fetch distinguishes the same failures", async () => {
+  test("the transport over fetch reports the same failures", async () => {
     const line = `${JSON.stringify({ type: "ADDED", object: configMap("a", 1) })}\n`;
     const watch = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${line.length.toString(16)}\r\n${line}\r\n`;
     await using server = await tcpServer(

@@ -1,4 +1,6 @@
-/** A transport over HTTPS with Node's own client: certificates, tokens, persistent connections. Not for browsers. */
+/**
+ * A transport over HTTPS with the HTTP client of Node: certificates, tokens, persistent connections. Not for browsers.
+ */
 import {
   request as httpRequest,
   Agent as HttpAgent,
@@ -26,17 +28,17 @@ export interface NodeTransportOptions {
   /** PEM of the client certificate and its key. */
   readonly cert?: string | Buffer;
   readonly key?: string | Buffer;
-  /** The name in the server's certificate. Default: the host of the URL. */
+  /** The expected name in the server's certificate. Default: the host of the URL. */
   readonly serverName?: string;
-  /** A function is called for every request, because tokens in files are rotated. */
+  /** A token, or a function that is called for every request, because tokens in files are rotated. */
   readonly token?: string | (() => string);
-  /** Maximum number of connections; each watch has its own. Default: unlimited. */
+  /** Maximum number of connections. Each watch occupies one. Default: unlimited. */
   readonly connectionsMax?: number;
 }
 
 export interface NodeTransport extends Transport, Disposable {}
 
-/** A connection on which nothing arrives, not even a reply to this probe, is dead. */
+/** Interval of TCP keep-alive probes. A connection on which nothing arrives, not even the reply to a probe, is dead. */
 const KEEP_ALIVE_PROBE_MS = 15_000;
 
 export function createNodeTransport(options: NodeTransportOptions): NodeTransport {
@@ -75,8 +77,8 @@ export function createNodeTransport(options: NodeTransportOptions): NodeTranspor
   };
   return {
     async send(request) {
-      // Waits until closed connections have been noticed: a write on one of them would fail, and the caller could not
-      // know whether it was executed.
+      // Waits until Node has noticed which connections are closed. A write on a closed connection would fail, and the
+      // caller could not know whether it was executed.
       if (request.method !== "GET" && Object.keys(agent.freeSockets).length > 0) await afterArrivals();
       return sendFresh(open, request);
     },
@@ -84,7 +86,10 @@ export function createNodeTransport(options: NodeTransportOptions): NodeTranspor
   };
 }
 
-/** The server may have closed a kept connection just before the request was sent: a read then uses another one. */
+/**
+ * The server may have closed a reused connection just before the request was sent. In that case a read is sent again on
+ * another connection.
+ */
 async function sendFresh(
   open: (request: ClientRequest) => NodeRequest,
   request: ClientRequest,

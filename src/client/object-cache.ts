@@ -1,4 +1,4 @@
-/** The cache of an informer: objects by key and by the values of its indexes. */
+/** The cache of an informer: objects by key, and by the values of its indexes. */
 import type { KubernetesObject } from "./objects.ts";
 
 /** The index values of an object; may be empty. */
@@ -8,12 +8,12 @@ export class ObjectCache<T extends KubernetesObject> {
   readonly #objects = new Map<string, T>();
   readonly #indexes: ReadonlyMap<string, Index<T>>;
 
-  /** An object for which an index function throws is reported, and omitted from that index. */
+  /** If an index function throws for an object, `onError` is called and the object is omitted from that index. */
   constructor(indexes: Readonly<Record<string, IndexFunction<T>>>, onError: (thrown: unknown) => void) {
     this.#indexes = new Map(Object.entries(indexes).map(([name, valuesOf]) => [name, new Index(valuesOf, onError)]));
   }
 
-  /** Keys have the form of `keyText`. */
+  /** `key` has the form of `keyText`. */
   get(key: string): T | undefined {
     return this.#objects.get(key);
   }
@@ -53,7 +53,9 @@ export class ObjectCache<T extends KubernetesObject> {
   }
 }
 
-/** Keeps the values of each object, because the function may later return other values for it. */
+/**
+ * Remembers the index values of each object, because the function may later return other values for the same object.
+ */
 class Index<T> {
   readonly #valuesOf: IndexFunction<T>;
   readonly #onError: (thrown: unknown) => void;

@@ -32,7 +32,7 @@ export interface KubernetesObject {
   readonly metadata?: ObjectMeta;
 }
 
-/** An object whose members are known only at run time. */
+/** An object whose fields are known only at run time. */
 export type UnstructuredObject = KubernetesObject & { readonly [member: string]: unknown };
 
 export interface KubernetesList<T> {
@@ -48,7 +48,7 @@ export interface KubernetesList<T> {
 
 export type WatchEvent<T> =
   | { readonly type: "ADDED" | "MODIFIED" | "DELETED"; readonly object: T }
-  /** All changes up to the object's resourceVersion have been sent. */
+  /** The server has sent all changes up to the resourceVersion of this object. */
   | { readonly type: "BOOKMARK"; readonly object: KubernetesObject };
 
 export interface ResourceType {
@@ -60,7 +60,7 @@ export interface ResourceType {
   readonly namespaced: boolean;
 }
 
-/** Identifies an object of its type. Namespaced objects need both members. */
+/** Identifies an object of a resource. Namespaced objects need both fields. */
 export interface ObjectKey {
   readonly name: string;
   readonly namespace?: string | undefined;
@@ -73,7 +73,7 @@ export function isInitialEventsEnd(event: WatchEvent<unknown>): boolean {
   return event.type === "BOOKMARK" && event.object.metadata?.annotations?.[INITIAL_EVENTS_END] === "true";
 }
 
-/** "namespace/name", or the name alone: unique within a type. */
+/** "namespace/name", or the name alone for a cluster-scoped object: unique within a resource. */
 export function keyText(key: { readonly name?: string | undefined; readonly namespace?: string | undefined }): string {
   const name = key.name ?? "";
   return key.namespace === undefined || key.namespace === "" ? name : `${key.namespace}/${name}`;

@@ -18,7 +18,7 @@ export function resourcePath(type: ResourceType, place: ResourcePath): string {
   return segments.map((segment) => `/${pathSegment(segment)}`).join("");
 }
 
-/** Proxies and browsers would resolve dot segments, which changes the path. */
+/** Rejects "." and "..", because proxies and browsers would resolve them and so change the path. */
 function pathSegment(text: string): string {
   if (text === "" || text === "." || text === "..")
     throw new TypeError(`${JSON.stringify(text)} cannot be a path segment`);
@@ -27,7 +27,7 @@ function pathSegment(text: string): string {
 
 export type QueryValues = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** Including the question mark; empty if no value is set. */
+/** The query string including the question mark; empty if no value is set. */
 export function queryText(values: QueryValues): string {
   const pairs = Object.entries(values)
     .filter(([, value]) => value !== undefined && value !== "")

@@ -11,7 +11,7 @@ import {
   type Reply,
 } from "../../test/testing/client/scripted-transport.ts";
 
-test("a response without the header, or with another value in it, was not understood", () => {
+test('readyOf returns "not understood" if the header is absent or has an unknown value', () => {
   expect(readyOf({ "x-kubernetes-ready": "true" })).toBe(true);
   expect(readyOf({ "x-kubernetes-ready": "false" })).toBe(false);
   for (const headers of [{}, { "x-kubernetes-ready": "" }, { "x-kubernetes-ready": "true, false" }])
@@ -23,7 +23,7 @@ test("an invalid compatibility version is rejected before anything is sent", () 
     expect(() => readinessHeaders({ compatibilityVersion })).toThrow(TypeError);
 });
 
-test("a client with ifReadyHeader also waits for servers, unless configured otherwise", () => {
+test("a client with ifReadyHeader also waits while connections are refused, unless waitForServerMs is set", () => {
   expect(waitForServerMs({})).toBe(0);
   expect(waitForServerMs({ ifReadyHeader: true })).toBe(60_000);
   expect(waitForServerMs({ ifReadyHeader: true, waitForServerMs: 0 })).toBe(0);
@@ -57,14 +57,14 @@ describe("a client", () => {
       expect(headers).toMatchObject({ "x-kubernetes-if-ready": "true", "x-kubernetes-compatibility-version": "1.36" });
   });
 
-  test("sends neither header by default, and then reports no readiness", async () => {
+  test("sends neither header by default, and reports no readiness", async () => {
     const { world, transport, client, configMaps } = start([read]);
     await world.run(configMaps.get(key));
     expect(Object.keys(transport.requests[0]!.headers)).toEqual(["accept"]);
     expect(client.ready).toBeUndefined();
   });
 
-  test("reports the readiness of the latest response, also while it waits for a retry", async () => {
+  test("reports the readiness in the latest response, also while it waits for a retry", async () => {
     const { world, client, configMaps } = start([early, read, list(1)], { ifReadyHeader: true });
     expect(client.ready).toBeUndefined();
     const reading = configMaps.get(key);
@@ -76,7 +76,7 @@ describe("a client", () => {
     expect(client.ready).toBe("not understood");
   });
 
-  test("retries refused connections for the configured time", async () => {
+  test("retries while connections are refused, for the configured time", async () => {
     const rejected: Reply = { failure: "refused" };
     const patient = start([rejected, rejected, early, read], { ifReadyHeader: true });
     expect(await patient.world.run(patient.configMaps.get(key))).toMatchObject({ metadata: { name: "a" } });
@@ -87,7 +87,7 @@ describe("a client", () => {
     expect(hasty.world.clock.monotonic()).toBe(600);
   });
 
-  test("returns a server error without Retry-After at once", async () => {
+  test("throws a server error without Retry-After at once", async () => {
     const { world, client, configMaps } = start([early, rejects(503, "ServiceUnavailable")], { ifReadyHeader: true });
     await expect(world.run(configMaps.get(key))).rejects.toMatchObject({ reason: "ServiceUnavailable" });
     expect(client.ready).toBe("not understood");

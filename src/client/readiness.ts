@@ -1,21 +1,23 @@
 /**
- * Request headers by which a client requires servers to be ready, and the response header in which servers report it.
+ * The request headers by which a client asks servers to respond only if they are ready, and the response header in
+ * which servers report their readiness.
  */
 import { WAIT_FOR_SERVER_MS } from "./client-limits.ts";
 
 export interface ReadinessOptions {
   /**
-   * Asks servers with every request to respond only once they have been ready. Until then they return 503 with
-   * Retry-After, which the client waits for. Default false.
+   * Sends a header by which servers respond only once they are ready. A server that is not ready returns 503 with
+   * Retry-After, and the client waits and retries. Default false.
    */
   readonly ifReadyHeader?: boolean;
   /**
-   * The release that this client was built for, such as "1.36": a server of this release is preferred among several.
+   * The release for which this client was built, such as "1.36". If several servers can serve a request, a server of
+   * this release is preferred.
    */
   readonly compatibilityVersion?: string;
   /**
-   * How long a request is retried while connections are refused. Every verb is safe to retry, because nothing was sent.
-   * Default: a minute with `ifReadyHeader`, otherwise 0.
+   * How long a request is retried while connections are refused. Every verb can be retried, because nothing was sent.
+   * Default: a minute if `ifReadyHeader` is set, otherwise 0.
    */
   readonly waitForServerMs?: number;
 }
@@ -33,7 +35,7 @@ export type Ready = boolean | "not understood";
 export type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * The readiness in the headers of one response, such as the `headers` of client-node's ApiException and of its
+ * Reads the readiness from the headers of one response, such as the `headers` of client-node's ApiException and of its
  * `…WithHttpInfo` responses.
  */
 export function readyOf(headers: AnswerHeaders): Ready {
@@ -56,7 +58,7 @@ export function waitForServerMs(options: ReadinessOptions): number {
   return options.waitForServerMs ?? (options.ifReadyHeader === true ? WAIT_FOR_SERVER_MS : 0);
 }
 
-/** The readiness in the latest response. */
+/** Remembers the readiness that the latest response reported. */
 export class Readiness {
   readonly #isAsked: boolean;
   latest: Ready | undefined;

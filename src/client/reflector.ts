@@ -1,12 +1,13 @@
 /**
- * Keeps a copy of one resource up to date: first a list, then every change, over as many watches as needed.
+ * Keeps a copy of one resource up to date: first by a list, then by watches, as many as needed. It has two states:
  *
- * - listing: a streaming list, or a LIST if the server rejects that. Then → following; after a failure → wait, listing.
- * - following: after a regular end or a broken connection, the next watch starts at the last version seen. After an
- *   expired version or any other error → wait, listing.
+ * - listing: it requests a streaming list, or a LIST if the server rejects that. After a list → following; after a
+ *   failure → wait, then listing.
+ * - following: after a watch ends regularly or its connection breaks, the next watch starts at the last resourceVersion
+ *   seen. If that version has expired, or after any other error → wait, then listing.
  *
- * The version is updated only after everything up to it has been delivered, so that the end of a stream never loses a
- * change.
+ * The resourceVersion is updated only after all changes up to it have been delivered, so that no change is lost when a
+ * stream ends.
  */
 import type { Clock } from "../base/clock.ts";
 import { randomInteger, type Random } from "../base/random.ts";
@@ -23,9 +24,9 @@ export type ListerWatcher<T extends KubernetesObject> = Pick<ResourceClient<T>, 
 
 /** The receiver of the objects and changes. */
 interface ReflectorSink<T> {
-  /** All existing objects, keyed by namespace and name; other objects are deleted. */
+  /** Receives all existing objects, keyed by namespace and name. Objects that are not in the map were deleted. */
   replace(objects: ReadonlyMap<string, T>): void;
-  /** The next event is read after the promise has resolved. */
+  /** The reflector reads the next event after the promise has resolved. */
   apply(key: string, event: ChangeEvent<T>): Promise<void>;
 }
 
@@ -51,7 +52,7 @@ export class Reflector<T extends KubernetesObject> {
   readonly #options: ReflectorOptions<T>;
   readonly #backoff: Backoff;
   #version = "";
-  /** The server does not have the version any more, or not yet: list without a version. */
+  /** The server does not have the resourceVersion any more, or not yet, so the next list names none. */
   #isVersionUnavailable = false;
 
   constructor(options: ReflectorOptions<T>) {
@@ -63,7 +64,7 @@ export class Reflector<T extends KubernetesObject> {
     return this.#version;
   }
 
-  /** Runs until the signal aborts; nothing else ends it. */
+  /** Runs until the signal aborts, and retries after every failure. */
   async run(signal: AbortSignal): Promise<void> {
     do {
       try {
@@ -81,7 +82,7 @@ export class Reflector<T extends KubernetesObject> {
       try {
         return await this.#streamingList(version, signal);
       } catch (thrown) {
-        // The connection was refused: a LIST would fail as well.
+        // The connection was refused, so a LIST would fail as well.
         if (signal.aborted || isFailure(thrown, "refused")) throw thrown;
         this.#options.onError(thrown);
         const isUnavailable = isExpired(thrown) || isVersionTooLarge(thrown);
@@ -126,7 +127,10 @@ export class Reflector<T extends KubernetesObject> {
     }
   }
 
-  /** As client-go: without a version in pages, from the store; with a version all at once, from the watch cache. */
+  /**
+   * As client-go: without a version it lists in pages, which servers read from the store; with a version all at once,
+   * which servers read from the watch cache.
+   */
   async #listAt(version: string, signal: AbortSignal): Promise<void> {
     const { source, select } = this.#options;
     const list =
@@ -157,7 +161,7 @@ export class Reflector<T extends KubernetesObject> {
     }
   }
 
-  /** Whether the watch made progress before it ended. */
+  /** Resolves to true if the watch made progress before it ended. */
   async #consume(watch: OpenWatch<T>): Promise<boolean> {
     const { clock, sink } = this.#options;
     const startedAt = clock.monotonic();
@@ -196,7 +200,10 @@ export class Reflector<T extends KubernetesObject> {
   }
 }
 
-/** Unreachable and overloaded servers recover, and then still have the version. Other errors would repeat. */
+/**
+ * Unreachable and overloaded servers recover, and can then still serve a watch from this version. Any other error would
+ * occur again.
+ */
 function isResumable(thrown: unknown): boolean {
   if (thrown instanceof TransportError) return thrown.failure !== "malformed";
   if (!(thrown instanceof StatusError) || isVersionTooLarge(thrown)) return false;

@@ -24,7 +24,7 @@ interface RequesterOptions {
   readonly retriesMax?: number | undefined;
   readonly waitForServerMs?: number | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Called with the headers of every response, including those that are retried. */
+  /** Called with the headers of every response, including responses that lead to a retry. */
   readonly onResponse?: (headers: ClientResponse["headers"]) => void;
 }
 
@@ -54,7 +54,7 @@ export class Requester {
     this.#options = options;
   }
 
-  /** The whole response, if its status is 2xx. */
+  /** Resolves to the whole response if its status is 2xx. */
   async read(spec: RequestSpec): Promise<TextResponse> {
     using deadline = new Deadline(this.#options.clock, spec.signal);
     const timeoutMs = spec.timeoutMs ?? this.#options.timeoutMs;
@@ -71,7 +71,10 @@ export class Requester {
     }
   }
 
-  /** The response with its body as a stream, if its status is 2xx. Only the signal ends it early. */
+  /**
+   * Resolves to the response with its body as a stream if its status is 2xx. `timeoutMs` does not limit the stream;
+   * only the signal ends it early.
+   */
   async stream(spec: RequestSpec): Promise<ClientResponse> {
     return this.#send(this.#toRequest(spec, spec.signal), "watch");
   }

@@ -1,4 +1,7 @@
-/** The verbs of one resource. Failures are StatusErrors if a server responded, TransportErrors if none did. */
+/**
+ * The verbs of one resource. They throw a StatusError if a server responded with an error, and a TransportError if no
+ * valid response arrived.
+ */
 import { must } from "../base/assert.ts";
 import { isJsonObject, type JsonObject } from "../meta/json.ts";
 import { PAGE_ITEMS } from "./client-limits.ts";
@@ -46,14 +49,14 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
     return this.#object("GET", { ...key, subresource }, { query: { resourceVersion }, options });
   }
 
-  /** One page, or everything if there is no limit. */
+  /** Returns one page if `limit` is set, otherwise the whole list. */
   async list(options: ListOptions = {}): Promise<KubernetesList<T>> {
     const { namespace, limit, continue: token, resourceVersion, resourceVersionMatch } = options;
     const query = { ...selectors(options), limit, continue: token, resourceVersion, resourceVersionMatch };
     return toList<T>(await this.#json("GET", { namespace }, { query, options }));
   }
 
-  /** Pages of one consistent state. Throws a StatusError (Expired) if the continue token expires. */
+  /** Yields the pages of one consistent list. Throws a StatusError (Expired) if the continue token expires. */
   async *pages(options: ListOptions = {}): AsyncGenerator<KubernetesList<T>, void, undefined> {
     const { resourceVersion: _version, resourceVersionMatch: _match, ...following } = options;
     let page = await this.list({ limit: PAGE_ITEMS, ...options });
@@ -64,7 +67,7 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
     }
   }
 
-  /** Everything, read in pages; if the continue token expires, all at once. */
+  /** Returns the whole list, read in pages. If the continue token expires, it reads the list again without pages. */
   async listAll(options: ListOptions = {}): Promise<KubernetesList<T>> {
     const pages: KubernetesList<T>[] = [];
     try {
@@ -111,9 +114,7 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
     return this.#object("PATCH", place, { query, body: object, contentType: PATCH_CONTENT_TYPES.apply, options });
   }
 
-  /**
-   * Returns what the server returns: the deleted object, the object being deleted while it has finalizers, or a Status.
-   */
+  /** Returns the response of the server: the deleted object, the object as it waits for its finalizers, or a Status. */
   delete(key: ObjectKey, options: DeleteOptions = {}): Promise<JsonObject> {
     return this.#json("DELETE", key, { body: deleteBody(options), options });
   }
@@ -125,8 +126,8 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
   }
 
   /**
-   * Ends when the server ends the watch; throws the Status of an ERROR event. Leaving the loop closes the stream; from
-   * outside of the loop, only the signal does.
+   * Returns when the server ends the watch; throws the Status of an ERROR event. Leaving the loop closes the stream;
+   * outside of the loop, only the signal closes it.
    */
   async *watch(options: WatchOptions = {}): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const { resourceVersion, resourceVersionMatch, sendInitialEvents, allowWatchBookmarks, timeoutSeconds } = options;

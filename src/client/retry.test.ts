@@ -33,17 +33,17 @@ describe("responses", () => {
   });
 
   test.each(["POST", "PUT", "PATCH", "DELETE"])(
-    "a %s is retried too, because Retry-After means that the server did nothing",
+    "a %s with Retry-After is retried too, because the server has not executed it",
     (method) => {
       expect(decideRetry(answered(429, "1", { method }))).toEqual({ retry: true, waitMs: 1_000 });
     },
   );
 
-  test("the opening of a watch is retried too", () => {
+  test("the opening of a watch is retried after Retry-After", () => {
     expect(decideRetry(answered(429, "1", { isWatch: true }))).toEqual({ retry: true, waitMs: 1_000 });
   });
 
-  test("Retry-After: 0 is retried at once", () => {
+  test("a response with Retry-After: 0 is retried at once", () => {
     expect(decideRetry(answered(503, "0"))).toEqual({ retry: true, waitMs: 0 });
   });
 
@@ -57,7 +57,7 @@ describe("responses", () => {
     expect(decideRetry(answered(429, "1", { isBodyReplayable: false }))).toEqual(GIVE_UP);
   });
 
-  test("a Retry-After of more than five minutes is not waited for", () => {
+  test("a request is not retried after a Retry-After of more than five minutes", () => {
     expect(decideRetry(answered(503, "300"))).toEqual({ retry: true, waitMs: 300_000 });
     expect(decideRetry(answered(503, "301"))).toEqual(GIVE_UP);
     expect(decideRetry(answered(503, "99999999999999999999"))).toEqual(GIVE_UP);
@@ -81,14 +81,17 @@ describe("connections", () => {
     expect(decideRetry(failed("reset", { isWatch: true }))).toEqual(GIVE_UP);
   });
 
-  test.each(["refused", "timeout", "aborted", "malformed", "other"] as const)("%s is final", (failure) => {
-    expect(decideRetry(failed(failure))).toEqual(GIVE_UP);
-  });
+  test.each(["refused", "timeout", "aborted", "malformed", "other"] as const)(
+    'the failure "%s" is final',
+    (failure) => {
+      expect(decideRetry(failed(failure))).toEqual(GIVE_UP);
+    },
+  );
 });
 
 describe("waiting for a server", () => {
   test.each(["GET", "POST", "DELETE"])(
-    "a %s whose connection was refused is retried soon, because nothing was sent",
+    "a %s whose connection was refused is retried after 500 ms at most, because nothing was sent",
     (method) => {
       expect(decideRetry(failed("refused", { method, waitForServerMs: 60_000 }))).toEqual({ retry: true, waitMs: 500 });
       expect(decideRetry(failed("refused", { method, waitForServerMs: 120 }))).toEqual({ retry: true, waitMs: 120 });

@@ -1,6 +1,7 @@
 /**
- * Decides when a request is retried. As client-go: after a response with Retry-After, and after a broken connection of
- * a read. Unlike client-go: also after refused connections, if the caller waits for a server.
+ * Decides whether and when a request is retried. As client-go, it is retried after a response with Retry-After, and a
+ * read also after a broken connection. Unlike client-go, it is also retried after a refused connection if
+ * `waitForServerMs` is set.
  */
 import {
   BROKEN_CONNECTION_WAIT_MS,
@@ -11,17 +12,19 @@ import {
 import type { TransportFailure } from "./transport.ts";
 
 export interface FailedAttempt {
-  /** Number of attempts that were sent so far, including this one. */
+  /** Number of attempts so far whose connection was not refused, including this one. */
   readonly attempt: number;
   readonly method: string;
-  /** The caller of a watch chooses the version to resume from. */
+  /**
+   * A watch is not retried after a broken connection, because its caller chooses the resourceVersion to resume from.
+   */
   readonly isWatch: boolean;
   /** False for a stream, which is consumed once it has been sent. */
   readonly isBodyReplayable: boolean;
   readonly outcome: ReceivedResponse | { readonly failure: TransportFailure };
   /** Default 10. */
   readonly retriesMax?: number | undefined;
-  /** How much longer to retry refused connections. Default: not at all. */
+  /** How much longer to retry while connections are refused. Default: not at all. */
   readonly waitForServerMs?: number | undefined;
 }
 
@@ -41,7 +44,7 @@ export function decideRetry(failed: FailedAttempt): RetryDecision {
   if ("failure" in outcome && outcome.failure === "refused") return decideWaitForServer(failed.waitForServerMs ?? 0);
   if (failed.attempt > (failed.retriesMax ?? RETRIES_MAX)) return GIVE_UP;
   if ("failure" in outcome) {
-    // A write may have been executed.
+    // A write is not retried, because it may have been executed.
     const isRepeatable = failed.method === "GET" && !failed.isWatch && outcome.failure === "reset";
     return isRepeatable ? { retry: true, waitMs: BROKEN_CONNECTION_WAIT_MS } : GIVE_UP;
   }
@@ -56,7 +59,7 @@ function decideWaitForServer(leftMs: number): RetryDecision {
   return leftMs > 0 ? { retry: true, waitMs: Math.min(REFUSED_CONNECTION_WAIT_MS, leftMs) } : GIVE_UP;
 }
 
-/** Undefined if the header is absent or a date, which client-go does not support either. */
+/** Returns undefined if the header is absent or a date, which client-go does not support either. */
 export function retryAfterSeconds(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,9}$/.test(header) ? Number(header) : undefined;
 }

@@ -12,7 +12,7 @@ interface FailedResponse {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Enough of a response without a Status to recognize its sender. */
+/** Length of the excerpt from a response without a Status: enough to recognize the server or proxy that sent it. */
 const EXCERPT_CHARACTERS = 2_048;
 
 export function responseError(response: FailedResponse): StatusError {
@@ -29,7 +29,7 @@ export function responseError(response: FailedResponse): StatusError {
   });
 }
 
-/** From a received Status; `code` is used if the Status has none. */
+/** Converts a received Status; `code` is used if the Status has no code. */
 export function statusError(status: JsonObject, code: number): StatusError {
   const statusCode = typeof status["code"] === "number" ? status["code"] : code;
   const reason = stringAt(status, "reason");
@@ -50,7 +50,7 @@ function parseStatus(text: string): JsonObject | undefined {
   }
 }
 
-/** Omits members of the wrong type, so that callers need not check them. */
+/** Omits fields that have a wrong type, so that callers need not check them. */
 function checkedDetails(details: JsonObject): StatusDetails {
   const { causes, retryAfterSeconds } = details;
   const texts = ["name", "group", "kind", "uid"].filter((member) => typeof details[member] === "string");
@@ -72,14 +72,14 @@ function reasonForCode(code: number, method: string): Reason {
   return code >= 500 || code < 400 ? "InternalError" : "BadRequest";
 }
 
-/** Whether the requested version has expired, so that a new list is needed. */
+/** Whether the requested resourceVersion has expired, so that a new list is needed. */
 export function isExpired(thrown: unknown): boolean {
   return thrown instanceof StatusError && thrown.code === HTTP_CODE.Expired;
 }
 
 /**
- * Whether the server has not reached the requested version yet, as kubernetes reports it; after a restored backup it
- * may never.
+ * Whether the server has not reached the requested resourceVersion yet, as kubernetes reports it. After a backup was
+ * restored, it may never reach it.
  */
 export function isVersionTooLarge(thrown: unknown): boolean {
   if (!(thrown instanceof StatusError)) return false;

@@ -1,8 +1,8 @@
-/** The system's clock and randomness, for users of the client outside of this project, in Node and in browsers. */
+/** The system clock and randomness, for programs that use the client in Node or in browsers. */
 import type { Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
 
-/** Timers have 31 bits; a longer one would fire at once. */
+/** Delays are 31-bit numbers; a timer with a longer delay would fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export function createSystemClock(): Clock {
@@ -24,10 +24,10 @@ export function createSystemRandom(): Random {
 }
 
 /**
- * Resolves after all events that have arrived by now have been handled, such as the end of a connection. Not for
+ * Resolves after Node has handled all events that have arrived so far, such as the end of a connection. Not for
  * browsers.
  */
 export async function afterArrivals(): Promise<void> {
-  // The first turn may be in the middle of a batch of events that were collected before.
+  // The first setImmediate may run in the middle of a batch of events that were collected before this call.
   for (let turn = 0; turn < 2; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

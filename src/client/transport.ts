@@ -1,4 +1,4 @@
-/** The port between the client and the code that sends its requests. */
+/** The interface between the client and the transports that send its requests: fetch, Node or in-process. */
 
 export interface ClientRequest {
   /** Upper case. */
@@ -23,8 +23,9 @@ export interface ClientResponse {
 }
 
 /**
- * Sends one request once. Resolves with the head of any response, including redirects and errors; rejects with a
- * TransportError if there was no response. It does not retry, unless it knows that no server received the request.
+ * Sends a request. Resolves when the status and headers of a response have arrived, including redirects and errors;
+ * rejects with a TransportError if no response arrived. It sends the request again only if no server can have received
+ * it, or if it is a read.
  */
 export interface Transport {
   send(request: ClientRequest): Promise<ClientResponse>;
@@ -60,7 +61,7 @@ export function abortedError(signal: AbortSignal | undefined): TransportError {
   return new TransportError("aborted", "the request was aborted", { cause: signal?.reason });
 }
 
-/** The whole body; rejects as soon as it is longer than `bytesMax`. */
+/** Reads the whole body; rejects as soon as it is longer than `bytesMax`. */
 export async function readBody(body: AsyncIterable<Uint8Array>, bytesMax: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let length = 0;

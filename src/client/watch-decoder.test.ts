@@ -20,8 +20,8 @@ async function decode(text: string, cuts: readonly number[] = [], bytesMax?: num
 
 const lines = (...events: object[]): string => events.map((event) => `${JSON.stringify(event)}\n`).join("");
 
-describe("events", () => {
-  test("are the same however the stream is split into chunks", async () => {
+describe("the decoder", () => {
+  test("returns the same events however the stream is split into chunks", async () => {
     const events = [added(configMap("ä€😀", 1, { data: { text: "zeile\nzwei 😀" } })), bookmark(2)];
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(400)), async (cuts) => {
@@ -30,15 +30,15 @@ describe("events", () => {
     );
   });
 
-  test("ignore empty lines", async () => {
+  test("ignores empty lines", async () => {
     expect(await decode(`\n${lines(bookmark(1))}\n\r\n`.replace("\r\n", "\n"))).toEqual([bookmark(1)]);
   });
 
-  test("omit an incomplete last line", async () => {
+  test("omits an incomplete last line", async () => {
     expect(await decode(`${lines(bookmark(1))}{"type":"ADDED","obj`)).toEqual([bookmark(1)]);
   });
 
-  test("of type ERROR are thrown as their StatusError, after the events before them", async () => {
+  test("throws an ERROR event as a StatusError, after returning the events before it", async () => {
     const seen: unknown[] = [];
     const body = pieces(
       new TextEncoder().encode(lines(bookmark(1), { type: "ERROR", object: status(410, "Expired") })),
@@ -64,7 +64,7 @@ describe("the watch fails on", () => {
     await expect(decode(text)).rejects.toMatchObject({ name: "TransportError", failure: "malformed" });
   });
 
-  test("a line longer than the limit, before it is complete", async () => {
+  test("a line longer than the limit, as soon as the limit is exceeded", async () => {
     const text = `{"type":"ADDED","object":{"data":"${"x".repeat(1000)}`;
     await expect(decode(text, [50, 100, 500], 100)).rejects.toMatchObject({ failure: "malformed" });
     await expect(decode(`${text}"}}\n`, [], 100)).rejects.toMatchObject({ failure: "malformed" });

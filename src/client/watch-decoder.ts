@@ -7,7 +7,9 @@ import { concatBytes, TransportError } from "./transport.ts";
 
 const NEWLINE = 0x0a;
 
-/** Ends with the stream; throws a StatusError for an ERROR event, a TransportError for an invalid event. */
+/**
+ * Returns at the end of the stream; throws a StatusError for an ERROR event, and a TransportError for an invalid event.
+ */
 export async function* decodeWatch<T>(
   body: AsyncIterable<Uint8Array>,
   eventBytesMax = EVENT_BYTES_MAX,
@@ -15,7 +17,9 @@ export async function* decodeWatch<T>(
   for await (const line of splitLines(body, eventBytesMax)) yield toEvent<T>(line);
 }
 
-/** Drops a last line without a newline, because it is incomplete; a resumed watch sends it again. */
+/**
+ * Drops a last line without a newline, because it is incomplete: the server sends the event again to the resumed watch.
+ */
 async function* splitLines(
   body: AsyncIterable<Uint8Array>,
   bytesMax: number,

@@ -33,7 +33,7 @@ describe("flags", () => {
       /--peer-advertise-ip requires/,
     ],
     ["gate off and a port", { featureGates: OFF, peers: { advertisePort: "1" } }, /--peer-advertise-port requires/],
-    ["an ID that cannot name a lease", { peers: { serverId: "A b" } }, /--server-id must consist of/],
+    ["an ID that cannot name a lease", { peers: { serverId: "A b" } }, /--server-id must be 1 to 63/],
     ["inconsistent times", { peers: { timing: { leaseRenewMs: 9_000 } } }, /renewed more than twice/],
     [
       "an egress selection of type GRPC",

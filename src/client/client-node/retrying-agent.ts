@@ -1,6 +1,7 @@
 /**
  * Retries for Watch, Log and Metrics of client-node 1.x, which send Node requests through an agent. This agent sends
- * its own requests instead and returns the first final response. All of these requests are reads.
+ * requests of its own instead, and passes the first final response to the original request. All of these requests are
+ * reads.
  */
 import {
   request as httpRequest,
@@ -35,12 +36,13 @@ export function connectedAgent(agent: Agent, callback: () => void): Agent {
 interface Exchange {
   readonly agent: Agent;
   /**
-   * The request of the sender. It never gets a connection; the events of the requests sent instead are forwarded to it.
+   * The original request of client-node. It never gets a connection: the agent sends other requests instead, and
+   * forwards their events to this one.
    */
   readonly request: ClientRequest;
   readonly options: RequestOptions;
   readonly lane: Lane;
-  /** The request that was last sent instead. */
+  /** The request that the agent sent last in place of the original one. */
   sent?: ClientRequest;
 }
 
@@ -66,7 +68,7 @@ async function sendWithRetries(exchange: Exchange): Promise<void> {
 interface Tried {
   readonly outcome: ReturnType<typeof outcomeOf>;
   readonly response?: IncomingMessage;
-  /** Forwards the outcome to the sender. */
+  /** Forwards the outcome to the original request. */
   passOn(): void;
 }
 

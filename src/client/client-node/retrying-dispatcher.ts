@@ -1,6 +1,6 @@
 /**
- * Retries for Watch, Log and Metrics of client-node 2.x, which send requests through undici's dispatcher. Responses
- * that ask for a retry are withheld until the final one arrives. All of these requests are reads.
+ * Retries for Watch, Log and Metrics of client-node 2.x, which send requests through undici's dispatcher. It withholds
+ * responses that ask for a retry, and forwards only the final one. All of these requests are reads.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { sleep } from "../../base/clock.ts";
@@ -47,12 +47,12 @@ interface ExchangeOptions {
   readonly lane: Lane;
 }
 
-/** One request as its sender sees it. The sender holds one controller for all attempts. */
+/** One request as its sender sees it: the sender holds one controller, however many attempts are made. */
 class Exchange {
   readonly #of: ExchangeOptions;
   readonly #given = new AbortController();
   #current: DispatchController | undefined;
-  /** True once the sender must not be called any more. */
+  /** True once no callback of the sender may be called any more. */
   #isOver = false;
 
   constructor(options: ExchangeOptions) {
@@ -72,7 +72,7 @@ class Exchange {
     }
   }
 
-  /** Resolves to the time to wait before the next attempt; to undefined if this attempt is the final one. */
+  /** Resolves to the time to wait before the next attempt, or to undefined if the request is not retried. */
   #attempt(): Promise<number | undefined> {
     return new Promise((resolve) => {
       const { dispatcher, options, handler } = this.#of;

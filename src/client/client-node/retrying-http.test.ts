@@ -60,6 +60,6 @@ test.each([
   expect((await attemptsWith(make())).attempts).toBe(1);
 });
 
-test("responses that are retried are read to their end, even if that fails; the caller receives the last one", async () => {
+test("the bodies of responses that lead to a retry are read to their end; an error while reading them is ignored, and the caller receives the last response", async () => {
   expect((await attemptsWith("{}")).discarded).toEqual(["text 1", "text 2"]);
 });

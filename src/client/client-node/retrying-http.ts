@@ -1,4 +1,6 @@
-/** Retries for API clients of both major versions of client-node: whole requests and responses, including bodies. */
+/**
+ * Retries for the API clients of both major versions of client-node. It repeats whole requests, including their bodies.
+ */
 import { sleep } from "../../base/clock.ts";
 import { failureOf } from "../node-failures.ts";
 import { attemptsAt, outcomeOf, waitAfter, type Lane } from "./lane.ts";
@@ -6,9 +8,9 @@ import type { HttpLibrary, Observable, RequestContext, ResponseContext } from ".
 
 export interface RetryingHttpOptions {
   readonly lane: Lane;
-  /** Called before each retry, because tokens and certificates may have been rotated since. */
+  /** Called before each retry, because the token or certificate may have been rotated. */
   readonly authenticateAgain: (request: RequestContext) => Promise<void>;
-  /** Called before each attempt; calls back when its connection is established. */
+  /** Called before each attempt. It calls `callback` when the connection of the attempt is established. */
   readonly onceConnected: (request: RequestContext, callback: () => void) => void;
 }
 
@@ -56,15 +58,15 @@ async function attempt(inner: HttpLibrary, request: RequestContext, options: Ret
   }
 }
 
-/** Any other body may be consumed once it has been sent. */
+/** Bodies of other types, such as streams, may be consumed by the first attempt. */
 function isReplayable(body: unknown): boolean {
   if (body === undefined || body === null || typeof body === "string") return true;
   return body instanceof Uint8Array || body instanceof URLSearchParams;
 }
 
 /**
- * Reads a body to its end, because an unread body holds its connection. The caller does not wait, and errors are
- * ignored.
+ * Reads a body to its end, because an unread body holds its connection. The caller does not wait for this, and errors
+ * are ignored.
  */
 function discard(response: ResponseContext | undefined): void {
   if (response === undefined) return;

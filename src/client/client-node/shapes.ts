@@ -14,13 +14,11 @@ export interface KubeConfigLike {
 
 /** The methods of a KubeConfig through which all of its requests pass. */
 export interface ConfigMethods {
-  /** Used by API clients; in 2.x also by Watch, Log, Metrics and Health. */
+  /** Called by API clients; in 2.x also by Watch, Log, Metrics and Health. */
   applySecurityAuthentication(context: RequestContext): Promise<void>;
-  /**
-   * Used by exec, attach and port forwarding; in 1.x, through the next method, also by Watch, Log, Metrics and Health.
-   */
+  /** Called by exec, attach and port forwarding; in 1.x also by `applyToFetchOptions`. */
   applyToHTTPSOptions(options: { headers?: Record<string, unknown> }): Promise<void>;
-  /** 1.x only. */
+  /** Called by Watch, Log, Metrics and Health of 1.x; absent in 2.x. */
   applyToFetchOptions?(options: object): Promise<{ agent?: Agent }>;
   makeApiClient(type: ApiConstructor): object;
 }
@@ -66,7 +64,7 @@ export interface ResponseContext {
   };
 }
 
-/** An agent of Node. Other kinds of agents have long relied on `addRequest`, too. */
+/** An agent of Node. Custom agents also implement `addRequest`, although Node does not document it. */
 export interface Agent {
   readonly protocol?: string;
   addRequest(request: object, options: object): void;
@@ -109,7 +107,7 @@ export interface DispatchHandler {
   onResponseError?(controller: DispatchController, error: Error): void;
 }
 
-/** The same object with one method replaced. */
+/** Returns an object that behaves like `target`, with one method replaced. */
 export function replacing<T extends object, K extends keyof T>(target: T, name: K, method: T[K]): T {
   return new Proxy(target, {
     get: (_target, key) => (key === name ? method : (Reflect.get(target, key) as unknown)),

@@ -1,6 +1,6 @@
 /**
- * Makes all requests of a KubeConfig wait and retry if a server asks for it with Retry-After, or is not reachable yet.
- * It replaces the methods through which requests get their credentials, so that callers use the config as before.
+ * Makes all requests of a KubeConfig wait and retry if the server sends Retry-After or is not reachable yet. It
+ * replaces the methods through which requests get their credentials, so that callers need no other change.
  */
 import type { Clock } from "../../base/clock.ts";
 import { readinessHeaders, Readiness, waitForServerMs, type ReadinessOptions, type Ready } from "../readiness.ts";
@@ -28,7 +28,7 @@ export interface Evenkeel {
   readonly ready: Ready | undefined;
 }
 
-/** Marks a config, because requests would retry twice if withEvenkeel were applied twice. */
+/** Marks a config to which withEvenkeel was applied: if it were applied twice, each attempt would itself be retried. */
 const TAKEN = Symbol.for("evenkeel.io/client");
 
 /** Changes the config itself. API clients, watches and informers that were made from it before are not affected. */
@@ -52,7 +52,7 @@ function connecting(config: ConfigMethods, headers: Record<string, string>, lane
   const applyToHttps = config.applyToHTTPSOptions.bind(config);
   const applyToFetch = config.applyToFetchOptions?.bind(config);
   const makeApiClient = config.makeApiClient.bind(config);
-  // API clients retry by themselves, including bodies, and therefore use the dispatcher without retries.
+  // Maps each retrying dispatcher to the one that it wraps: API clients retry by themselves and need the latter.
   const plain = new WeakMap<Dispatcher, Dispatcher>();
   const ours = new WeakSet<RequestContext>();
   const applySecurityAuthentication = async (context: RequestContext): Promise<void> => {
@@ -68,7 +68,7 @@ function connecting(config: ConfigMethods, headers: Record<string, string>, lane
   };
   const http: RetryingHttpOptions = {
     lane,
-    // A call that was given other credentials keeps them.
+    // If the caller gave the call other credentials, the retry keeps them.
     authenticateAgain: async (request) => (ours.has(request) ? applySecurityAuthentication(request) : undefined),
     onceConnected: (request, callback) => notifyConnected(request, plain, callback),
   };
@@ -96,7 +96,7 @@ function connecting(config: ConfigMethods, headers: Record<string, string>, lane
   };
 }
 
-/** The default dispatcher of undici, at the place where all instances of undici share it. */
+/** The default dispatcher of undici, under the symbol by which all copies of undici share it. */
 function globalDispatcher(): Dispatcher | undefined {
   return Reflect.get(globalThis, Symbol.for("undici.globalDispatcher.2")) as Dispatcher | undefined;
 }
@@ -107,6 +107,7 @@ function notifyConnected(request: RequestContext, plain: WeakMap<Dispatcher, Dis
   if (agent !== undefined) request.setAgent?.(connectedAgent(agent, callback));
   else if (dispatcher !== undefined)
     request.setDispatcher?.(connectedDispatcher(plain.get(dispatcher) ?? dispatcher, callback));
-  // The connection cannot be observed, so treat it as established: a broken one then counts as a sent request.
+  // The connection cannot be observed. Treat it as established, so that a broken connection counts as a request that
+  // was sent.
   else callback();
 }

@@ -1,4 +1,4 @@
-/** Allocates cluster IPs and node ports to Services. */
+/** The allocators of cluster IPs and node ports, and the storage keys of their claims. */
 import type { Random } from "../../base/random.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
 import type { ServedResource } from "../../serving/registry/resource.ts";
@@ -13,7 +13,7 @@ export interface Allocators {
   readonly family: IpFamily;
   readonly nodePorts: ClaimPool;
   readonly ipAddresses: IpAddresses;
-  /** The same ranges in another store. */
+  /** Returns the same allocators on another store. */
   on(store: ObjectStore): Allocators;
 }
 
@@ -31,7 +31,8 @@ interface AllocatorsOptions {
 export function createAllocators(options: AllocatorsOptions): Allocators {
   const { store, random, storageRoot, clusterIpRange, nodePortRange } = options;
   const ipAddresses = createIpAddresses({ store, prefix: `${storageRoot}ipaddresses/`, served: options.ipAddresses });
-  // Beside kubernetes' own bitmaps ranges/serviceips and ranges/servicenodeports, never in their place.
+  // The claims are stored beside kubernetes' bitmaps ranges/serviceips and ranges/servicenodeports, and never replace
+  // them.
   const claims = `${storageRoot}ranges/evenkeel/`;
   return {
     clusterIps: createClaimPool({

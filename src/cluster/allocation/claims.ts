@@ -1,10 +1,10 @@
 /**
- * Records the owner of each allocated number: one key per number, and creating the key is the allocation. All servers
- * of all releases use the same keys, so no number is allocated twice.
+ * Records the owner of each allocated number: each number has one key, and creating the key allocates the number.
+ * Servers of all releases use the same keys, so no number is allocated twice.
  *
- * A claim is released by compare-and-swap on the revision at which its owner was last seen to need it. A writer that
- * comes to need a number which its own object already claims writes the claim again, so that an earlier decision to
- * release it fails.
+ * A claim is released by compare-and-swap on the revision at which its owner was last seen to need it. If a write needs
+ * a number that its own object already claims, it writes the claim again, so that a release that was decided earlier
+ * fails.
  */
 import { randomInteger, type Random } from "../../base/random.ts";
 import { objectAt, stringAt } from "../../meta/json.ts";
@@ -28,26 +28,29 @@ export interface Claim {
 
 export interface Taken {
   readonly claim: Claim;
-  /** The owner had it before: another writer of the owner may rely on it, so this one must not release it. */
+  /**
+   * True if the owner already had the claim. Another write of the same owner may rely on it, so this one must not
+   * release it.
+   */
   readonly wasOwned: boolean;
 }
 
 export interface ClaimPool {
   readonly range: NumberRange;
-  /** Undefined if another owner has it. Does not check whether it is in the range. */
+  /** Claims a number; undefined if another owner has it. Does not check whether the number is in the range. */
   take(number: string, owner: ClaimOwner): Promise<Taken | undefined>;
-  /** Takes any free one; undefined if there is none. */
+  /** Claims any free number; undefined if none is free. */
   takeAny(owner: ClaimOwner): Promise<Taken | undefined>;
   /** A number that `takeAny` might take, without taking it. */
   suggest(): string | undefined;
-  /** The claim on a number by any owner, as far as the cache knows. */
+  /** The claim on a number by any owner, according to the cache. */
   known(number: string): Claim | undefined;
-  /** How many are free, as far as the cache knows. */
+  /** Number of free numbers, according to the cache. */
   freeCount(): number;
-  /** The claim on a number by any owner, as currently stored. */
+  /** The claim on a number by any owner, read from the store. */
   find(number: string): Promise<Claim | undefined>;
   list(): Promise<readonly Claim[]>;
-  /** Does nothing if the claim has been written since. */
+  /** Deletes the claim, unless it has been written since it was read. */
   release(claim: Claim): Promise<void>;
 }
 
@@ -57,11 +60,11 @@ interface ClaimPoolOptions {
   /** The key prefix of the claims, such as "/registry/ranges/evenkeel/nodeports/". */
   readonly prefix: string;
   readonly range: NumberRange;
-  /** Whether it is taken by something other than a claim, as far as the cache knows. */
+  /** Whether the number is unavailable for another reason than a claim, according to the cache. */
   readonly isReserved: (number: string) => boolean;
 }
 
-/** Each conflict over one claim means that another writer of its owner won. */
+/** Maximum number of attempts to write a claim. Each conflict means that another write of the same owner succeeded. */
 const RACES_MAX = 16;
 
 export function createClaimPool(options: ClaimPoolOptions): ClaimPool {
@@ -129,7 +132,10 @@ async function take(
   throw serviceUnavailable("the object changes too fast to be updated, please try again later", 1);
 }
 
-/** Every number that is free according to the cache, from a random start onwards: two servers rarely try the same. */
+/**
+ * Yields every number that is free according to the cache. It starts at a random number, so that two servers rarely try
+ * the same one.
+ */
 function* candidates({ store, prefix, range, random, isReserved }: ClaimPoolOptions): Generator<string, undefined> {
   const bands = [
     { from: range.unaskedFrom, size: range.size - range.unaskedFrom },

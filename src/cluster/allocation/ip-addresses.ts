@@ -1,7 +1,7 @@
 /**
- * IPAddress objects, in which releases that have them show the service of each cluster IP. Here they follow from the
- * claims and are written after them. An address for which another client created an IPAddress is not allocated to
- * services.
+ * Publishes IPAddress objects, by which releases that have this kind show the service of each cluster IP. They are
+ * derived from the claims and written after them. If another client created an IPAddress, its address is not allocated
+ * to services.
  */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { prefixEnd } from "../../storage/kv.ts";
@@ -13,12 +13,15 @@ import type { ServedResource } from "../../serving/registry/resource.ts";
 import { familyOf } from "../../meta/ip-address.ts";
 
 export interface IpAddresses {
-  /** Releases without the kind publish no IPAddress objects, but still delete those that other servers published. */
+  /**
+   * Undefined if the release does not have the kind. Such a server publishes no IPAddress, but still deletes those that
+   * other servers published.
+   */
   readonly served: ServedResource | undefined;
-  /** Whether the cache has it, created by any client. */
+  /** Whether the cache has an IPAddress for this IP, created by any client. */
   has(ip: string): boolean;
   find(ip: string): Promise<Entry | undefined>;
-  /** The IPAddress objects that servers created; those of users are omitted. */
+  /** Lists the IPAddress objects that servers created; those of users are omitted. */
   listPublished(): Promise<readonly Entry[]>;
   /** `prepare` sets uid and timestamps of the object. */
   publish(
@@ -70,7 +73,10 @@ export function createIpAddresses(options: {
   };
 }
 
-/** The service it belongs to; the version of the object does not matter, because all have the same members. */
+/**
+ * The service to which the address belongs. The stored version does not matter, because all versions have the same
+ * fields.
+ */
 export function parentOf(entry: Entry): Parent | undefined {
   if (entry.corrupt !== undefined) return undefined;
   const parent = objectAt(parseEntry(entry), "spec")["parentRef"];

@@ -1,4 +1,4 @@
-/** Determines the IP families of a service on a cluster that has one family. */
+/** Sets the IP families of a service. The cluster itself has only one family. */
 import { stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { invalidValue } from "../../meta/field-errors.ts";

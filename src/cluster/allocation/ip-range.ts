@@ -6,10 +6,13 @@ export interface IpRange extends NumberRange {
   readonly family: IpFamily;
 }
 
-/** A service range never needs more, and every index stays a safe integer. */
+/**
+ * Maximum number of addresses that are used of a larger subnet. No cluster needs more services, and every index stays a
+ * safe integer.
+ */
 const ADDRESSES_MAX = 2 ** 24;
 
-/** Throws an error for a text that is not a subnet with room for services. */
+/** Throws an error if the text is not a subnet with at least one address to allocate. */
 export function parseIpRange(text: string): IpRange {
   const [ip = "", length = "", ...rest] = text.split("/");
   const address = parseAddress(ip);

@@ -2,17 +2,23 @@
 export interface NumberRange {
   /** The form in flags and messages: "10.0.0.0/24", "30000-32767". */
   readonly text: string;
-  /** The number of allocatable items. */
+  /** Number of addresses or ports in the range. */
   readonly size: number;
-  /** Dynamic allocation starts here while free numbers remain: the part below is preferred for explicit requests. */
+  /**
+   * Index at which dynamic allocation starts. Lower numbers are preferred for explicit requests, and are allocated
+   * dynamically only when the rest is used up.
+   */
   readonly unaskedFrom: number;
-  /** The canonical name of an item; the index is in [0, size). */
+  /** The address or port at an index, in canonical form; the index is in [0, size). */
   nameAt(index: number): string;
-  /** Undefined if the name is not in the range. */
+  /** The index of an address or port; undefined if it is not in the range. */
   indexOf(name: string): number | undefined;
 }
 
-/** As kubernetes ServiceIPStaticSubrange and ServiceNodePortStaticSubrange: one step of the size, between the bounds. */
+/**
+ * As kubernetes ServiceIPStaticSubrange and ServiceNodePortStaticSubrange: size / step, limited to [min, max]; 0 for a
+ * small range.
+ */
 export function unaskedFrom(
   size: number,
   bounds: { readonly min: number; readonly max: number; readonly step: number },

@@ -1,7 +1,7 @@
 /** The range of node ports for services. */
 import { unaskedFrom, type NumberRange } from "./number-range.ts";
 
-/** "30000-32767", or "30000+2768". Throws an error for any other text. */
+/** Parses "30000-32767" or "30000+2768". Throws an error for any other text. */
 export function parsePortRange(text: string): NumberRange {
   const match = /^(\d{1,5})([-+])(\d{1,5})$/.exec(text.trim());
   const first = Number(match?.[1]);

@@ -26,7 +26,7 @@ describe("a range of addresses", () => {
     expect([parsePortRange("30000-32767").unaskedFrom, parsePortRange("30000-30010").unaskedFrom]).toEqual([86, 0]);
   });
 
-  test("may be IPv6, of which only the first part is used if it is large", () => {
+  test("may be IPv6; of a large subnet only the first 2^24 addresses are used", () => {
     const range = parseIpRange("fd00:10::/64");
     expect([range.family, range.nameAt(0), range.nameAt(0xffff), range.size]).toEqual([
       "IPv6",
@@ -48,11 +48,11 @@ describe("a range of addresses", () => {
     "010.0.0.0/24",
     "",
     "10.0.0.0/24,fd00::/64",
-  ])("cannot be %j", (text) => {
+  ])("cannot be parsed from %j", (text) => {
     expect(() => parseIpRange(text)).toThrow(/service cluster IP range/);
   });
 
-  test("has one spelling for each address", () => {
+  test("has one canonical spelling for each address", () => {
     expect([
       canonicalIp("FD00:0:0:0:1:0:0:1"),
       canonicalIp("::ffff:10.0.0.1"),
@@ -81,7 +81,7 @@ describe("a range of ports", () => {
     expect(parsePortRange("30000+10").text).toBe("30000-30009");
   });
 
-  test.each(["30000", "30000-", "30001-30000", "0-10", "1-65536", "a-b", ""])("cannot be %j", (text) => {
+  test.each(["30000", "30000-", "30001-30000", "0-10", "1-65536", "a-b", ""])("cannot be parsed from %j", (text) => {
     expect(() => parsePortRange(text)).toThrow(/service node port range/);
   });
 });

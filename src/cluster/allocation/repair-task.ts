@@ -7,7 +7,7 @@ import { StorageError } from "../../storage/kv.ts";
 import type { BackgroundTask } from "../../base/background.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
 
-/** As kubernetes: often enough that a leaked port is freed before it is missed. */
+/** As kubernetes: short enough that leaked ports do not exhaust the range. */
 const INTERVAL_MS = 180_000;
 const RETRY_MS = 250;
 
@@ -35,7 +35,7 @@ export function serviceRepair(options: ServiceRepairOptions): BackgroundTask {
   };
 }
 
-/** False if the store could not be reached. */
+/** Resolves to false if the store could not be reached, so that a retry may help. */
 async function repairOnce(options: ServiceRepairOptions, suspects: Suspects): Promise<boolean> {
   const { log } = options;
   try {
@@ -46,7 +46,7 @@ async function repairOnce(options: ServiceRepairOptions, suspects: Suspects): Pr
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown.message : String(thrown);
     log.warn("checking cluster IPs and node ports failed", { error });
-    // An error about an object does not pass by a retry, and must not keep the server from becoming ready.
+    // A retry does not help if an object is invalid, and such an object must not keep the server from becoming ready.
     return !(thrown instanceof StorageError || thrown instanceof StatusError);
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Reconciles claims with Services after crashes: services get the claims they lack; claims and published addresses that
- * no service needs are removed. A superfluous one may belong to a service that is being written now, so it is removed
- * only after it has been seen unchanged for long enough.
+ * Reconciles claims with Services after crashes. It adds claims that services lack, and removes claims and IPAddress
+ * objects that no service needs. A superfluous claim may belong to a service that is being written now, so it is
+ * removed only if it stays superfluous and unchanged for SUPERFLUOUS_MS.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { prefixEnd } from "../../storage/kv.ts";
@@ -15,16 +15,16 @@ import { canonicalIp } from "../../meta/ip-address.ts";
 import { ownerOf } from "./service-allocation.ts";
 import { allocatedValuesOf, type AllocatedValues } from "../../objects/kinds/core/services/service-fields.ts";
 
-/** Longer than any request may take between claiming and storing. */
+/** Longer than any request may take between claiming a number and storing the service. */
 const SUPERFLUOUS_MS = 150_000;
 
-/** Superfluous claims found by earlier passes: by key, the revision and when it was first seen. */
+/** Superfluous claims that earlier repairs found: by key, the revision of the claim and when it was first seen. */
 export type Suspects = Map<string, { readonly revision: number; readonly since: number }>;
 
 interface RepairReport {
   readonly claimed: number;
   readonly released: number;
-  /** Numbers that two services have: no claim can be right for both. */
+  /** Numbers that two services have, so that a claim cannot be right for both. */
   readonly disputed: readonly string[];
 }
 
@@ -43,8 +43,8 @@ export interface RepairParts {
 export async function repairAllocations(parts: RepairParts, suspects: Suspects): Promise<RepairReport> {
   const { context, servicePrefix } = parts;
   const { clusterIps, nodePorts, ipAddresses } = parts.allocators;
-  // Claims are read first: then the service of each is stored by the time services are read, or the claim is
-  // superfluous.
+  // Claims are read before services. If a claim was read, its service is either stored by the time services are read,
+  // or the claim is superfluous.
   const claims = [
     ...(await clusterIps.list()).map((claim) => ({ pool: clusterIps, claim })),
     ...(await nodePorts.list()).map((claim) => ({ pool: nodePorts, claim })),
@@ -56,7 +56,7 @@ export async function repairAllocations(parts: RepairParts, suspects: Suspects):
   );
   const holders = entries.filter((entry) => entry.corrupt === undefined).map(holderOf);
   const disputed = await claimMissing(parts, holders, claims);
-  // A service that cannot be decoded may hold any number.
+  // A service that cannot be decoded may hold any number, so no claim is removed.
   if (holders.length < entries.length) return { ...disputed, released: 0 };
   const superfluous = [
     ...superfluousClaims(claims, holders, clusterIps).map(({ pool, claim }) => ({
@@ -126,7 +126,7 @@ function isOrphan(address: Entry, ip: string, holders: readonly Holder[]): boole
   );
 }
 
-/** Remembers superfluous claims, and returns those that have been so for long enough. */
+/** Remembers superfluous claims, and returns those that have been superfluous for long enough. */
 function dueOf<T extends { readonly entry: Entry }>(
   superfluous: readonly T[],
   suspects: Suspects,

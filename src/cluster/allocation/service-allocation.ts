@@ -1,8 +1,8 @@
 /**
- * Allocates addresses and ports for one write of a Service, in an order in which a crash at any point leaks at most a
- * claim, which the repair frees, and never gives two services the same number:
+ * Allocates addresses and ports for one write of a Service. The order of the steps is such that a crash at any point
+ * never gives two services the same number, and leaks at most a claim, which the repair frees:
  *
- *   claim what the service will need → store the service → release what it no longer needs
+ *    claim what the service will need → store the service → release what it no longer needs
  *
  * A write whose outcome is unknown keeps its claims, because the service may be stored.
  */
@@ -38,7 +38,7 @@ import { countAt } from "../../objects/kinds/checks.ts";
 const ALREADY_ALLOCATED = "provided port is already allocated";
 const NODE_PORTS_FULL = "failed to allocate a nodePort: range is full";
 
-/** After this time the repair may soon treat a claim without a service as a leak. */
+/** A write that takes longer than this fails, because the repair might soon remove its claims as leaked. */
 const CLAIMS_FRESH_MS = 60_000;
 
 /** Allocates cluster IPs and node ports for Services. */
@@ -66,7 +66,7 @@ class ServiceAllocation implements AllocationSession {
   readonly #mode: "claim" | "suggest";
   /** The claims of the latest attempt, each with its pool. */
   #taken: (Taken & { readonly pool: ClaimPool })[] = [];
-  /** The claims and addresses that the latest attempt makes superfluous. */
+  /** The claims and IPAddress objects that the service will not need after the latest attempt. */
   #dropped: { readonly claims: { readonly pool: ClaimPool; readonly claim: Claim }[]; readonly addresses: Entry[] } = {
     claims: [],
     addresses: [],
@@ -95,7 +95,7 @@ class ServiceAllocation implements AllocationSession {
       },
     };
     const held = existing === undefined ? { ips: [], ports: [] } : allocatedValuesOf(existing);
-    // Both run to completion even if one fails, so that all their claims are known and can be reverted.
+    // Both assignments run to completion even if one fails, so that all claims are known and can be released.
     const outcomes = await Promise.allSettled([
       this.#assignIps(service, existing, held),
       this.#assignPorts(service, existing, held),
@@ -116,7 +116,7 @@ class ServiceAllocation implements AllocationSession {
     return change;
   }
 
-  /** Releases the claims of the latest attempt. */
+  /** Releases the claims of the latest attempt, except those that the service already had. */
   async revert(): Promise<void> {
     const taken = this.#taken;
     this.#taken = [];
@@ -132,7 +132,7 @@ class ServiceAllocation implements AllocationSession {
     );
   }
 
-  /** Called when the service is stored. */
+  /** Called after the service was stored. */
   async finish(): Promise<void> {
     if (this.#mode === "suggest") return;
     const { clusterIps, ipAddresses } = this.#allocators;
@@ -140,7 +140,7 @@ class ServiceAllocation implements AllocationSession {
     const published = this.#taken.filter(({ pool }) => pool === clusterIps);
     const prepare = (served: ServedResource, object: JsonObject): JsonObject =>
       prepareForCreate(this.#context, served, object);
-    // An IPAddress is deleted before the claim, so that the next owner of the address can create its own.
+    // An IPAddress is deleted before its claim is released, so that the next owner of the address can create its own.
     await leavingFailuresToRepair([
       ...published.map(
         ({ claim }) =>
@@ -188,7 +188,8 @@ class ServiceAllocation implements AllocationSession {
     const refuse = (why: string): StatusError =>
       this.#invalid([invalidStrings("spec.clusterIPs", asked, `failed to allocate IP ${ip}: ${why}`, this.#served)]);
     if (clusterIps.range.indexOf(canonical) === undefined) {
-      // Releases with ServiceCIDRs search for one that contains the IP; earlier ones name the only range.
+      // Releases with ServiceCIDRs search for a ServiceCIDR that contains the IP; earlier releases name the only range
+      // in the message.
       const before = `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${clusterIps.range.text}`;
       throw refuse(ipAddresses.served === undefined ? before : "the provided network does not match the current range");
     }
@@ -226,8 +227,8 @@ class ServiceAllocation implements AllocationSession {
   }
 
   /**
-   * Rejects before anything is claimed: a request may have thousands of ports, and each claim would only be released
-   * again.
+   * Rejects unavailable ports before any port is claimed: a request may have thousands of ports, and all of their
+   * claims would have to be released.
    */
   async #rejectUnavailablePorts(spec: JsonObject, own: ReadonlySet<number>, unasked: "shared" | "each"): Promise<void> {
     const { nodePorts } = this.#allocators;
@@ -290,7 +291,10 @@ class ServiceAllocation implements AllocationSession {
     return taken?.claim.number;
   }
 
-  /** Read before the service is stored: a claim that is written again later must not be released. */
+  /**
+   * Records which claims and addresses become superfluous. They are read before the service is stored, because a claim
+   * that is written again after that must not be released.
+   */
   async #noteDropped(before: AllocatedValues, after: AllocatedValues): Promise<void> {
     if (this.#mode === "suggest") return;
     const { clusterIps, nodePorts, ipAddresses } = this.#allocators;
@@ -320,7 +324,7 @@ class ServiceAllocation implements AllocationSession {
   }
 }
 
-/** How many node ports the server must choose: on creation, ports with the same number share theirs. */
+/** Number of node ports that the server must choose. On creation, ports with the same number share one. */
 function unaskedCount(spec: JsonObject, unasked: "shared" | "each"): number {
   if (!allocatesNodePorts(spec)) return 0;
   const ports = portsOf(spec);
@@ -343,9 +347,7 @@ export function ownerOf(service: JsonObject): ClaimOwner {
   };
 }
 
-/**
- * Ignores store errors: the repair finds and completes the work; the request itself has already succeeded or failed.
- */
+/** Ignores store errors, because the repair completes the work, and the request has already succeeded or failed. */
 async function leavingFailuresToRepair(works: readonly (() => Promise<void>)[]): Promise<void> {
   await Promise.all(
     works.map(async (work) => {

@@ -1,4 +1,7 @@
-/** Publishes the CAs of this cluster, by which aggregated API servers and controllers authenticate clients. */
+/**
+ * The config map extension-apiserver-authentication, in which aggregated API servers and controllers find the CAs by
+ * which this cluster authenticates clients and front proxies.
+ */
 import { clusterTrust, type TrustParts } from "../../access/auth/cluster-trust.ts";
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { ifDifferent, type OwnedObject } from "./owned-object.ts";

@@ -1,6 +1,4 @@
-/**
- * The config map extension-apiserver-authentication: the CAs of clients and front proxies, for aggregated API servers.
- */
+/** Updates the config map extension-apiserver-authentication whenever the CA files of this server are reloaded. */
 import type { TrustParts } from "../../access/auth/cluster-trust.ts";
 import type { Catalog } from "../../objects/catalog/catalog.ts";
 
@@ -24,7 +22,7 @@ export function trustOf({ authorities, requestHeader }: TrustConfig): () => Trus
   };
 }
 
-/** The CA files may be replaced while the server runs. */
+/** A background task that publishes the CAs again after each reload. */
 export function trustPublisher(
   { env, config, catalog }: { readonly env: BaseEnv; readonly config: TrustConfig; readonly catalog: Catalog },
   call: (request: InProcessRequest) => Promise<InProcessResponse>,

@@ -4,7 +4,7 @@ import type { OwnedObject } from "./owned-object.ts";
 import type { ServedAt, Serves } from "./served-version.ts";
 
 const GROUP = "flowcontrol.apiserver.k8s.io";
-/** The server updates the spec until a user sets this to false. */
+/** The annotation by which the server keeps the spec up to date, until a user sets it to "false". */
 const METADATA: JsonObject = { annotations: { "apf.kubernetes.io/autoupdate-spec": "true" } };
 
 export function flowControl(serves: Serves): OwnedObject[] {
@@ -21,7 +21,8 @@ interface PriorityLevel {
   readonly shares: number;
   readonly lendablePercent: number;
   /**
-   * The number of queues, and how many of them one flow may use; without them requests beyond the limit are rejected.
+   * Number of queues, and how many of them one flow may use. If absent, requests beyond the limit are rejected instead
+   * of queued.
    */
   readonly queuing?: { readonly queues: number; readonly handSize: number };
 }
@@ -60,7 +61,7 @@ interface FlowSchema {
   /** The method that distinguishes the flows of a schema; absent if all requests are one flow. */
   readonly distinguisher?: "ByUser" | "ByNamespace";
   readonly subjects: readonly JsonObject[];
-  /** Absent if it matches everything. */
+  /** Absent if the flow schema matches all requests. */
   readonly rules?: JsonObject;
 }
 

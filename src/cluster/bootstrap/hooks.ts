@@ -1,7 +1,7 @@
 /**
- * The start-up hooks that create the objects of a new cluster before the server is ready, with kubernetes' names. The
- * first hook writes for all of them, so that a store with group commit can commit them together; it waits until the
- * server's address is known. A store that has everything is only read.
+ * The startup hooks, with kubernetes' names, that create the objects of a new cluster before the server is ready. The
+ * first hook to run writes the objects of all hooks, so that a store with group commit can commit them together. It
+ * waits until the server's address is known. If the store already has all objects, nothing is written.
  */
 import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
@@ -22,13 +22,13 @@ import { defaultServiceCidr } from "./service-cidr.ts";
 interface BootstrapOptions extends BootstrapPorts, Seeding {
   readonly catalog: Catalog;
   readonly serviceCidr: string;
-  /** The current CAs that this server trusts. */
+  /** Returns the CAs that this server trusts at present. */
   readonly trust: () => TrustParts;
-  /** Whether RBAC is enabled, so that clients need roles. */
+  /** Whether RBAC is enabled, so that the default roles are needed. */
   readonly usesRoles: boolean;
   /** Whether tokens of service accounts are accepted, including those in Secrets. */
   readonly acceptsTokens: boolean;
-  /** The Service `kubernetes`; undefined if no client can reach this server from outside its process. */
+  /** How to publish the Service `kubernetes`; undefined if no client can reach this server from outside its process. */
   readonly published: Published | undefined;
 }
 
@@ -39,7 +39,7 @@ interface Published {
   readonly announced: Promise<string>;
 }
 
-/** The objects of each hook. */
+/** Returns the objects of each hook, in the order of HOOKS. */
 function ownedBy(
   { serviceCidr, published, usesRoles, acceptsTokens, trust, clock }: BootstrapOptions,
   serves: Serves,
@@ -72,7 +72,7 @@ const HOOKS: readonly string[] = [
 export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
   const serves = servedVersions(options.catalog);
   let starting: Promise<readonly (readonly OwnedObject[])[]> | undefined;
-  /** The objects that the seed has not created, hook by hook. */
+  /** Returns, for each hook, the objects that `seed` has not created. */
   const start = async (signal: AbortSignal): Promise<readonly (readonly OwnedObject[])[]> => {
     const listening = await unlessAborted(options.published?.announced ?? Promise.resolve(""), signal);
     if (listening === undefined) return [];
@@ -89,7 +89,7 @@ export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
   }));
 }
 
-/** Publishes the CAs of this server again. */
+/** Publishes the CAs of this server again, after a reload. */
 export function publishTrust(
   options: BootstrapPorts & Pick<BootstrapOptions, "catalog" | "trust">,
   signal: AbortSignal,
@@ -98,7 +98,7 @@ export function publishTrust(
   return ensureAll(options, owned, signal);
 }
 
-/** Creates only the namespace of the identity leases, which precedes everything else. */
+/** Creates the namespace of the identity leases, which must exist before the server can register itself. */
 export function ensureIdentityNamespace(
   options: BootstrapPorts & Pick<BootstrapOptions, "catalog">,
 ): (signal: AbortSignal) => Promise<void> {
@@ -111,7 +111,7 @@ export function ensureIdentityNamespace(
     );
 }
 
-/** Undefined if the signal aborts first. */
+/** Resolves to undefined if the signal aborts first. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) resolve(undefined);

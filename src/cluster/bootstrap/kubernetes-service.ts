@@ -6,7 +6,7 @@ import type { Serves } from "./served-version.ts";
 
 interface ReachableAt {
   readonly clusterIp: string;
-  /** Undefined if there is no address that other machines could use. */
+  /** Undefined if the server has no address that other machines can reach. */
   readonly address: string | undefined;
   readonly port: number;
 }
@@ -14,7 +14,7 @@ interface ReachableAt {
 const NAME = "kubernetes";
 const NAMESPACE = "default";
 
-/** Existing objects with another address are corrected. */
+/** The Service and its endpoints. Existing objects with another address are corrected. */
 export function kubernetesService(serves: Serves, { address, port, clusterIp }: ReachableAt): OwnedObject[] {
   if (address === undefined) return service(serves, { clusterIp, port });
   return [
@@ -52,7 +52,7 @@ function endpoints(serves: Serves, { address, port }: { address: string; port: n
   return [
     {
       at,
-      // The EndpointSlice is created here too, so that a controller that mirrors Endpoints does not create another.
+      // An EndpointSlice is created as well; otherwise the controller that mirrors Endpoints would create another one.
       object: {
         apiVersion: at.apiVersion,
         kind: "Endpoints",

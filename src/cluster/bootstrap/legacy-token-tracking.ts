@@ -1,6 +1,6 @@
 /**
- * Records since when the last use of Secret-based tokens is tracked. A controller deletes tokens that have been unused
- * for long, and counts from this date.
+ * Records the date since which the server tracks the last use of Secret-based tokens. A controller deletes tokens that
+ * have been unused for a long time, and counts from this date.
  */
 import { objectAt, stringAt } from "../../meta/json.ts";
 import type { OwnedObject } from "./owned-object.ts";

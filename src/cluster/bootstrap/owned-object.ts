@@ -1,6 +1,6 @@
 /**
- * Ensures that an object owned by the server exists: creates it if it is missing, and otherwise keeps the changes of
- * users.
+ * Ensures that an object of the server exists: creates it if it is missing, and otherwise updates only the fields that
+ * the server owns.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -10,15 +10,15 @@ import { timestamp } from "../../serving/registry/context.ts";
 import type { ServedAt } from "./served-version.ts";
 
 export interface OwnedObject {
-  /** The collection in which it is created. */
+  /** The resource and namespace in which the object is created. */
   readonly at: ServedAt;
-  /** Complete, with its metadata.name. */
+  /** The complete object, including metadata.name. */
   readonly object: JsonObject;
-  /** Set in its status, unless it has a condition of this type. */
+  /** A condition that is added to the status, unless the status already has a condition of this type. */
   readonly condition?: InitialCondition;
-  /** A merge patch for an outdated existing object; undefined if it is current. */
+  /** Returns a merge patch if the existing object is outdated; undefined if it is current. */
   readonly correct?: (existing: JsonObject) => JsonObject | undefined;
-  /** Whether an existing object cannot be corrected by a patch: it is deleted, and this one created. */
+  /** Whether the existing object cannot be corrected by a patch. It is then deleted and created again. */
   readonly isToBeReplaced?: (existing: JsonObject) => boolean;
 }
 
@@ -54,7 +54,7 @@ export async function ensureAll(
   );
 }
 
-/** False if it should be retried. */
+/** Resolves to false if the caller should retry. */
 async function ensure(making: BootstrapPorts, owned: OwnedObject): Promise<boolean> {
   const { collection } = owned.at;
   const target = `${collection}/${ownedObjectName(owned)}`;
@@ -65,7 +65,7 @@ async function ensure(making: BootstrapPorts, owned: OwnedObject): Promise<boole
   if (present.object === undefined) return isPermanentRejection(making, present, target);
   if (owned.isToBeReplaced?.(present.object) === true) {
     const deleted = await answer(making, { method: "DELETE", target, body: deleteOptions(present.object) });
-    // The next attempt creates it.
+    // If the deletion succeeded, the next attempt creates the object.
     return deleted.object === undefined && deleted.status !== 409 && isPermanentRejection(making, deleted, target);
   }
   const changes = [correction(owned, present.object, target), conditionReport(making, owned, present.object, target)];
@@ -97,7 +97,7 @@ async function answer({ call }: BootstrapPorts, request: InProcessRequest): Prom
   return { status: response.status, object: isSuccess ? body : undefined, message: stringAt(body, "message") };
 }
 
-/** A permanent rejection is logged for the operator; the server is usable without the object. */
+/** Whether a retry cannot help. The rejection is logged, because the server works without the object. */
 function isPermanentRejection({ log }: BootstrapPorts, { status, message }: Response, target: string): boolean {
   if (status >= 500 || status === 429) return false;
   log.warn("creating an object of the server failed", { target, status, message });
@@ -121,7 +121,7 @@ function conditionReport(
   return mergePatch(`${target}/status`, { status: { conditions } });
 }
 
-/** The object with the missing condition; undefined if none is missing. */
+/** Returns the object with the condition added; undefined if it already has one of this type. */
 export function withCondition(clock: Clock, { condition }: OwnedObject, existing: JsonObject): JsonObject | undefined {
   if (condition === undefined) return undefined;
   const status = objectAt(existing, "status");
@@ -139,7 +139,7 @@ function mergePatch(target: string, patch: JsonObject): InProcessRequest {
   return { method: "PATCH", target, headers: { "content-type": "application/merge-patch+json" }, body: patch };
 }
 
-/** The patch, if it would change a member that it contains. */
+/** Returns the patch if it would change the object; otherwise undefined. */
 export function ifDifferent(existing: JsonObject, patch: JsonObject): JsonObject | undefined {
   return isCovered(patch, existing) ? undefined : patch;
 }

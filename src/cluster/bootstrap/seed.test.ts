@@ -18,9 +18,12 @@ const ADDRESS = "192.0.2.10";
 const SERVICE_KEY = "/registry/services/specs/default/kubernetes";
 const CLAIM_KEY = "/registry/ranges/evenkeel/clusterips/10.0.0.1";
 const IP_ADDRESS_KEY = "/registry/ipaddresses/10.0.0.1";
-/** Cluster roles, their bindings, roles, their bindings. */
+/** Number of ClusterRoles, ClusterRoleBindings, Roles and RoleBindings. */
 const ROLES_COUNT = 70 + 50 + 7 + 7;
-/** Namespaces, priority classes, levels, schemas, the range, the Service, its endpoints, its address and claim. */
+/**
+ * Number of namespaces, priority classes, priority levels, flow schemas, the ServiceCIDR, the Service, its Endpoints
+ * and EndpointSlice, its IPAddress and claim, and the roles.
+ */
 const OBJECTS_COUNT = 4 + 2 + 8 + 11 + 1 + 1 + 2 + 2 + ROLES_COUNT;
 
 afterEach(() => void vi.restoreAllMocks());
@@ -34,14 +37,17 @@ async function start(env: Env, storage: StorageConfig): Promise<Server> {
   return server;
 }
 
-/** A server in the world whose commits are made through `commit`. */
+/** Starts a server in the world whose store commits through `commit`. */
 function startIn(world: World, commit: (kv: Kv, ...change: Parameters<Kv["commit"]>) => ReturnType<Kv["commit"]>) {
   const kv = world.openKv();
   const between = overlaidKv(kv, { commit: (change) => commit(kv, change) });
   return start({ ...world.env, openKv: () => Promise.resolve(between) }, { kind: "memory" });
 }
 
-/** Whether it writes an API object, not a record of the servers themselves; APIServices come after readiness. */
+/**
+ * Whether the write is one of an API object, not of a record of the servers themselves. APIServices are excluded,
+ * because they are written after readiness.
+ */
 function isObjectWrite(write: object): boolean {
   if (!("key" in write) || typeof write.key !== "string") return false;
   return !isOwnRecord(write.key) && !write.key.includes("/apiregistration.k8s.io/");
@@ -53,7 +59,7 @@ async function stored(world: World, key: string): Promise<JsonObject & { metadat
 }
 
 describe("on the embedded store", () => {
-  test("the first start is one group commit after the namespace of the identity lease, and a restart writes no object", async () => {
+  test("the first start writes the namespace of the identity lease, and then all other objects in one group commit; a restart writes no object", async () => {
     const directory = mkdtempSync(join(tmpdir(), "evenkeel-seed-"));
     try {
       const send = vi.spyOn(WorkerLink.prototype, "send");
@@ -75,7 +81,7 @@ describe("on the embedded store", () => {
   });
 });
 
-test("on the first start every write but the first is issued before any response, and on a restart no object is written", async () => {
+test("on the first start all writes but the first are issued without waiting for responses, and on a restart no object is written", async () => {
   const world = new World({ seed: 1 });
   const issuedAfterAnswers: number[] = [];
   let responses = 0;
@@ -95,7 +101,7 @@ test("on the first start every write but the first is issued before any response
   await world.run(Promise.all([first.close(), second.close()]));
 });
 
-test("a missing object is created again, and the others are not touched", async () => {
+test("a missing object is created again on the next start, and the others are not written", async () => {
   const world = new World({ seed: 1 });
   const first = await startIn(world, (kv, change) => kv.commit(change));
   await world.run(first.ready);
@@ -113,9 +119,10 @@ test("a missing object is created again, and the others are not touched", async 
   await world.run(Promise.all([first.close(), second.close()]));
 });
 
-test("two servers that start at once and each create a part leave one Service that owns its address", async () => {
+test("two servers that start at once and each create some of the objects leave one Service that owns its address", async () => {
   const world = new World({ seed: 1 });
-  // The first server is slow with the Service itself, so the second creates that, and the first all the rest.
+  // The first server is slow to write the Service, so the second server creates the Service, and the first server
+  // everything else.
   const slow = await startIn(world, async (kv, change) => {
     if (change.key === SERVICE_KEY) await sleep(world.clock, 400);
     return kv.commit(change);
@@ -131,7 +138,7 @@ test("two servers that start at once and each create a part leave one Service th
   await world.run(Promise.all([slow.close(), fast.close()]));
 });
 
-test("a write whose guard fails on the first start is repeated through the API, with its dependent writes", async () => {
+test("an object whose guard fails on the first start is created through the API instead, with its claim and IPAddress", async () => {
   const world = new World({ seed: 1 });
   const keys = new Set([SERVICE_KEY, "/registry/priorityclasses/system-node-critical"]);
   const server = await startIn(world, async (kv, change) => {
@@ -146,7 +153,7 @@ test("a write whose guard fails on the first start is repeated through the API, 
   await world.run(server.close());
 });
 
-test("writes whose responses are lost are recognized as done", async () => {
+test("a write whose response is lost is recognized as done, and is not made twice", async () => {
   const world = new World({ seed: 1 });
   const committed: string[] = [];
   const lost = new Set<string>();

@@ -1,7 +1,8 @@
 /**
- * The first start: prepares all objects of the server that the store lacks in memory, and then writes them without
- * waiting for each other, so that a store with group commit commits them together. Objects that cannot be created so
- * (another server was faster, a rejection, a failed guard) are left to the ordinary API path.
+ * Creates the objects of the server on its first start. It prepares all objects that the store lacks in memory, and
+ * then writes them without waiting for one another, so that a store with group commit commits them together. If an
+ * object cannot be created this way (because another server was faster, the object was rejected, or a guard failed), it
+ * is left to the ordinary API path.
  */
 import { sleep } from "../../base/clock.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -33,22 +34,22 @@ type Outcome =
   | { readonly kind: "stored"; readonly entry: Entry }
   /** Another server has created the key. */
   | { readonly kind: "taken" }
-  /** Not stored, and not to be stored as prepared: one of its guards failed. */
+  /** The object was not stored and must not be stored as prepared, because one of its guards failed. */
   | { readonly kind: "guard-lost" }
   /** The signal aborted before the outcome was known. */
   | { readonly kind: "unknown" };
 
-/** How often to retry a key that another server is releasing. */
+/** Maximum number of attempts to write a key that another server is about to remove. */
 const TAKEN_ATTEMPTS_MAX = 20;
 
-/** Returns the objects that this call has created completely. */
+/** Returns the objects that were created completely, with all their dependent writes. */
 export async function seed(
   seeding: Seeding,
   objects: readonly OwnedObject[],
   signal: AbortSignal,
 ): Promise<ReadonlySet<OwnedObject>> {
   const plan = await planAll(seeding, objects);
-  // Every write is issued before the first is awaited.
+  // All writes are issued before the first one is awaited.
   const settled = await Promise.all(plan.map((planned) => storePlanned(seeding, planned, signal)));
   return new Set(plan.filter((_, index) => settled[index]).map(({ owned }) => owned));
 }
@@ -72,7 +73,7 @@ async function planAll(seeding: Seeding, objects: readonly OwnedObject[]): Promi
   return plan;
 }
 
-/** False if the object is rejected: the ordinary API path reports the reason. */
+/** Resolves to false if the object is rejected. The ordinary API path then reports the reason. */
 async function stage(context: RegistryContext, served: ServedResource, owned: OwnedObject): Promise<boolean> {
   const { namespace } = owned.at;
   const { object } = decodeTyped(structuredClone(owned.object), served.schema);
@@ -104,7 +105,10 @@ async function storePlanned(seeding: Seeding, { key, writes }: Planned, signal: 
   return isSettled.every(Boolean);
 }
 
-/** A write whose response was lost is repeated: the uid shows whether it had succeeded. */
+/**
+ * Creates a key. A write whose response was lost is repeated, and the uid shows whether the first attempt had
+ * succeeded.
+ */
 async function put({ context }: Seeding, { key, value, guards }: StagedWrite, signal: AbortSignal): Promise<Outcome> {
   const { store, clock } = context;
   const uid = uidIn(JSON.parse(value.toString("utf8")) as JsonObject);
@@ -124,8 +128,8 @@ async function put({ context }: Seeding, { key, value, guards }: StagedWrite, si
 }
 
 /**
- * Two servers that start at once may each create a part: the one that has the object waits for the other to release the
- * rest.
+ * Two servers that start at once may each have created some keys of an object. The server that created the object
+ * itself waits until the other has removed its dependent keys, and creates them.
  */
 async function insist(
   seeding: Seeding,
@@ -140,7 +144,9 @@ async function insist(
   return latest.kind === "stored";
 }
 
-/** Another server has the object, or none has it yet: our dependent writes are removed here or by the repair. */
+/**
+ * Removes a dependent key, because this server did not create the object. If that fails, the repair removes the key.
+ */
 async function giveBack({ context }: Seeding, outcome: Outcome): Promise<void> {
   if (outcome.kind !== "stored") return;
   try {

@@ -9,7 +9,7 @@ export interface ServedAt {
   /** Empty for a cluster-scoped resource. */
   readonly namespace: string;
   readonly apiVersion: string;
-  /** The path of the collection; for a namespaced resource within one namespace. */
+  /** The path of the list; for a namespaced resource, within the namespace. */
   readonly collection: string;
 }
 

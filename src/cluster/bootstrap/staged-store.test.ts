@@ -9,7 +9,7 @@ function emptyStore(): ObjectStore {
   return { cache } as unknown as ObjectStore;
 }
 
-test("a staged object that is changed keeps the guards of its creation, and the newest value counts", async () => {
+test("a staged object that is changed is stored with its newest value, the guards of its creation and those of the change", async () => {
   const { store, writes } = createStagedStore(emptyStore());
   const place = { key: "/namespace", revision: 3 };
   const created = await store.create("/x", Buffer.from("{}"), undefined, [{ key: "/version", revision: 5 }, place]);

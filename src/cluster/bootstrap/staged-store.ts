@@ -1,7 +1,7 @@
 /**
- * A store that stages writes instead of performing them, so that objects that depend on each other (a namespace, its
- * content, the address of a Service) can be prepared by the ordinary verbs and then be written together. Reads see
- * staged values before stored ones. Only new keys can be staged.
+ * A store that stages writes in memory instead of performing them. With it, objects that depend on each other (a
+ * namespace, its content, the address of a Service) are prepared by the ordinary verbs and then written together. Reads
+ * return staged values in preference to stored ones. Only new keys can be staged.
  */
 import { assert } from "../../base/assert.ts";
 import type { Guard } from "../../storage/kv.ts";
@@ -11,7 +11,7 @@ import type { Entry } from "../../storage/watch-cache/entry.ts";
 export interface StagedWrite {
   readonly key: string;
   readonly value: Buffer;
-  /** Checked when it is stored. */
+  /** Checked when the value is written to the real store. */
   readonly guards: readonly Guard[] | undefined;
 }
 
@@ -19,7 +19,7 @@ interface StagedStore {
   readonly store: ObjectStore;
   /** All staged writes, oldest first. */
   readonly writes: () => readonly StagedWrite[];
-  /** Drops all but the oldest writes. */
+  /** Drops all but the oldest `count` writes. */
   keepFirst(count: number): void;
 }
 
@@ -59,7 +59,10 @@ export function createStagedStore(base: ObjectStore): StagedStore {
   };
 }
 
-/** The stored write is still a creation with all its guards; of several guards for one key the newest counts. */
+/**
+ * Combines the guards of the creation with those of a change, because the real store will see only a creation. If both
+ * have a guard for one key, the newer one counts.
+ */
 function merged(
   before: readonly Guard[] | undefined,
   after: readonly Guard[] | undefined,

@@ -5,9 +5,9 @@ import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { ControllerRunOptions } from "./controller-run.ts";
 
 export interface ControllerMetrics {
-  /** The hooks of one controller. */
+  /** Returns the hooks that count the work of one controller. */
   of(name: string): Pick<ControllerRunOptions, "queueHooks" | "onReconciled">;
-  /** Adds the readings of one manager, evaluated on each scrape. */
+  /** Adds the gauges of one manager, which are evaluated on each scrape. */
   show(readings: Readings): void;
 }
 
@@ -19,7 +19,7 @@ interface Readings {
 /** As kubernetes: ten nanoseconds to a thousand seconds, in powers of ten. */
 const DURATION_BUCKETS: readonly number[] = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000];
 
-/** Shared by all managers of a server. */
+/** Creates the metrics once; all managers of a server share them. */
 export function createControllerMetrics(registry: MetricsRegistry): ControllerMetrics {
   const labels = ["name"];
   const shown: Readings[] = [];

@@ -18,7 +18,7 @@ class Running {
   readonly outcomes: ReconcileOutcome[] = [];
   readonly warnings: (LogFields | undefined)[] = [];
   readonly run: ControllerRun;
-  /** Undefined while it runs, null when it ended without error. */
+  /** Undefined while the controller runs, null after it ended without error. */
   ended: unknown;
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
@@ -79,32 +79,35 @@ describe("a controller", () => {
     [undefined, 1],
     [1, 1],
     [3, 3],
-  ])("with %s workers reconciles %i keys at a time, never one key twice", async (workers, atATime) => {
-    const source = new ManualSource(..."abcdef");
-    const inWork = new Set<string>();
-    const seen: string[] = [];
-    let most = 0;
-    const clockOf = (): World["clock"] => running.world.clock;
-    const reconcile = async (key: string): Promise<void> => {
-      expect(inWork.has(key)).toBe(false);
-      inWork.add(key);
-      most = Math.max(most, inWork.size);
-      await sleep(clockOf(), 100);
-      inWork.delete(key);
-      seen.push(key);
-    };
-    await using running: Running = new Running({
-      reconcile,
-      sources: [source],
-      ...(workers === undefined ? {} : { workers }),
-    });
-    await running.world.advance(50);
-    source.enqueue!("a");
-    await running.world.advance(2_000);
-    expect(most).toBe(atATime);
-    expect(seen.join("")).toHaveLength(7);
-    expect(running.outcomes).toEqual(Array.from({ length: 7 }, () => "success"));
-  });
+  ])(
+    "with %s workers reconciles %i keys at a time, and never one key twice at the same time",
+    async (workers, atATime) => {
+      const source = new ManualSource(..."abcdef");
+      const inWork = new Set<string>();
+      const seen: string[] = [];
+      let most = 0;
+      const clockOf = (): World["clock"] => running.world.clock;
+      const reconcile = async (key: string): Promise<void> => {
+        expect(inWork.has(key)).toBe(false);
+        inWork.add(key);
+        most = Math.max(most, inWork.size);
+        await sleep(clockOf(), 100);
+        inWork.delete(key);
+        seen.push(key);
+      };
+      await using running: Running = new Running({
+        reconcile,
+        sources: [source],
+        ...(workers === undefined ? {} : { workers }),
+      });
+      await running.world.advance(50);
+      source.enqueue!("a");
+      await running.world.advance(2_000);
+      expect(most).toBe(atATime);
+      expect(seen.join("")).toHaveLength(7);
+      expect(running.outcomes).toEqual(Array.from({ length: 7 }, () => "success"));
+    },
+  );
 
   test("retries a failed key with increasing delays and logs it", async () => {
     const at: number[] = [];
@@ -124,7 +127,7 @@ describe("a controller", () => {
     expect(running.warnings[6]).toEqual({ controller: "test", key: "a", error: "broken", failures: 7 });
   });
 
-  test("starts with short delays again after a success", async () => {
+  test("starts with short delays again after the key was reconciled successfully", async () => {
     const source = new ManualSource("a");
     let isBroken = true;
     let count = 0;
@@ -143,7 +146,7 @@ describe("a controller", () => {
     expect(count).toBe(2);
   });
 
-  test("reconciles again when the result requests it", async () => {
+  test("reconciles a key again after the delay that the result requests", async () => {
     const at: number[] = [];
     const results: ReconcileResult[] = [{ requeueAfterMs: 5_000 }, { requeueAfterMs: 0 }, {}];
     const reconcile = async (): Promise<ReconcileResult | undefined> => {
@@ -156,7 +159,7 @@ describe("a controller", () => {
     expect(running.outcomes).toEqual(["requeue", "requeue", "success"]);
   });
 
-  test("reconciles nothing once leadership is lost, even before any signal", async () => {
+  test("reconciles nothing once leadership is lost, even if the signal has not aborted yet", async () => {
     const source = new ManualSource("a");
     const seen: string[] = [];
     let mayWork = true;
@@ -172,7 +175,7 @@ describe("a controller", () => {
 });
 
 describe("the end of a controller", () => {
-  test("waits for the running reconcile, whose failure is then ignored", async () => {
+  test("waits for the running reconcile, and ignores an error of that reconcile", async () => {
     let wasTold = false;
     const reconcile: Reconcile = async (_key, signal) => {
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
@@ -207,7 +210,7 @@ describe("the end of a controller", () => {
   test.each([
     ["ends", (source: ManualSource): void => source.end(), "a key source has ended"],
     ["fails", (source: ManualSource): void => source.fail("broken"), "broken"],
-  ])("is an error if one of its sources %s, and ends the others", async (_what, spoil, message) => {
+  ])("is an error if one of its sources %s, and the other sources are ended", async (_what, spoil, message) => {
     const [one, two] = [new ManualSource("a"), new ManualSource("b")];
     await using running = new Running({ reconcile: async () => {}, sources: [one, two] });
     await running.world.advance(0);

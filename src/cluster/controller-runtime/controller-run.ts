@@ -1,4 +1,4 @@
-/** Runs a controller for at most one term of leadership. */
+/** Runs a controller during one term of leadership. */
 import { sleep, type Clock } from "../../base/clock.ts";
 import { eitherSignal } from "../../base/either-signal.ts";
 import type { Log } from "../../base/log.ts";
@@ -14,13 +14,13 @@ export interface ControllerRunOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Checked before each key: a paused process may have lost leadership before any signal reports it. */
+  /** Checked before each key, because a process that was paused may have lost leadership before any signal aborts. */
   readonly mayWork: () => boolean;
   readonly queueHooks: WorkQueueHooks;
   readonly onReconciled: (outcome: ReconcileOutcome) => void;
 }
 
-/** As client-go. */
+/** Interval at which `hasSynced` of the sources is polled, as client-go. */
 const SYNC_POLL_MS = 100;
 
 export class ControllerRun {
@@ -47,7 +47,7 @@ export class ControllerRun {
     return this.#queue.length;
   }
 
-  /** Reconciles that failed since the last success. */
+  /** Number of failed reconciles since the last success. */
   get failuresInRow(): number {
     return this.#failuresInRow;
   }
@@ -56,14 +56,14 @@ export class ControllerRun {
     return this.#lastError;
   }
 
-  /** When it was stopped, while reconciles are still running. */
+  /** When the run was stopped; undefined before. Reconciles may still be running. */
   get stoppingSinceMs(): number | undefined {
     return this.#stoppingSinceMs;
   }
 
   /**
    * Runs until the signal aborts, and resolves when all reconciles have returned, however long they take. Rejects if a
-   * source fails or ends by itself, because keys would be missed without it.
+   * source fails or ends by itself, because the keys of that source would be missed.
    */
   async run(signal: AbortSignal): Promise<void> {
     const sources = this.#spec.sources();
@@ -94,7 +94,7 @@ export class ControllerRun {
 
   async #worker(signal: AbortSignal): Promise<void> {
     for (let key = await this.#queue.next(); key !== undefined; key = await this.#queue.next()) {
-      // The term is over, and the signal aborts as soon as timers run again.
+      // The term is over. The signal has not aborted yet, but will as soon as timers run.
       if (!this.#options.mayWork()) return untilAborted(signal);
       await this.#reconcile(key, signal);
       this.#queue.done(key);

@@ -64,7 +64,7 @@ describe("a source from an informer", () => {
     expect(running.news()).toEqual(["default/a", "default/b"]);
   });
 
-  test("enqueues the keys of objects that were added, changed (old and new state) and deleted", async () => {
+  test("enqueues the keys of objects that are added, changed (keys of the old and the new state) or deleted", async () => {
     const { world, stream, source } = setUp(({ metadata }) => [metadata!.name!, `v${metadata!.resourceVersion}`]);
     await using running = new Running(source);
     stream.send(initialEnd(3));
@@ -75,7 +75,7 @@ describe("a source from an informer", () => {
     expect(running.news()).toEqual(["c", "v4", "a", "v1", "a", "v5", "b", "v7"]);
   });
 
-  test("enqueues nothing after its end, and leaves no listener", async () => {
+  test("enqueues nothing after it was aborted, and leaves no listener", async () => {
     const { world, stream, source } = setUp();
     const running = new Running(source);
     stream.send(initialEnd(3));
@@ -90,7 +90,7 @@ describe("a source from an informer", () => {
 });
 
 describe("a source from a signal", () => {
-  test("enqueues all keys at the start and at each call, until it ends", async () => {
+  test("enqueues all keys at the start and at each call of the listener, until it is aborted", async () => {
     const listeners = new Set<() => void>();
     const keys = ["a"];
     const source = signalSource(
@@ -111,7 +111,7 @@ describe("a source from a signal", () => {
     expect(listeners.size).toBe(0);
   });
 
-  test("ends at once if it was aborted before it began", async () => {
+  test("ends at once if it is aborted before it runs", async () => {
     let subscribed = 0;
     const source = signalSource(
       () => {

@@ -1,6 +1,6 @@
 /**
- * The parts of a controller. It reconciles the cluster with its desired state key by key. It receives keys to examine,
- * never events, so a missed, duplicate or late notification does no harm.
+ * The interfaces of a controller and its key sources. A controller receives keys to reconcile, never events, so a
+ * missed, duplicate or late notification does no harm.
  */
 import type { InformerHandler } from "../../client/handler-queue.ts";
 import type { Informer } from "../../client/informer.ts";
@@ -17,7 +17,7 @@ export type Reconcile = (key: string, signal: AbortSignal) => Promise<ReconcileR
 
 /** A source of keys, created for one term of leadership. It runs once. */
 export interface KeySource {
-  /** Runs until aborted. */
+  /** Enqueues keys until the signal aborts. */
   run(enqueue: (key: string) => void, signal: AbortSignal): Promise<void>;
   /** Whether every key that existed at the start has been enqueued. */
   readonly hasSynced: boolean;
@@ -25,14 +25,17 @@ export interface KeySource {
 
 export interface ControllerSpec {
   readonly name: string;
-  /** How many keys are reconciled at a time. Default 1. */
+  /** Maximum number of keys that are reconciled at the same time. Default 1. */
   readonly workers?: number;
   readonly reconcile: Reconcile;
   /** Creates new sources for each term of leadership. Nothing is reconciled before all of them have synced. */
   sources(): readonly KeySource[];
 }
 
-/** Runs the informer, so no other code may run it; the reconcile function can read its cache. */
+/**
+ * A source that runs the informer and passes its notifications to a handler. No other code may run this informer, but
+ * the reconcile function can read its cache.
+ */
 export function handlerSource<T extends KubernetesObject>(
   informer: Informer<T>,
   handlerOf: (enqueue: (key: string) => void) => InformerHandler<T>,
@@ -50,8 +53,8 @@ export function handlerSource<T extends KubernetesObject>(
 }
 
 /**
- * An update also enqueues the keys of the old object, because objects it no longer references are affected as well.
- * Keys are by default "namespace/name".
+ * A source that enqueues the keys of changed objects, by default "namespace/name". An update also enqueues the keys of
+ * the old object, because the objects that it no longer references are affected as well.
  */
 export function informerSource<T extends KubernetesObject>(
   informer: Informer<T>,
@@ -76,7 +79,7 @@ function ownKey({ metadata = {} }: KubernetesObject): string[] {
   return [keyText(metadata)];
 }
 
-/** For changes outside the API: enqueues all keys at the start, and again whenever the listener is called. */
+/** A source for changes outside the API: enqueues all keys at the start, and again whenever the listener is called. */
 export function signalSource(subscribe: (listener: () => void) => () => void, keys: () => Iterable<string>): KeySource {
   let hasSynced = false;
   return {

@@ -23,7 +23,7 @@ test.each([
   [["-garbage", "garbage,*"], ["namespace"]],
   [[""], []],
   [[","], []],
-])("%j enables %j", (flags, names) => {
+])("--controllers %j enables %j", (flags, names) => {
   expect([...enabledControllers(flags, KNOWN, OFF)]).toEqual(names);
 });
 
@@ -32,7 +32,7 @@ test('"*" enables all known controllers if none is off by default', () => {
 });
 
 test.each(["gc", "-gc", "--garbage", "Garbage", "**"])(
-  "%s is rejected, and the error lists the known controllers",
+  "a list with %s is rejected, and the error lists the known controllers",
   (flag) => {
     const name = flag.replace(/^-/, "");
     expect(() => enabledControllers([`*,${flag}`], KNOWN)).toThrow(

@@ -1,7 +1,7 @@
 /**
- * As kube-controller-manager's `--controllers`: "*" means all that are on by default, "name" enables this one, "-name"
- * disables it. A flag may list several, separated by commas, and may be repeated; the first entry that matches a
- * controller decides. A controller without a match is off.
+ * Parses --controllers as kube-controller-manager does: "*" enables all controllers that are on by default, "name"
+ * enables a controller, "-name" disables it. The flag takes a comma-separated list and may be repeated. The first entry
+ * that matches a controller decides; a controller that no entry matches is off.
  */
 export function enabledControllers(
   flags: readonly string[],

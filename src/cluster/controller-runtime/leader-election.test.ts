@@ -7,7 +7,7 @@ import type { Passage } from "../../../test/testing/cluster/controller-runtime/h
 
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 const LEASE = `${LEASES}/${LEASE_NAME}`;
-/** The longest time between two reads of the lease. */
+/** Maximum time between two reads of the lease. */
 const LOOK_MS = 2_000 * 2.2;
 const PROMPT: Passage = { thereMs: 0, backMs: 0, isLost: "nowhere" };
 const SLOW: Passage = { ...PROMPT, backMs: 2_000 };
@@ -22,7 +22,7 @@ async function lease(server: TestServer): Promise<Json> {
 }
 
 describe("the lease", () => {
-  test("names the leader and since when it leads, and is renewed every 2 s", async () => {
+  test("names the leader and the time since which it leads, and is renewed every 2 s", async () => {
     await using server = await startServer();
     const startedAt = server.world.clock.now();
     await using one = elector(server, "one");
@@ -53,7 +53,7 @@ describe("the lease", () => {
     expect(one.warnings).toEqual([]);
   });
 
-  test("that was never held is taken, whatever invalid values it has", async () => {
+  test("that was never held is acquired, even if it has invalid values", async () => {
     await using server = await startServer();
     const spec = { leaseTransitions: 2 ** 31 - 1 };
     await server.create(LEASES, {
@@ -68,7 +68,7 @@ describe("the lease", () => {
     expect((await lease(server)).leaseTransitions).toBe(0);
   });
 
-  test("with an excessive duration lasts 15 s", async () => {
+  test("with an excessive duration expires after 15 s", async () => {
     await using server = await startServer();
     const spec = { holderIdentity: "somebody", leaseDurationSeconds: 2 ** 31 - 1 };
     await server.create(LEASES, {
@@ -84,7 +84,7 @@ describe("the lease", () => {
     expect(one.isLeading).toBe(true);
   });
 
-  test("expires after its own duration, counted from when it was first seen", async () => {
+  test("expires after its own duration, counted from when the elector first saw it", async () => {
     await using server = await startServer();
     const spec = { holderIdentity: "somebody", leaseDurationSeconds: 40, renewTime: "2001-01-01T00:00:00.000000Z" };
     await server.create(LEASES, {
@@ -103,8 +103,8 @@ describe("the lease", () => {
   });
 });
 
-describe("of several electors", () => {
-  test("that find no lease, one creates it and the others wait", async () => {
+describe("among several electors", () => {
+  test("one creates a missing lease, and the others wait", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await using two = elector(server, "two");
@@ -117,7 +117,7 @@ describe("of several electors", () => {
     expect(all.flatMap(({ warnings }) => warnings)).toEqual([]);
   });
 
-  test("another takes over when the leader has crashed, 15 s after its last renewal and not before", async () => {
+  test("another one takes over from a crashed leader 15 s after its last renewal, and not earlier", async () => {
     await using server = await startServer();
     const one = elector(server, "one");
     await server.world.advance(0);
@@ -132,7 +132,7 @@ describe("of several electors", () => {
     expect(await lease(server)).toMatchObject({ holderIdentity: "two", leaseTransitions: 1 });
   });
 
-  test("another takes over at its next read when the leader stops, whose work has ended then", async () => {
+  test("another one takes over at its next read of the lease after the leader has stopped, when the leader's work has ended", async () => {
     await using server = await startServer();
     const ended: string[] = [];
     const work = async (signal: AbortSignal): Promise<void> => {
@@ -153,7 +153,7 @@ describe("of several electors", () => {
     expect(await lease(server)).toMatchObject({ holderIdentity: "two", leaseDurationSeconds: 15, leaseTransitions: 1 });
   });
 
-  test("none takes a deleted lease from the leader, which creates it again", async () => {
+  test("none acquires a lease that was deleted while its leader is alive, and the leader creates it again", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(0);
@@ -168,7 +168,7 @@ describe("of several electors", () => {
     expect((await lease(server)).holderIdentity).toBe("one");
   });
 
-  test("one gets the lease of a crashed leader even if the lease was deleted", async () => {
+  test("one acquires the lease of a crashed leader even if the lease was deleted", async () => {
     await using server = await startServer();
     const one = elector(server, "one");
     await server.world.advance(0);
@@ -182,7 +182,7 @@ describe("of several electors", () => {
 });
 
 describe("a leader", () => {
-  test("that was paused does not lead from the moment it resumes, and its term ends", async () => {
+  test("that was paused too long does not lead from the moment it resumes, and its term ends", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(0);
@@ -202,7 +202,7 @@ describe("a leader", () => {
     expect((await lease(server)).holderIdentity).toBe("two");
   });
 
-  test("that was paused during a renewal does not lead by its late response", async () => {
+  test("that was paused during a renewal does not lead because of the late response", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(0);
@@ -210,7 +210,7 @@ describe("a leader", () => {
     await server.world.advance(2_100);
     one.host.pause();
     await server.world.advance(20_000);
-    // The response arrives first, the timers run after it.
+    // When the host resumes, the response arrives before the timers run.
     one.host.resume();
     expect(one.isLeading).toBe(false);
     await server.world.advance(0);
@@ -218,11 +218,12 @@ describe("a leader", () => {
     expect(one.terms[0]!.endedAtMs).toBeDefined();
   });
 
-  test("counts from before it sent the renewal, not from the response", async () => {
+  test("counts the renew deadline from before it sent the renewal, not from the response", async () => {
     await using server = await startServer();
     const passages = [SLOW, SLOW, SLOW];
     await using one = elector(server, "one", { passage: () => passages.shift() ?? LOST });
-    // It reads and creates, each taking 2 s; the renewal is sent at 6 s and its response arrives at 8 s.
+    // The elector reads and then creates the lease, each in 2 s. It sends the renewal at 6 s, and the response arrives
+    // at 8 s.
     await server.world.advance(3_999);
     expect(one.isLeading).toBe(false);
     await server.world.advance(12_000);
@@ -231,7 +232,7 @@ describe("a leader", () => {
     expect(one.isLeading).toBe(false);
   });
 
-  test("counts the first term from before it read the lease", async () => {
+  test("counts the renew deadline of a new term from before it read the lease", async () => {
     await using server = await startServer();
     const passages = [SLOW, SLOW];
     await using one = elector(server, "one", { passage: () => passages.shift() ?? LOST });
@@ -241,7 +242,7 @@ describe("a leader", () => {
     expect(one.isLeading).toBe(false);
   });
 
-  test("whose term ended unnoticed does not lead again in that term, although it holds the lease", async () => {
+  test("whose term expired before a renewal succeeded does not lead again in that term, although it holds the lease", async () => {
     await using server = await startServer();
     const timing = { ...DEFAULT_LEADER_TIMING, retryPeriodMs: 8_000 };
     await using one = elector(server, "one", { timing });
@@ -257,7 +258,7 @@ describe("a leader", () => {
     expect(one.terms).toMatchObject([{ endedAtMs: server.world.clock.monotonic() }]);
   });
 
-  test("whose requests all fail stops 10 s after it sent the last successful one", async () => {
+  test("whose requests all fail stops leading 10 s after it sent the last successful request", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(1_000);
@@ -275,9 +276,9 @@ describe("a leader", () => {
   });
 
   test.each([
-    ["a request that hangs", { ...PROMPT, backMs: 3_600_000 }],
-    ["lost responses", { ...PROMPT, isLost: "back" }],
-  ] satisfies [string, Passage][])("survives %s for less than that", async (_what, passage) => {
+    ["a request hangs", { ...PROMPT, backMs: 3_600_000 }],
+    ["responses are lost", { ...PROMPT, isLost: "back" }],
+  ] satisfies [string, Passage][])("continues to lead if %s for 5 s", async (_what, passage) => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(1_000);
@@ -319,7 +320,7 @@ describe("a leader", () => {
     expect(one.terms).toHaveLength(2);
   });
 
-  test("whose work does not end does not try again", async () => {
+  test("whose work does not end does not compete again", async () => {
     await using server = await startServer();
     let finish = (): void => {};
     const work = (): Promise<void> => new Promise((resolve) => (finish = resolve));
@@ -384,6 +385,6 @@ test.each([
   [{ retryPeriodMs: 0 }, ["a leader's retry period must be greater than zero"]],
   [{ leaseDurationMs: 3_600_001 }, ["a leader's lease duration must be an hour at most"]],
   [{ leaseDurationMs: Number.NaN }, [expect.anything(), expect.anything()]],
-])("timing %j is validated", (timing, errors) => {
+])("leaderTimingErrors checks %j", (timing, errors) => {
   expect(leaderTimingErrors({ ...DEFAULT_LEADER_TIMING, ...timing })).toEqual(errors);
 });

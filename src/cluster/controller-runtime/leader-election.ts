@@ -1,10 +1,11 @@
 /**
- * Leader election: only the server that holds a Lease does the work. As client-go's leader election, with its defaults.
+ * Leader election: only the server that holds a Lease runs the controllers. As client-go's leader election, with its
+ * defaults.
  *
- * At most one server leads, because the holder counts from before it sent the request that renewed the lease, and the
- * others from after they saw the result of that request. The holder stops `renewDeadlineMs` after the former; the
- * others wait for the lease's longer duration after the latter, and take the lease only as they saw it (by
- * resourceVersion). Each server uses its own monotonic clock: the times in the lease are for people.
+ * At most one server leads, because of how each server counts time. The holder counts from before it sent the request
+ * that renewed the lease, and stops leading after `renewDeadlineMs`. Other servers count from when they saw the result
+ * of that request, and wait for the duration of the lease, which is longer. They take the lease only if its
+ * resourceVersion is unchanged. Each server uses its own monotonic clock; the times in the lease are for people.
  */
 import { assert } from "../../base/assert.ts";
 import { sleep, type Clock } from "../../base/clock.ts";
@@ -17,9 +18,9 @@ import type { ResourceClient } from "../../client/resource-client.ts";
 import { isReason } from "../../meta/status-error.ts";
 
 export interface LeaderTiming {
-  /** How long the others wait for a leader that does not renew its lease. */
+  /** How long other servers wait after the last renewal before they take the lease. */
   readonly leaseDurationMs: number;
-  /** How long a leader that cannot renew its lease continues. */
+  /** How long a leader that cannot renew its lease continues to lead. */
   readonly renewDeadlineMs: number;
   /** Time between two reads or renewals of the lease; up to 2.2 times as long while another server leads. */
   readonly retryPeriodMs: number;
@@ -33,22 +34,31 @@ export const DEFAULT_LEADER_TIMING: LeaderTiming = {
 
 /** One term of leadership, from its beginning to its end. */
 export interface Term {
-  /** Correct even if the process has just resumed from a pause and no timer has run yet. Once false, it stays false. */
+  /**
+   * Correct even if the process has just resumed from a pause and no timer has run yet. Once false, it stays false for
+   * this term.
+   */
   readonly isLeading: boolean;
 }
 
 export interface LeaderElectionOptions {
-  /** Should not retry by itself: attempts are short, and a failed one is soon followed by another. */
+  /**
+   * The client must not retry by itself, because each attempt has a short timeout and a failed attempt is soon followed
+   * by another.
+   */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   /** The name of the Lease in kube-system. */
   readonly name: string;
-  /** Unique, and different for each start of the process. */
+  /** Unique among all servers, and different for each start of the process. */
   readonly identity: string;
   readonly timing?: LeaderTiming;
-  /** The work of the leader. The signal aborts when the term ends; the next term begins after this has returned. */
+  /**
+   * Does the work of the leader. The signal aborts when the term ends, and the next term begins only after the promise
+   * has settled.
+   */
   readonly onTerm: (signal: AbortSignal, term: Term) => Promise<void>;
 }
 
@@ -69,7 +79,7 @@ export async function runLeaderElection(options: LeaderElectionOptions, signal: 
   }
 }
 
-/** The invalid settings as sentences; empty if there are none. */
+/** Describes the invalid settings, one sentence each; empty if there are none. */
 export function leaderTimingErrors(timing: LeaderTiming): string[] {
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = timing;
   const errors = [];
@@ -82,11 +92,11 @@ export function leaderTimingErrors(timing: LeaderTiming): string[] {
   return errors;
 }
 
-/** As client-go: how much of a retry period is added to it, at most. */
+/** As client-go: at most this fraction of the retry period is added to it at random. */
 const JITTER = 1.2;
-/** Another client may change the lease between read and write, but hardly more often than this. */
+/** Maximum number of attempts if other clients change the lease between the read and the write. */
 const ROUNDS_MAX = 3;
-/** A lease with a longer duration was not written by a leader election like this. */
+/** A longer duration in a lease is ignored, because no leader election writes it. */
 const DURATION_MS_MAX = 3_600_000;
 const TRANSITIONS_MAX = 2 ** 31 - 1;
 
@@ -103,7 +113,7 @@ interface LeaseObject extends KubernetesObject {
   };
 }
 
-/** The lease of another server, and when it was first seen in this state. */
+/** The lease of another server, and the time when this resourceVersion was first seen. */
 interface Observation {
   readonly holder: string;
   readonly version: string;
@@ -115,9 +125,9 @@ class Elector {
   readonly #options: LeaderElectionOptions;
   readonly #timing: LeaderTiming;
   readonly #leases: ResourceClient<LeaseObject>;
-  /** Short enough that a second attempt is still in time if the first hangs. */
+  /** Timeout of an attempt: short enough for a second attempt before the renew deadline if the first one hangs. */
   readonly #attemptMs: number;
-  /** The lease as it was when this server last held it, for the next write. */
+  /** The lease as this server last wrote it, on which the next write is based. */
   #ours: LeaseObject | undefined;
   #observed: Observation | undefined;
 
@@ -133,7 +143,7 @@ class Elector {
     return within(this.#options.clock, this.#attemptMs, (limit) => this.#write(limit), signal);
   }
 
-  /** Leads from holding the lease until the end of the term. */
+  /** Leads while this server holds the lease, until the end of the term. */
   async lead(startedAtMs: number, signal: AbortSignal): Promise<void> {
     const { clock, log, identity, name } = this.#options;
     const term = new RunningTerm(clock, startedAtMs + this.#timing.renewDeadlineMs, signal);
@@ -159,7 +169,7 @@ class Elector {
     }
   }
 
-  /** Never rejects. Ends when the term does. */
+  /** Renews the lease until the term ends. Never rejects. */
   async #renew(term: RunningTerm): Promise<void> {
     const { clock, log } = this.#options;
     while (await sleep(clock, this.#timing.retryPeriodMs, term.signal)) {
@@ -184,7 +194,7 @@ class Elector {
         this.#observed = undefined;
         return true;
       } catch (thrown) {
-        // The copy is outdated, or the outcome of the write is unknown.
+        // The copy is outdated, or whether the write succeeded is unknown.
         this.#ours = undefined;
         if (!isOutdated(thrown) || round >= ROUNDS_MAX) throw thrown;
         current = await this.#readLease(signal);
@@ -217,7 +227,8 @@ class Elector {
   /** Whether another server holds the lease and may still lead. */
   #isAnothers(current: LeaseObject | undefined): boolean {
     if (current !== undefined && [this.#options.identity, ""].includes(holderOf(current))) return false;
-    // DIFFERS: client-go takes a deleted lease at once. The previous holder leads until it notices the deletion.
+    // DIFFERS: client-go takes a deleted lease at once, although the previous holder still leads until it notices the
+    // deletion.
     const { holder, sinceMs, durationMs } = this.#observed ?? { holder: "", sinceMs: 0, durationMs: 0 };
     if (holder === "" || holder === this.#options.identity) return false;
     return this.#options.clock.monotonic() - sinceMs < durationMs;
@@ -250,7 +261,7 @@ class Elector {
     };
   }
 
-  /** Lets the next leader take over at once. A lease that is not released expires. */
+  /** Lets the next leader take over at once. If the release fails, the lease expires. */
   async #release(): Promise<void> {
     const { clock, log } = this.#options;
     try {
@@ -267,7 +278,7 @@ class Elector {
     for (let round = 1; current !== undefined && holderOf(current) === identity; round++) {
       const now = toMicroTime(clock.now());
       try {
-        // As client-go: one second is the shortest duration.
+        // As client-go: the duration is one second, the minimum.
         const spec = { holderIdentity: "", leaseDurationSeconds: 1, acquireTime: now, renewTime: now };
         await this.#put(current, spec, signal);
         return;
@@ -309,7 +320,7 @@ class RunningTerm implements Term {
     return this.#controller.signal;
   }
 
-  /** Why it ended. */
+  /** Why the term ended. */
   get because(): string {
     return this.#because;
   }
@@ -318,7 +329,10 @@ class RunningTerm implements Term {
     return !this.signal.aborted && this.#clock.monotonic() < this.#untilMs;
   }
 
-  /** An expired term stays expired, even if the timer that ends it is late: callers may have read `isLeading`. */
+  /**
+   * Extends the term, unless it has expired. An expired term stays expired even if the timer that ends it is late,
+   * because callers may have read `isLeading`.
+   */
   extend(untilMs: number): void {
     if (this.isLeading) this.#untilMs = untilMs;
   }

@@ -45,7 +45,7 @@ class Process {
     this.#running = this.manager.run(this.#stop.signal);
   }
 
-  /** Why the only controller is not healthy. */
+  /** The problem that the health check of the only controller reports. */
   get problem(): string | undefined {
     return this.manager.checks()[0]!.check();
   }
@@ -99,7 +99,7 @@ describe("controllers", () => {
     expect(one.metric('leader_election_master_status{name="test-manager"}')).toBe(0);
   });
 
-  test("read the API through informers created for each term", async () => {
+  test("read the API through informers that are created for each term", async () => {
     await using server = await startServer();
     const { clock } = server.world;
     const client = createClient({
@@ -130,7 +130,7 @@ describe("controllers", () => {
     expect(seen.filter((key) => key === "default/during")).toHaveLength(1);
   });
 
-  test("that are not enabled do not run, and without any enabled no server competes for the lease", async () => {
+  test("that are not enabled do not run, and if none is enabled the server does not compete for the lease", async () => {
     await using server = await startServer();
     const seen: string[] = [];
     await using process = new Process(server, [noted(seen, "x"), noted(seen, "y")], { enabled: ["y"] });
@@ -149,7 +149,7 @@ describe("controllers", () => {
     expect(none.manager.isLeading()).toBe(false);
   });
 
-  test("do nothing after a pause in which leadership was lost, before any timer has run", async () => {
+  test("reconcile nothing after a pause in which leadership was lost, even before any timer has run", async () => {
     await using server = await startServer();
     const seen: string[] = [];
     const source = new ManualSource("a");
@@ -172,7 +172,7 @@ describe("controllers", () => {
     expect(source.enqueue).toBeUndefined();
   });
 
-  test("that fail as a whole are restarted, and the others are not affected", async () => {
+  test("whose sources fail are restarted, and other controllers are not affected", async () => {
     await using server = await startServer();
     const seen: string[] = [];
     const sources: ManualSource[] = [];
@@ -223,7 +223,7 @@ describe("a controller is not healthy", () => {
     expect(process.problem).toBeUndefined();
   });
 
-  test("if its last 20 reconciles failed, until one succeeds", async () => {
+  test("if its last 20 reconciles failed, and is healthy after the next success", async () => {
     await using server = await startServer();
     let source = new ManualSource();
     const reconcile: Reconcile = async (key) => {
@@ -242,7 +242,7 @@ describe("a controller is not healthy", () => {
     expect(process.problem).toBeUndefined();
   });
 
-  test("if it still works a minute after leadership was lost, which keeps this server from leading", async () => {
+  test("if it is still running a minute after leadership was lost; until it has stopped, this server cannot lead", async () => {
     await using server = await startServer();
     const reconcile: Reconcile = () => sleep(server.world.clock, 200_000).then(() => undefined);
     await using process = new Process(server, [controller("x", reconcile)]);
@@ -260,7 +260,7 @@ describe("a controller is not healthy", () => {
   });
 });
 
-test("controllers are counted under Kubernetes' metric names", async () => {
+test("the work of controllers is counted under Kubernetes' metric names", async () => {
   await using server = await startServer();
   const results = ["fail", "again", "wait"];
   const reconcile: Reconcile = async () => {

@@ -1,4 +1,4 @@
-/** Runs controllers on one server of the cluster at a time, and reports their health. */
+/** Runs the controllers while this server holds the leader lease, and reports their health. */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
@@ -13,14 +13,14 @@ interface ControllerManagerOptions {
   readonly controllers: readonly ControllerSpec[];
   /** The names of the enabled controllers. */
   readonly enabled: ReadonlySet<string>;
-  /** For the leader lease. */
+  /** The client that reads and writes the leader lease. */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   /** Shared by all managers of a server. */
   readonly metrics: ControllerMetrics;
-  /** Unique, and different for each start of the process. */
+  /** Unique among all servers, and different for each start of the process. */
   readonly identity: string;
   readonly leaseName: string;
   readonly timing?: LeaderTiming;
@@ -47,19 +47,25 @@ interface ControllerCheck {
 export interface ControllerManager {
   /** Competes for the lease, and runs the controllers while holding it, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
-  /** One for each enabled controller. A controller that does not run on this server is healthy. */
+  /** One check for each enabled controller. The check passes while the controller does not run on this server. */
   checks(): readonly ControllerCheck[];
   isLeading(): boolean;
   states(): readonly ControllerState[];
 }
 
-/** As controller-runtime: longer than any list takes. */
+/** After this time without a sync a controller is unhealthy. As controller-runtime: longer than any list takes. */
 const SYNC_LIMIT_MS = 120_000;
-/** With backoff, a single key needs minutes to fail this often, longer than an outage of the store lasts. */
+/**
+ * After this many failed reconciles in a row a controller is unhealthy. With backoff a single key needs minutes to fail
+ * this often, longer than a usual outage of the store.
+ */
 const FAILURES_MAX = 20;
-/** Until it has stopped, this server cannot lead again. */
+/**
+ * A controller that has not stopped after this time is unhealthy, because this server cannot lead again until it has
+ * stopped.
+ */
 const STOP_LIMIT_MS = 60_000;
-/** Delay before a failed controller restarts, because the cause may take a while to pass. */
+/** Delay before a failed controller restarts, because the cause may last a while. */
 const RESTART_MS = 5_000;
 
 export function createControllerManager(options: ControllerManagerOptions): ControllerManager {
@@ -104,11 +110,11 @@ interface Keeping extends Pick<ControllerRunOptions, "clock" | "random" | "log" 
 
 interface Kept {
   readonly run: ControllerRun;
-  /** Counted over all runs of a term. */
+  /** When the controller was last synced, or when the term began. Restarts do not reset it. */
   readonly unsyncedSinceMs: number;
 }
 
-/** A controller that fails as a whole does not stop the others; it restarts with new sources. */
+/** Runs one controller, and restarts it with new sources if it fails, so that the other controllers continue. */
 async function keepRunning(spec: ControllerSpec, keeping: Keeping, signal: AbortSignal): Promise<void> {
   const { metrics, runs, ...common } = keeping;
   const { clock, log } = common;
@@ -127,7 +133,7 @@ async function keepRunning(spec: ControllerSpec, keeping: Keeping, signal: Abort
   runs.delete(name);
 }
 
-/** Checked whether or not this server leads. */
+/** Also checked if this server does not lead. */
 function stoppingProblem({ run }: Kept, clock: Clock): string | undefined {
   const forMs = clock.monotonic() - (run.stoppingSinceMs ?? Infinity);
   return forMs > STOP_LIMIT_MS ? `it was stopped ${seconds(forMs)} ago and is still running` : undefined;

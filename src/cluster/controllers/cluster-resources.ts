@@ -1,47 +1,52 @@
 /**
- * The resources that a cluster of mixed releases serves, and the doubts: resources that a server may serve although
- * this one cannot see or request them at present. Provided by the composition root.
+ * The port by which controllers see the resources of a cluster of mixed releases: those that some server serves, and
+ * doubts about resources that a server may serve although the local server cannot see or request them at present.
  */
 export interface ClusterResource {
   readonly group: string;
-  /** The plural. */
+  /** The plural name. */
   readonly resource: string;
   readonly kind: string;
   readonly namespaced: boolean;
-  /** Every version in which a server serves it, the one to use first. */
+  /** Every API version in which a server serves it. The first one is the version to use. */
   readonly versions: readonly string[];
-  /** The verbs of the version to use. */
+  /** The verbs of the first version. */
   readonly verbs: ReadonlySet<string>;
 }
 
-/** A resource that may be missing in `served`, or that cannot be requested at present. */
+/** A resource that may be missing in `served`, or that cannot be requested at present, and the reason. */
 export interface Doubt {
-  /** Undefined if it may be any group. */
+  /** Undefined if the doubt is about all groups. */
   readonly group: string | undefined;
-  /** Undefined if it may be any resource of the group. */
+  /** Undefined if the doubt is about all resources of the group. */
   readonly resource: string | undefined;
-  /** Undefined if its scope is unknown. */
+  /** Undefined if the scope is unknown. */
   readonly namespaced: boolean | undefined;
   /** The server that causes the doubt. */
   readonly server: string;
-  /** "cannot be reached", "has not yet published what it serves", "departed at 2030-01-01T00:00:00Z". */
+  /**
+   * The rest of a sentence that begins with the server: "cannot be reached", "has not yet published what it serves",
+   * "departed at 2030-01-01T00:00:00Z".
+   */
   readonly because: string;
-  /** No server serves it now, so no object of it can be created: the store holds all of them. */
+  /**
+   * True if no server serves the resource now. No object of it can be created, so all of its objects are in the store.
+   */
   readonly isDeparted?: true;
 }
 
 export interface ClusterResources {
-  /**
-   * Whether only the local server is considered, because the mixed version proxy is off: then there are no doubts
-   * either.
-   */
+  /** Whether the mixed version proxy is off. Then only the local server is considered, and there are no doubts. */
   readonly isOneServer: boolean;
-  /** By group and resource. The same array until something has changed. */
+  /** Sorted by group and resource. Returns the same array until the served resources change. */
   served(): readonly ClusterResource[];
   /** Empty if `served` is complete. */
   doubts(): readonly Doubt[];
-  /** Waits until both include every server that had joined when this was called; false if that cannot be determined. */
+  /**
+   * Waits until `served` and `doubts` include every server that had joined before the call; resolves to false if that
+   * cannot be determined.
+   */
   catchUp(): Promise<boolean>;
-  /** Called when one of them has changed. The returned function removes the listener. */
+  /** Calls the listener when `served` or `doubts` have changed. The returned function removes the listener. */
   onChange(listener: () => void): () => void;
 }

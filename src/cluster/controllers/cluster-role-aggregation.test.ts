@@ -32,7 +32,7 @@ async function resourcesOf(api: TestServer, name: string): Promise<unknown[]> {
   return (body.rules ?? []).flatMap(({ resources }: { resources: string[] }) => resources);
 }
 
-test("the rules of selected roles are aggregated in the order of their names, each once, also through another aggregated role", async () => {
+test("the rules of selected roles are aggregated in the order of the role names, each rule once, also through another aggregated role", async () => {
   await using api = await start();
   await using running = run(api);
   await api.create(ROLES, role("top", gathers({ matchLabels: { to: "top" } })));
@@ -46,7 +46,7 @@ test("the rules of selected roles are aggregated in the order of their names, ea
   expect(running.outcomes).not.toContain("error");
 });
 
-test("an aggregated role is updated when rules change, labels are removed and roles are deleted", async () => {
+test("an aggregated role is updated when a selected role changes its rules, loses its label or is deleted", async () => {
   await using api = await start();
   await using running = run(api);
   const expression = { key: "to", operator: "In", values: ["top"] };
@@ -64,7 +64,7 @@ test("an aggregated role is updated when rules change, labels are removed and ro
   expect(running.outcomes).not.toContain("error");
 });
 
-test("a correct role is not written again, and roles without an aggregation rule are not touched", async () => {
+test("a role whose rules are correct is not written, and roles without an aggregation rule are not touched", async () => {
   await using api = await start();
   await using running = run(api);
   await api.create(ROLES, role("top", gathers({ matchLabels: { to: "top" } })));

@@ -23,7 +23,7 @@ const CLUSTER_ROLES: ResourceType = {
   resource: "clusterroles",
   namespaced: false,
 };
-/** The index of roles with an aggregation rule. */
+/** The name of the index of roles with an aggregation rule. */
 const AGGREGATED = "aggregated";
 
 export function createClusterRoleAggregationController(options: {
@@ -42,7 +42,7 @@ export function createClusterRoleAggregationController(options: {
         onError,
       });
       roles = followed;
-      // Any role may be selected by any aggregated role: each change enqueues all of them.
+      // Any aggregated role may select the changed role, so each change enqueues all aggregated roles.
       return [informerSource(followed, () => followed.byIndex(AGGREGATED, AGGREGATED).map(nameOf))];
     },
     async reconcile(name, signal) {
@@ -61,7 +61,7 @@ export function createClusterRoleAggregationController(options: {
   };
 }
 
-/** Selector by selector, in the order of the roles' names, each rule once. */
+/** The rules of the selected roles: selector by selector, in the order of the role names, each rule once. */
 function gatheredRules(role: UnstructuredObject, roles: readonly UnstructuredObject[]): JsonObject[] {
   const others = roles
     .filter((other) => nameOf(other) !== nameOf(role))
@@ -84,7 +84,7 @@ function isSameRules(left: readonly JsonObject[], right: readonly JsonObject[]):
 
 const RULE_MEMBERS: readonly string[] = ["verbs", "apiGroups", "resources", "resourceNames", "nonResourceURLs"];
 
-/** An absent list is an empty one. */
+/** A text that is equal for equal rules. An absent list equals an empty one. */
 function ruleKey(rule: JsonObject): string {
   return JSON.stringify(RULE_MEMBERS.map((member) => stringsAt(rule, member)));
 }

@@ -1,4 +1,4 @@
-/** The controllers a server runs while it leads, as --controllers and metrics name them. */
+/** The names of the controllers that a server runs while it leads, as in --controllers and in metrics. */
 export const CONTROLLERS = [
   "garbage-collector-controller",
   "namespace-controller",

@@ -1,15 +1,21 @@
-/** Runs controllers as background tasks that stop first in a shutdown, so that another server can lead at once. */
+/**
+ * Runs controllers as background tasks. At a shutdown they stop before everything else, so that another server can lead
+ * at once.
+ */
 import { eitherSignal } from "../../base/either-signal.ts";
 import type { ControllerManager } from "../controller-runtime/manager.ts";
 import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
 
 export interface Leadership {
   readonly tasks: readonly BackgroundTask[];
-  /** Ends the work and never competes again. Resolves when the work has ended and the leases are released. */
+  /**
+   * Ends the work of the controllers and never competes again. Resolves when the work has ended and the leases are
+   * released.
+   */
   giveUp(): Promise<void>;
 }
 
-/** A server does not lead before it is ready. */
+/** The managers compete for their leases only after `ready` has resolved. */
 export function createLeadership(managers: readonly ControllerManager[], ready: Promise<void>): Leadership {
   const leaving = new AbortController();
   const running: Promise<void>[] = [];

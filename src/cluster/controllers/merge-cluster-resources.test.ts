@@ -56,7 +56,7 @@ function record(resources: Record<string, string[]>): ServedRecord {
 
 const APPS: readonly DiscoveryGroup[] = [group("apps", version("v1", "deployments"))];
 
-test("a resource is listed once, with every served version, reachable ones first", () => {
+test("a resource is listed once with every served version, and versions of reachable servers come first", () => {
   const things = [
     group(
       "g",
@@ -76,7 +76,7 @@ describe("the served resources", () => {
     expect(names({ peers: [source("b", APPS)] })).toEqual(["/configmaps v1", "apps/deployments v1"]);
   });
 
-  test("without the mixed version proxy are those of this server, without doubts", async () => {
+  test("are only those of this server, without doubts, if the mixed version proxy is off", async () => {
     const given = { peers: [source("b", APPS, { isReachable: false })], view: { isSynced: false }, isEnabled: false };
     expect(names(given)).toEqual(["/configmaps v1"]);
     expect(doubts(given)).toEqual([]);

@@ -1,4 +1,4 @@
-/** The resources of a cluster of mixed releases for controllers: everything that a server serves, and the doubts. */
+/** Merges the discovery documents of all servers into the resources and doubts that controllers see. */
 import { must } from "../../base/assert.ts";
 import { compareNames } from "../../serving/discovery/order.ts";
 import { storagePlaceOf } from "../../objects/catalog/storage-places.ts";
@@ -17,12 +17,12 @@ interface ClusterResourcesParts {
     readonly documents: Omit<PeerDocuments, "hasUndescribed">;
     readonly records: Pick<Peers["records"], "departed">;
   };
-  /** Its groups change whenever CRDs have changed. */
+  /** The discovery document of this server. It changes when CRDs change. */
   readonly local: { readonly groups: readonly DiscoveryGroup[]; readonly etag: string };
   readonly shared: Pick<SharedResources, "onChange">;
 }
 
-/** Without the mixed version proxy a server considers only itself, and has no doubts. */
+/** If the mixed version proxy is off, only this server is considered and there are no doubts. */
 export function clusterResources({ config, peers, local, shared }: ClusterResourcesParts): ClusterResources {
   const { serverId, isEnabled } = config.peers;
   const { documents } = peers;
@@ -53,7 +53,7 @@ export function clusterResources({ config, peers, local, shared }: ClusterResour
   return {
     isOneServer: !isEnabled,
     served,
-    // Computed each time, because the generation does not cover whether the view is synced.
+    // Computed on each call, because the generation of the view does not change when the view becomes synced.
     doubts: () => (isEnabled ? [...unsynced(peers, serverId), ...known()] : []),
     catchUp: () => (isEnabled ? peers.catchUp() : Promise.resolve(true)),
     onChange(listener) {
@@ -81,7 +81,7 @@ export function resourcesOf(groups: readonly DiscoveryGroup[]): ClusterResource[
     .sort((left, right) => compareNames(left.group, right.group) || compareNames(left.resource, right.resource));
 }
 
-/** A version that a reachable server serves comes before any other. */
+/** Versions that a reachable server serves come before all others. */
 function toResource(group: string, offers: readonly Offer[]): ClusterResource {
   const ordered = [...offers.filter(({ isCurrent }) => isCurrent), ...offers.filter(({ isCurrent }) => !isCurrent)];
   const { resource } = must(ordered[0], "a resource is offered by a server");
@@ -102,7 +102,10 @@ function unsynced({ view }: Pick<Peers, "view">, server: string): Doubt[] {
 
 const ANYTHING = { group: undefined, resource: undefined, namespaced: undefined } as const;
 
-/** Independent of the routing source: the resources to request are in the discovery documents. */
+/**
+ * Peers without a discovery document are doubts, whichever routing source is configured, because controllers take the
+ * resources to request from those documents.
+ */
 function undescribedDoubts({ undescribed }: Pick<PeerDocuments, "undescribed">): Doubt[] {
   return undescribed().map((server) => ({ ...ANYTHING, server, because: "has not yet published what it serves" }));
 }

@@ -40,7 +40,7 @@ async function usedAfter(api: TestServer, ms: number): Promise<Json> {
   return (await api.get(`${QUOTAS}/q`)).body.status;
 }
 
-test("a quota reports its usage when it is created, and when an object is deleted or no longer counted", async () => {
+test("a quota reports its usage after it was created, after an object was deleted, and after a resource was removed from its spec", async () => {
   await using api = await start();
   await using _ = run(api);
   await api.create(PODS, pod("a"));

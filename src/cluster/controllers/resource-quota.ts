@@ -1,4 +1,7 @@
-/** Updates the usage in the status of quotas: admission charges creations, and this controller finds deletions. */
+/**
+ * Updates the usage in the status of quotas. Admission adds created objects to the usage; this controller subtracts
+ * deleted ones.
+ */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
@@ -14,14 +17,16 @@ import { informerSource, type ReconcileResult, type KeySource } from "../control
 /** The calculation of quotas, shared with admission. */
 interface QuotaCalculation {
   countedResources(quota: JsonObject): readonly GroupResource[];
-  /** `objects` by resource, as formatGroupResource formats it; a resource that could not be listed is absent. */
+  /**
+   * `objects` is keyed by resource, as formatGroupResource formats it. Resources that could not be listed are absent.
+   */
   statusOf(quota: JsonObject, objects: ReadonlyMap<string, readonly JsonObject[]>): JsonObject;
   isOutdated(quota: JsonObject, status: JsonObject): boolean;
 }
 
 interface ResourceQuotaControllerOptions {
   readonly client: Client;
-  /** Receives only the metadata of objects. */
+  /** The client that requests only the metadata of objects. */
   readonly metadata: Client;
   readonly clock: Clock;
   readonly log: Log;
@@ -36,7 +41,7 @@ interface ResourceQuotaController {
 }
 
 const QUOTAS: ResourceType = { group: "", version: "v1", resource: "resourcequotas", namespaced: true };
-/** Resources of which not only the number counts. */
+/** Resources whose usage depends on the spec of their objects, not only on their number. */
 const MEASURED: ReadonlySet<string> = new Set([
   "pods",
   "services",
@@ -44,11 +49,11 @@ const MEASURED: ReadonlySet<string> = new Set([
   "resourceclaims.resource.k8s.io",
 ]);
 /**
- * DIFFERS: kubernetes watches all objects to see some deleted; here the few namespaces with quotas are listed
- * periodically.
+ * DIFFERS: kubernetes watches all objects to notice deletions. This controller periodically lists the counted resources
+ * of the few namespaces that have quotas.
  */
 const LOOK_AGAIN_MS = 5_000;
-/** Objects that were charged for are stored by then. */
+/** Time after which every object that admission has charged is stored. */
 const SETTLE_MS = 500;
 
 export function createResourceQuotaController(options: ResourceQuotaControllerOptions): ResourceQuotaController {
@@ -62,7 +67,8 @@ export function createResourceQuotaController(options: ResourceQuotaControllerOp
       const key = toKey(text);
       const quota = await present(quotas.get(key, { signal }));
       if (quota === undefined) return undefined;
-      // An object that has been charged may not be stored yet; a later charge makes the write a conflict.
+      // An object that admission has charged may not be stored yet, so count again after SETTLE_MS. If admission
+      // charges another object meanwhile, the write fails with a conflict.
       const isFirst = objectAt(quota, "status")["used"] === undefined;
       if (!isFirst && !(await isChanged(options, quota, signal))) return { requeueAfterMs: LOOK_AGAIN_MS };
       if (!isFirst && !(await sleep(clock, SETTLE_MS, signal))) return undefined;
@@ -128,7 +134,7 @@ async function present<T>(asked: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** False if another client was faster. */
+/** Resolves to false if another client changed or deleted the quota first. */
 async function isStored(write: Promise<unknown>): Promise<boolean> {
   try {
     await write;

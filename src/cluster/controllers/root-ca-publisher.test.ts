@@ -22,12 +22,12 @@ async function settled(api: TestServer): Promise<Json> {
   return (await api.get(PATH)).body;
 }
 
-test("without certificates there is no controller", async () => {
+test("without a CA bundle there is no controller", async () => {
   await using api = await start();
   expect(createRootCaPublisher({ client: clientOf(api), log: SILENT_LOG, rootCa: undefined })).toBeUndefined();
 });
 
-test("every namespace gets the certificates, with a description", async () => {
+test("every namespace gets the config map with the CA bundle and a description", async () => {
   await using api = await start();
   await using running = run(api);
   expect((await settled(api)).data).toEqual({ "ca.crt": PEM });
@@ -37,7 +37,7 @@ test("every namespace gets the certificates, with a description", async () => {
   expect(running.outcomes).not.toContain("error");
 });
 
-test("changed or deleted content is restored, and added metadata stays", async () => {
+test("changed or deleted content is restored, and metadata that clients added stays", async () => {
   await using api = await start();
   await using running = run(api);
   await settled(api);
@@ -51,7 +51,7 @@ test("changed or deleted content is restored, and added metadata stays", async (
   expect(running.outcomes).not.toContain("error");
 });
 
-test("another server's certificates replace the previous ones, and then nothing is written", async () => {
+test("the CA bundle of a previous server is replaced, and then nothing more is written", async () => {
   await using api = await start();
   await api.create(`${NAMESPACES}/default/configmaps`, configMap("kube-root-ca.crt", { data: { "ca.crt": "old" } }));
   await using running = run(api);
@@ -62,7 +62,7 @@ test("another server's certificates replace the previous ones, and then nothing 
   expect(running.outcomes).not.toContain("error");
 });
 
-test("a namespace that is being deleted gets no certificates", async () => {
+test("a namespace that is being deleted gets no config map", async () => {
   await using api = await start();
   await api.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
   await api.delete(`${NAMESPACES}/team`);

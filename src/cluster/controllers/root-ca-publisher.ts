@@ -1,6 +1,5 @@
 /**
- * Publishes the CA bundle by which workloads verify the API servers to every namespace as the config map
- * kube-root-ca.crt.
+ * Publishes a CA bundle to every namespace as the config map kube-root-ca.crt. Workloads verify the API servers by it.
  */
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
@@ -35,7 +34,7 @@ const CONFIG_MAP = "kube-root-ca.crt";
 const DESCRIPTION_ANNOTATION = "kubernetes.io/description";
 const DESCRIPTION =
   "The CA certificates by which workloads of this cluster can verify its API servers at kubernetes.default.svc and at the address of that service. They are not meant for anything else.";
-/** Another client has just written it: its watch event will arrive. */
+/** Delay after a conflict: the watch event of the other client's write will arrive by then. */
 const CONFLICT_RETRY_MS = 100;
 
 /** Undefined if there is nothing to publish. */
@@ -71,7 +70,7 @@ export function createRootCaPublisher(options: RootCaPublisherOptions): RootCaPu
   };
 }
 
-/** Undefined if it is correct. Labels and other annotations belong to their authors. */
+/** Returns the config map to write; undefined if the existing one is correct. Labels and other annotations are kept. */
 function published(
   existing: ConfigMap | undefined,
   { namespace, rootCa }: { readonly namespace: string; readonly rootCa: string },
@@ -82,7 +81,7 @@ function published(
     const annotations = { [DESCRIPTION_ANNOTATION]: DESCRIPTION };
     return { ...head, metadata: { name: CONFIG_MAP, namespace, annotations }, data };
   }
-  // One that is being deleted is created again when it is gone.
+  // A config map that is being deleted is created again when it is gone.
   if (existing.metadata?.deletionTimestamp !== undefined) return undefined;
   const described = existing.metadata?.annotations?.[DESCRIPTION_ANNOTATION] ?? "";
   if (described !== "" && jsonEquals(existing.data ?? {}, data)) return undefined;

@@ -34,7 +34,7 @@ test("every namespace gets a default service account, also one that is created l
   expect(running.outcomes).not.toContain("error");
 });
 
-test("a default service account that is deleted is created again, after its finalizers are removed", async () => {
+test("a default service account that is deleted is created again, once its finalizers are removed", async () => {
   await using api = await start();
   await using running = run(api);
   await accounts(api);

@@ -1,4 +1,7 @@
-/** Creates the service account "default" in every active namespace, the identity of pods that name no other. */
+/**
+ * Creates the service account "default" in every active namespace. It is the identity of pods that name no service
+ * account.
+ */
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
 import type { Client } from "../../client/client.ts";
@@ -36,7 +39,7 @@ export function createServiceAccountController(options: {
     },
     async reconcile(namespace, signal) {
       if (!isActive(seen?.namespaces.get({ name: namespace }))) return;
-      // One that is being deleted is created again when it is gone.
+      // An account that is being deleted is created again when it is gone.
       if (seen?.accounts.get({ namespace, name: DEFAULT }) !== undefined) return;
       const account: KubernetesObject = {
         apiVersion: "v1",

@@ -36,7 +36,7 @@ async function statusOf(api: TestServer, path: string): Promise<number> {
   return (await api.get(path)).status;
 }
 
-test("an unused claim is released when it is deleted, and not before", async () => {
+test("an unused claim has its finalizer removed when it is deleted, and not before", async () => {
   await using api = await start();
   await using _ = run(api);
   const { body } = await api.create(CLAIMS, claim("data"));
@@ -46,7 +46,7 @@ test("an unused claim is released when it is deleted, and not before", async () 
   expect(await statusOf(api, `${CLAIMS}/data`)).toBe(404);
 });
 
-test("a claim stays while a pod on a node uses it; a pod without a node does not count", async () => {
+test("a deleted claim stays while a pod that is assigned to a node uses it; a pod without a node does not count", async () => {
   await using api = await start();
   await using _ = run(api);
   for (const name of ["used", "wanted"]) await api.create(CLAIMS, claim(name));
@@ -64,7 +64,7 @@ test("a claim stays while a pod on a node uses it; a pod without a node does not
   expect(await statusOf(api, `${CLAIMS}/used`)).toBe(404);
 });
 
-test("a volume stays while it is bound", async () => {
+test("a deleted volume stays while it is bound", async () => {
   await using api = await start();
   await using _ = run(api);
   await api.create(VOLUMES, volume("v"));
@@ -75,7 +75,7 @@ test("a volume stays while it is bound", async () => {
   expect(await statusOf(api, `${VOLUMES}/v`)).toBe(404);
 });
 
-test("a VolumeAttributesClass stays while a claim references it, and other finalizers stay", async () => {
+test("a deleted VolumeAttributesClass stays while a claim references it, and only our finalizer is removed", async () => {
   await using api = await start();
   await using _ = run(api);
   const fast = { metadata: { name: "fast", finalizers: ["a.io/b"] }, driverName: "d.io", parameters: { iops: "1" } };

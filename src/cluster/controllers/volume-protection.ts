@@ -1,6 +1,6 @@
 /**
- * Keeps PersistentVolumeClaims, PersistentVolumes and VolumeAttributesClasses that are deleted while in use, until they
- * are unused.
+ * Keeps PersistentVolumeClaims, PersistentVolumes and VolumeAttributesClasses that were deleted while in use, until
+ * they are unused. Each of them has a finalizer, which this controller removes.
  */
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
@@ -13,7 +13,7 @@ import { informerSource, type ReconcileResult, type KeySource } from "../control
 
 interface VolumeProtectionOptions {
   readonly client: Client;
-  /** Receives only the metadata of objects. */
+  /** The client that requests only the metadata of objects. */
   readonly metadata: Client;
   readonly log: Log;
 }
@@ -36,7 +36,10 @@ interface VolumeProtectionController {
   sources(): readonly KeySource[];
 }
 
-/** Polled, because watching all pods for the rare claim that waits would cost more. */
+/**
+ * Interval at which a claim that is in use is checked again. Watching all pods for the few claims that wait would cost
+ * more.
+ */
 const LOOK_AGAIN_MS = 5_000;
 
 const PODS: ResourceType = { group: "", version: "v1", resource: "pods", namespaced: true };
@@ -80,7 +83,10 @@ const ATTRIBUTES_CLASS_PROTECTION: Protection = {
   },
 };
 
-/** The last one only if the class is served in a version that protects it. */
+/**
+ * Creates the controllers. VolumeAttributesClasses are protected only if the release serves them in a version that has
+ * the finalizer.
+ */
 export function createVolumeProtection(
   options: VolumeProtectionOptions & { readonly hasAttributesClasses: boolean },
 ): VolumeProtectionController[] {
@@ -125,7 +131,7 @@ function isHeldBy(finalizer: string, object: Pick<UnstructuredObject, "metadata"
   return deletionTimestamp !== undefined && finalizers.includes(finalizer);
 }
 
-/** Bound to the resourceVersion that was read: a changed object is examined again. */
+/** A patch that applies only to the resourceVersion that was read. If the object was changed, it is examined again. */
 function withoutFinalizer(
   { metadata = {} }: UnstructuredObject,
   finalizer: string,
@@ -144,7 +150,10 @@ async function present<T>(response: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** As kubernetes: a pod without a node will not be started with a claim that is being deleted. */
+/**
+ * As kubernetes: a pod that is not assigned to a node does not count, because it will not be started with a claim that
+ * is being deleted.
+ */
 function usesClaim(pod: UnstructuredObject, claim: string): boolean {
   const spec = objectAt(pod, "spec");
   if (stringAt(spec, "nodeName") === "") return false;

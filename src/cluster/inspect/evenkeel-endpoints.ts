@@ -24,7 +24,7 @@ interface EvenkeelEndpointsParts {
   readonly config: MemberConfig & { readonly strictRelease: boolean };
   readonly catalog: Catalog;
   readonly client: Client;
-  /** Reports read the whole store; `fenced` rejects writes while this server is fenced. */
+  /** Reports read `whole`, the whole store. `fenced` rejects writes while this server is fenced. */
   readonly store: { readonly whole: Kv; readonly fenced: Kv };
   readonly peers: Peers;
   /** The discovery document of this server. */
@@ -38,7 +38,8 @@ export function evenkeelEndpoints(
   const { env, config, catalog, client, store, peers, local, shared } = parts;
   const cluster = clusterEndpoints({ env, config, catalog, peers, local });
   const inspect = inspectEndpoints({ env, config, kv: store.whole });
-  // Also used if the proxy is off: other servers may be live, and this one then cannot know what they serve.
+  // Treats the proxy as on even if it is off: other servers may be live, and this server could not know what they
+  // serve.
   const asOneOfMany = { release: config.release, peers: { serverId: config.peers.serverId, isEnabled: true } };
   const resources = clusterResources({ config: asOneOfMany, peers, local, shared });
   const purge = purgeEndpoint({ env, config, kv: store.fenced, client, resources });

@@ -17,7 +17,7 @@ const ROLLBACK = "/evenkeel/v1/rollback-check";
 
 interface Asking {
   get(target: string, method?: string): Promise<InProcessResponse>;
-  /** Advanced by the test. */
+  /** The clock, which the test advances. */
   readonly clock: { at: number };
 }
 
@@ -57,7 +57,7 @@ async function lines(response: InProcessResponse): Promise<Record<string, unknow
 const CLAIM = { "resourceclaims/default/a": json("resource.k8s.io/v1"), "configmaps/default/c": json("v1") };
 
 describe("a report that reads the store", () => {
-  test("is streamed in lines: progress, then the result", async () => {
+  test("is streamed as lines of JSON: first the progress, then the result", async () => {
     const response = await asking(await plantedStore(CLAIM)).get(VERSIONS);
     expect(response.status).toBe(200);
     expect(response.headers["content-type"]).toBe("application/x-ndjson");
@@ -77,7 +77,7 @@ describe("a report that reads the store", () => {
       },
     });
     const all = await lines(await asked.get(VERSIONS));
-    // Pages of 100, 500 and 500 keys, and the end: 300 ms pass between the two that are reported.
+    // The walk reads pages of 100, 500 and 500 keys and ends. 300 ms pass between the two pages that are reported.
     expect(all.map(({ kind, done }) => [kind, done])).toEqual([
       ["progress", 0],
       ["progress", 1_100],
@@ -85,7 +85,7 @@ describe("a report that reads the store", () => {
     ]);
   });
 
-  test("runs one at a time; the next may start when it has ended, however it ended", async () => {
+  test("runs alone; another request may start when it has ended, whether it succeeded or failed", async () => {
     const held = Promise.withResolvers<void>();
     const kv = await plantedStore(CLAIM);
     const { get } = asking({ range: (request) => held.promise.then(() => kv.range(request)) });
@@ -100,7 +100,7 @@ describe("a report that reads the store", () => {
     expect((await get(VERSIONS)).status).toBe(200);
   });
 
-  test("ends when its client disconnects, and allows the next", async () => {
+  test("ends when its client disconnects, and then another request may start", async () => {
     const kv = await plantedStore(CLAIM);
     let ranges = 0;
     const { get } = asking({ range: (request) => (ranges++, kv.range(request)) });
@@ -113,7 +113,7 @@ describe("a report that reads the store", () => {
     expect(ranges).toBeLessThanOrEqual(2);
   });
 
-  test("whose client has already disconnected ends by itself", async () => {
+  test("ends by itself if its client has already disconnected", async () => {
     const kv = await plantedStore(CLAIM);
     const endpoints = inspectEndpoints({
       env: { clock: { now: () => 0, monotonic: () => 0, after: () => () => {} }, log: SILENT_LOG },
@@ -128,7 +128,7 @@ describe("a report that reads the store", () => {
     expect(endpoints(request)?.status).toBe(200);
   });
 
-  test("reports in its last line that the store failed, without internal details", async () => {
+  test("reports in its last line that the store failed, without the details of the error", async () => {
     const failing = asking({ range: () => Promise.reject(new StorageError("unavailable", "the store is gone")) });
     expect(await lines(await failing.get(VERSIONS))).toEqual([{ kind: "error", message: "the store is gone" }]);
     const broken = asking({ range: () => Promise.reject(new TypeError("secret")) });
@@ -140,7 +140,7 @@ describe("a report that reads the store", () => {
 });
 
 describe("a rollback check", () => {
-  test("uses the given release and the given flags", async () => {
+  test("uses the release and the flags of the query", async () => {
     const { get } = asking(await plantedStore({ "deviceclasses/gpu": json("resource.k8s.io/v1beta1") }));
     const plain = (await lines(await get(`${ROLLBACK}?to=1.33`))).at(-1);
     expect(plain).toMatchObject({
@@ -152,7 +152,7 @@ describe("a rollback check", () => {
     expect((await lines(reported)).at(-1)).toMatchObject({ report: { to: "1.33", findings: [] } });
   });
 
-  test("knows the API that every server here serves, whatever its release", async () => {
+  test("knows StorageVersions, which every server here serves, whatever its release", async () => {
     const stored = { "storageversions/core.pods": json("internal.apiserver.k8s.io/v1alpha1") };
     const { get } = asking(await plantedStore(stored));
     expect((await lines(await get(`${ROLLBACK}?to=1.28`))).at(-1)).toMatchObject({ report: { findings: [] } });

@@ -1,8 +1,9 @@
 /**
- * /evenkeel/v1/stored-versions and /evenkeel/v1/rollback-check: reports that read the whole store. They stream lines of
- * JSON, first the progress of the walk and then the report, so that the client sees that the server still works on it.
+ * Serves /evenkeel/v1/stored-versions and /evenkeel/v1/rollback-check, which read the whole store. They stream lines of
+ * JSON, first the progress of the walk and then the report, so that the client sees that the server is still working on
+ * it.
  *
- * The only state is whether a walk is running: a server runs one at a time.
+ * The only state is whether a walk is running: a server runs one walk at a time.
  */
 import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
@@ -30,7 +31,7 @@ type Walk = (options: WalkOptions) => Promise<object>;
 
 const HEADERS = { "content-type": "application/x-ndjson", "cache-control": UNCACHED } as const;
 const PROGRESS_INTERVAL_MS = 250;
-/** A client with this much unread data receives no further progress. */
+/** A client that has this much unread data receives no further progress lines. */
 const UNREAD_BYTES_MAX = 64 * 1024;
 const RETRY_AFTER_SECONDS = 5;
 
@@ -64,7 +65,7 @@ function rollbackWalk({ config }: InspectParts, request: WithInfo): Walk {
   return (options) => rollbackCheck({ ...options, release: config.release, target });
 }
 
-/** The release to check, with the flags of its server. */
+/** The catalog of the release to check, with the flags that its server would have. */
 function targetCatalog({ strictRelease }: InspectParts["config"], { query }: WithInfo): Catalog {
   const to = query.get("to");
   if (to === undefined || to === "") throw badRequest("to must be a release, such as to=1.33");
@@ -81,7 +82,7 @@ function targetCatalog({ strictRelease }: InspectParts["config"], { query }: Wit
   }
 }
 
-/** Never rejects: a failed walk is reported in its last line. */
+/** Walks the store and writes the result. Never rejects: a failure is reported in the last line. */
 async function runWalk({ env, config, kv }: InspectParts, walk: Walk, sink: StreamSink): Promise<void> {
   const { clock, log } = env;
   const gone = new AbortController();

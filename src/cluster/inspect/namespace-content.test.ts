@@ -12,7 +12,7 @@ async function countsIn(keys: readonly string[], namespace = "team"): Promise<st
 }
 
 describe("the content of a namespace", () => {
-  test("is counted by resource, whichever release stores it", async () => {
+  test("is counted by resource, including resources that only other releases store", async () => {
     const keys = [
       "pods/team/a",
       "pods/team/b",
@@ -55,16 +55,16 @@ describe("the content of a namespace", () => {
     expect(await countsIn(keys)).toEqual(["1 gadgets.example.com", "1 oddities", "2 widgets.example.com"]);
   });
 
-  test("is not confused with a storage prefix of the same name", async () => {
+  test("is not confused with a storage prefix that is named like the namespace", async () => {
     expect(await countsIn(["services/specs/default/kubernetes", "services/other/x"], "specs")).toEqual([]);
   });
 
-  test.each(["", "a/b"])("of no namespace (%j) is empty", async (name) => {
+  test.each(["", "a/b"])("is empty for the invalid name %j", async (name) => {
     expect(await countsIn(["pods/a/b/c", "pods/a"], name)).toEqual([]);
   });
 });
 
-test("objects are counted without reading them: of each unknown prefix only one key is read", async () => {
+test("objects are counted without reading them: under each unknown prefix only one key is read", async () => {
   const many = Array.from({ length: 300 }, (_, at) => [`example.com/widgets/team/w-${at}`, VALUE] as const);
   const pods = Array.from({ length: 300 }, (_, at) => [`pods/team/p-${at}`, VALUE] as const);
   const kv = await plantedStore(Object.fromEntries([...many, ...pods]));
@@ -85,7 +85,7 @@ test("objects are counted without reading them: of each unknown prefix only one 
   expect(requests.every(({ revision }) => revision === undefined)).toBe(true);
 });
 
-test("keys are listed in order with their revisions, up to the limit", async () => {
+test("keys are listed in order and with their revisions, up to the limit", async () => {
   const names = Array.from({ length: 250 }, (_, at) => `w-${String(at).padStart(3, "0")}`);
   const kv = await plantedStore(Object.fromEntries(names.map((name) => [`pods/team/${name}`, VALUE])));
   const options = { kv, storageRoot: "/registry/" };

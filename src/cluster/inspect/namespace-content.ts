@@ -1,6 +1,6 @@
 /**
- * The stored content of a namespace: of every resource of every release, whether or not a server serves it, and of
- * custom resources, which are stored under prefixes that no release uses. All reads are of the newest state.
+ * Finds the stored objects of a namespace: those of every resource of every release, whether or not a server serves it,
+ * and custom resources, which are stored under prefixes that no release uses. It always reads the newest revision.
  */
 import type { WalkOptions } from "./walk-store.ts";
 import { storagePlaces } from "../../objects/catalog/storage-places.ts";
@@ -10,7 +10,7 @@ import { createLocator } from "./resource-of-key.ts";
 
 type Reading = Pick<WalkOptions, "kv" | "storageRoot">;
 
-/** Objects of one resource in one namespace. */
+/** The objects of one resource in the namespace. */
 export interface NamespacePart {
   readonly group: string;
   readonly resource: string;
@@ -32,7 +32,7 @@ const RANGES_AT_ONCE = 8;
 const STEPS_MAX = 10_000;
 const PAGE_KEYS = 100;
 
-/** For the guard of finalize: names and counts of the content. */
+/** The content by resource and count, which the server checks before it finalizes a namespace. */
 export function createNamespaceContent(
   options: Reading,
 ): (namespace: string) => Promise<readonly { readonly resource: string; readonly count: number }[]> {
@@ -43,9 +43,9 @@ export function createNamespaceContent(
     }));
 }
 
-/** Only parts with objects. Rejects with a StorageError if the store fails. */
+/** Returns only parts that have objects. Rejects with a StorageError if the store fails. */
 export async function namespaceParts(options: Reading, namespace: string): Promise<NamespacePart[]> {
-  // The name becomes a part of keys, so it must not span segments.
+  // The namespace becomes a segment of keys, so it must be exactly one segment.
   if (namespace === "" || namespace.includes("/")) return [];
   const known = storagePlaces()
     .filter(({ namespaced }) => namespaced)
@@ -63,7 +63,7 @@ export async function namespaceParts(options: Reading, namespace: string): Promi
   return parts;
 }
 
-/** At most this many, in the order of their keys. */
+/** Returns at most `limit` keys, in order. */
 export async function namespaceKeys(
   { kv }: Reading,
   { group, resource, prefix }: NamespacePart,
@@ -85,7 +85,9 @@ export async function namespaceKeys(
 
 type Place = Pick<NamespacePart, "group" | "resource" | "prefix">;
 
-/** Skips from prefix to prefix by reading the first key of each: the objects in between are not read. */
+/**
+ * Finds prefixes that no release uses. It reads the first key after each prefix, so it skips the objects in between.
+ */
 async function unknownPlaces({ kv, storageRoot }: Reading): Promise<Place[]> {
   const locate = createLocator(storageRoot);
   const end = prefixEnd(storageRoot);
@@ -108,12 +110,15 @@ async function unknownPlaces({ kv, storageRoot }: Reading): Promise<Place[]> {
   return places;
 }
 
-/** "example.com/widgets/…" is a custom resource of a group; undefined for a key with too few segments. */
+/**
+ * Parses keys such as "example.com/widgets/…", which belong to a custom resource; undefined if the key has too few
+ * segments.
+ */
 function unknownPlace(storageRoot: string, key: string): Place | undefined {
   const [first = "", second, third] = key.slice(storageRoot.length).split("/", 3);
   if (second === undefined || first === "") return undefined;
   if (!first.includes(".")) {
-    // Beside "services/specs", a namespace with the name "specs" would seem to hold all services.
+    // For example, keys below "services/specs" would otherwise look like the content of a namespace named "specs".
     const isShared = storagePlaces().some(({ prefix }) => prefix.startsWith(`${first}/`));
     return isShared ? undefined : { group: "", resource: first, prefix: `${storageRoot}${first}/` };
   }

@@ -19,7 +19,7 @@ const VALUE = Buffer.from(JSON.stringify({ kind: "X", apiVersion: "resource.k8s.
 class Purging implements AsyncDisposable {
   readonly api: TestServer;
   readonly resources: FixedResources;
-  /** Called before a key is removed. */
+  /** Called before each key is removed. */
   beforeRemoval: (key: string) => Promise<unknown> = () => Promise.resolve();
   readonly #handle: ReturnType<typeof purgeEndpoint>;
 
@@ -71,7 +71,7 @@ class Purging implements AsyncDisposable {
   }
 }
 
-/** A namespace being deleted that holds two objects which no server serves. */
+/** Starts a server with a namespace that is being deleted and holds two objects which no server serves. */
 async function start(): Promise<Purging> {
   const api = await startServer({ controllers: CONTROLLERS.map((name) => `-${name}`) });
   await api.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
@@ -94,7 +94,7 @@ describe("the list", () => {
     });
   });
 
-  test("is rejected for a namespace that is not being deleted, or does not exist, or has no name", async () => {
+  test("is rejected with an error if the namespace is not being deleted, does not exist, or is not named", async () => {
     await using purging = await start();
     expect(await purging.ask("get", "namespace=team")).toMatchObject({
       code: 409,
@@ -105,7 +105,7 @@ describe("the list", () => {
     expect(await purging.ask("delete", "namespace=team")).toMatchObject({ code: 405 });
   });
 
-  test("gives the reason for each resource that must stay", async () => {
+  test("gives the reason for each resource whose objects must stay", async () => {
     await using purging = await start();
     await purging.api.create(`${TEAM}/configmaps`, configMap("c"));
     await purging.put("example.com/widgets/team/w");
@@ -139,7 +139,7 @@ describe("the list", () => {
 });
 
 describe("the removal", () => {
-  test("removes the listed keys, and records it on the namespace and in an event", async () => {
+  test("removes the listed keys, and is recorded on the namespace and in an event", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const { token } = await purging.ask("get", "namespace=team");
@@ -169,7 +169,7 @@ describe("the removal", () => {
     expect(await purging.has("resourceclaimparameters/team/a")).toBe(true);
   });
 
-  test("skips keys that change at the last moment", async () => {
+  test("skips keys that change after they were listed", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const { token } = await purging.ask("get", "namespace=team");
@@ -180,7 +180,7 @@ describe("the removal", () => {
     expect(await purging.has("resourceclaimparameters/team/a")).toBe(true);
   });
 
-  test("is rejected as soon as a server serves the resource again, with the reason", async () => {
+  test("is rejected with the reason as soon as a server serves the resource again", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const { token } = await purging.ask("get", "namespace=team");

@@ -1,9 +1,9 @@
 /**
- * /evenkeel/v1/purge-namespace: removes objects that no server will ever serve again from a namespace that is being
- * deleted. GET lists their keys, POST with the token of that list removes exactly those.
+ * Serves /evenkeel/v1/purge-namespace, which removes objects that no server will serve again from a namespace that is
+ * being deleted. GET lists their keys; POST with the token of that list removes exactly those keys.
  *
- * It bypasses the registry, and so finalizers: it removes only objects that no live server serves and no recently
- * departed one may serve again.
+ * The removal bypasses finalizers. Therefore it is limited to objects that no live server serves and that no recently
+ * departed server may serve again.
  */
 import { createHash } from "node:crypto";
 import type { WithUser } from "../../access/auth/user.ts";
@@ -44,16 +44,16 @@ interface Leftovers {
   readonly namespace: string;
   /** The keys that POST would remove. */
   readonly keys: readonly LeftoverKey[];
-  /** How many more there are. */
+  /** Number of further keys that the list omits. */
   readonly more: number;
-  /** A hash of the current keys; absent if there are none. */
+  /** A hash of the listed keys; absent if there are none. */
   readonly token?: string;
   /** Objects in the namespace that must not be removed. */
   readonly kept: readonly { readonly resource: string; readonly objects: number; readonly because: string }[];
 }
 
 interface LeftoverKey {
-  /** "resourceclaims.resource.k8s.io" */
+  /** The resource with its group, such as "resourceclaims.resource.k8s.io". */
   readonly resource: string;
   readonly name: string;
   readonly key: string;
@@ -65,14 +65,14 @@ interface Purged {
   readonly apiVersion: "evenkeel.io/v1";
   readonly namespace: string;
   readonly removed: number;
-  /** Changed or deleted by another client meanwhile, and therefore skipped. */
+  /** Number of keys that were skipped because another client changed or deleted them meanwhile. */
   readonly changed: number;
-  /** How many remain to be listed and removed. */
+  /** Number of keys that remain to be listed and removed. */
   readonly more: number;
 }
 
 const MASTERS = "system:masters";
-/** Maximum number of keys in one list; clients repeat the request for more. */
+/** Maximum number of keys in one list. Clients repeat list and removal until `more` is 0. */
 const KEYS_MAX = 5_000;
 const REMOVALS_AT_ONCE = 16;
 
@@ -128,7 +128,7 @@ async function survey(parts: PurgeParts, name: string): Promise<Survey> {
   return { namespace, name, keys, more, token: tokenOf(namespace, keys), kept: judged.kept };
 }
 
-/** The keys that may be removed, and for everything else the reason why not. */
+/** Separates the keys that may be removed from the resources that must stay, with the reason for each. */
 function judge(
   parts: readonly NamespacePart[],
   resources: ClusterResources,
@@ -153,7 +153,7 @@ function isAbout({ group, resource }: Doubt, part: NamespacePart): boolean {
   return (group === undefined || group === part.group) && (resource === undefined || resource === part.resource);
 }
 
-/** Changes as soon as the namespace or a key changes. */
+/** The token changes as soon as the namespace or one of the keys changes. */
 function tokenOf({ metadata }: NamespaceObject, keys: readonly NamespaceKey[]): string {
   const hash = createHash("sha256").update(JSON.stringify([metadata?.uid]));
   for (const { key, revision } of keys) hash.update(JSON.stringify([key, revision]));
@@ -202,7 +202,7 @@ function nothingToRemove({ kept }: Survey): string {
   return `none of its content may be removed: ${reasons.join("; ")}`;
 }
 
-/** Removes each key only if it is still as listed. */
+/** Removes each key only if its revision is still the listed one. */
 async function removeAll({ kv }: PurgeParts, keys: readonly NamespaceKey[]): Promise<NamespaceKey[]> {
   const removed: NamespaceKey[] = [];
   for (let at = 0; at < keys.length; at += REMOVALS_AT_ONCE) {

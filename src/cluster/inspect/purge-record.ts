@@ -9,17 +9,17 @@ import type { BaseEnv } from "../../base/env.ts";
 interface PurgeRecord {
   readonly namespace: KubernetesObject;
   readonly annotation: string;
-  /** Time, user and counts as text. */
+  /** The text of the record: time, user and counts. */
   readonly what: string;
-  /** RFC 3339. */
+  /** The time in RFC 3339. */
   readonly at: string;
 }
 
 const EVENT_TYPE: ResourceType = { group: "", version: "v1", resource: "events", namespaced: true };
-/** As kubernetes: the namespace of events about cluster-scoped objects. */
+/** As kubernetes: events about cluster-scoped objects are in this namespace. */
 const EVENT_NAMESPACE = "default";
 
-/** If this fails, the removed keys stay removed and only the log has a record. */
+/** Writes both records. If that fails, the keys stay removed, and only the log has a record. */
 export async function recordPurge(
   { client, env }: { readonly client: Client; readonly env: Pick<BaseEnv, "log" | "random"> },
   record: PurgeRecord,

@@ -16,7 +16,7 @@ test.each([
   ["apiregistration.k8s.io/apiservices/v1.apps", "apiservices", "", "v1.apps"],
   ["apiextensions.k8s.io/customresourcedefinitions/a.b.c", "customresourcedefinitions", "", "a.b.c"],
   ["podschedulingcontexts/default/gone-since-1.32", "podschedulingcontexts", "default", "gone-since-1.32"],
-])("%s is an object of %s", (key, resource, namespace, name) => {
+])("%s is the key of an object of %s", (key, resource, namespace, name) => {
   expect(locate(`/registry/${key}`)).toMatchObject({ kind: "object", place: { resource }, namespace, name });
 });
 
@@ -26,7 +26,7 @@ test.each([
   "peerserverleases/a",
   "masterleases/10.0.0.1",
   "evenkeel/served/a/b",
-])("%s is a private key of servers", (key) => {
+])("%s is the key of a record of the servers themselves", (key) => {
   expect(locate(`/registry/${key}`)).toEqual({ kind: "private" });
 });
 
@@ -44,11 +44,11 @@ test.each([
   expect(locate(`/registry/${key}`)).toEqual({ kind: "unknown", prefix });
 });
 
-test("the key of a namespaced resource without a namespace is an object without one", () => {
+test("the key of a namespaced resource with one segment is an object without a namespace", () => {
   expect(locate("/registry/pods/alone")).toMatchObject({ kind: "object", namespace: "", name: "alone" });
 });
 
-test("every prefix belongs to one resource, and both kinds of events to the core group", () => {
+test("every prefix belongs to one resource, and the prefix of events to the core group", () => {
   const prefixes = storagePlaces().map(({ prefix }) => prefix);
   expect(new Set(prefixes).size).toBe(prefixes.length);
   expect(storagePlaces().find(({ prefix }) => prefix === "events")).toMatchObject({ group: "", resource: "events" });

@@ -1,17 +1,17 @@
-/** Determines the resource of a key in the store. */
+/** Determines the resource to which a key in the store belongs. */
 import { storagePlaces, type StoragePlace } from "../../objects/catalog/storage-places.ts";
 
 type Location =
   | { readonly kind: "object"; readonly place: StoragePlace; readonly namespace: string; readonly name: string }
   /** A record of the servers themselves, not an API object. */
   | { readonly kind: "private" }
-  /** Under a prefix that no release uses, such as that of a custom resource. */
+  /** The key has a prefix that no release uses, such as that of a custom resource. */
   | { readonly kind: "unknown"; readonly prefix: string };
 
 const PRIVATE: ReadonlySet<string> = new Set(["evenkeel", "masterleases", "peerserverleases", "ranges"]);
 const PREFIX_LENGTH_MAX = 256;
 
-/** For keys below the storage root. */
+/** The returned function accepts keys below the storage root. */
 export function createLocator(storageRoot: string): (key: string) => Location {
   const places = new Map(storagePlaces().map((place) => [place.prefix, place]));
   return (key) => {
@@ -33,7 +33,10 @@ function objectAt(place: StoragePlace, path: string): Location {
   return { kind: "object", place, namespace, name: path.slice(slash + 1) };
 }
 
-/** "example.com/widgets": a group contains a dot, and its resource follows. */
+/**
+ * The first two segments, such as "example.com/widgets", if the first contains a dot and so is a group; otherwise the
+ * first segment.
+ */
 function unknownPrefix(rest: string, { first, second }: { readonly first: number; readonly second: number }): string {
   const group = first < 0 ? rest : rest.slice(0, first);
   const end = group.includes(".") && second > 0 ? second : group.length;

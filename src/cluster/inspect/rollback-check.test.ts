@@ -32,23 +32,20 @@ describe("an object", () => {
     ["1.30", "events", "events.k8s.io/v1", "ok"],
     ["1.28", "storageversions", "internal.apiserver.k8s.io/v1alpha1", "ok"],
     ["1.36", "pods", "example.com/v1", "unreadable"],
-  ])("as read by a server of %s, of %s in %s is %s", (to, resource, apiVersion, kind) => {
+  ])("read by a server of %s, of the resource %s and stored in %s, is %s", (to, resource, apiVersion, kind) => {
     expect(reading(to, resource, apiVersion).kind).toBe(kind);
   });
 
-  test.each(RELEASES)(
-    "that %s wrote itself is readable to it, and to neighboring releases as the catalog says",
-    (release) => {
-      const target = openCatalog({ release });
-      for (const place of storagePlaces()) {
-        const storage = storageOfRelease(place, release);
-        if (storage === undefined) continue;
-        expect(decideReading(target, place, storage.storageVersion).kind).not.toBe("unreadable");
-      }
-    },
-  );
+  test.each(RELEASES)("that a server of %s wrote is readable to servers of the same release", (release) => {
+    const target = openCatalog({ release });
+    for (const place of storagePlaces()) {
+      const storage = storageOfRelease(place, release);
+      if (storage === undefined) continue;
+      expect(decideReading(target, place, storage.storageVersion).kind).not.toBe("unreadable");
+    }
+  });
 
-  test("is judged with a message", () => {
+  test("that cannot be read or is not served is reported with the reason", () => {
     expect(reading("1.33", "resourceclaims", "resource.k8s.io/v1")).toMatchObject({
       reason: "Kubernetes 1.33 reads resourceclaims.resource.k8s.io in v1beta1, v1beta2, v1alpha3, not in v1",
     });
@@ -60,7 +57,7 @@ describe("an object", () => {
     });
   });
 
-  test("is served by a server whose flags enable a version of it", () => {
+  test("is served if the flags of the server enable a version of its resource", () => {
     const reported = reading("1.33", "resourceclaims", "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2=true");
     expect(reported).toEqual({ kind: "ok" });
     expect(reading("1.36", "jobs", "batch/v1", "batch/v1=false").kind).toBe("unserved");
@@ -68,7 +65,7 @@ describe("an object", () => {
 });
 
 describe("a check of a store", () => {
-  test("lists what would be lost, unreadable objects first, and what it cannot judge", async () => {
+  test("lists objects that would be lost, unreadable ones first, and values that it cannot judge", async () => {
     const kv = await plantedStore({
       "configmaps/default/c": protobuf("v1"),
       "deviceclasses/gpu": json("resource.k8s.io/v1beta1"),
@@ -117,7 +114,7 @@ describe("a check of a store", () => {
     ]);
   });
 
-  test("lists a limited number and counts the rest", async () => {
+  test("lists a limited number of names and counts the rest", async () => {
     const many = (prefix: string, apiVersion: string): Record<string, Buffer> =>
       Object.fromEntries(Array.from({ length: 150 }, (_, index) => [`${prefix}/${index}`, json(apiVersion)]));
     const versions = Array.from({ length: 12 }, (_, index) => `v9${index}`);

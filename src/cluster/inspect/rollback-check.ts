@@ -1,4 +1,4 @@
-/** Checks which objects in this store a server of another release could not read, or would not serve. */
+/** Reports which objects in this store a server of another release could not read, or would not serve. */
 import type { Catalog } from "../../objects/catalog/catalog.ts";
 import { storageOfRelease, type StoragePlace } from "../../objects/catalog/storage-places.ts";
 import type { ReleaseName } from "../../objects/catalog/release.ts";
@@ -19,9 +19,9 @@ interface RollbackCheck extends Survey {
   /** The release of the local server. */
   readonly release: ReleaseName;
   readonly to: ReleaseName;
-  /** Number of examined objects, without broken ones. */
+  /** Number of examined objects, without unreadable values. */
   readonly objects: number;
-  /** Unreadable ones first, then by resource and version. */
+  /** Unreadable objects first, then sorted by resource and version. */
   readonly findings: readonly RollbackFinding[];
   /** Values that no release can read, including the current one. */
   readonly broken: readonly BrokenValues[];
@@ -34,7 +34,7 @@ interface RollbackFinding {
   readonly storedVersion: string;
   readonly reason: string;
   readonly count: number;
-  /** The first of them; `count` is the total. */
+  /** The names of the first objects; `count` is the number of all. */
   readonly names: readonly ObjectName[];
 }
 
@@ -45,11 +45,11 @@ interface BrokenValues {
   readonly names: readonly ObjectName[];
 }
 
-/** Limits for one resource in one version, and for all together. */
+/** Maximum number of names for one resource in one version, and for the whole report. */
 const FINDING_NAMES_MAX = 100;
 const NAMES_MAX = 1_000;
 
-/** How a server with this catalog reads an object of the resource that is stored in the version. */
+/** Decides how a server with this catalog treats an object that is stored in this API version. */
 export function decideReading(target: Catalog, place: StoragePlace, apiVersion: string): Reading {
   const release = `Kubernetes ${target.release.name}`;
   const resource = formatGroupResource(place);
@@ -61,14 +61,14 @@ export function decideReading(target: Catalog, place: StoragePlace, apiVersion: 
     const reason = `${release} reads ${resource} in ${known}, not in ${shortVersion(place, apiVersion)}`;
     return { kind: "unreadable", reason };
   }
-  // Servers write these themselves, so they are not missed if they are not served.
+  // Servers write StorageVersions themselves, so users do not miss them if they are not served.
   const isTheServers = place.group === "internal.apiserver.k8s.io";
   if (!isTheServers && target.resource(place.group, place.resource) === undefined)
     return { kind: "unserved", reason: `${release} reads ${resource}, but serves no version of it by default` };
   return { kind: "ok" };
 }
 
-/** The release is that of the local server. */
+/** `release` is that of the local server. */
 export async function rollbackCheck(
   options: WalkOptions & { readonly release: ReleaseName; readonly target: Catalog },
 ): Promise<RollbackCheck> {
@@ -113,7 +113,7 @@ class Names {
   readonly #names: ObjectName[] = [];
   #count = 0;
 
-  /** Whether the name itself was kept, which uses up room. */
+  /** Counts the object. Returns true if its name was added to the list, which counts toward the limit. */
   add({ namespace, name }: FoundObject, room: number): boolean {
     this.#count++;
     if (room <= 0 || this.#names.length >= FINDING_NAMES_MAX) return false;
@@ -134,7 +134,7 @@ function byImportance(left: RollbackFinding, right: RollbackFinding): number {
   );
 }
 
-/** "v1" for a version of the resource's own group. */
+/** Returns "v1" for a version of the resource's own group; otherwise the whole apiVersion. */
 function shortVersion({ group }: StoragePlace, apiVersion: string): string {
   const parsed = parseGroupVersion(apiVersion);
   return parsed.group === group ? parsed.version : apiVersion;

@@ -15,7 +15,7 @@ test.each([
   ["with escapes", Buffer.from('{"kind":"K","apiVersion":"batch\\u002fv1"}'), "batch/v1"],
   ["as protobuf", protobuf("resource.k8s.io/v1beta1"), "resource.k8s.io/v1beta1"],
   ["as protobuf with a whole object", encodeProtobufObject(POD, protobufTables()), "v1"],
-])("a value %s has a version", (_, value, apiVersion) => {
+])("the API version of a value %s is found", (_, value, apiVersion) => {
   expect(storedApiVersion(value)).toBe(apiVersion);
 });
 
@@ -36,6 +36,6 @@ test.each([
   ["protobuf with a wrong length", Buffer.from([0x6b, 0x38, 0x73, 0, 0x0a, 0xff, 0xff, 0xff, 0xff, 0x7f])],
   ["protobuf without a kind", protobuf("v1", "")],
   ["an encrypted value", Buffer.from("k8s:enc:aescbc:v1:key1:\u0001\u0002")],
-])("%s has none", (_, value) => {
+])("no API version is found in %s", (_, value) => {
   expect(storedApiVersion(value)).toBeUndefined();
 });

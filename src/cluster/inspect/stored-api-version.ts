@@ -1,21 +1,22 @@
-/** Reads the version in which a value is stored from as little of it as possible. */
+/** Reads the API version of a stored value, if possible from its beginning alone. */
 import { isJsonObject } from "../../meta/json.ts";
 import { decodeEnvelope, isProtobufEnvelope, ProtobufDecodeError } from "../../objects/protobuf/decode.ts";
 
-/** Longer than the beginning of any value whose kind and apiVersion are names. */
+/** Number of bytes to decode: the kind and apiVersion of any object are within them. */
 const HEAD_BYTES = 512;
 const HEAD = /^\{(?:"kind":"[A-Za-z0-9]+","apiVersion":"([^"\\]+)"|"apiVersion":"([^"\\]+)","kind":"[A-Za-z0-9]+")[,}]/;
 const API_VERSION = /^(?:[a-z0-9][a-z0-9.-]{0,252}\/)?[a-z0-9-]{1,63}$/;
 const CLOSE = 0x7d;
 
-/** Undefined if the value cannot be read: not an object, truncated, or in an unknown encoding. */
+/** Returns undefined if the value cannot be read: it is not an object, is truncated, or has an unknown encoding. */
 export function storedApiVersion(value: Buffer): string | undefined {
   const said = isProtobufEnvelope(value) ? fromEnvelope(value) : (fromHead(value) ?? fromJson(value));
   return said !== undefined && API_VERSION.test(said) ? said : undefined;
 }
 
 /**
- * Values that servers write begin so. Of the rest only the end is checked, which shows whether the value is truncated.
+ * Reads the version from the beginning that all servers write. Of the rest only the closing brace is checked, to detect
+ * a truncated value.
  */
 function fromHead(value: Buffer): string | undefined {
   let end = value.length;

@@ -3,7 +3,10 @@ import { prefixEnd } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { storageVersionResource } from "../storageversion/objects.ts";
 
-/** Whether all stored objects of a StorageVersion's resource are stored in one version. False in doubt. */
+/**
+ * Whether all stored objects of the resource of a StorageVersion are stored in one given version. False if that is not
+ * certain.
+ */
 export function storedOnlyIn(
   cache: Pick<WatchCache, "catchUp" | "range">,
   { storageRoot }: { readonly storageRoot: string },

@@ -49,7 +49,7 @@ test("objects are counted by resource and stored version, in either encoding", a
   });
 });
 
-test("a store full of invalid values makes no long report", async () => {
+test("a store full of invalid values leads to a report of limited length", async () => {
   const numbers = Array.from({ length: 400 }, (_, index) => index);
   const kv = await plantedStore({
     ...Object.fromEntries(numbers.map((index) => [`pods/default/${index}`, json(`v${index}`)])),

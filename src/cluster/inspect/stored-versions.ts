@@ -10,18 +10,18 @@ interface StoredVersionsReport extends Survey {
   readonly apiVersion: "evenkeel.io/v1";
   /** The release of the local server. */
   readonly release: ReleaseName;
-  /** By name. */
+  /** Sorted by resource and group. */
   readonly resources: readonly ResourceVersions[];
 }
 
 interface ResourceVersions {
   readonly group: string;
   readonly resource: string;
-  /** The version that the release writes; absent if it does not know the resource. */
+  /** The version in which this release writes the resource; absent if the release does not have the resource. */
   readonly writes?: string;
-  /** By name. */
+  /** Sorted by apiVersion. */
   readonly versions: readonly { readonly apiVersion: string; readonly objects: number }[];
-  /** Number of values that are not objects. */
+  /** Number of stored values that cannot be read as an object. */
   readonly unreadable: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Sorts the keys that a walk finds: objects by resource and stored version, unreadable values, keys that are not
- * objects. The result is limited in size, whatever the store holds.
+ * Groups the keys that a walk of the store finds: objects by resource and stored version, unreadable values, and keys
+ * that are not objects. The size of the result is limited, whatever the store holds.
  */
 import type { StoragePlace } from "../../objects/catalog/storage-places.ts";
 import { createLocator } from "./resource-of-key.ts";
@@ -28,7 +28,7 @@ interface UnknownKeys {
 export interface Survey extends Walked {
   /** Number of records that servers wrote for themselves. */
   readonly privateKeys: number;
-  /** By prefix; more than fit are counted under OTHERS. */
+  /** Counts by prefix. Prefixes beyond the limit are counted together under OTHERS. */
   readonly unknown: readonly UnknownKeys[];
 }
 
@@ -56,7 +56,7 @@ export async function surveyStore(options: WalkOptions, visit: (found: FoundObje
   return { ...walked, privateKeys, unknown: prefixes.toSorted((a, b) => compareText(a.prefix, b.prefix)) };
 }
 
-/** One value for each resource and each version in which it is stored. */
+/** Holds one value for each resource and API version in which it is stored. */
 export class ByVersion<Value> {
   readonly #make: (place: StoragePlace, apiVersion: string) => Value;
   readonly #values = new Map<StoragePlace, Map<string, Value>>();

@@ -1,6 +1,7 @@
 /**
- * Detects objects that were stored in versions unknown to this release before the server started: it reports them, and
- * rejects writes of their resource until they are deleted or rewritten by a server that knows them.
+ * Finds objects that were stored before the server started, in versions that its release cannot read. The server
+ * reports them, and rejects writes of their resource until the objects are deleted, or rewritten by a server that can
+ * read them.
  */
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import { sleep } from "../../base/clock.ts";

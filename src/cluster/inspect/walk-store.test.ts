@@ -30,7 +30,7 @@ describe("a walk", () => {
     expect(options.progress.at(-1)).toEqual({ done: 1_234, total: 1_234 });
   });
 
-  test("reads few keys at a time, and fewer if values are large", async () => {
+  test("reads few keys at a time, and fewer if their values are large", async () => {
     const small = noting(await plantedStore(numbered(2_000)));
     await walkStore(walking(small), () => {});
     expect(Math.max(...small.asked.map(({ limit = 0 }) => limit))).toBe(500);
@@ -39,7 +39,7 @@ describe("a walk", () => {
     expect(large.asked.map(({ limit }) => limit)).toEqual([undefined, 100, 8, 8, 8]);
   });
 
-  test("of an empty store, or of keys outside the root, sees nothing", async () => {
+  test("of an empty store, or of a store with keys only outside the root, sees nothing", async () => {
     const kv = await plantedStore({});
     await kv.commit({ kind: "put", key: "/registryx/pods/a/b", value: json("v1"), expectedRevision: 0 });
     await kv.commit({ kind: "put", key: "compact_rev_key", value: json("v1"), expectedRevision: 0 });
@@ -56,7 +56,7 @@ describe("a walk", () => {
     expect(walked).toMatchObject({ keys: 300, isSnapshot: true });
   });
 
-  test("continues with the newest revision if its own is compacted, and reports it", async () => {
+  test("continues at the newest revision if its own revision is compacted, and reports that it did", async () => {
     const kv = await plantedStore(numbered(300));
     let asked = 0;
     const range: Kv["range"] = async (request) => {

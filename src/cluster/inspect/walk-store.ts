@@ -1,4 +1,4 @@
-/** Reads every key under the storage root, page by page: the memory needed does not grow with the store. */
+/** Reads every key under the storage root, page by page, so that the memory it needs does not grow with the store. */
 import { keyAfter, prefixEnd, StorageError, type KeyValue, type Kv, type RangeResult } from "../../storage/kv.ts";
 
 export interface WalkProgress {
@@ -20,18 +20,18 @@ export interface Walked {
   /** The revision of the store when the walk began. */
   readonly revision: number;
   /**
-   * Whether all keys were read as of that revision; otherwise it was compacted meanwhile, and later keys were read at
-   * newer ones.
+   * Whether all keys were read at `revision`. If that revision was compacted during the walk, the remaining keys were
+   * read at newer revisions.
    */
   readonly isSnapshot: boolean;
 }
 
 const PAGE_KEYS_FIRST = 100;
 const PAGE_KEYS_MAX = 500;
-/** Pages of large values are shortened to about this size. */
+/** Approximate size of a page. If values are large, the next pages have fewer keys. */
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Rejects with the signal's reason if that aborts, and with a StorageError if the store fails. */
+/** Rejects with the reason of the signal if the signal aborts, and with a StorageError if the store fails. */
 export async function walkStore(options: WalkOptions, visit: (item: KeyValue) => void): Promise<Walked> {
   const { kv, storageRoot, signal, onProgress } = options;
   const end = prefixEnd(storageRoot);

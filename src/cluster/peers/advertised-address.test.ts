@@ -10,7 +10,7 @@ describe("the advertised address", () => {
     [{ advertiseAddress: "192.0.2.5" }, "192.0.2.5", 6443],
     [{ peerAdvertiseIp: "", peerAdvertisePort: "", advertiseAddress: "" }, "192.0.2.1", 6443],
     [{}, "192.0.2.1", 6443],
-  ])("of %o is %s, port %i", (flags, host, port) => {
+  ])("for %o is %s, port %i", (flags, host, port) => {
     expect(advertisedPeerAddress({ ...LISTENING, ...flags })).toEqual({ host, port });
   });
 

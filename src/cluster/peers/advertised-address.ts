@@ -1,8 +1,9 @@
+/** Determines the address at which peers reach this server, from flags or the listening address. */
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { isPort, isReachableIp } from "./endpoint-record.ts";
 
 interface AdvertisedAddressFlags {
-  /** Both or neither; empty means not set. */
+  /** Both peer flags must be set, or neither; an empty text means not set. */
   readonly peerAdvertiseIp?: string | undefined;
   readonly peerAdvertisePort?: string | undefined;
   readonly advertiseAddress?: string | undefined;
@@ -12,11 +13,11 @@ interface AdvertisedAddressFlags {
 }
 
 /**
- * The address at which peers reach this server: the peer flags, else the flag for all clients, else the address on
- * which it listens. Throws an Error whose message names the invalid flag.
+ * The address at which peers reach this server: that of the peer flags, otherwise that of the flag for all clients,
+ * otherwise the address on which the server listens. Throws an Error whose message names the invalid flag.
  *
- * DIFFERS: kube-apiserver ignores a peer flag that is set without the other, and notices invalid ones only when it
- * writes them.
+ * DIFFERS: if only one of the two peer flags is set, kube-apiserver ignores it, and it notices invalid values only when
+ * it writes the endpoint record.
  */
 export function advertisedPeerAddress(flags: AdvertisedAddressFlags): UpstreamAddress {
   const { peerAdvertiseIp: ip = "", peerAdvertisePort: port = "", advertiseAddress = "", bindAddress } = flags;
@@ -44,10 +45,7 @@ function quote(text: string): string {
   return JSON.stringify(text.slice(0, 100));
 }
 
-/**
- * The address of a listening server: the peer flags, else the flag for all clients, else the address on which it
- * listens. Undefined if peers cannot connect to it.
- */
+/** The address of a server that is listening, by the same order. Undefined if peers cannot connect to it. */
 export function peerAddressOf(
   { advertise, address }: { readonly advertise: UpstreamAddress | undefined; readonly address: string | undefined },
   listening: string,

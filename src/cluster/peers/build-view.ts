@@ -1,4 +1,7 @@
-/** Builds the view from which `route.ts` decides. It returns the same value until one of its inputs changes. */
+/**
+ * Builds the view from which `route.ts` decides. The returned function yields the same value until one of its inputs
+ * changes.
+ */
 import type { ChangeCounter } from "../../base/change-counter.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import { createSupports } from "./capabilities.ts";

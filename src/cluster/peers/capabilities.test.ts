@@ -17,7 +17,7 @@ function need(release: ReleaseName, url: string, options: { method?: string; con
 describe("a field selector", () => {
   const CLUSTER_IP = "/api/v1/services?fieldSelector=spec.clusterIP%3D10.0.0.1";
 
-  test("added by a release is a need on servers of older releases only", () => {
+  test("that a newer release added is a need only on servers of older releases", () => {
     expect(need("1.30", CLUSTER_IP)).toEqual({ kind: "field-selector", labels: ["spec.clusterIP"] });
     expect(need("1.31", CLUSTER_IP)).toBeUndefined();
   });
@@ -26,7 +26,7 @@ describe("a field selector", () => {
     ["GET", "/api/v1/watch/services?fieldSelector=spec.clusterIP%3Dx"],
     ["GET", "/api/v1/services?watch=1&fieldSelector=spec.clusterIP%3Dx,metadata.name%3Dy"],
     ["DELETE", "/api/v1/namespaces/a/services?fieldSelector=spec.clusterIP!%3Dx"],
-  ])("is considered for %s %s", (method, url) => {
+  ])("that the local server does not know is a need of %s %s", (method, url) => {
     expect(need("1.30", url, { method })).toEqual({ kind: "field-selector", labels: ["spec.clusterIP"] });
   });
 
@@ -37,11 +37,11 @@ describe("a field selector", () => {
     "/api/v1/services?fieldSelector=spec.clusterIP",
     "/api/v1/namespaces/a/services/b?fieldSelector=spec.clusterIP%3Dx",
     "/apis/nobody.example/v1/things?fieldSelector=spec.x%3Dy",
-  ])("is not considered for %s", (url) => {
+  ])("is no need of %s", (url) => {
     expect(need("1.30", url)).toBeUndefined();
   });
 
-  test("is supported by peers whose release is known to have it", () => {
+  test("is supported by peers whose release has it, if that release is known", () => {
     const supports = createSupports();
     const asked = (release: string | undefined, ...labels: string[]): boolean =>
       supports(peerOf("b", { release }), SERVICES, { kind: "field-selector", labels });
@@ -82,7 +82,7 @@ describe("a patch type", () => {
   });
 });
 
-test("with --peer-routing=documents no request has a need", () => {
+test("with --peer-routing=documents no request has a need for a feature of a peer", () => {
   const unmet = createUnmetNeed(openCatalog({ release: "1.30" }), "documents");
   expect(unmet(infoRequest({ url: "/api/v1/services?fieldSelector=spec.clusterIP%3Dx" }))).toBeUndefined();
 });

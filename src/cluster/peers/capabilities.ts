@@ -1,6 +1,6 @@
 /**
- * Extended routing: features that a request needs beyond a served resource, such as a field selector or a patch type,
- * and the releases that support them.
+ * Extended routing: determines which features a request needs besides the resource itself, such as a field selector or
+ * a patch type, and which peers support them.
  */
 import { PATCH_TYPES } from "../../serving/endpoints/patch.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
@@ -13,19 +13,21 @@ import type { CapabilityNeed, ClusterView, NamedFieldsNeed, ResourceQuestion } f
 
 const SELECTING_VERBS: ReadonlySet<string> = new Set(["list", "watch", "deletecollection"]);
 
-/** The patch types that every kube-apiserver of these releases can apply. */
+/** The patch types that kube-apiserver can apply in all supported releases. */
 const KUBE_PATCH_TYPES: ReadonlySet<string> = new Set([...PATCH_TYPES, "application/apply-patch+cbor"]);
 
 type Needing = Pick<WithInfo, "info" | "query" | "headers">;
 
 type UnmetNeed = (request: Needing) => CapabilityNeed | undefined;
 
-/** By `--peer-routing`: only extended routing considers more than discovery documents. */
+/**
+ * With --peer-routing=documents a request has no needs: only extended routing considers more than discovery documents.
+ */
 export function createUnmetNeed(catalog: Catalog, routing: "documents" | "extended"): UnmetNeed {
   return routing === "extended" ? (request) => unmetNeed(catalog, request) : () => undefined;
 }
 
-/** Undefined if the local server would not reject the request for such a reason. */
+/** The feature that the local server lacks; undefined if it would not reject the request for lack of a feature. */
 function unmetNeed(catalog: Catalog, request: Needing): CapabilityNeed | undefined {
   const { verb } = request.info;
   if (verb === "patch") return unmetPatchType(request);
@@ -42,7 +44,10 @@ function unmetPatchType(request: Needing): CapabilityNeed | undefined {
   return PATCH_TYPES.has(patchType.trim()) ? undefined : { kind: "patch-type", patchType: patchType.trim() };
 }
 
-/** Empty for a selector that cannot be parsed: every server rejects it with the same message. */
+/**
+ * The field labels in the selector; empty if it cannot be parsed, because every server rejects it with the same
+ * message.
+ */
 function selectedLabels(selector: string): string[] {
   try {
     return parseFieldSelector(selector).map(({ field }) => field);
@@ -58,7 +63,7 @@ function selectableLabels(catalog: Catalog, asked: Omit<ResourceQuestion, "subre
 }
 
 /**
- * Decides by the release that a peer publishes, if the catalog knows that release. A peer without one is a
+ * Decides by the release that a peer publishes, if the catalog has that release. A peer that publishes no release is a
  * kube-apiserver, of which only the patch types are known.
  */
 export function createSupports(): ClusterView["supports"] {

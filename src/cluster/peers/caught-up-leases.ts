@@ -1,6 +1,6 @@
 /**
- * Decides whether the view includes every server that has joined by now. Without this check a server could return 404
- * for a resource of a server that has just joined.
+ * Decides whether the view includes every server that had joined when the check began. Without this check a server
+ * could return 404 for a resource of a server that has just joined.
  */
 import { IDENTITY_LABEL } from "./identity-lease.ts";
 import { prefixEnd, StorageError, type Kv } from "../../storage/kv.ts";
@@ -20,7 +20,7 @@ interface LeaseParts {
 
 const CATCH_UP_MS = 1_000;
 
-/** Leases reach the view through the API, a moment later than they reach the watch cache. */
+/** Waits for the view, because leases reach it through an informer, a moment later than they reach the watch cache. */
 export async function hasCaughtUp(parts: LeaseParts, { leases, self }: Identity): Promise<boolean> {
   const { env, config } = parts;
   const prefix = identityLeaseKey(config.storageRoot, "");
@@ -37,7 +37,7 @@ export async function hasCaughtUp(parts: LeaseParts, { leases, self }: Identity)
   return isSeen();
 }
 
-/** Undefined if the store is unreachable: then newer leases may exist. */
+/** Undefined if the store is unreachable, because newer leases may exist. */
 async function newestLeases(
   { store: { kv, cache } }: LeaseParts,
   prefix: string,
@@ -46,7 +46,7 @@ async function newestLeases(
   try {
     if (await cache.catchUp()) return cache.range(range.start, range.end);
     // The cache did not reach the newest revision, for example because another process writes other keys and the watch
-    // does not report its progress: the leases are read from the store itself.
+    // does not report its progress. Therefore the leases are read from the store itself.
     return (await kv.range(range)).items.map((item) => cache.toEntry(item));
   } catch (thrown) {
     if (thrown instanceof StorageError) return undefined;

@@ -38,7 +38,7 @@ function departedRecord(resources: Record<string, string[]>): ServedRecord {
   };
 }
 
-test("resources that only one server serves are listed with their subresources", () => {
+test("resources and subresources that only one server serves are listed at that server", () => {
   const peers = [peerOf("b"), peerOf("c")];
   const sources = [
     source("b", { v1: { pods: "get", "pods/log": "get", "pods/resize": "patch" } }),
@@ -52,7 +52,7 @@ test("resources that only one server serves are listed with their subresources",
   ]);
 });
 
-test("unknown properties of a server are omitted", () => {
+test("properties of a server that are unknown are omitted", () => {
   const peer = peerOf("b", { release: undefined, address: undefined, serves: undefined, isReachable: false });
   const [, b] = statusOf(viewOf({ peers: [peer] })).servers;
   expect(b).toEqual({
@@ -65,12 +65,12 @@ test("unknown properties of a server are omitted", () => {
   });
 });
 
-test("the age of a document counts from its last confirmation by the peer", () => {
+test("the age of a discovery document counts from when the peer last confirmed it", () => {
   const [, b] = statusOf(viewOf({ peers: [peerOf("b")] }), { nowMs: 1_500 }).servers;
   expect(b?.documentAgeSeconds).toBe(1.5);
 });
 
-test("departed lists the resources that no live server serves, by the server that a 503 for them names", () => {
+test("`departed` lists the resources that no live server serves, under the server that a 503 for them would name", () => {
   const departedAt = "2030-01-01T00:00:00.000Z";
   const view = viewOf({
     local: LOCAL,

@@ -1,6 +1,6 @@
 /**
- * The status report of one server about its cluster, for `evenkeel status` and other clients. It is derived from the
- * view that routing uses, in a stable format, and draws no conclusions of its own.
+ * Builds the status report of one server about its cluster, for `evenkeel status` and other clients. The report repeats
+ * the view that routing uses, in a stable format, and adds no conclusions.
  */
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
@@ -13,14 +13,14 @@ import type { ClusterView, PeerView, ResourceQuestion } from "./view.ts";
 export interface ClusterStatus {
   readonly kind: "ClusterStatus";
   readonly apiVersion: "evenkeel.io/v1";
-  /** The ID of the server whose view this is. */
+  /** The ID of the server that reports. */
   readonly server: string;
-  /** Whether it knows what it serves and which peers exist. */
+  /** Whether that server knows what it serves and which peers exist. */
   readonly isSynced: boolean;
   readonly proxy: ProxyStatus;
   /** Why this server rejects writes; absent if it accepts them. */
   readonly fence?: string;
-  /** This server first, then the others by ID. */
+  /** The reporting server first, then the others sorted by ID. */
   readonly servers: readonly ServerStatus[];
   /** Resources that departed servers served and no live server serves. */
   readonly departed: readonly DepartedStatus[];
@@ -28,34 +28,37 @@ export interface ClusterStatus {
 
 interface ProxyStatus {
   readonly isEnabled: boolean;
-  /** A flag without which no peer can be called. */
+  /** The flag that must be set before any peer can be called. */
   readonly missingFlag?: string;
 }
 
 interface ServerStatus {
   readonly id: string;
   readonly isSelf: boolean;
-  /** Absent for a kube-apiserver, which does not publish it; so are the next three. */
+  /**
+   * The release that the server publishes. This and the next three fields are absent for a kube-apiserver, which does
+   * not publish them.
+   */
   readonly release?: string;
   readonly binaryVersion?: string;
   readonly compatibilityVersion?: string;
   readonly incarnation?: string;
-  /** Absent until it is known. */
+  /** Absent until the endpoint record of the server is known. */
   readonly address?: string;
   readonly isReachable: boolean;
   readonly isDraining: boolean;
-  /** Whether its current discovery document is known. */
+  /** Whether the discovery document of the current run is known. */
   readonly isDescribed: boolean;
-  /** Time since it last confirmed its discovery document; absent until it has published one. */
+  /** Seconds since the server last confirmed its discovery document; absent if it never published one. */
   readonly documentAgeSeconds?: number;
-  /** Resources that would be unavailable without this server, according to the discovery documents. */
+  /** Resources that, according to the discovery documents, only this server serves. */
   readonly onlyServes: readonly ServedGroupVersion[];
 }
 
 interface ServedGroupVersion {
   /** "apps/v1", or "v1" for the core group. */
   readonly groupVersion: string;
-  /** "pods", "pods/resize" */
+  /** Resources and subresources, such as "pods" and "pods/resize". */
   readonly resources: readonly string[];
 }
 
@@ -78,7 +81,7 @@ export interface ClusterStatusInput {
   readonly sources: readonly DiscoverySource[];
   /** Records of runs that have ended. */
   readonly departed: readonly ServedRecord[];
-  /** By the monotonic clock. */
+  /** The time of the report by the monotonic clock. */
   readonly nowMs: number;
 }
 
@@ -136,7 +139,7 @@ function peerStatus(peer: PeerView, { record, nowMs }: ClusterStatusInput, onlyS
   };
 }
 
-/** Names that exactly one document serves, by the server of that document. */
+/** The resources that exactly one discovery document lists, by the server of that document. */
 function onlyServed({ view, localGroups, sources }: ClusterStatusInput): OnlyServed {
   const documents = [{ serverId: view.self.id, groups: localGroups }, ...sources].map(({ serverId, groups }) => ({
     serverId,
@@ -157,7 +160,7 @@ function onlyServed({ view, localGroups, sources }: ClusterStatusInput): OnlySer
   };
 }
 
-/** Grouped by the server that served the resource last: the same server that a 503 for it names. */
+/** Grouped by the server that served the resource last, which is also the server that a 503 for the resource names. */
 function departedStatus({ view, departed }: ClusterStatusInput): DepartedStatus[] {
   const responses = new Map<string, Omit<DepartedStatus, "resourceCount" | "resources">>();
   const bySource = new Map<string, Map<string, Set<string>>>();
@@ -205,7 +208,7 @@ function selected(
 
 type Present<T> = { [Key in keyof T]?: Exclude<T[Key], undefined> };
 
-/** Omits undefined members. */
+/** Omits undefined fields. */
 function present<T extends object>(members: T): Present<T> {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<T>;
 }

@@ -1,6 +1,6 @@
 /**
- * The peers of a server: which servers are live, what they serve, which have departed, and how to call them. Builds the
- * view from which `route.ts` decides, and publishes this server to its peers.
+ * Creates the peers of a server: which servers are live, what they serve, which have departed, and how to call them. It
+ * builds the view from which `route.ts` decides, and publishes this server to its peers.
  */
 import { waitUntil } from "../../base/background.ts";
 import { ChangeCounter } from "../../base/change-counter.ts";
@@ -24,7 +24,7 @@ import { createRoutingSource } from "./routing-source.ts";
 import { excludeShared } from "./shared-resources.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
-/** A peer that does not respond delays the readiness of this server by at most this time. */
+/** Maximum time by which a peer that does not respond delays the readiness of this server. */
 const FIRST_ROUND_MS = 5_000;
 
 export function createPeers(parts: PeersParts): Peers {
@@ -121,7 +121,8 @@ export function createPeers(parts: PeersParts): Peers {
 }
 
 /**
- * A peer that publishes its release publishes only built-in resources; a kube-apiserver also lists shared resources.
+ * Removes shared resources from the document of a kube-apiserver, which lists them as well. A peer that publishes its
+ * release lists only built-in resources.
  */
 function withoutShared(
   sources: readonly DiscoverySource[],

@@ -31,9 +31,12 @@ interface DepartedParts {
 }
 
 export interface DepartedPart {
-  /** Remembers peers that write no record. Called whenever what peers serve has changed. */
+  /**
+   * Remembers the served resources of peers that write no record themselves. Must be called whenever peers serve other
+   * resources.
+   */
   observe(): void;
-  /** The departed resources as of now. */
+  /** The index of departed resources at this moment. */
   index(): ClusterView["departed"];
   /** The records of runs that have ended. */
   departed(): readonly ServedRecord[];
@@ -130,7 +133,7 @@ function followRecords(from: DepartedParts, into: Map<string, StoredServedRecord
   });
 }
 
-/** Builds the index on first use after a change. */
+/** Builds the index when it is first used after a change. */
 function indexOnce(
   { env, identity, changes }: DepartedParts,
   records: () => readonly ServedRecord[],
@@ -173,7 +176,7 @@ function liveIncarnations({ self, leases }: Identity): LiveIncarnations {
   return live;
 }
 
-/** Only a server that does not publish its release writes no record of its own. */
+/** Records for peers that write none: those that do not publish their release, such as a kube-apiserver. */
 function unrecorded({ env, identity, sources }: DepartedParts): ServedRecord[] {
   const runs = liveIncarnations(identity);
   return sources().flatMap(({ serverId, release, groups }) => {
@@ -188,7 +191,7 @@ function isSameRun(left: ServedRecord, right: ServedRecord): boolean {
   return left.serverId === right.serverId && left.incarnation === right.incarnation;
 }
 
-/** If a write conflicts or the store is unreachable, the next step plans it again if it is still due. */
+/** A write that conflicts or fails is not repeated here: if it is still needed, the next step plans it again. */
 async function commitAll(
   { store, env }: Pick<DepartedParts, "store" | "env">,
   writes: ReturnType<DepartedKeeper["step"]>,

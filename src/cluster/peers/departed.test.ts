@@ -39,7 +39,7 @@ describe("a departed resource", () => {
     expect(index.find({ ...WIDGETS, group: "" })).toBeUndefined();
   });
 
-  test("is attributed to the server that departed last", () => {
+  test("is attributed to the server whose departure was noted last", () => {
     const earlier = recordOf("b", "1", { departedAt: "2026-01-01T10:00:00.000Z" });
     const later = recordOf("c", "1", { departedAt: "2026-01-01T11:00:00.000Z" });
     expect(find([earlier, later]).find(WIDGETS)?.serverId).toBe("c");
@@ -51,17 +51,17 @@ describe("a departed resource", () => {
     { what: "whose run is not known yet", live: { b: undefined }, found: undefined },
     { what: "that restarted", live: { b: "2" }, found: noticedAt },
     { what: "whose departure is not noted yet", live: {}, found: noticedAt },
-  ])("in the record of a server $what has departure time $found", ({ live, found }) => {
+  ])("of the record of a server $what has the departure time $found", ({ live, found }) => {
     expect(find([recordOf("b", "1")], live).find(WIDGETS)?.departedAt).toBe(found);
   });
 
-  test("is not reported for a live server whose record has a departure time", () => {
+  test("is not reported if the server is live, even if its record has a departure time", () => {
     const noted = recordOf("b", "1", { departedAt: noticedAt });
     expect(find([noted], { b: "1" }).find(WIDGETS)).toBeUndefined();
   });
 });
 
-/** A store with compare-and-swap, shared by keepers that each have their own clock. */
+/** A store with compare-and-swap. Several keepers share it, and each has its own clock. */
 class Store {
   readonly entries = new Map<string, { readonly value: Buffer; readonly revision: number }>();
   revision = 0;
@@ -136,7 +136,7 @@ function pair(): { store: Store; a: Server; b: Server } {
 }
 
 describe("the keeper", () => {
-  test("writes its server's record once, and writes nothing while nothing changes", () => {
+  test("writes the record of its server once, and nothing more while nothing changes", () => {
     const { store, a, b } = pair();
     expect(store.entries.size).toBe(2);
     expect([a.step(MINUTE_MS), b.step(MINUTE_MS), a.step(60 * MINUTE_MS)]).toEqual([0, 0, 0]);
@@ -178,7 +178,7 @@ describe("the keeper", () => {
     expect(departed.map(({ record }) => record.incarnation)).toEqual(["19"]);
   });
 
-  test("keeps the record noted last among equal ones, whatever the clocks of the servers that noted them", () => {
+  test("keeps, of several equal records, the one that was noted last in the store, whatever the clocks of the servers say", () => {
     const { store, a } = pair();
     const note = (run: string, departedAt: string): void => {
       const value = encodeServedRecord(recordOf("b", run, { departedAt }))!;
@@ -197,7 +197,7 @@ describe("the keeper", () => {
     expect([store.has("b", "1"), store.has("b", "2")]).toEqual([false, true]);
   });
 
-  test("keeps the record of a run that served other resources", () => {
+  test("keeps the records of two runs that served different resources", () => {
     const { store, a } = pair();
     a.live["b"] = "2";
     new Server(store, recordOf("b", "2", { resources: new Map([["example.com/v1", ["gadgets"]]]) })).step();
@@ -209,7 +209,7 @@ describe("the keeper", () => {
     expect([store.departedAt("b", "1"), store.departedAt("b", "2")]).not.toContain(undefined);
   });
 
-  test("concludes nothing and counts no time while the store watch is down", () => {
+  test("notes no departure and counts no time while the store watch is down", () => {
     const { store, a } = pair();
     delete a.live["b"];
     a.isWatchAlive = false;
@@ -225,7 +225,7 @@ describe("the keeper", () => {
     expect(store.has("b", "1")).toBe(false);
   });
 
-  test("allows a server whose record precedes its lease the time to join", () => {
+  test("waits for the lease of a server that has written its record first", () => {
     const { store, a } = pair();
     store.write({ kind: "put", key: keyOf("c", "1"), value: bytes(recordOf("c", "1")), expectedRevision: 0 });
     expect(a.step()).toBe(0);
@@ -235,7 +235,7 @@ describe("the keeper", () => {
     expect(store.departedAt("c", "1")).toBeUndefined();
   });
 
-  test("notes the departure of a server that never joined", () => {
+  test("notes the departure of a server that wrote a record and never a lease", () => {
     const { store, a } = pair();
     store.write({ kind: "put", key: keyOf("c", "1"), value: bytes(recordOf("c", "1")), expectedRevision: 0 });
     a.step();
@@ -243,7 +243,7 @@ describe("the keeper", () => {
     expect(store.departedAt("c", "1")).toBeDefined();
   });
 
-  test("on a server that starts later keeps existing notes for a full grace period", () => {
+  test("on a server that starts later keeps existing departure notes for a full grace period", () => {
     const { store, a } = pair();
     delete a.live["b"];
     a.step(1_000);
@@ -256,7 +256,7 @@ describe("the keeper", () => {
     expect(store.has("b", "1")).toBe(false);
   });
 
-  test("ignores a departure noted for a live server, and notes the real departure again", () => {
+  test("ignores the note of a departure while the server is live, and notes the departure again when it is real", () => {
     const { store, a } = pair();
     delete a.live["b"];
     a.step(1_000);
@@ -271,7 +271,7 @@ describe("the keeper", () => {
     expect(a.step(1)).toBe(1);
   });
 
-  test("removes the note of its own server's departure, so that servers that start later do not believe it", () => {
+  test("removes the note of a departure from the record of its own server, so that servers that start later do not believe it", () => {
     const { store, a, b } = pair();
     delete a.live["b"];
     a.step(1_000);
@@ -281,7 +281,7 @@ describe("the keeper", () => {
     delete b.live["a"];
     b.step(1_000);
     b.step(1_000);
-    // An earlier departed server that served the same resources does not replace it.
+    // An earlier departed server with the same resources does not replace the record of this one.
     const next = new Server(store, recordOf("b", "2"));
     next.step();
     next.step(10 * MINUTE_MS - 1);
@@ -291,7 +291,7 @@ describe("the keeper", () => {
     expect([store.has("a", "1"), store.has("b", "1")]).toEqual([false, true]);
   });
 
-  test("restores its server's record when peers treated the server as departed", () => {
+  test("restores the record of its server after peers have deleted it", () => {
     const { store, a, b } = pair();
     delete a.live["b"];
     a.step();
@@ -302,7 +302,7 @@ describe("the keeper", () => {
     expect(store.departedAt("b", "1")).toBeUndefined();
   });
 
-  test("does not treat its own server as departed, whatever the leases say", () => {
+  test("does not treat its own server as departed, even if there is no lease of it", () => {
     const { store, a } = pair();
     delete a.live["a"];
     expect(a.step(60 * MINUTE_MS)).toBe(0);
@@ -311,7 +311,7 @@ describe("the keeper", () => {
 });
 
 describe("several keepers", () => {
-  test("note a departure once and delete it once, although all of them plan it", () => {
+  test("note a departure once and delete the record once, although all of them plan both", () => {
     const { store, a } = pair();
     const c = new Server(store, recordOf("c", "1"), { a: "1", b: "1" });
     c.step();
@@ -348,7 +348,7 @@ describe("several keepers", () => {
 describe("a peer that writes no record", () => {
   const kube = recordOf("kube", "kube_1", { release: undefined });
 
-  test("is recorded as departed, once, by the servers that see it leave", () => {
+  test("is recorded as departed, once, by the servers that noticed its departure", () => {
     const { store, a, b } = pair();
     for (const server of [a, b]) {
       server.live["kube"] = "kube_1";
@@ -366,7 +366,7 @@ describe("a peer that writes no record", () => {
     expect(store.has("kube", "kube_1")).toBe(false);
   });
 
-  test("is recorded as it last served, and again when it restarts with fewer resources", () => {
+  test("is recorded with the resources that it served last, also when it restarts with fewer resources", () => {
     const { store, a } = pair();
     a.live["kube"] = "kube_1";
     a.unrecorded = [recordOf("kube", "kube_1", { resources: new Map() })];
@@ -395,7 +395,7 @@ describe("a peer that writes no record", () => {
     expect(a.step()).toBe(0);
   });
 
-  test("is not recorded if its ID cannot be a key", () => {
+  test("is not recorded if its ID cannot be part of a key", () => {
     const { a } = pair();
     const odd = recordOf("kube", "../../pods");
     a.live["kube"] = odd.incarnation;

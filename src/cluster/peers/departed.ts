@@ -1,29 +1,30 @@
 /**
- * Tracks departed resources: those served by a server of this cluster whose run has ended. Requests for them return 503
- * during a grace period, because clients would read a 404 as proof that the resource and its objects no longer exist.
+ * Tracks departed resources: those that a server of this cluster served in a run that has ended. Requests for them
+ * return 503 during a grace period, because clients would treat a 404 as proof that the resource and its objects no
+ * longer exist.
  *
- * The records are in the store. Every server maintains all of them by the same rules with compare-and-swap, so it does
- * not matter which server is first. The keeper only plans writes; its caller performs them. A write that conflicts is
- * not repeated: the next step reads the write that succeeded.
+ * The records are in the store. Every server maintains all of them by the same rules and with compare-and-swap, so it
+ * does not matter which server is first. The keeper only plans writes; its caller performs them. A write that conflicts
+ * is not repeated, because the next step sees the write of the other server.
  */
 import { encodeServedRecord, servedRecordKey, type ServedRecord, type StoredServedRecord } from "./served-record.ts";
 import type { Departed, ResourceQuestion } from "./view.ts";
 
 /**
- * The run of each live server, this one included, by server ID. Undefined: the server has a valid lease, but its run
- * has not been seen yet, and none of its records counts as departed.
+ * The current run of each live server, including this one, by server ID. The value is undefined if the server has a
+ * valid lease but its run is not known yet: then none of its records counts as departed.
  */
 export type LiveIncarnations = ReadonlyMap<string, string | undefined>;
 
 export interface DepartedIndex {
-  /** The server that served it last. The caller must check that no live server serves it. */
+  /** The server that served the resource last. Callers must check that no live server serves it. */
   find(question: ResourceQuestion): Departed | undefined;
 }
 
 interface DepartedIndexOptions {
   readonly records: readonly ServedRecord[];
   readonly live: LiveIncarnations;
-  /** RFC 3339; used as the departure time of servers whose departure has not been noted yet. */
+  /** RFC 3339. It is used as the departure time of servers whose departure is not noted in the store yet. */
   readonly noticedAt: string;
 }
 
@@ -55,24 +56,22 @@ function keepLatest(byName: Map<string, Departed>, name: string, departed: Depar
 
 interface KeeperOptions {
   readonly storageRoot: string;
-  /** Wall clock, for timestamps that people read. */
+  /** The wall clock, for timestamps that people read. */
   readonly now: () => number;
   readonly monotonic: () => number;
   readonly graceMs?: number;
-  /**
-   * How long a server with a record and without a lease counts as joining: servers write the record before the lease.
-   */
+  /** How long a server that has a record but no lease counts as joining. Servers write the record before the lease. */
   readonly joinMs?: number;
 }
 
 export interface KeeperInput {
   readonly records: readonly StoredServedRecord[];
   readonly live: LiveIncarnations;
-  /** While false, the keeper concludes nothing and counts no time. */
+  /** While false, the keeper notes no departure and counts no time. */
   readonly isWatchAlive: boolean;
-  /** The record of this server, restored if a peer noted this server as departed or deleted the record. */
+  /** The record of this server. It is written again if a peer noted in it that this server departed, or deleted it. */
   readonly own: ServedRecord;
-  /** Records of live peers that write none (kube-apiserver), made from their last documents. */
+  /** Records for live peers that write none (kube-apiserver), made from their last discovery documents. */
   readonly unrecorded: readonly ServedRecord[];
 }
 
@@ -85,9 +84,9 @@ const JOIN_MS = 60_000;
 const UNRECORDED_MAX = 1_000;
 
 /**
- * - live: the run continues. If a peer noted a departure, the note is false.
- * - joining: never seen live, and no departure noted.
- * - departed: a departure is noted; the record is deleted after the grace period.
+ * - live: the run continues. If a peer noted a departure, the note is wrong.
+ * - joining: the run was never seen live, and no departure is noted.
+ * - departed: a departure is noted, and the record is deleted after the grace period.
  */
 type State =
   | { readonly name: "live"; readonly falseNote: string | undefined }
@@ -97,9 +96,9 @@ type State =
 export class DepartedKeeper {
   readonly #options: Required<KeeperOptions>;
   #states = new Map<string, State>();
-  /** Peers that write no record, until the store has a record about them. */
+  /** Records for peers that write none, until the store has a record of them. */
   readonly #unrecorded = new Map<string, ServedRecord>();
-  /** Time during which the store's watch was alive. */
+  /** The time during which the store watch was alive. */
   #watchedMs = 0;
   #lastStepMs: number | undefined;
 
@@ -108,14 +107,14 @@ export class DepartedKeeper {
   }
 
   /**
-   * Peers that write no record and have none in the store yet. They are kept so that a departure before the next step
-   * is noticed.
+   * Records for peers that write none and have none in the store yet. They are kept, because the peer may depart before
+   * the next step.
    */
   get remembered(): readonly ServedRecord[] {
     return [...this.#unrecorded.values()];
   }
 
-  /** Called whenever what peers serve may have changed. */
+  /** Must be called whenever peers may serve other resources. */
   remember(unrecorded: readonly ServedRecord[]): void {
     const { storageRoot } = this.#options;
     for (const record of unrecorded) {
@@ -139,8 +138,8 @@ export class DepartedKeeper {
   }
 
   /**
-   * Restores this server's record if it is missing or a peer noted a departure in it. A server that starts later cannot
-   * distinguish a false departure from a true one, and would use its time.
+   * Writes the record of this server if it is missing or has a departure noted. A server that starts later could not
+   * tell that the departure was false.
    */
   #keepOwn({ records, own }: KeeperInput): KeeperWrite[] {
     const ownKey = servedRecordKey(this.#options.storageRoot, own);
@@ -190,7 +189,7 @@ export class DepartedKeeper {
     return writes;
   }
 
-  /** Empty if the record cannot be encoded. */
+  /** Returns no write if the record cannot be encoded. */
   #put(record: ServedRecord, expectedRevision: number): KeeperWrite[] {
     const value = encodeServedRecord(record);
     if (value === undefined) return [];
@@ -199,7 +198,7 @@ export class DepartedKeeper {
 }
 
 /**
- * Among departed records with the same resources, the one noted last is sufficient. So a server that restarts
+ * Of several departed records with the same resources, only the one noted last is kept, so that a server that restarts
  * repeatedly within the grace period does not fill the store. The revision in the store decides which is last, because
  * the times come from different clocks and all servers must keep the same record.
  */
@@ -221,7 +220,7 @@ export function isLive(live: LiveIncarnations, { serverId, incarnation }: Served
   return current === undefined || current === incarnation;
 }
 
-/** A keeper's own server is live, whatever the leases say. */
+/** Whether the run continues. The keeper's own server always counts as live, even without a lease. */
 function isRunning({ live, own }: KeeperInput, record: ServedRecord): boolean {
   const isOwn = record.serverId === own.serverId && record.incarnation === own.incarnation;
   return isOwn || isLive(live, record);

@@ -20,7 +20,7 @@ const RECORD: EndpointRecord = {
   hasPublishedStorageVersions: true,
 };
 
-/** As kube-apiserver writes it. */
+/** A record as kube-apiserver writes it. */
 const FOREIGN = {
   kind: "Endpoints",
   apiVersion: "v1",
@@ -29,7 +29,7 @@ const FOREIGN = {
 };
 
 describe("the endpoint record", () => {
-  test("has the shape that kube-apiserver writes, and Evenkeel's properties in annotations", () => {
+  test("has the format that kube-apiserver writes, and Evenkeel's properties in annotations", () => {
     expect(encodeEndpointRecord(RECORD)).toEqual({
       ...FOREIGN,
       metadata: {
@@ -54,7 +54,7 @@ describe("the endpoint record", () => {
     );
   });
 
-  test("of a kube-apiserver has an address and nothing else", () => {
+  test("of a kube-apiserver has only an address", () => {
     expect(decodeEndpointRecord("apiserver-a", FOREIGN)).toEqual({
       id: "apiserver-a",
       address: { host: "192.0.2.1", port: 6443 },
@@ -103,11 +103,11 @@ describe("a value that is not a record", () => {
     ["port 65536", subset("192.0.2.1", 65_536)],
     ["a port that is a text", subset("192.0.2.1", "1")],
     ["half a port", subset("192.0.2.1", 1.5)],
-  ])("%s is not decoded", (_what, stored) => {
+  ])("(%s) is not decoded", (_what, stored) => {
     expect(decodeEndpointRecord("apiserver-a", stored)).toBeUndefined();
   });
 
-  test("texts that are too long, not printable or not strings are dropped, and an unknown state means serving", () => {
+  test('a text that is too long, not printable or not a string is dropped, and an unknown state is read as "serving"', () => {
     const annotations = {
       "evenkeel.io/release": "x".repeat(257),
       "evenkeel.io/incarnation": "a\nb",

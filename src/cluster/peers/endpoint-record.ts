@@ -1,6 +1,6 @@
 /**
  * The record in the store that holds the address of a server. Only servers can write it, because no API request reaches
- * its key. Its shape is the v1 Endpoints that kube-apiserver writes; the other properties that peers need are
+ * its key. Its format is the v1 Endpoints that kube-apiserver writes. Other properties that peers need are in
  * annotations, which a kube-apiserver neither writes nor reads.
  */
 import { isIP } from "node:net";
@@ -12,17 +12,20 @@ type EndpointState = "serving" | "draining";
 export interface EndpointRecord {
   readonly id: string;
   readonly address: UpstreamAddress;
-  /** Counts the writes. */
+  /** Number of times that the record was written. */
   readonly generation: number;
   readonly state: EndpointState;
-  /** Undefined from here on for a kube-apiserver, which does not publish them. */
+  /**
+   * The release that the server publishes. This and the following fields are undefined for a kube-apiserver, which does
+   * not publish them.
+   */
   readonly release: string | undefined;
   readonly compatibilityVersion: string | undefined;
   readonly binaryVersion: string | undefined;
   readonly incarnation: string | undefined;
-  /** The ETag of its own discovery document: peers fetch the document again when it changes. */
+  /** The ETag of the server's own discovery document. Peers fetch the document again when it changes. */
   readonly document: string | undefined;
-  /** Whether it has published the storage version of everything it stores. */
+  /** Whether the server has published the storage versions of all resources that it stores. */
   readonly hasPublishedStorageVersions: boolean;
 }
 
@@ -43,7 +46,7 @@ export function endpointKey(storageRoot: string, id: string): string {
   return endpointPrefix(storageRoot) + id;
 }
 
-/** Undefined if the key belongs to no server. */
+/** The ID of the server to which a key belongs; undefined if the key belongs to no server. */
 export function endpointKeyId(storageRoot: string, key: string): string | undefined {
   const prefix = endpointPrefix(storageRoot);
   const id = key.startsWith(prefix) ? key.slice(prefix.length) : "";
@@ -81,7 +84,7 @@ export function encodeEndpointRecord(record: EndpointRecord): JsonObject {
   };
 }
 
-/** Undefined if the value is not a record of this server, or has no address that a peer could connect to. */
+/** Undefined if the value is not a record of this server, or has no address to which a peer could connect. */
 export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecord | undefined {
   if (!isJsonObject(stored) || stored["kind"] !== "Endpoints") return undefined;
   const metadata = objectAt(stored, "metadata");
@@ -105,7 +108,7 @@ export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecor
   };
 }
 
-/** Whether the text is an address to connect to; IPv6 zones mean nothing on another host. */
+/** Whether the text is an IP address to which another host can connect. An IPv6 zone has no meaning on another host. */
 export function isReachableIp(text: string): boolean {
   return isIP(text) !== 0 && !text.includes("%") && !UNSPECIFIED.has(text);
 }

@@ -37,7 +37,7 @@ describe("the endpoint table", () => {
     return { table, news: () => count };
   }
 
-  test("has the records of the store by ID", () => {
+  test("holds the records of the store by server ID", () => {
     const { table } = setUp();
     table.upsert(...stored("b"));
     table.upsert(...stored("a"));
@@ -50,7 +50,7 @@ describe("the endpoint table", () => {
     expect(table.all()).toEqual([record("c")]);
   });
 
-  test("reports changes of content, not of the generation", () => {
+  test("reports a change of the content, but not of the generation alone", () => {
     const { table, news } = setUp();
     table.upsert(...stored("a"));
     expect(news()).toBe(1);
@@ -67,7 +67,7 @@ describe("the endpoint table", () => {
     expect(news()).toBe(4);
   });
 
-  test("keeps an invalid record without an address, because it shows that the server is live", () => {
+  test("keeps an invalid record without its address, because it shows that the server is live", () => {
     const { table, news } = setUp();
     table.upsert(...stored("a"));
     table.upsert("/registry/peerserverleases/a", { kind: "Endpoints" });
@@ -79,7 +79,7 @@ describe("the endpoint table", () => {
     expect(news()).toBe(2);
   });
 
-  test("ignores keys of no server, and records beyond the limit", () => {
+  test("ignores keys that belong to no server, and records beyond the limit", () => {
     const { table } = setUp();
     table.upsert("/registry/pods/a", stored("a")[1]);
     table.upsert("/registry/peerserverleases/", stored("a")[1]);
@@ -102,7 +102,7 @@ describe("the endpoint table", () => {
   });
 });
 
-/** A store with leases that expire, like etcd; its watch feeds the table at once. */
+/** A store with leases that expire, like etcd. Its watch updates the table at once. */
 class FakeStore implements EndpointStore {
   readonly world: World;
   readonly table = new EndpointTable({ storageRoot: ROOT, log: SILENT_LOG });
@@ -219,7 +219,7 @@ class Scene {
 }
 
 describe("the endpoint writer", () => {
-  test("writes the record once and then only keeps its lease alive", async () => {
+  test("writes the record once, and after that only keeps its lease alive", async () => {
     await using scene = new Scene();
     await scene.start();
     expect(scene.record).toEqual(record("apiserver-a"));
@@ -237,7 +237,7 @@ describe("the endpoint writer", () => {
     expect(scene.record).toEqual(record("apiserver-a", { generation: 42 }));
   });
 
-  test("leaves a record that expires within its TTL after a crash", async () => {
+  test("leaves a record that expires within its TTL if the process crashes", async () => {
     await using scene = new Scene();
     await scene.start();
     await scene.crash();
@@ -258,7 +258,7 @@ describe("the endpoint writer", () => {
     expect(scene.count("put")).toBe(2);
   });
 
-  test("includes a change before the first write in that write", async () => {
+  test("includes a change that was made before the first write in that write", async () => {
     await using scene = new Scene();
     const updated = scene.writer.update({ document: "etag-2" });
     await scene.start();
@@ -267,7 +267,7 @@ describe("the endpoint writer", () => {
     expect(scene.count("put")).toBe(1);
   });
 
-  test("reports false for a change that the store does not accept in time, and writes it later", async () => {
+  test("returns false for a change that the store does not accept in time, and writes it later", async () => {
     await using scene = new Scene();
     await scene.start();
     scene.store.mode = "fails";
@@ -277,7 +277,7 @@ describe("the endpoint writer", () => {
     expect(scene.record?.document).toBe("etag-2");
   });
 
-  test("writes the record again after the lease or the record was lost", async () => {
+  test("writes the record again after its lease or the record itself was lost", async () => {
     await using scene = new Scene();
     await scene.start();
     await scene.store.revoke("lease-1");
@@ -288,7 +288,7 @@ describe("the endpoint writer", () => {
     expect(scene.record?.generation).toBe(3);
   });
 
-  test.each(["fails", "hangs"] as const)("retries a store that %s for a while until it works", async (mode) => {
+  test.each(["fails", "hangs"] as const)("retries while the store %s, until it works", async (mode) => {
     await using scene = new Scene();
     scene.store.mode = mode;
     await scene.start();
@@ -300,7 +300,7 @@ describe("the endpoint writer", () => {
     expect(scene.record).toEqual(record("apiserver-a"));
   });
 
-  test("writes nothing while another process uses its ID, and writes everything when it owns the ID again", async () => {
+  test("writes nothing while another process uses its ID, and writes the current content when it owns the ID again", async () => {
     await using scene = new Scene();
     await scene.start();
     scene.isOwner = false;
@@ -315,7 +315,7 @@ describe("the endpoint writer", () => {
     expect(scene.record).toMatchObject({ incarnation: "one", document: "etag-2" });
   });
 
-  test("deletes the record when it is removed, and ignores later changes", async () => {
+  test("deletes the record on removal, and ignores later changes", async () => {
     await using scene = new Scene();
     await scene.start();
     await scene.world.run(scene.writer.remove());
@@ -335,7 +335,7 @@ describe("the endpoint writer", () => {
     expect(scene.record?.incarnation).toBe("rival");
   });
 
-  test("ends its removal within a time limit when the store hangs", async () => {
+  test("gives up the removal after a time limit if the store hangs", async () => {
     await using scene = new Scene();
     await scene.start();
     scene.store.mode = "hangs";

@@ -1,6 +1,6 @@
 /**
- * Endpoint records, both sides: the writer keeps this server's record in the store, and the table holds all records in
- * memory, so that no request has to read the address of a peer from the store.
+ * Writes and reads endpoint records: the writer keeps the record of this server in the store, and the table holds the
+ * records of all servers in memory, so that no request has to read the address of a peer from the store.
  */
 import { eitherSignal } from "../../base/either-signal.ts";
 import { sleep, type Clock } from "../../base/clock.ts";
@@ -17,13 +17,13 @@ import {
 import type { PeerTiming } from "./timing.ts";
 import { messageOf, within } from "../../base/within.ts";
 
-/** More servers than any cluster has; further records are ignored. */
+/** Maximum number of records: more than any cluster has servers. Further records are ignored. */
 const RECORDS_MAX = 1_000;
 
-/** Filled by the watch on the store. Keys of no server are ignored. */
+/** The table, which the watch of the store fills. Keys that belong to no server are ignored. */
 export class EndpointTable {
   readonly #options: { readonly storageRoot: string; readonly log: Log };
-  /** Undefined: a record exists, but it is invalid. */
+  /** Records by server ID. The value is undefined if the store has an invalid record. */
   readonly #records = new Map<string, EndpointRecord | undefined>();
   readonly #listeners = new Set<() => void>();
 
@@ -55,12 +55,15 @@ export class EndpointTable {
     return this.#records.get(id);
   }
 
-  /** Whether the store holds any value under this server's key, which shows that the server was live a moment ago. */
+  /**
+   * Whether the store holds any value under the key of this server, even an invalid one. It shows that the server was
+   * live a moment ago.
+   */
   has(id: string): boolean {
     return this.#records.has(id);
   }
 
-  /** By ID. */
+  /** All valid records, sorted by server ID. */
   all(): EndpointRecord[] {
     const records = [...this.#records.values()].filter((record) => record !== undefined);
     return records.sort((left, right) => (left.id < right.id ? -1 : 1));
@@ -72,7 +75,7 @@ export class EndpointTable {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Whether the table changed. */
+  /** Returns whether the table has changed. */
   #set(key: string, stored: unknown): boolean {
     const id = endpointKeyId(this.#options.storageRoot, key);
     if (id === undefined) return false;
@@ -97,26 +100,28 @@ export class EndpointTable {
   }
 }
 
-/** The generation only counts writes. */
+/** Compares the content without the generation, which only counts writes. */
 function isSame(left: EndpointRecord | undefined, right: EndpointRecord | undefined): boolean {
   if (left === undefined || right === undefined) return left === right;
   return jsonEquals({ ...left, generation: 0 }, { ...right, generation: 0 });
 }
 
 /**
- * The store operations that the writer needs. A failed operation rejects and is retried. After the signal has aborted,
- * only a request already in flight may still write, and it must not overwrite a later write.
+ * The store operations that the writer needs. An operation that fails rejects, and the writer retries it. After the
+ * signal has aborted, only a request already in flight may still write, and it must not overwrite a later write.
  */
 export interface EndpointStore {
   /** Grants a store lease that expires this long after its last `keepAlive`. */
   grantLease(ttlSeconds: number, signal: AbortSignal): Promise<string>;
   keepAlive(lease: string, signal: AbortSignal): Promise<"alive" | "gone">;
-  /** Overwrites any value. The key is attached to this lease and detached from the one it had. */
+  /** Overwrites any value, and attaches the key to this lease instead of the previous one. */
   put(
     write: { readonly key: string; readonly value: JsonObject; readonly lease: string },
     signal: AbortSignal,
   ): Promise<void>;
-  /** Revokes the lease and deletes the keys still attached to it: never a record that another process wrote. */
+  /**
+   * Revokes the lease and deletes the keys that are still attached to it, so never a record that another process wrote.
+   */
   revoke(lease: string, signal: AbortSignal): Promise<void>;
 }
 
@@ -130,9 +135,9 @@ interface EndpointWriterOptions {
   readonly log: Log;
   readonly timing: Pick<PeerTiming, "endpointTtlSeconds" | "endpointRefreshMs">;
   readonly content: EndpointContent;
-  /** The current record under this server's ID: if it has vanished, the writer writes it again. */
+  /** The table that shows the stored record of this server. If the record vanishes, the writer writes it again. */
   readonly table: Pick<EndpointTable, "has" | "get">;
-  /** False while another process uses this server's ID: then that process owns the record. */
+  /** False while another process uses this server's ID. That process then owns the record. */
   readonly isOwner: () => boolean;
 }
 
@@ -142,7 +147,7 @@ export class EndpointWriter {
   readonly #options: EndpointWriterOptions;
   readonly #removed = new AbortController();
   #content: EndpointContent;
-  /** The content last written under `#lease`. */
+  /** The content that was last written with `#lease`. */
   #written: EndpointContent | undefined;
   #lease: string | undefined;
   #generation = 0;
@@ -155,15 +160,15 @@ export class EndpointWriter {
     this.#content = options.content;
   }
 
-  /** Keeps the record in the store until the signal aborts. Started when peers may send requests. */
+  /** Keeps the record in the store until the signal aborts. Called when peers may send requests to this server. */
   run(signal: AbortSignal): Promise<void> {
     this.#running ??= this.#keep(eitherSignal(signal, this.#removed.signal));
     return this.#running;
   }
 
   /**
-   * Writes the change at once. Resolves when the store has it, or with false if that takes too long or the writer has
-   * ended.
+   * Writes the change at once. Resolves to true when the store has it, or to false if that takes too long or the writer
+   * has ended.
    */
   async update(change: Partial<Pick<EndpointContent, "state" | "document" | "release">>): Promise<boolean> {
     const changed = { ...this.#content, ...change };
@@ -180,7 +185,7 @@ export class EndpointWriter {
     return isWritten;
   }
 
-  /** Ends `run` and deletes the record. Gives up after a time limit: then the record expires. */
+  /** Ends `run` and deletes the record. It gives up after a time limit, and the record then expires. */
   async remove(): Promise<void> {
     const { store, clock, log, timing } = this.#options;
     this.#removed.abort();
@@ -229,7 +234,7 @@ export class EndpointWriter {
     }
     if (this.#lease === undefined) {
       this.#written = undefined;
-      // If the grant arrives too late, the lease expires by itself: no key is attached to it.
+      // If the grant arrives too late, the lease is left to expire: no key is attached to it.
       const lease = await store.grantLease(timing.endpointTtlSeconds, signal);
       signal.throwIfAborted();
       this.#lease = lease;

@@ -105,7 +105,7 @@ test.each([
   { what: "added", before: ["a/v1"], after: ["a/v1", "b/v1"], changed: true },
   { what: "removed, and therefore still excluded", before: ["a/v1", "b/v1"], after: ["a/v1"], changed: false },
   { what: "swapped", before: ["a/v1"], after: ["b/v1"], changed: true },
-])("an update returns whether a result changed: $what", ({ before, after, changed }) => {
+])("update returns whether isExcluded changed for a resource: $what", ({ before, after, changed }) => {
   const subject = exclusions();
   subject.update(before, 0);
   expect(subject.update(after, 1)).toBe(changed);
@@ -162,7 +162,7 @@ describe("a peer's document", () => {
       ],
     },
     { what: "all", names: ["a/v1", "a/v2", "b/v1/z"], left: [] },
-  ])("loses excluded resources: $what", ({ names, left }) => {
+  ])("loses $what if excluded", ({ names, left }) => {
     expect(without(...names)).toEqual(left);
   });
 

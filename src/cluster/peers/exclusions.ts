@@ -1,30 +1,33 @@
 /**
  * Decides which entries of a peer's discovery document are ignored: custom and aggregated resources. They are defined
- * in the shared store, so every server sees them itself, and a peer's document may still list a resource that was
- * deleted a moment ago. Hence deleted ones stay excluded for a grace period. Resources that this server has not seen
- * yet are not excluded: a peer that saw them first may serve them.
+ * in the shared store, so every server sees them itself, and the document of a peer may still list a resource that was
+ * deleted a moment ago. For that reason a deleted resource stays excluded for a grace period. A resource that this
+ * server has not seen yet is not excluded, because a peer that saw it first may serve it.
  *
- * Custom resources are excluded one by one, aggregated group versions as a whole, and built-in group versions never: a
- * peer of another release may serve a built-in resource in the group version of a custom resource.
+ * Custom resources are excluded one by one, and aggregated group versions as a whole. Built-in group versions are never
+ * excluded, because a peer of another release may serve a built-in resource in the group version of a custom resource.
  */
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
 
 export interface Excludable {
   readonly group: string;
   readonly version: string;
-  /** "" for the group version as a whole. */
+  /** "" means the group version as a whole. */
   readonly resource: string;
 }
 
 interface ExclusionOptions {
-  /** How long a deleted one stays excluded: longer than peers need to see the deletion. */
+  /** How long a deleted resource stays excluded: longer than peers need to see the deletion. */
   readonly graceMs?: number;
   /** Whether this server's release serves the group version itself. */
   readonly isBuiltIn: (group: string, version: string) => boolean;
 }
 
 const GRACE_MS = 5 * 60_000;
-/** More than clients delete within the grace period; beyond it the oldest are forgotten. */
+/**
+ * Maximum number of deleted resources that are remembered: more than clients delete within the grace period. Beyond it
+ * the oldest ones are dropped.
+ */
 const DELETED_MAX = 20_000;
 
 export class Exclusions {
@@ -49,7 +52,7 @@ export class Exclusions {
     const hasExpired = this.#forgetExpired(nowMs);
     let hasAppeared = false;
     for (const name of after) {
-      // One created again within the grace period was excluded all along.
+      // A resource that is created again within the grace period was excluded without interruption, so nothing changes.
       if (!this.#deletedAtMs.delete(name) && !before.has(name)) hasAppeared = true;
     }
     for (const name of before) if (!after.has(name)) this.#deletedAtMs.set(name, nowMs);
@@ -63,7 +66,10 @@ export class Exclusions {
     return resource !== "" && this.#isNamed(exclusionName({ group, version, resource }), nowMs);
   }
 
-  /** When the next deleted one stops being excluded: values derived from `isExcluded` must be computed again then. */
+  /**
+   * The time at which the next deleted resource stops being excluded. Values derived from `isExcluded` must be computed
+   * again at that time.
+   */
   nextExpiryMs(): number | undefined {
     for (const deletedAtMs of this.#deletedAtMs.values()) return deletedAtMs + this.#graceMs;
     return undefined;
@@ -93,14 +99,14 @@ export class Exclusions {
   }
 }
 
-/** A version of a CRD is named with its plural, an APIService without a resource. */
+/** The name of an excluded entry: a version of a CRD includes its plural, an APIService has no resource. */
 export function exclusionName({ group, version, resource }: Excludable): string {
   return resource === "" ? `${group}/${version}` : `${group}/${version}/${resource}`;
 }
 
 /**
- * A peer's document without excluded resources, without group versions left empty, and without groups left empty. The
- * same array if nothing is excluded.
+ * Returns the document of a peer without excluded resources, and without the group versions and groups that become
+ * empty. Returns the same array if nothing is excluded.
  */
 export function withoutExcluded(
   groups: readonly DiscoveryGroup[],

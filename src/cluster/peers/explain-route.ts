@@ -1,4 +1,7 @@
-/** Explains how this server would route a request and why, without sending it: the result of `route.ts` as a report. */
+/**
+ * Explains how this server would route a request and why, without sending it. The report shows the result of
+ * `route.ts`.
+ */
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import { Query } from "../../serving/http/query.ts";
 import { parseRequestInfo, type RequestInfo } from "../../serving/http/request-info.ts";
@@ -19,9 +22,9 @@ interface RouteExplanation {
 interface ExplainedRequest extends Omit<RequestInfo, "apiPrefix" | "segments" | "rest"> {
   readonly method: string;
   readonly path: string;
-  /** Only for a patch. */
+  /** The Content-Type of a patch; absent for other requests. */
   readonly contentType?: string;
-  /** A feature for which this server would reject the request and another might not. */
+  /** A feature for lack of which this server would reject the request, while another server might accept it. */
   readonly needs?: CapabilityNeed;
   /** The client's compatibility version. */
   readonly compatibilityVersion?: string;
@@ -31,17 +34,17 @@ interface ExplainedRoute {
   readonly kind: Route["kind"];
   /** Absent if the proxy is off, because no rule is applied then. */
   readonly rule?: RouteRule;
-  /** The general sentence of the rule. */
+  /** The sentence that describes the rule in general. */
   readonly sentence?: string;
-  /** The reason for this request. */
+  /** The reason for this request in particular. */
   readonly reason: string;
   /**
-   * Server IDs, best tier first; within a tier all are equal. The local server is last if it serves the request as
-   * well.
+   * The IDs of the candidates, best tier first; all servers of a tier are equal. If the local server also serves the
+   * request, it is last.
    */
   readonly candidates?: readonly (readonly string[])[];
   readonly retryAfterSeconds?: number;
-  /** The server that the reason is about. */
+  /** The server to which the reason refers. */
   readonly peer?: string;
   /** The message of the 404. */
   readonly message?: string;
@@ -55,9 +58,9 @@ export interface ExplainOptions {
 }
 
 interface RouteQuestion {
-  /** A Kubernetes verb or an HTTP method, in any case. */
+  /** A Kubernetes verb or an HTTP method, in upper or lower case. */
   readonly verb: string;
-  /** May include a query. */
+  /** The path, optionally with a query. */
   readonly path: string;
   readonly contentType?: string | undefined;
   /** The value of the client's X-Kubernetes-Compatibility-Version header. */

@@ -34,7 +34,7 @@ async function status(state: Fence, method: string, url = `${CONFIG_MAPS}/a`): P
 }
 
 describe("the fence", () => {
-  test("is closed until the lease has been written", async () => {
+  test("is closed until the lease has been written for the first time", async () => {
     const { world, state } = setUp();
     expect(fenceHealthCheck(state).check()).toBe("the identity lease of this server has not been written yet");
     expect(await status(state, "PUT")).toBe(503);
@@ -54,7 +54,7 @@ describe("the fence", () => {
     expect(state.isFenced).toBe(false);
   });
 
-  test("counts a renewal from when it was sent, not from when its response arrived", async () => {
+  test("counts the age of a renewal from when the request was sent, not from when its response arrived", async () => {
     const { world, state } = setUp();
     await world.advance(4_000);
     state.renewed(1_000);
@@ -65,7 +65,7 @@ describe("the fence", () => {
     expect(state.isFenced).toBe(true);
   });
 
-  test("needs no timer: a paused process is fenced as soon as it resumes", async () => {
+  test("does not depend on a timer: a paused process is fenced as soon as it resumes", async () => {
     let now = 0;
     const clock = { now: () => 0, monotonic: () => now, after: () => () => {} };
     const state = new Fence({ clock, log: SILENT_LOG, fenceAfterMs: FENCE_AFTER_MS });
@@ -83,7 +83,7 @@ describe("the fence", () => {
     expect(state.isFenced).toBe(false);
   });
 
-  test("has not lapsed before it first opened, and has lapsed when the lease is lost or expires", async () => {
+  test("has not lapsed before it first opened, and has lapsed after the lease was lost or has expired", async () => {
     const { world, state } = setUp();
     expect(state.hasLapsed).toBe(false);
     state.renewed(0);
@@ -98,7 +98,7 @@ describe("the fence", () => {
 });
 
 describe("a fenced server", () => {
-  test("rejects writes with the reason and Retry-After", async () => {
+  test("rejects writes with a 503 that has the reason and Retry-After", async () => {
     const { state } = setUp();
     const { headers } = await answer(state, infoRequest({ method: "POST", url: CONFIG_MAPS }));
     expect(headers["retry-after"]).toBe("1");
@@ -127,14 +127,14 @@ describe("a fenced server", () => {
     expect(await status(setUp().state, method, url)).toBe(200);
   });
 
-  test("performs its own writes, without which it could never renew its lease", async () => {
+  test("performs its own writes; without them it could never renew its lease", async () => {
     const request = infoRequest({ method: "PUT", url: `${CONFIG_MAPS}/a` });
     expect((await answer(setUp().state, request, true)).status).toBe(200);
   });
 });
 
 describe("before the fence opens", () => {
-  test("the server publishes its records, at the start and after each lapse", async () => {
+  test("the server publishes its records, at its start and after each lapse", async () => {
     const publishing: PromiseWithResolvers<void>[] = [];
     const { world, state } = setUp(() => {
       publishing.push(Promise.withResolvers<void>());
@@ -155,7 +155,7 @@ describe("before the fence opens", () => {
     expect(publishing).toHaveLength(2);
   });
 
-  test("records published before a second lapse do not count", async () => {
+  test("the server publishes its records again if the lease lapses a second time meanwhile", async () => {
     const publishing: PromiseWithResolvers<void>[] = [];
     const { world, state } = setUp(() => {
       publishing.push(Promise.withResolvers<void>());
@@ -172,7 +172,7 @@ describe("before the fence opens", () => {
     expect(state.isFenced).toBe(false);
   });
 
-  test.each(["fails", "hangs"])("publishing that %s is retried at the next renewal", async (how) => {
+  test.each(["fails", "hangs"])("a step that %s is repeated at the next renewal", async (how) => {
     let attempts = 0;
     const { world, state } = setUp(() => {
       if (++attempts > 1) return Promise.resolve();

@@ -1,11 +1,11 @@
 /**
  * Keeps a server from writing while its peers may treat it as departed. A server is fenced from its start until its
- * identity lease is written, and again when the last renewal is too old. The age is measured at each write, so a
+ * identity lease is written, and again when the last renewal is too old. The age is computed at each write, so a
  * process that was paused is fenced as soon as it resumes, before any of its timers has run.
  *
- *   fenced → (renewed) → opening: `beforeUnfence` runs → open → (too long without a renewal, or lease lost) → fenced
+ *    fenced → (renewed) → opening: `beforeUnfence` runs → open → (too long without a renewal, or lease lost) → fenced
  *
- * Renewals count from when they were sent, because the exact time at which they took effect is unknown.
+ * The age of a renewal counts from when the request was sent, because the time at which it took effect is unknown.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -32,9 +32,9 @@ export class Fence {
   #renewedAtMs = -Infinity;
   /** Why this server lost the lease. */
   #lostBecause: string | undefined;
-  /** Whether nothing has been published since the last lapse. */
+  /** Whether `beforeUnfence` has not yet succeeded since the last lapse. */
   #isHeld = true;
-  /** Number of lapses: records published before the latest do not count. */
+  /** Number of lapses. Records that were published before the latest lapse do not count. */
   #lapses = 0;
   #isOpening = false;
   #hasBeenRenewed = false;
@@ -57,8 +57,8 @@ export class Fence {
   }
 
   /**
-   * Whether the fence has been open and is closed now: then a write that passed it earlier must not be performed
-   * either.
+   * Whether the fence was open before and is closed now. A write that passed the fence earlier must then not reach the
+   * store.
    */
   get hasLapsed(): boolean {
     return this.#hasBeenRenewed && this.#isLapsed();
@@ -84,7 +84,7 @@ export class Fence {
     this.#renewedAtMs = -Infinity;
   }
 
-  /** Throws the 503 for a write while this server is fenced. */
+  /** Throws a 503 if this server is fenced. */
   check(): void {
     const { reason } = this;
     if (reason !== undefined) throw serviceUnavailable(`this server rejects writes: ${reason}`, RETRY_AFTER_SECONDS);
@@ -118,7 +118,10 @@ export class Fence {
   }
 }
 
-/** Requests of the server itself are exempt: without them it could not renew its lease. */
+/**
+ * The filter that rejects writes while the server is fenced. Requests of the server itself pass; otherwise it could not
+ * renew its lease.
+ */
 export function fence(options: {
   readonly fence: Fence;
   readonly isExempt: (request: WithInfo) => boolean;

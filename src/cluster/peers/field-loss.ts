@@ -1,6 +1,6 @@
 /**
- * Handles a request that sets fields which this release does not know and a live peer does, by `--field-loss`. Fields
- * that no server knows are the client's mistake and left to field validation.
+ * Handles requests that set fields which this release does not know but a live peer does, as --field-loss says. Fields
+ * that no server knows are mistakes of the client, which field validation handles.
  */
 import type { WithUser } from "../../access/auth/user.ts";
 import type { FieldLossVerdict, NamedFields, JudgeFieldLoss } from "../../serving/endpoints/field-loss.ts";
@@ -22,7 +22,7 @@ interface FieldLossParts {
 
 const SERVE: FieldLossVerdict = { kind: "serve", warnings: [] };
 
-/** A field that some peers know, with the paths below it that at least one peer knows. */
+/** A field that some peers know, with those paths below it that at least one peer knows. */
 interface KnownField extends NamedField {
   readonly peers: readonly PeerView[];
 }
@@ -31,10 +31,11 @@ interface KnownField extends NamedField {
 export function createFieldLoss(parts: FieldLossParts): JudgeFieldLoss<WithUser> | undefined {
   const { isEnabled, routing, fieldLoss } = parts.peers;
   if (!isEnabled) return undefined;
-  // With --peer-routing=documents, fields cannot decide the route; the client is still warned that they are dropped.
+  // With --peer-routing=documents, a request is not routed by its fields; instead the client is warned that they were
+  // dropped.
   const mode = fieldLoss === "route" && routing === "documents" ? "warn" : fieldLoss;
   return (request, named) => {
-    // At most one hop: the peer that proxied the request chose this server because it knows the fields.
+    // A request makes at most one hop: the peer that proxied it chose this server because this server knows the fields.
     if (request.isProxied) return SERVE;
     const view = parts.view();
     if (named.isCut && mode !== "warn") rejectUncounted(named, view);
@@ -51,7 +52,10 @@ export function createFieldLoss(parts: FieldLossParts): JudgeFieldLoss<WithUser>
   };
 }
 
-/** Fields beyond the limit are not examined and would be dropped, and another server may know them. */
+/**
+ * Rejects a request with more unknown fields than are examined: the rest would be dropped although another server may
+ * know them.
+ */
 function rejectUncounted({ fields }: NamedFields, { self, peers }: ClusterView): void {
   const other = peers.find(({ release }) => release !== undefined && release !== self.release);
   if (other === undefined) return;
@@ -64,7 +68,8 @@ function knownElsewhere({ info }: WithUser, named: NamedFields, view: ClusterVie
     view.peers.filter((peer) => view.supports(peer, info, needOf(named, [path])));
   return named.fields.flatMap(({ name, paths }) => {
     const peers = knowing(paths[0]!);
-    // Paths that no peer knows are client mistakes within the field and must not prevent routing by the others.
+    // Paths below the field that no peer knows are mistakes of the client, and must not prevent routing by the other
+    // paths.
     return peers.length === 0 ? [] : [{ name, peers, paths: paths.filter((path) => knowing(path).length > 0) }];
   });
 }
@@ -82,7 +87,7 @@ interface Needed {
   readonly view: ClusterView;
 }
 
-/** Undefined if no peer knows all of them. */
+/** Undefined if no peer knows all of the fields. */
 function routed(parts: FieldLossParts, request: WithUser, { needs, view }: Needed): FieldLossVerdict | undefined {
   const { forward, isVersionAware } = parts;
   const compatibilityVersion = isVersionAware ? clientRelease(request) : undefined;
@@ -113,7 +118,8 @@ function unknownHere({ id, release }: ClusterView["self"], peers: readonly PeerV
 const NAMES_MAX = 3;
 
 /**
- * 422 and not 409, because the same request fails here again: on a conflict, clients would read the object and retry.
+ * Returns 422 instead of 409: after a conflict, clients would read the object and retry, and the same request would
+ * fail again.
  */
 function rejection(
   { info }: WithUser,

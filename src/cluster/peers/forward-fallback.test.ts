@@ -1,4 +1,7 @@
-/** The local server as the last candidate: it serves the request if no peer can have acted on it. */
+/**
+ * Tests the local server as the last candidate. It serves a read after all peers have failed, and a write only if no
+ * peer can have executed it.
+ */
 import { upstreamResponse } from "../../../test/testing/serving/http/upstream-responses.ts";
 import { expect, test } from "vitest";
 import { SILENT_LOG } from "../../base/log.ts";
@@ -25,7 +28,7 @@ const ROUTE: PeerRoute = {
 };
 
 interface Outcome {
-  /** "here: <body>", or the status. */
+  /** "here: <body>" if the request was served locally, otherwise the status. */
   readonly by: string;
   readonly requests: number;
   readonly metrics: string;
@@ -78,7 +81,7 @@ test.each([
   ["a read that every peer is too busy for", { method: "GET" }, () => upstreamResponse(503), "here: "],
   ["a write of which nothing was sent", POST, failing("connect", false), "here: made"],
   ["a write that the peers report as not served", POST, () => upstreamResponse(503, NOT_SERVED), "here: made"],
-])("%s is served locally after all candidates failed", async (_what, request, answer, by) => {
+])("%s is served locally after both candidates have failed", async (_what, request, answer, by) => {
   expect(await send(answer, request)).toMatchObject({ by, requests: 2 });
 });
 
@@ -92,11 +95,11 @@ test.each([
     () => upstreamResponse(404),
     "404",
   ],
-])("%s is not served locally a second time", async (_what, request, answer, by) => {
+])("%s is neither sent to another peer nor served locally", async (_what, request, answer, by) => {
   expect(await send(answer, request)).toMatchObject({ by, requests: 1 });
 });
 
-test("a body too large to be buffered is served locally only if none of it was read", async () => {
+test("a request whose body is too large to be buffered is served locally only if none of the body was read", async () => {
   const large = { method: "POST", text: "x".repeat(70_000) };
   const { by } = await send(failing("connect", false), large);
   expect(by.length).toBe(`here: ${large.text}`.length);
@@ -107,14 +110,14 @@ test("a body too large to be buffered is served locally only if none of it was r
   expect(await send(taking, large)).toMatchObject({ by: "503", requests: 1 });
 });
 
-test("with too many proxied requests in flight the request is served locally and counts as not proxied", async () => {
+test("with too many proxied requests in flight a request is served locally, and does not count as proxied", async () => {
   const { by, requests: asked, metrics } = await send(() => upstreamResponse(200), { ...POST, inFlightMax: 0 });
   expect([by, asked]).toEqual(["here: made", 0]);
   expect(metrics).toContain('apiserver_peer_proxy_errors_total{type="overloaded"');
   expect(metrics).not.toContain("rerouted_request_total{");
 });
 
-test("the first response is returned", async () => {
+test("the response of the first peer is returned, and no other peer receives the request", async () => {
   expect(await send(() => ({ status: 201, headers: [], body: NO_BODY }), POST)).toMatchObject({
     by: "201",
     requests: 1,

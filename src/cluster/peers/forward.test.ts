@@ -22,7 +22,7 @@ function peerAt(port: number): PeerView {
   return peerOf(`peer-${port}`, { address: { host: "127.0.0.1", port } });
 }
 
-/** Each tier is a list of ports. */
+/** A route whose tiers contain peers at these ports. */
 function routeTo(...tiers: number[][]): PeerRoute {
   const candidates = tiers.map((ports) => ports.map(peerAt));
   return { kind: "peer", rule: "served-by-peer", reason: "", candidates };
@@ -73,7 +73,7 @@ function failing(failure: UpstreamFailure, isSent: boolean): Respond {
   return () => Promise.reject(new UpstreamError(failure, `it failed: ${failure}`, { isSent }));
 }
 
-/** The first peer called responds as given, the others with 200. */
+/** The first peer that is called responds as given, every other peer with 200. */
 function firstOnly(answer: Respond): Respond {
   let asked = 0;
   return (request) => (asked++ === 0 ? answer(request) : upstreamResponse(200));
@@ -97,7 +97,7 @@ describe("a proxied request", () => {
     expect(scene.responded).toEqual(["peer-1"]);
   });
 
-  test("keeps the client's audit ID, or gets one that all attempts share", async () => {
+  test("keeps the audit ID of the client, or gets one that all attempts share", async () => {
     const scene = new Scene(firstOnly(failing("connect", false)));
     const auditIds = (): (string | undefined)[] =>
       scene.upstream.requests.splice(0).map(({ headers }) => headers[headers.indexOf("Audit-ID") + 1]);
@@ -110,7 +110,7 @@ describe("a proxied request", () => {
     expect(second).toBe(first);
   });
 
-  test("goes to a later tier only after every peer of the earlier ones, and to four peers at most", async () => {
+  test("goes to a later tier only after every peer of the earlier tiers, and to at most four peers", async () => {
     const scene = new Scene(failing("connect", false));
     await scene.refusal(routeTo([1, 2], [3]));
     expect(new Set(scene.upstream.ports.slice(0, 2))).toEqual(new Set([1, 2]));
@@ -120,7 +120,7 @@ describe("a proxied request", () => {
     expect(new Set(scene.upstream.ports).size).toBe(4);
   });
 
-  test("is distributed evenly over equal peers", async () => {
+  test("is distributed evenly over the peers of a tier", async () => {
     const scene = new Scene(() => upstreamResponse(200));
     for (let round = 0; round < 300; round++) await scene.send(routeTo([1, 2, 3]));
     for (const port of [1, 2, 3])
@@ -147,7 +147,7 @@ describe("another peer is tried", () => {
     ["DELETE", "connect", false, true],
   ];
 
-  test.each(CASES)("after %s failed by %s, sent: %s: %s", async (method, failure, isSent, isTried) => {
+  test.each(CASES)('after a %s that failed with "%s" (sent: %s): %s', async (method, failure, isSent, isTried) => {
     const scene = new Scene(firstOnly(failing(failure, isSent)));
     if (isTried) expect((await scene.send(routeTo([1, 2]), { method })).status).toBe(200);
     else expect((await scene.refusal(routeTo([1, 2]), { method })).code).toBe(503);
@@ -174,7 +174,7 @@ describe("another peer is tried", () => {
     else expect((await scene.refusal(routeTo([1, 2]), { method })).code).toBe(503);
   });
 
-  test("after a peer is too busy for a read; if all are, the last response is returned", async () => {
+  test("after a peer returned 503 to a read; if all peers do, the last response is returned", async () => {
     const scene = new Scene(firstOnly(() => upstreamResponse(503)));
     expect((await scene.send(routeTo([1, 2]))).status).toBe(200);
     scene.upstream.respond = () => upstreamResponse(503, [], "busy");
@@ -184,13 +184,13 @@ describe("another peer is tried", () => {
     });
   });
 
-  test("not after a peer is too busy for a write", async () => {
+  test("not after a peer returned 503 to a write", async () => {
     const scene = new Scene(firstOnly(() => upstreamResponse(503)));
     expect((await scene.send(routeTo([1, 2]), { method: "POST" })).status).toBe(503);
     expect(scene.upstream.requests).toHaveLength(1);
   });
 
-  test("not when reading a streamed body has begun, even if nothing was sent", async () => {
+  test("not after a part of a streamed body was read, even if nothing was sent", async () => {
     const isBegun = async ({ body }: { body: AsyncIterable<Buffer> | undefined }): Promise<UpstreamResponse> => {
       for await (const _ of body!) break;
       throw new UpstreamError("reset", "gone", { isSent: false });
@@ -202,7 +202,7 @@ describe("another peer is tried", () => {
     expect((await other.send(routeTo([1, 2]), { method: "POST" }, { body: streamed("data") })).status).toBe(200);
   });
 
-  test("not for an upgrade that was sent, although it is a GET", async () => {
+  test("not after an upgrade was sent, although it is a GET", async () => {
     const scene = new Scene(firstOnly(failing("reset", true)));
     const headers = { connection: "Upgrade", upgrade: "websocket" };
     const connection = { protocol: "http/1.1" as const, remoteAddress: "", clientChain: [] };
@@ -230,13 +230,16 @@ describe("a response", () => {
     expect(scene.counted(`kubernetes_apiserver_rerouted_request_total{code="${status}",${LABELS}}`)).toBe(1);
   });
 
-  test.each([401, 302, 404])("%s of a pod behind the proxy subresource is returned to the client", async (status) => {
-    const scene = new Scene(() => upstreamResponse(status, ["content-type", "text/plain"], "404 page not found\n"));
-    const url = "/api/v1/namespaces/default/pods/web/proxy/index.html";
-    expect((await scene.send(routeTo([1, 2]), { url })).status).toBe(status);
-  });
+  test.each([401, 302, 404])(
+    "with status %s from behind the proxy subresource is returned to the client",
+    async (status) => {
+      const scene = new Scene(() => upstreamResponse(status, ["content-type", "text/plain"], "404 page not found\n"));
+      const url = "/api/v1/namespaces/default/pods/web/proxy/index.html";
+      expect((await scene.send(routeTo([1, 2]), { url })).status).toBe(status);
+    },
+  );
 
-  test("that no client reads is closed", async () => {
+  test("is closed if the client does not read it", async () => {
     const opened: string[] = [];
     const held = (name: string): UpstreamResponse => ({
       status: 307,
@@ -274,7 +277,7 @@ describe("when no peer has responded", () => {
     expect(scene.counted(`apiserver_rerouted_request_total{code="503",${LABELS}}`)).toBe(1);
   });
 
-  test("the 503 has no Retry-After if the request may have been executed", async () => {
+  test("the 503 has no Retry-After if a peer may have executed the request", async () => {
     const reported = async (reply: ConstructorParameters<typeof Scene>[0], method: string): Promise<unknown> =>
       (await new Scene(reply).refusal(routeTo([1]), { method })).toStatus().details?.retryAfterSeconds;
     expect(await reported(failing("reset", true), "DELETE")).toBeUndefined();
@@ -283,7 +286,7 @@ describe("when no peer has responded", () => {
     expect(await reported(() => upstreamResponse(303), "DELETE")).toBeUndefined();
   });
 
-  test("a peer address that leads back to the local server is reported", async () => {
+  test("the 503 reports a peer whose address leads back to the local server", async () => {
     const scene = new Scene(() => upstreamResponse(503, ["X-Evenkeel-Not-Served", "self"]));
     expect((await scene.refusal(routeTo([1]))).message).toMatch(/its address leads to this server itself$/);
     expect(scene.counted(`apiserver_peer_proxy_errors_total{type="not_served",${LABELS}}`)).toBe(1);
@@ -298,14 +301,14 @@ describe("when no peer has responded", () => {
     expect(scene.counted(`apiserver_peer_proxy_errors_total{type="endpoint_resolution",${LABELS}}`)).toBe(1);
   });
 
-  test("an error of the local server is not reported as one of the peer", async () => {
+  test("an error of the local server is not reported as an error of the peer", async () => {
     const scene = new Scene(() => Promise.reject(new TypeError("a mistake")));
     await expect(scene.send(routeTo([1, 2]))).rejects.toThrow(TypeError);
   });
 });
 
 describe("proxied requests in flight", () => {
-  test("are limited, watches do not count, and a slot is freed however the request ends", async () => {
+  test("are limited except watches, and a slot is freed however the request ends", async () => {
     const held: PromiseWithResolvers<UpstreamResponse>[] = [];
     const scene = new Scene(() => {
       held.push(Promise.withResolvers());

@@ -1,6 +1,7 @@
 /**
- * Sends a request to one of several peers (one hop). At most one peer executes it: once something was sent, only a read
- * is retried on another peer; a write is retried only if nothing was sent or the peer reported that it did nothing.
+ * Sends a request to one of several peers (one hop), so that at most one peer executes a write. After something was
+ * sent, only a read is retried on another peer. A write is retried only if nothing was sent, or if the peer reported
+ * that it did nothing.
  */
 import { must } from "../../base/assert.ts";
 import type { WithUser } from "../../access/auth/user.ts";
@@ -29,7 +30,10 @@ import type { ClusterView, PeerView } from "./view.ts";
 
 /** Serves the request on the local server with this body. */
 type ServeLocally = (body: RequestBody) => Promise<ApiResponse>;
-/** With `here`, the local server is the last candidate: it serves the request if no peer can have executed it. */
+/**
+ * If `here` is given, the local server is the last candidate: it serves a read after all peers have failed, and a write
+ * if no peer can have executed it.
+ */
 export type Forward = (
   request: WithUser,
   route: PeerRoute,
@@ -45,27 +49,27 @@ interface ForwardOptions {
   readonly metrics: ProxyMetrics;
   readonly requestsInflightMax: number;
   /**
-   * Called for each response (`onResponse`) and each failed connection (`onMiss`): besides probes, they determine whether
-   * the peer is reachable.
+   * Called for each response (`onResponse`) and each failed connection (`onMiss`). Together with probes, they determine
+   * whether the peer is reachable.
    */
   readonly onResponse: (peerId: string) => void;
   readonly onMiss: (peerId: string, error: UpstreamError) => void;
 }
 
-/** Limits the peers that one failing request can make this server try. */
+/** Maximum number of peers that are tried for one request. */
 const ATTEMPTS_MAX = 4;
 const RETRY_AFTER_SECONDS = 1;
 const HOP_FAILED = "Error while proxying request to destination apiserver";
 
 type Attempt =
-  /** `isBusy`: the peer responded with 503 to a read; another peer may serve it. */
+  /** `isBusy` means that the peer responded with 503 to a read, so that another peer may serve it. */
   | { readonly kind: "answer"; readonly response: UpstreamResponse; readonly isBusy: boolean }
   | {
       readonly kind: "failed";
       readonly type: ProxyErrorType;
       readonly why: string;
       readonly mayRetry: boolean;
-      /** The request may have been executed all the same. */
+      /** True if the peer may have executed the request although the attempt failed. */
       readonly isUndecided?: boolean;
     };
 
@@ -96,7 +100,10 @@ interface Hop {
   readonly hasFallback: boolean;
 }
 
-/** The response; or the request body, if no peer executed the request and the local server can serve it. */
+/**
+ * Returns the response. If no peer has executed the request and the local server can serve it, returns the request body
+ * instead.
+ */
 async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiResponse | RequestBody> {
   const { request, route, view, hasFallback } = hop;
   const { metrics, random } = options;
@@ -193,12 +200,12 @@ interface Judging {
 }
 
 /**
- * Recognizes responses that must not reach the client: the peer does not serve the resource after all, is another
- * server, rejects this server's credentials, or redirects.
+ * Recognizes responses that must not reach the client: the peer does not serve the resource, is another server than
+ * expected, rejects the credentials of this server, or redirects.
  */
 function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Judging): Attempt {
   const notServedBy = responseHeader(response, NOT_SERVED_HEADER);
-  // Behind `proxy` a pod responds: its 404, 401 and redirects are meant for the client.
+  // Behind the subresource `proxy` a pod or service responds, and its 404, 401 and redirects are meant for the client.
   const isPeersOwn = request.info.subresource !== "proxy";
   if (notServedBy === undefined && !isPeersOwn) return { kind: "answer", response, isBusy: false };
   if (notServedBy !== undefined || isNotServedResponse(response)) {
@@ -207,7 +214,7 @@ function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Ju
       notServedBy === selfId ? "its address leads to this server itself" : "it does not serve the resource either";
     return { kind: "failed", type: "not_served", why, mayRetry: isRepeatable };
   }
-  // The local server has authenticated the user, so the peer rejects the local server itself.
+  // The local server has already authenticated the user, so the peer rejects the credentials of the local server.
   if (response.status === 401) {
     discardResponse(response);
     const why = "it rejects the proxy credentials of this server: check --requestheader-client-ca-file on the peer";
@@ -215,7 +222,7 @@ function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Ju
   }
   if (response.status >= 300 && response.status < 400 && response.status !== 304) {
     discardResponse(response);
-    // The peer did not report that it did nothing: 303 is the response to a completed POST.
+    // The peer may have executed the write: 303 is the response to a completed POST.
     const isUndecided = !changesNothing(request);
     const mayRetry = isRepeatable && !isUndecided;
     return { kind: "failed", type: "redirect", why: "it responded with a redirect", mayRetry, isUndecided };
@@ -223,7 +230,9 @@ function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Ju
   return { kind: "answer", response, isBusy: response.status === 503 && changesNothing(request) };
 }
 
-/** An upgrade is a GET as well, but the data on its connection may change anything, as `exec` does. */
+/**
+ * Whether the request is a read. An upgrade is a GET as well, but its connection may change anything, as `exec` does.
+ */
 function changesNothing(request: WithUser): boolean {
   return (request.method === "GET" || request.method === "HEAD") && !isUpgrade(request);
 }
@@ -238,7 +247,7 @@ function toResponse(response: UpstreamResponse, peer: PeerView, route: PeerRoute
   };
 }
 
-/** Shuffles each tier; a later tier comes only after every member of the earlier ones. */
+/** Shuffles each tier. A later tier comes after all peers of the earlier ones. */
 function inRandomOrder(tiers: readonly (readonly PeerView[])[], random: Random): PeerView[] {
   return tiers.flatMap((tier) => {
     const order = [...tier];

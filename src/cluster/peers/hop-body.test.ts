@@ -13,7 +13,7 @@ test("a missing body stays missing, however often it is opened", async () => {
   expect([body.isRepeatable, body.length, body.open(), body.open()]).toEqual([true, undefined, undefined, undefined]);
 });
 
-test("a small body of known length can be sent again", async () => {
+test("a small body of known length is buffered and can be sent again", async () => {
   const body = await openHopBody(bufferedBody(Buffer.from("hello")), "5");
   expect([body.isRepeatable, body.length]).toEqual([true, 5]);
   expect([await textOf(body), await textOf(body), body.isRepeatable]).toEqual(["hello", "hello", true]);
@@ -28,7 +28,7 @@ test.each([
   },
   { what: "of unknown length", text: "hello", contentLength: undefined, length: undefined },
   { what: "whose length is not a number", text: "hello", contentLength: "5, 5", length: undefined },
-])("a body $what is streamed: it is repeatable only until reading begins", async (example) => {
+])("a body $what is streamed, and is repeatable only until reading begins", async (example) => {
   const body = await openHopBody(bufferedBody(Buffer.from(example.text)), example.contentLength);
   body.open();
   expect([body.isRepeatable, body.length]).toEqual([true, example.length]);
@@ -36,7 +36,7 @@ test.each([
   expect(body.isRepeatable).toBe(false);
 });
 
-test("the largest body that is buffered is repeatable", async () => {
+test("a body of the maximum size that is buffered is repeatable", async () => {
   const body = await openHopBody(bufferedBody(Buffer.alloc(64 * 1024)), String(64 * 1024));
   await textOf(body);
   expect(body.isRepeatable).toBe(true);

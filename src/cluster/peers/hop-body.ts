@@ -1,15 +1,16 @@
+/** The request body of a hop, which may have to be sent to several peers. */
 import type { RequestBody } from "../../serving/http/message.ts";
 import { bufferedBody, EMPTY_BODY } from "../../serving/http/request-body.ts";
 
-/** A small body is read before the hop, so that it can be sent again; a larger one is streamed. */
+/** Maximum size of a body that is read before the hop, so that it can be sent again. A larger body is streamed. */
 const REPEATABLE_BYTES_MAX = 64 * 1024;
 
 export interface HopBody {
-  /** Whether another `open` returns the same bytes. False once a streamed body has been opened. */
+  /** Whether another call of `open` returns the same bytes. False once a streamed body has been opened. */
   readonly isRepeatable: boolean;
   readonly length: number | undefined;
   open(): AsyncIterable<Buffer> | undefined;
-  /** The body for a request that is served locally after all. Only while it is repeatable. */
+  /** The body for a request that is served locally instead. May be called only while the body is repeatable. */
   unsent(): RequestBody;
 }
 

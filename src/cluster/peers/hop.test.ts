@@ -6,7 +6,7 @@ import { peerResponseHeaders, hopHeaders, ownHeaders } from "./hop.ts";
 import { JANE, userRequest } from "../../../test/testing/cluster/peers/fake-upstream.ts";
 
 const H1: ConnectionInfo = { protocol: "http/1.1", remoteAddress: "192.0.2.7", clientChain: [] };
-/** Added to every request to a peer, after the client's headers. */
+/** The headers that are added to every request to a peer, after the client's headers. */
 const OURS = [
   "X-Forwarded-For: 192.0.2.7",
   "X-Remote-User: jane",
@@ -21,7 +21,7 @@ function lines(headers: readonly string[]): string[] {
   return headers.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${headers[index + 1]}`] : []));
 }
 
-/** Raw and joined, as a socket would deliver them. */
+/** A request with these headers, both raw and joined, as a socket would deliver them. */
 function sent(...rawHeaders: string[]): ReturnType<typeof userRequest> {
   const headers: Record<string, string> = {};
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -35,8 +35,8 @@ function hopped(...rawHeaders: string[]): string[] {
   return lines(hopHeaders(sent(...rawHeaders), "audit", "here"));
 }
 
-describe("headers of a proxied request", () => {
-  test("arrive line by line as the client sent them, followed by the headers of the proxy", () => {
+describe("the headers of a proxied request", () => {
+  test("are those of the client, line by line, followed by the headers of the proxy", () => {
     expect(
       hopped("Accept", "a", "accept", "b", "Content-Type", "c", "x-kubernetes-compatibility-version", "1.36"),
     ).toEqual(["Accept: a", "accept: b", "Content-Type: c", "x-kubernetes-compatibility-version: 1.36", ...OURS]);
@@ -72,7 +72,7 @@ describe("headers of a proxied request", () => {
     expect(hopped(name.toUpperCase(), "mine")).toEqual(OURS);
   });
 
-  test("named by Connection are dropped, except those of the proxy", () => {
+  test("omit headers that the client names in Connection, except those of the proxy", () => {
     const named = OURS.map((line) => line.split(":")[0]!).join(" ,");
     expect(hopped("X-Mine", "1", "connection", `x-mine, close, ${named}`, "Accept", "a")).toEqual([
       "Accept: a",
@@ -81,13 +81,13 @@ describe("headers of a proxied request", () => {
     expect(hopped("X-A", "1", "Connection", "x-a", "X-B", "2", "Connection", "X-B")).toEqual(OURS);
   });
 
-  test("keep the addresses before the client in X-Forwarded-For", () => {
+  test("keep the earlier addresses in X-Forwarded-For", () => {
     expect(hopped("X-Forwarded-For", "10.0.0.1", "X-Forwarded-For", "10.0.0.2")).toContain(
       "X-Forwarded-For: 10.0.0.1, 10.0.0.2, 192.0.2.7",
     );
   });
 
-  test("contain the whole user: groups line by line, keys escaped, text as UTF-8 bytes", () => {
+  test("contain the whole user: one line per group, escaped keys, and text as UTF-8 bytes", () => {
     const extra = { "example.com/a%b": ["1", "2"], ä: ["ö"] };
     const user = { name: "jäne", uid: "u-1", groups: ["a", "b,c"], extra };
     const request = userRequest({ headers: { accept: ["x", "y"] } }, { user, connection: H1 });
@@ -110,7 +110,7 @@ describe("headers of a proxied request", () => {
     { ...JANE, groups: ["\tsystem:masters"] },
     { ...JANE, uid: " 1" },
     { ...JANE, extra: { scope: ["all "] } },
-  ])("cannot carry a user name that would arrive as another user, such as %j", (user) => {
+  ])("cannot carry a user that would arrive as another user, such as %j", (user) => {
     expect(() => hopHeaders(userRequest({ url: "/api/v1/pods" }, { user }), "audit", "here")).toThrow(
       /a header cannot carry/,
     );
@@ -128,7 +128,7 @@ describe("headers of a proxied request", () => {
 });
 
 describe("an upgrade", () => {
-  test("needs both headers, and is requested from the peer with both", () => {
+  test("needs both Connection and Upgrade, and the request to the peer has both", () => {
     const request = sent("Upgrade", "websocket", "Connection", "keep-alive, Upgrade");
     expect(isUpgrade(request)).toBe(true);
     expect(lines(hopHeaders(request, "audit", "here"))).toEqual([...OURS, "Connection: Upgrade", "Upgrade: websocket"]);
@@ -144,14 +144,14 @@ describe("an upgrade", () => {
         connection: { ...H1, protocol: "h2" as const },
       },
     },
-  ])("no upgrade is requested $what", ({ request }) => {
+  ])("is not requested from the peer $what", ({ request }) => {
     expect(isUpgrade(request)).toBe(false);
     expect(lines(hopHeaders(request, "audit", "here"))).toEqual(OURS);
   });
 });
 
-describe("headers of a peer's response", () => {
-  test("are returned, repeated ones as a list, without hop-by-hop and CORS headers", () => {
+describe("the headers of a peer's response", () => {
+  test("are returned without hop-by-hop and CORS headers, and repeated headers as a list", () => {
     const dropped = ["Connection", "Keep-Alive", "Transfer-Encoding", "Trailer", "Access-Control-Allow-Origin"];
     const ours = ["X-Evenkeel-Not-Served", "X-Evenkeel-Served-By", "X-Kubernetes-Ready"];
     const headers = [...dropped, ...ours].flatMap((name) => [name, "x"]);

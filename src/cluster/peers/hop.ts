@@ -1,5 +1,6 @@
 /**
- * Builds the headers of a request to a peer and selects the headers of its response that return to the client. Pure.
+ * Builds the headers of a request to a peer, and selects the headers of its response that are returned to the client.
+ * Pure functions.
  */
 import type { User, WithUser } from "../../access/auth/user.ts";
 import { forwardedHeaders, identityHeaders, keptResponseHeaders } from "../../serving/http/forwarded.ts";
@@ -10,8 +11,7 @@ import type { UpstreamResponse } from "../../serving/http/upstream.ts";
 const GUARDS: readonly string[] = LOOP_GUARD_HEADERS.flatMap((guard) => [guard, "true"]);
 
 /**
- * Response header with the ID of the server that sets it: that server did nothing, because it does not serve the
- * resource.
+ * The response header by which a peer reports, with its ID, that it did nothing because it does not serve the resource.
  */
 export const NOT_SERVED_HEADER = "x-evenkeel-not-served";
 
@@ -26,7 +26,7 @@ export function hopHeaders(request: WithUser, auditId: string, selfId: string): 
   return forwardedHeaders(request, { user: request.user, isReserved, own });
 }
 
-/** For requests that a server sends to its peers on its own behalf. */
+/** The headers of requests that a server sends to its peers on its own behalf. */
 export function ownHeaders(user: User): string[] {
   return [...identityHeaders(user), "User-Agent", "evenkeel", ...GUARDS];
 }

@@ -48,7 +48,7 @@ class Process {
     this.#running = this.lease.run(this.#stop.signal);
   }
 
-  /** As kill -9 does. */
+  /** Ends the server without any cleanup, as kill -9 does. */
   async crash(): Promise<void> {
     this.#stop.abort();
     await this.server.world.run(this.#running);
@@ -91,7 +91,7 @@ describe("the identity lease", () => {
     });
   });
 
-  test("omits the label if the hostname is not a valid label value, and the address if there is none", async () => {
+  test("has no hostname label if the hostname is not a valid label value, and no address if there is none", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one", { hostname: "host_1!", peerAddress: undefined });
     await server.world.advance(100);
@@ -112,7 +112,7 @@ describe("the identity lease", () => {
     expect(Date.parse((await stored(server)).spec.renewTime)).toBeGreaterThan(server.world.clock.now() - 3_100);
   });
 
-  test("is taken over by a restarted server in one write: no watcher sees a deletion", async () => {
+  test("is taken over by a restarted server in one write, so that no watcher sees a deletion", async () => {
     await using server = await startServer();
     const before = new Process(server, "one");
     await server.world.advance(100);
@@ -136,7 +136,7 @@ describe("the identity lease", () => {
     expect(process.lost).toEqual([]);
   });
 
-  test("is renewed after another client changed it, and metadata that the client added stays", async () => {
+  test("is renewed after another client changed it, and keeps metadata that the client added", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one");
     await server.world.advance(100);
@@ -149,8 +149,8 @@ describe("the identity lease", () => {
   });
 });
 
-describe("a failing store", () => {
-  test("that hangs for a while does not delay later renewals", async () => {
+describe("if the store", () => {
+  test("hangs for a while, later renewals are not delayed", async () => {
     const faulty: FaultyKv[] = [];
     await using server = await startServer({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
     await using process = new Process(server, "one");
@@ -165,7 +165,7 @@ describe("a failing store", () => {
     expect(process.lost).toEqual([]);
   });
 
-  test("is retried soon, and then at most as often as renewals", async () => {
+  test("fails, the renewal is retried soon, and then at most as often as renewals", async () => {
     const faulty: FaultyKv[] = [];
     await using server = await startServer({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
     await using process = new Process(server, "one");
@@ -189,7 +189,7 @@ describe("on shutdown the server", () => {
     expect((await server.get(LEASE)).status).toBe(404);
   });
 
-  test("deletes the lease also if another client changed it meanwhile", async () => {
+  test("deletes the lease even if another client changed it meanwhile", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one");
     await server.world.advance(100);
@@ -198,7 +198,7 @@ describe("on shutdown the server", () => {
     expect((await server.get(LEASE)).status).toBe(404);
   });
 
-  test("does not delete a lease that a successor has taken over", async () => {
+  test("does not delete a lease that another process has taken over", async () => {
     await using server = await startServer();
     await using before = new Process(server, "one");
     await server.world.advance(100);
@@ -209,7 +209,7 @@ describe("on shutdown the server", () => {
     expect(await holder(server)).toBe(`${ID}_two`);
   });
 
-  test("stops after a time limit if the store hangs, even during a create", async () => {
+  test("stops after a time limit if the store hangs, even while it creates the lease", async () => {
     const faulty: FaultyKv[] = [];
     await using server = await startServer({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
     faulty[0]!.stall();
@@ -225,7 +225,7 @@ describe("on shutdown the server", () => {
 describe("two processes with one server ID", () => {
   const CONFLICT = `another server uses the server ID ${ID}: set --server-id on one of them`;
 
-  test("do not fight: the one without an endpoint record stays passive and logs it once", async () => {
+  test("do not fight: the process without an endpoint record stays passive and logs it once", async () => {
     await using server = await startServer();
     await using first = new Process(server, "one");
     await server.world.advance(100);
@@ -240,7 +240,7 @@ describe("two processes with one server ID", () => {
     expect(await holder(server)).toBe(`${ID}_two`);
   });
 
-  test("the one with the endpoint record takes its lease back, and the newcomer stays passive", async () => {
+  test("do not fight: the process with the endpoint record takes its lease back, and the other stays passive", async () => {
     await using server = await startServer();
     await using first = new Process(server, "one");
     first.recordOwner = "this";
@@ -256,7 +256,7 @@ describe("two processes with one server ID", () => {
     expect(await holder(server)).toBe(`${ID}_one`);
   });
 
-  test("when the other one leaves, the lease is taken at the next check", async () => {
+  test("end with one of them: when the owner deletes its lease, the other takes it at its next check", async () => {
     await using server = await startServer();
     await using first = new Process(server, "one");
     await server.world.advance(100);
@@ -268,7 +268,7 @@ describe("two processes with one server ID", () => {
     expect(first.lease.conflict).toBeUndefined();
   });
 
-  test("when the other one crashes, the lease is taken once its duration has passed without a renewal, not earlier", async () => {
+  test("end with one of them: when the owner crashes, the other takes the lease after its duration, and not earlier", async () => {
     await using server = await startServer();
     await using first = new Process(server, "one");
     await server.world.advance(100);
@@ -282,7 +282,7 @@ describe("two processes with one server ID", () => {
     expect(first.lease.conflict).toBeUndefined();
   });
 
-  test("do not exist if an API user changes the holder: the server takes its lease back", async () => {
+  test("are not assumed if an API user changes the holder: the server takes its lease back", async () => {
     await using server = await startServer();
     await using process = new Process(server, "one");
     process.recordOwner = "this";

@@ -1,14 +1,14 @@
 /**
- * Maintains the Lease by which peers know that this server is live. It is written through the API like any Lease, and
- * at the start in one write whatever its state, so that no watcher sees a gap. States:
+ * Maintains the Lease by which peers know that this server is live. It is written through the API like any Lease. At
+ * the start, one write takes it over in whatever state it is, so that no watcher sees it deleted. States:
  *
  * - seeking: the lease is not ours yet. Take it from any holder → holding.
- * - holding: renew the copy read last. If the lease was deleted, create it; if it was changed, read it → holding or
- *   aside.
- * - aside: another process uses our ID. Only read, until its lease is deleted or expires.
+ * - holding: renew the copy that was read last. If the lease was deleted, create it; if it was changed, read it →
+ *   holding or aside.
+ * - aside: another process uses our ID. Only read the lease, until it is deleted or expires.
  *
  * Two processes with one ID never fight: the endpoint record, which no API user can write, shows which of them owns the
- * ID. The owner of the record takes its lease back; the other one stays passive.
+ * ID. The owner of the record takes its lease back, and the other process stays aside.
  */
 import { must } from "../../base/assert.ts";
 import { eitherSignal } from "../../base/either-signal.ts";
@@ -30,7 +30,7 @@ export const IDENTITY_LEASE_TYPE: ResourceType = {
   namespaced: true,
 };
 export const IDENTITY_LEASE_NAMESPACE = "kube-system";
-/** Names the component of the server: aggregated API servers have identity leases too. */
+/** The label that names the component of the server: aggregated API servers have identity leases too. */
 export const IDENTITY_LABEL = "apiserver.kubernetes.io/identity";
 export const KUBE_APISERVER = "kube-apiserver";
 
@@ -46,10 +46,12 @@ export interface ServerIdentity {
   readonly id: string;
   /** Default kube-apiserver. */
   readonly component?: string;
-  /** Different for each start of the server. */
+  /** The ID of this run, different for each start of the server. */
   readonly incarnation: string;
   readonly hostname: string;
-  /** "ip:port"; undefined if peers cannot call this server. For people: routing reads the endpoint record. */
+  /**
+   * "ip:port"; undefined if peers cannot call this server. It only informs people: routing reads the endpoint record.
+   */
   readonly peerAddress: string | undefined;
   readonly release: string;
   readonly binaryVersion: string;
@@ -57,7 +59,10 @@ export interface ServerIdentity {
 }
 
 export interface IdentityLeaseOptions {
-  /** Should not retry by itself: attempts are short, and a failed one is soon followed by another. */
+  /**
+   * The client must not retry by itself, because each attempt has a short timeout and a failed attempt is soon followed
+   * by another.
+   */
   readonly client: Client;
   readonly clock: Clock;
   readonly random: Random;
@@ -65,19 +70,19 @@ export interface IdentityLeaseOptions {
   readonly timing: Pick<PeerTiming, "leaseDurationSeconds" | "leaseRenewMs" | "leaseMarginMs">;
   readonly identity: ServerIdentity;
   /**
-   * The owner of the endpoint record under our ID, as far as known here. "nobody" for a server that is draining, which
-   * has no claim.
+   * Which process owns the endpoint record under our ID, as far as this server knows. "nobody" if this server is
+   * draining, because it then has no claim to the ID.
    */
   readonly recordOwner: () => "this" | "other" | "nobody";
-  /** Called with the monotonic time at which the renewing request was sent. */
+  /** Called after each renewal with the monotonic time at which the request was sent. */
   readonly onRenewed: (startedAtMs: number) => void;
   /** Called when another process uses our ID. */
   readonly onLost: (because: string) => void;
 }
 
-/** Another client may change the lease between read and write, but hardly more often than this. */
+/** Maximum number of attempts if other clients change the lease between the read and the write. */
 const ROUNDS_MAX = 3;
-/** Backoff after failures, at most the renewal interval. */
+/** Minimum of the backoff after failures. The maximum is the renewal interval. */
 const RETRY_MS_MIN = 200;
 const REMOVE_LIMIT_MS = 3_000;
 
@@ -89,7 +94,7 @@ export class IdentityLease {
   #running: Promise<void> | undefined;
   /** Our lease as last read from or written to the store. */
   #seen: LeaseObject | undefined;
-  /** Whether our holderIdentity has been stored once. */
+  /** Whether this process has stored its holderIdentity at least once. */
   #hasHeld = false;
   #rival: { readonly holder: string; readonly version: string; readonly sinceMs: number } | undefined;
 
@@ -99,7 +104,7 @@ export class IdentityLease {
     this.#holder = `${options.identity.id}_${options.identity.incarnation}`;
   }
 
-  /** Why this server is passive; undefined if it is not. */
+  /** Why this server stays aside; undefined if it does not. */
   get conflict(): string | undefined {
     if (this.#rival === undefined) return undefined;
     return `another server uses the server ID ${this.#options.identity.id}: set --server-id on one of them`;
@@ -112,7 +117,8 @@ export class IdentityLease {
   }
 
   /**
-   * Ends `run` and deletes the lease if it is still ours. Gives up after a time limit: then peers collect the lease.
+   * Ends `run` and deletes the lease if it is still ours. It gives up after a time limit, and peers then delete the
+   * lease after it has expired.
    */
   async remove(): Promise<void> {
     const { clock, log } = this.#options;
@@ -132,7 +138,8 @@ export class IdentityLease {
     while (!signal.aborted) {
       let nextAtMs = clock.monotonic() + timing.leaseRenewMs * (1 - 0.1 * random.float());
       try {
-        // One attempt never takes longer than the interval: a store that hangs now may respond to the next one.
+        // An attempt never takes longer than the interval, because a store that hangs now may respond to the next
+        // attempt.
         await within(clock, timing.leaseRenewMs, (limit) => this.#renew(limit), signal);
         retryMs = RETRY_MS_MIN;
       } catch (thrown) {
@@ -155,7 +162,7 @@ export class IdentityLease {
         signal.throwIfAborted();
         return this.#hasRenewed(written, startedAtMs);
       } catch (thrown) {
-        // The copy is outdated, or the outcome of the write is unknown.
+        // The copy is outdated, or whether the write succeeded is unknown.
         this.#seen = undefined;
         const isOutdated = ["Conflict", "NotFound", "AlreadyExists"] as const;
         if (round >= ROUNDS_MAX || !isOutdated.some((reason) => isReason(thrown, reason))) throw thrown;
@@ -205,11 +212,11 @@ export class IdentityLease {
     this.#options.onRenewed(startedAtMs);
   }
 
-  /** Whether the lease belongs to another live process, so that this one must not write it. */
+  /** Whether another live process holds the lease, so that this one must not write it. */
   #isRivals(current: LeaseObject): boolean {
     const { clock, log, timing, recordOwner } = this.#options;
     const holder = current.spec?.holderIdentity ?? "";
-    // At the start, the lease is that of the previous process.
+    // At the start, the holder is the previous run of this server.
     if (!this.#hasHeld || holder === this.#holder) return false;
     if (recordOwner() === "this") {
       log.warn("identity lease holder was changed by another client, taking the lease back", { holder });
@@ -248,7 +255,10 @@ export class IdentityLease {
   }
 }
 
-/** A restarted server keeps the object, so only the resourceVersion shows that another process has written it. */
+/**
+ * Preconditions that fail if another process has written the lease. A restarted server keeps the object, so the uid
+ * alone does not show it.
+ */
 export function preconditionsOf({ metadata = {} }: LeaseObject): { uid?: string; resourceVersion?: string } {
   const { uid, resourceVersion } = metadata;
   return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };

@@ -1,6 +1,6 @@
 /**
- * The identity of this server and the other live servers: identity leases, and the fence that depends on this server's
- * lease.
+ * The identity of this server and of the other live servers: identity leases, and the fence that depends on the lease
+ * of this server.
  */
 import { randomUuid } from "../../base/random.ts";
 import type { Client } from "../../client/client.ts";
@@ -21,12 +21,12 @@ interface IdentityOptions {
   readonly config: MemberConfig;
   readonly client: Client;
   readonly isStoreWatchAlive: () => boolean;
-  /** From the endpoint records: whether a server has a record, and which process owns the record under our ID. */
+  /** Whether the server with this ID has an endpoint record. */
   readonly hasEndpointRecord: (id: string) => boolean;
   readonly recordOwner: (incarnation: string) => "this" | "other" | "nobody";
 }
 
-/** Publishes what peers need before this server writes, at its start and after each lapse of its lease. */
+/** Publishes the records that peers need before this server writes, at its start and after each lapse of its lease. */
 type BeforeUnfence = (signal: AbortSignal) => Promise<void>;
 
 export interface Identity {
@@ -41,7 +41,7 @@ export interface Identity {
   readonly isOwner: () => boolean;
   /** Sets the address at which peers reach this server. */
   announce(address: UpstreamAddress): void;
-  /** Deletes the lease, as the last step of leaving the cluster. */
+  /** Deletes the lease. This is the last step of leaving the cluster. */
   leave(): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     isStoreWatchAlive,
     hasEndpointRecord,
   });
-  // The namespace of the lease must exist first, which an earlier hook ensures.
+  // Resolves when the lease may be written: an earlier startup hook must create its namespace first.
   const turn = Promise.withResolvers<void>();
   const inTurn = (name: string, run: (signal: AbortSignal) => Promise<void>): BackgroundTask => ({
     name,
@@ -126,7 +126,7 @@ function selfOf(
     component,
     incarnation: randomUuid(env.random),
     hostname,
-    /** Unknown until the server listens. */
+    /** Undefined until the server listens. */
     get peerAddress() {
       return peerAddress();
     },

@@ -1,4 +1,4 @@
-/** Joins identity leases and endpoint records into the list of known peers. Pure. */
+/** Joins identity leases and endpoint records into the list of known peers. Pure functions. */
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { EndpointTable } from "./endpoint-registry.ts";
 import type { KnownPeer } from "./tracked-peer.ts";
@@ -8,7 +8,8 @@ import type { Identity } from "./identity.ts";
 export function knownPeers({ leases }: Identity, table: EndpointTable): KnownPeer[] {
   return leases.known().map(({ id, incarnation: leased }) => {
     const record = table.get(id);
-    // The record of an earlier run has an outdated address, or the address of a server that is not ready yet.
+    // A record of an earlier run is ignored, because its address may be outdated and the server of the current run is
+    // not ready yet.
     const isCurrent = isSameRun(record, leased);
     return {
       id,
@@ -23,8 +24,8 @@ export function knownPeers({ leases }: Identity, table: EndpointTable): KnownPee
 }
 
 /**
- * A server writes its record when it is ready, and if it registers storage versions, it is not ready before it has done
- * so.
+ * Whether the current run of a peer has registered its storage versions. A server that registers them writes its
+ * endpoint record afterwards, so without a record the registration is pending.
  */
 export function registrationOf(
   { leases }: Identity,
@@ -37,7 +38,7 @@ export function registrationOf(
   return record.hasPublishedStorageVersions ? "complete" : "never";
 }
 
-/** As far as lease and record show it. */
+/** Whether the endpoint record belongs to the run that holds the lease, as far as both show it. */
 function isSameRun(record: EndpointRecord | undefined, leased: string): boolean {
   return record?.incarnation === undefined || leased === "" || record.incarnation === leased;
 }
@@ -48,7 +49,7 @@ export function recordOwner(table: EndpointTable, id: string, incarnation: strin
   return record.incarnation === incarnation ? "this" : "other";
 }
 
-/** The peers of a server that cannot call any. */
+/** The views of peers on a server that cannot call any peer. */
 export function unreachable(known: readonly KnownPeer[]): PeerView[] {
   return known.map(({ id, release, address, isDraining }) => ({
     id,

@@ -13,8 +13,8 @@ const LABELS = { "apiserver.kubernetes.io/identity": "kube-apiserver" };
 const RENEW_MS = 3_000;
 
 /**
- * The server that holds the leases is the one whose collector is tested, and renews its own lease. Its built-in
- * collector never runs, so that every deletion is made by the collector of the test.
+ * Starts the server whose collector is tested. It stores all leases and renews its own. Its built-in collector never
+ * runs, so that the collector of the test makes every deletion.
  */
 function startApi(options: StartOptions = {}): Promise<TestServer> {
   const leaseCollectIntervalMs = 365 * 24 * 3_600_000;
@@ -29,7 +29,7 @@ interface LeaseFacts {
   readonly durationSeconds?: number | undefined;
 }
 
-/** The collector of one server, the leases of others, and the endpoint records in the store. */
+/** The collector of one server, with the leases of other servers and the endpoint records in the store. */
 class Scene {
   readonly server: TestServer;
   readonly collector: LeaseCollector;
@@ -77,7 +77,7 @@ class Scene {
     return this.server.begin("PATCH", `${LEASES}/${facts.name}`, JSON.stringify(this.#object(facts)), { headers });
   }
 
-  /** Renews until the returned function is called. */
+  /** Renews the lease until the returned function is called. */
   keepAlive(facts: LeaseFacts, everyMs = RENEW_MS): () => void {
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, this.#stop.signal]);
@@ -115,7 +115,7 @@ class Scene {
 const LONG_AGO = "2029-12-31T00:00:00.000000Z";
 
 describe("leases found at the start", () => {
-  test("are collected if they are not renewed and belong to API servers", async () => {
+  test("are deleted if they are not renewed and belong to API servers", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.put({ name: "test-fresh" });
@@ -134,7 +134,7 @@ describe("leases found at the start", () => {
     expect(await scene.stored()).toEqual(["test-elsewhere", "test-kubelet", "test-unlabelled"]);
   });
 
-  test("with an expired renewTime count as live until their duration has passed without a renewal", async () => {
+  test("count as live until their duration has passed without a renewal, even if their renewTime is long past", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.put({ name: "test-a", renewTime: LONG_AGO });
@@ -149,7 +149,7 @@ describe("leases found at the start", () => {
 });
 
 describe("a server", () => {
-  test("is known as soon as its lease is seen, with its incarnation, and a new incarnation is a change", async () => {
+  test("is known as soon as its lease is seen, and a new incarnation is reported as a change", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -176,7 +176,7 @@ describe("a server", () => {
     expect(scene.told.at(-1)).toEqual([]);
   });
 
-  test("of another component is listed separately, and expires and is collected alike", async () => {
+  test("of another component is listed separately, and its lease expires and is deleted in the same way", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -191,7 +191,7 @@ describe("a server", () => {
     expect([others(), await scene.stored()]).toEqual([[], []]);
   });
 
-  test("that crashed is removed within 20 s, not before 15 s, and its lease is deleted", async () => {
+  test("that crashed is removed after 15 to 20 s, and its lease is deleted", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     scene.records.add("test-a");
@@ -209,7 +209,7 @@ describe("a server", () => {
     expect(await scene.stored()).toEqual([]);
   });
 
-  test("of Kubernetes, whose lease lasts an hour, is removed soon after its endpoint record", async () => {
+  test("of Kubernetes, whose lease lasts an hour, is removed soon after its endpoint record is gone", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     scene.records.add("test-kube");
@@ -227,7 +227,7 @@ describe("a server", () => {
     expect(await scene.stored()).toEqual([]);
   });
 
-  test("whose clock is a day behind or ahead is treated like any other", async () => {
+  test("whose clock is a day behind or ahead is treated like any other server", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -251,7 +251,7 @@ describe("a server", () => {
   });
 });
 
-describe("time in which changes cannot be seen does not count", () => {
+describe("the time until a lease expires does not run", () => {
   test("while the store watch is down", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
@@ -269,7 +269,7 @@ describe("time in which changes cannot be seen does not count", () => {
     expect(scene.known).toEqual([]);
   });
 
-  test("while the store accepts no writes, so that no server can renew, although the watch works", async () => {
+  test("while the store accepts no writes, so that no server can renew its lease, although the watch works", async () => {
     const faulty: FaultyKv[] = [];
     await using server = await startApi({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
     await using scene = new Scene(server);
@@ -304,7 +304,7 @@ describe("time in which changes cannot be seen does not count", () => {
   });
 });
 
-describe("a lease renewed at the last moment", () => {
+describe("a lease that is renewed at the last moment", () => {
   test("is not deleted, and its server is known again", async () => {
     const faulty: FaultyKv[] = [];
     await using server = await startApi({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
@@ -313,7 +313,7 @@ describe("a lease renewed at the last moment", () => {
     await scene.start();
     await scene.put({ name: "test-a" });
     await server.world.advance(12_000);
-    // The renewal is stored, but its watch event has not arrived here.
+    // The renewal is stored, but its watch event has not reached this server yet.
     faulty[0]!.setLagging(true);
     const renewed = scene.renew({ name: "test-a" });
     await server.world.advance(6_500);
@@ -326,7 +326,7 @@ describe("a lease renewed at the last moment", () => {
 });
 
 describe("a lease of a server that does not exist", () => {
-  test("counts as a server while a client renews it, because there are servers without a record", async () => {
+  test("counts as a server while a client renews it, because some servers write no endpoint record", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -340,7 +340,7 @@ describe("a lease of a server that does not exist", () => {
     expect(await scene.stored()).toEqual([]);
   });
 
-  test("that no client renews is collected after 30 s, whatever its duration", async () => {
+  test("that no client renews is deleted after 30 s, even if its duration is longer", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();
@@ -361,7 +361,7 @@ describe("a lease of a server that does not exist", () => {
     expect((await server.get(`${LEASES}/${SELF}`)).status).toBe(200);
   });
 
-  test("beyond the limit does not displace a server with an endpoint record", async () => {
+  test("beyond the limit does not replace the lease of a server with an endpoint record", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     for (let index = 0; index < 1_005; index++)

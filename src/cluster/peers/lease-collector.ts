@@ -1,14 +1,16 @@
 /**
- * Knows the live servers by their identity leases, and deletes the leases of departed servers. API servers of other
- * components, such as aggregated ones, have leases as well; they are tracked alike and listed separately.
+ * Determines the live servers by their identity leases, and deletes the leases of departed servers. API servers of
+ * other components, such as aggregated ones, have leases as well; they are treated in the same way and listed
+ * separately.
  *
- * A lease has expired if no change of it was seen for its duration. This also holds for leases found at the start:
- * clocks differ, and a starting server has a lease before it has an endpoint record. Only time in which changes can be
- * seen counts: while the store watch of this server is alive and its own renewals arrive through it. So neither an
- * outage of the store nor a pause of this process makes a server look departed; the view freezes.
+ * A lease has expired if this server saw no change of it for its duration. This also holds for leases found at the
+ * start, because clocks differ, and because a starting server has a lease before it has an endpoint record. Time counts
+ * only while this server can see changes: the store watch must be alive, and this server's own renewals must arrive
+ * through it. So neither an outage of the store nor a pause of this process makes a server look departed; instead the
+ * view stays as it is.
  *
- * A lease counts for as long as it is renewed, with or without an endpoint record: some servers write none, and
- * resources that only they serve must not return 404. A forged lease that no client renews is deleted after 30 s.
+ * A lease that is renewed counts as a server even without an endpoint record: some servers write none, and resources
+ * that only they serve must not return 404. A forged lease that no client renews is deleted after 30 s.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -32,9 +34,9 @@ interface KnownLease {
   readonly id: string;
   readonly component: string;
   readonly holderIdentity: string;
-  /** The part after the ID in the holderIdentity; empty if that does not begin with the ID. */
+  /** The part of the holderIdentity after the server ID; empty if the holderIdentity does not begin with the ID. */
   readonly incarnation: string;
-  /** By the monotonic clock. */
+  /** When a change of the lease was last seen, by the monotonic clock. */
   readonly lastChangeSeenMs: number;
 }
 
@@ -43,7 +45,7 @@ interface LeaseCollectorOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** This server's lease is never collected; its renewals show whether changes can be seen. */
+  /** The ID of this server. Its lease is never deleted here; its renewals show whether changes can be seen. */
   readonly selfId: string;
   /** Default kube-apiserver. */
   readonly component?: string | undefined;
@@ -58,13 +60,17 @@ interface LeaseCollectorOptions {
 }
 
 /**
- * A kube-apiserver sets a duration of one hour but renews every 10 s. Three missed renewals and no endpoint record are
- * sufficient proof, because a live one creates its lease again.
+ * How long a lease without an endpoint record may stay unchanged. A kube-apiserver sets a duration of one hour but
+ * renews every 10 s, so three missed renewals without a record are sufficient proof. A live server would create its
+ * lease again.
  */
 const SILENT_WITHOUT_RECORD_MS = 30_000;
-/** The duration that kube-apiserver sets; no server sets a longer one. */
+/** Longer durations are limited to this one, which kube-apiserver sets. */
 const DURATION_SECONDS_MAX = 3_600;
-/** More servers than any cluster has. Further leases wait until others are collected, unless they have a record. */
+/**
+ * Maximum number of leases: more than any cluster has servers. Further leases are ignored until others are deleted,
+ * unless their server has an endpoint record.
+ */
 const LEASES_MAX = 1_000;
 const COLLECTED_AT_ONCE_MAX = 20;
 /** Delay before a failed deletion is retried. */
@@ -73,7 +79,7 @@ const COLLECT_RETRY_MS = 5_000;
 interface Entry {
   readonly lease: LeaseObject;
   readonly changedAtMs: number;
-  /** In time during which changes could be seen. */
+  /** When the lease was last changed, in time during which changes could be seen. */
   readonly changedAtObservedMs: number;
   hasRunOut: boolean;
   retryAtMs: number;
@@ -119,12 +125,12 @@ export class LeaseCollector {
     return this.#registration.hasSynced;
   }
 
-  /** The other servers of this component, by ID. */
+  /** The other servers of this component, sorted by ID. */
   known(): readonly KnownLease[] {
     return this.#known;
   }
 
-  /** The servers of other components, by ID. */
+  /** The servers of other components, sorted by ID. */
   otherComponents(): readonly KnownLease[] {
     const { component = KUBE_APISERVER } = this.#options;
     return this.#living.filter((lease) => lease.component !== component);
@@ -132,7 +138,7 @@ export class LeaseCollector {
 
   /**
    * Whether the lease has been read at this revision or a later one. Also true for a lease beyond the limit, which is
-   * never read: no caller should wait for it.
+   * never read, so that no caller waits for it.
    */
   hasSeen(id: string, revision: number): boolean {
     const entry = this.#entries.get(id);
@@ -146,7 +152,7 @@ export class LeaseCollector {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Called when an endpoint record was added or removed. */
+  /** Called when an endpoint record was added or removed, because leases without a record expire earlier. */
   reconsider(): void {
     for (const [id, entry] of this.#entries) {
       entry.hasRunOut = this.#couldSee ? this.#isOver(id, entry) : entry.hasRunOut;
@@ -192,7 +198,7 @@ export class LeaseCollector {
     return this.#entries.size < LEASES_MAX || id === selfId || hasEndpointRecord(id);
   }
 
-  /** Adds leases that were beyond the limit. */
+  /** Adds leases that were ignored because of the limit. */
   #catchUp(): void {
     const leases = this.#informer.list();
     if (leases.length <= this.#entries.size) return;
@@ -204,7 +210,8 @@ export class LeaseCollector {
     const now = clock.monotonic();
     const couldSee = this.#couldSee;
     this.#couldSee = this.#canSee(now);
-    // An interval that took much longer than expected is a pause, after which pending watch events must be read first.
+    // If an interval took much longer than expected, the process was paused. That time does not count, because watch
+    // events may be pending.
     if (couldSee && this.#couldSee)
       this.#observedMs += Math.min(now - this.#tickedAtMs, 2 * timing.leaseCollectIntervalMs);
     this.#tickedAtMs = now;
@@ -240,7 +247,7 @@ export class LeaseCollector {
     }
   }
 
-  /** The preconditions keep a lease that was renewed meanwhile. */
+  /** Deletes the lease, unless it was renewed meanwhile, which the preconditions detect. */
   async #delete(id: string, { lease }: Entry, signal: AbortSignal): Promise<void> {
     const { log, timing } = this.#options;
     try {

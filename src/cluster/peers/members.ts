@@ -11,7 +11,7 @@ export function clusterMembers(peers: Peers, serverId: string, isComplete: () =>
         const isCurrent = record?.incarnation !== undefined && record.incarnation === incarnation;
         return [id, { id, isPublished: isCurrent && record.hasPublishedStorageVersions }];
       });
-      // Servers of other components store none of this component's resources.
+      // Servers of other components do not take part, because they store none of this component's resources.
       const strangers = leases
         .otherComponents()
         .map(({ id, component }): [string, AgreementMember] => [id, { id, component, isPublished: true }]);

@@ -23,6 +23,6 @@ test.each([
     isNotServed: false,
   },
   { what: "text with another status", response: upstreamResponse(403, TEXT, "no"), isNotServed: false },
-])("$what: not served is $isNotServed", ({ response, isNotServed }) => {
+])("isNotServed of $what is $isNotServed", ({ response, isNotServed }) => {
   expect(isNotServedResponse(response)).toBe(isNotServed);
 });

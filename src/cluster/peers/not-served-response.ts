@@ -1,6 +1,6 @@
 /**
- * Recognizes the 404 with which a kube-apiserver responds to a path that it does not serve. It must not be mistaken for
- * the 404 of an absent object.
+ * Recognizes the 404 that a kube-apiserver returns for a path that it does not serve. The proxy must distinguish it
+ * from the 404 for an object that does not exist.
  */
 import { isJsonObject } from "../../meta/json.ts";
 import type { UpstreamResponse } from "../../serving/http/upstream.ts";

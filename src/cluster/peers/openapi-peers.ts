@@ -1,12 +1,14 @@
+/** The peers as the source of OpenAPI documents that are merged into those of this server. */
 import type { OpenApiPeers } from "../../serving/discovery/openapi/peers.ts";
 import type { Peers } from "./peers.ts";
 
 const RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
-/** The caller has its own deadline, which is shorter. */
+/** Timeout of a request for an OpenAPI document. Callers have a shorter deadline of their own. */
 const RESPONSE_MS = 10_000;
 
 /**
- * A server that cannot call peers describes none of them: then `list` is empty and `hasUndescribed` covers them all.
+ * The peers from which OpenAPI documents can be requested. If no peer can be called, `list` is empty and
+ * `hasUndescribed` is true if there are any peers.
  */
 export function openApiPeers({ ask, documents, view }: Peers): OpenApiPeers {
   return {

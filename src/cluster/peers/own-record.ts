@@ -1,3 +1,4 @@
+/** Publishes the endpoint record of this server, and changes it when the server drains or leaves. */
 import type { BaseEnv } from "../../base/env.ts";
 import type { LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { Kv } from "../../storage/kv.ts";
@@ -25,13 +26,16 @@ interface OwnRecord {
   remove(): Promise<void>;
 }
 
-/** The endpoint record by which peers find this server. It exists from readiness on, and only if the server listens. */
+/**
+ * Publishes the endpoint record by which peers find this server. The record exists from readiness on, and only if the
+ * server listens.
+ */
 export function createOwnRecord(parts: OwnRecordParts, identity: Identity, table: EndpointTable): OwnRecord {
   const { env, config, store, builtIn, ready } = parts;
   const { clock, random, log } = env;
   const { self } = identity;
   const announced = Promise.withResolvers<void>();
-  // The record is written at readiness, and a server is not ready before it has published its storage versions.
+  // A server is ready only after it has published its storage versions, and writes its record when it is ready.
   const publishing = { hasPublishedStorageVersions: config.usesStorageVersions };
   let writer: EndpointWriter | undefined;
   let isKept = false;
@@ -60,7 +64,7 @@ export function createOwnRecord(parts: OwnRecordParts, identity: Identity, table
       },
     },
     async drain() {
-      // Without a record no peer can send requests to this server: there is nothing to publish and nothing to wait for.
+      // Without a record no peer sends requests to this server, so peers need not be notified.
       if (isKept) await writer?.update({ state: "draining" });
     },
     async remove() {

@@ -1,4 +1,7 @@
-/** The calls that a server makes to its peers: probes and discovery documents by the tracker, requests by the proxy. */
+/**
+ * The calls of a server to its peers: the tracker sends probes and fetches discovery documents, and the proxy sends
+ * requests.
+ */
 import type { BaseEnv } from "../../base/env.ts";
 import type { Upstream } from "../../serving/http/upstream.ts";
 import { createRequestPeer, type RequestPeer } from "./request-peer.ts";
@@ -26,7 +29,7 @@ interface PeerCalls {
 }
 
 export function createPeerCalls({ env, config, upstream, metrics, onChange }: PeerCallsParts): PeerCalls {
-  // If no peer can be called, no route leads to one.
+  // Without credentials no peer can be called, and no route leads to one.
   if (upstream === undefined)
     return { tracker: undefined, ask: undefined, forward: () => Promise.reject(new Error("no peer can be called")) };
   const { clock, random, log } = env;

@@ -40,14 +40,14 @@ test.each<[Settings, boolean]>([
   [{ release: "1.36", strictRelease: true }, true],
   [{ release: "1.30", strictRelease: true, gate: true }, true],
   [{ release: "1.36", gate: false }, false],
-])("with %o it takes part: %s", (settings, isEnabled) => {
+])("a server with %o takes part in the cluster: %s", (settings, isEnabled) => {
   expect(resolve({}, settings).isEnabled).toBe(isEnabled);
 });
 
-describe("peers can be called", () => {
+describe("a server", () => {
   const FILES = { caFile: "ca", certFile: "cert", keyFile: "key" };
 
-  test("with all three files", () => {
+  test("can call peers if all three files are set", () => {
     expect(resolve(FILES)).toMatchObject({ credentials: FILES, missingFlag: undefined });
     const { caFile: _ca, ...certificate } = FILES;
     expect(resolve(certificate)).toMatchObject({ credentials: undefined, clientCertificate: certificate });
@@ -56,7 +56,7 @@ describe("peers can be called", () => {
   test.each<[PeerOptions, string]>([
     [{ certFile: "cert", keyFile: "key" }, "--peer-ca-file"],
     [{ caFile: "ca" }, "--proxy-client-cert-file"],
-  ])("but not with %o: %s is reported as missing", (options, missingFlag) => {
+  ])("cannot call peers with %o, and reports %s as missing", (options, missingFlag) => {
     expect(resolve(options)).toMatchObject({ credentials: undefined, missingFlag });
   });
 });
@@ -68,7 +68,7 @@ test("the server ID, the hostname and the address can be set", () => {
   expect(given).toMatchObject({ serverId: "west-1", advertise: { host: "192.0.2.1", port: 7443 } });
 });
 
-describe("an invalid option is rejected with a message that names it", () => {
+describe("an invalid option is rejected with a message that names it:", () => {
   const EGRESS = { apiVersion: "apiserver.k8s.io/v1beta1", kind: "Other" };
   const CASES: readonly [options: PeerOptions, message: string][] = [
     [{ certFile: "a" }, "--proxy-client-cert-file and --proxy-client-key-file must be set together"],
@@ -85,7 +85,7 @@ describe("an invalid option is rejected with a message that names it", () => {
     ],
     ...["", "A", "-a", "a/b", "a".repeat(64)].map((serverId): [PeerOptions, string] => [
       { serverId },
-      `--server-id must consist of at most 63 lower case letters, digits and dashes, not ${JSON.stringify(serverId)}`,
+      `--server-id must be 1 to 63 lower case letters, digits or dashes that begin and end with a letter or digit, not ${JSON.stringify(serverId)}`,
     ]),
     [{ requestsInflightMax: 0 }, "the maximum number of requests to peers in flight must be greater than zero, not 0"],
     [
@@ -99,7 +99,7 @@ describe("an invalid option is rejected with a message that names it", () => {
     [{ timing: { probeIntervalMs: 0 } }, "probeIntervalMs must be a whole number greater than zero, not 0"],
     [
       { timing: { fenceAfterMs: 15_000 } },
-      "a server must fence itself before its identity lease has expired for its peers",
+      "fenceAfterMs must be less than leaseDurationSeconds: a server must stop writing before its peers treat it as departed",
     ],
   ];
 
@@ -111,7 +111,7 @@ describe("an invalid option is rejected with a message that names it", () => {
     [{ caFile: "a" }, "--peer-ca-file"],
     [{ advertiseIp: "a" }, "--peer-advertise-ip"],
     [{ advertisePort: "1" }, "--peer-advertise-port"],
-  ])("%o while the feature gate is off", (options, flag) => {
+  ])("%o if the feature gate is off", (options, flag) => {
     const message = `${flag} requires UnknownVersionInteroperabilityProxy feature to be turned on`;
     expect(() => resolve(options, { gate: false })).toThrow(new OptionError(message));
   });

@@ -1,4 +1,4 @@
-/** The flags by which a server takes part in a cluster of several servers, validated. */
+/** Validates the flags by which a server takes part in a cluster of several servers. */
 import { gatesOf } from "../../objects/catalog/release-gates.ts";
 import type { ClientCertificateFiles, PeerCredentials } from "../../serving/http/node/reloading-credentials.ts";
 import type { ReleaseName } from "../../objects/catalog/release.ts";
@@ -12,13 +12,13 @@ import { asOption, OptionError } from "../../base/option-error.ts";
 export interface PeerOptions {
   /** The hostname from which the server ID is computed. Default "localhost". */
   readonly hostname?: string;
-  /** The server ID itself, for several servers on one host. */
+  /** The server ID itself, to run several servers on one host. */
   readonly serverId?: string;
-  /** `--peer-ca-file`, `--proxy-client-cert-file`, `--proxy-client-key-file` */
+  /** The files of `--peer-ca-file`, `--proxy-client-cert-file` and `--proxy-client-key-file`. */
   readonly caFile?: string;
   readonly certFile?: string;
   readonly keyFile?: string;
-  /** `--peer-advertise-ip`, `--peer-advertise-port`: both or none. */
+  /** The values of `--peer-advertise-ip` and `--peer-advertise-port`. Both must be set, or neither. */
   readonly advertiseIp?: string;
   readonly advertisePort?: string;
   /** The address at which all clients reach this server. Default: the address on which it listens. */
@@ -26,13 +26,15 @@ export interface PeerOptions {
   /** Maximum number of requests to peers in flight, watches not counted. Default 400. */
   readonly requestsInflightMax?: number;
   /**
-   * "extended" (default) also routes requests that the local server would reject and a peer would not; "documents" does
-   * not.
+   * "extended" (default) also routes requests that the local server would reject and a peer would accept; "documents"
+   * does not.
    */
   readonly routing?: string;
   /** "discovery" (default) or "storageversion": the source from which routing knows what peers serve. */
   readonly routingSource?: string;
-  /** Handling of a request that sets a field which only a newer peer knows: "route" (default), "warn", "refuse". */
+  /**
+   * What happens to a request that sets a field which only a newer peer knows: "route" (default), "warn" or "refuse".
+   */
   readonly fieldLoss?: string;
   /**
    * "merged" (default) shows what the whole cluster serves, "newest" what its newest server serves, "local" what this
@@ -41,7 +43,7 @@ export interface PeerOptions {
   readonly discoveryMode?: string;
   /** "all" (default) merges every form of discovery, "aggregated" only the aggregated form. */
   readonly discoveryMergeScope?: string;
-  /** A parsed EgressSelectorConfiguration. */
+  /** The parsed EgressSelectorConfiguration. */
   readonly egress?: unknown;
   readonly timing?: Partial<PeerTiming>;
 }
@@ -60,11 +62,11 @@ export interface PeerConfig {
   readonly isEnabled: boolean;
   /** Undefined if no peer can be called. */
   readonly credentials: PeerCredentials | undefined;
-  /** The client certificate for peers and aggregated API servers; may be set even if no peer can be called. */
+  /** The client certificate for calls to peers and aggregated API servers. May be set even if no peer can be called. */
   readonly clientCertificate: ClientCertificateFiles | undefined;
-  /** The missing flag to report if a peer is needed and none can be called. */
+  /** The flag to report as missing if a peer is needed; undefined if peers can be called. */
   readonly missingFlag: string | undefined;
-  /** The address for peers, if it differs from the address for all clients. */
+  /** The address that peers use, if the peer flags set one. */
   readonly advertise: UpstreamAddress | undefined;
   readonly address: string | undefined;
   readonly requestsInflightMax: number;
@@ -77,12 +79,12 @@ export interface PeerConfig {
   readonly timing: PeerTiming;
 }
 
-/** The part of a server's configuration that the cluster room needs. */
+/** The configuration of a server that src/cluster needs. */
 export interface MemberConfig {
   readonly release: ReleaseName;
-  /** The release whose code this is; it differs from `release` while the server emulates another release. */
+  /** `binary` is the release of the code. It differs from `release` while the server emulates an older release. */
   readonly version: { readonly binary: ReleaseName };
-  /** The key prefix of everything the servers store; ends with a slash. */
+  /** The key prefix of all data that the servers store; ends with a slash. */
   readonly storageRoot: string;
   readonly peers: PeerConfig;
   readonly isVersionAware: boolean;
@@ -122,7 +124,7 @@ export function resolvePeerOptions({ options, release, strictRelease, gate }: Pe
   };
 }
 
-/** As kube-apiserver. */
+/** Rejects peer flags while the feature gate is off, as kube-apiserver does. */
 function rejectPeerFlags({ caFile, advertiseIp, advertisePort }: PeerOptions): void {
   const flags = { "peer-ca-file": caFile, "peer-advertise-ip": advertiseIp, "peer-advertise-port": advertisePort };
   for (const [flag, value] of Object.entries(flags)) {
@@ -142,18 +144,18 @@ function callable({ caFile, certFile, keyFile }: PeerOptions): Callable {
   return { credentials: undefined, clientCertificate, missingFlag };
 }
 
-/** The remaining defaults are known when the server listens; flags are validated before that. */
+/** Validates the peer address early. The other defaults are known only when the server listens. */
 function advertised({ advertiseIp, advertisePort }: PeerOptions): PeerConfig["advertise"] {
   if (advertiseIp === undefined && advertisePort === undefined) return undefined;
   const flags = { peerAdvertiseIp: advertiseIp, peerAdvertisePort: advertisePort };
   return asOption(() => advertisedPeerAddress({ ...flags, bindAddress: "127.0.0.1", port: 1 }));
 }
 
-/** The ID becomes the name of a Lease and a part of keys in the store. */
+/** Checks the server ID, which becomes the name of a Lease and a part of keys in the store. */
 function checkedId(id: string): string {
   if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(id))
     throw new OptionError(
-      `--server-id must consist of at most 63 lower case letters, digits and dashes, not ${JSON.stringify(id)}`,
+      `--server-id must be 1 to 63 lower case letters, digits or dashes that begin and end with a letter or digit, not ${JSON.stringify(id)}`,
     );
   return id;
 }

@@ -38,7 +38,7 @@ class Peer {
     });
   }
 
-  /** "/api If-None-Match", in order. */
+  /** The requests since the last call, in order, such as '/api "etag"' for one with If-None-Match. */
   requests(): string[] {
     return this.upstream.requests.splice(0).map(({ target, headers }) => {
       const at = headers.indexOf("If-None-Match");
@@ -62,7 +62,7 @@ describe("a peer that supports aggregated discovery", () => {
   const conditional = (etag: string, document: object) => (request: UpstreamRequest) =>
     request.headers.includes(etag) ? upstreamResponse(304) : jsonUpstreamResponse(document, ["ETag", etag]);
 
-  test("is sent requests for its own document at both roots, in formats that every release knows", async () => {
+  test("receives requests for its own document at /api and /apis, in formats that every release supports", async () => {
     const peer = new Peer({ "/api": jsonUpstreamResponse(CORE), "/apis": jsonUpstreamResponse(NAMED) });
     expect(lines((await peer.fetch()).groups)).toEqual(["/v1 pods", "apps/v1 deployments"]);
     const { headers } = peer.upstream.requests[0]!;
@@ -71,7 +71,7 @@ describe("a peer that supports aggregated discovery", () => {
     expect(accept.at(-1)).toBe("application/json");
   });
 
-  test("confirms the known document, which stays the same value", async () => {
+  test("confirms the known document by its ETag, and the same value is returned", async () => {
     const peer = new Peer({ "/api": conditional('"a"', CORE), "/apis": conditional('"b"', NAMED) });
     const first = await peer.fetch();
     expect(first.etag).toBe('"a" "b"');
@@ -80,7 +80,7 @@ describe("a peer that supports aggregated discovery", () => {
     expect(peer.requests()).toEqual(['/api "a"', '/apis "b"']);
   });
 
-  test("that confirms one half gets a second request for it, so that no document is incomplete", async () => {
+  test("that confirms only /api or /apis receives a second request for it, so that no document is incomplete", async () => {
     const first = await new Peer({ "/api": conditional('"a"', CORE), "/apis": conditional('"b"', NAMED) }).fetch();
     const changed = new Peer({
       "/api": conditional('"a"', CORE),
@@ -102,14 +102,14 @@ describe("a peer that supports aggregated discovery", () => {
     expect((await other.fetch(first)).etag).not.toBe(first.etag);
   });
 
-  test("may return 404 for /api, but not for /apis", async () => {
+  test("may respond with 404 for /api, but not for /apis", async () => {
     expect(lines((await new Peer({ "/apis": jsonUpstreamResponse(NAMED) }).fetch()).groups)).toEqual([
       "apps/v1 deployments",
     ]);
     await expect(new Peer({ "/api": jsonUpstreamResponse(CORE) }).fetch()).rejects.toThrow("failed with status: 404");
   });
 
-  test("must have the expected server ID", async () => {
+  test("must respond with the expected server ID", async () => {
     const named = (id: string): Peer =>
       new Peer({
         "/api": jsonUpstreamResponse(CORE, ["x-evenkeel-server-id", id]),
@@ -133,13 +133,13 @@ describe("a peer that is too old for aggregated discovery", () => {
     "/apis/apps/v1": jsonUpstreamResponse(resourceList("apps/v1", "deployments")),
   };
 
-  test("gets a request for each group version", async () => {
+  test("receives a request for each group version", async () => {
     const peer = new Peer(ANSWERS);
     expect(lines((await peer.fetch()).groups)).toEqual(["/v1 pods", "apps/v1 deployments"]);
     expect(peer.requests().sort()).toEqual(["/api", "/api/v1", "/apis", "/apis/apps/v1"]);
   });
 
-  test("gets all requests each time: the ETag of a list of groups does not cover resources", async () => {
+  test("receives all requests each time, because the ETag of a list of groups does not cover resources", async () => {
     const peer = new Peer({
       ...ANSWERS,
       "/api": jsonUpstreamResponse(API, ["ETag", "a"]),
@@ -151,13 +151,13 @@ describe("a peer that is too old for aggregated discovery", () => {
     expect(peer.requests().sort()).toEqual(["/api", "/api/v1", "/apis", "/apis/apps/v1"]);
   });
 
-  test("that fails for one group version is not described by the others", async () => {
+  test("that fails for one group version has no document at all", async () => {
     await expect(new Peer({ ...ANSWERS, "/apis/apps/v1": upstreamResponse(500) }).fetch()).rejects.toThrow(
       "status: 500",
     );
   });
 
-  test("cannot lead requests to paths that are no group or version", async () => {
+  test("cannot make the server request a path that is no group or version", async () => {
     const groups = (name: string, version: string): UpstreamResponse =>
       jsonUpstreamResponse({ kind: "APIGroupList", groups: [{ name, versions: [{ version }] }] });
     for (const [name, version] of [
@@ -176,7 +176,7 @@ describe("a peer that is too old for aggregated discovery", () => {
     await expect(new Peer({ ...ANSWERS, "/apis": many }).fetch()).rejects.toThrow("not a discovery document");
   });
 
-  test.each(["null", "[]", "{", "", '{"kind":"Status"}'])("is rejected for %j", async (text) => {
+  test.each(["null", "[]", "{", "", '{"kind":"Status"}'])("has no document if it responds with %j", async (text) => {
     await expect(new Peer({ ...ANSWERS, "/apis": upstreamResponse(200, [], text) }).fetch()).rejects.toThrow();
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Fetches the discovery document of a peer: in a format that every release supports, conditionally, and within size
- * limits.
+ * Fetches the discovery document of a peer: in a format that every release supports, with If-None-Match, and within
+ * size limits.
  */
 import { decodeGroups, decodeResourceList } from "../../serving/discovery/decode.ts";
 import type { DiscoveryGroup, DiscoveryVersion } from "../../serving/discovery/groups.ts";
@@ -12,7 +12,7 @@ import type { RequestPeer } from "./request-peer.ts";
 
 export interface PeerDocument {
   readonly groups: readonly DiscoveryGroup[];
-  /** Equal for equal documents: made from the ETags of /api and /apis. */
+  /** Equal for equal documents. It is derived from the ETags of /api and /apis. */
   readonly etag: string;
   readonly etags: Readonly<Record<string, string | undefined>>;
 }
@@ -20,7 +20,7 @@ export interface PeerDocument {
 interface FetchOptions {
   readonly ask: RequestPeer;
   readonly address: UpstreamAddress;
-  /** The server ID expected at the address. */
+  /** The server ID that is expected at the address. */
   readonly peerId: string;
   readonly known: PeerDocument | undefined;
   readonly timeoutMs: number;
@@ -42,7 +42,7 @@ const ACCEPT = [
   "application/json",
 ].join(",");
 
-/** Returns the known document itself if the peer confirms it. */
+/** Returns the known document itself if the peer confirms that it is unchanged. */
 export async function fetchPeerDocument(options: FetchOptions): Promise<PeerDocument> {
   const { known } = options;
   const responses = await Promise.all(
@@ -77,7 +77,10 @@ async function askPath(options: FetchOptions, target: string, etag: string | und
 
 interface Described {
   readonly groups: DiscoveryGroup[];
-  /** Only of a complete response: the legacy list of groups stays the same when a resource is added or removed. */
+  /**
+   * The ETag of a complete document. Undefined for the legacy list of groups, which does not change when a resource is
+   * added or removed.
+   */
   readonly etag: string | undefined;
 }
 
@@ -90,7 +93,7 @@ async function describedBy(options: FetchOptions, path: string, answer: WholeRes
   return { groups: await legacyGroups(options, path, document), etag: undefined };
 }
 
-/** Fetches each group version from a server too old for aggregated discovery. */
+/** Fetches each group version from a peer that is too old for aggregated discovery. */
 async function legacyGroups(options: FetchOptions, path: string, document: object): Promise<DiscoveryGroup[]> {
   const groups = path === "/api" ? [{ name: "", versions: coreVersions(document) }] : namedGroups(document);
   const described: DiscoveryGroup[] = [];
@@ -127,7 +130,7 @@ function namedGroups(document: object): { name: string; versions: string[] }[] {
   });
 }
 
-/** They become parts of the paths that this server requests. */
+/** Validates names of groups and versions, because they become parts of the paths that this server requests. */
 function names(values: unknown, countMax: number): string[] {
   if (!Array.isArray(values) || values.length > countMax) throw notDiscovery();
   return values.map(checkedName);

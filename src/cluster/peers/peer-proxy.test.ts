@@ -24,7 +24,7 @@ function unknown(message: string): StatusError {
   return new StatusError("NotFound", message, { details: {} });
 }
 
-/** Returns the response and records the routes taken in `routes`. */
+/** Sends a request, and records the routes that the proxy takes in `routes`. */
 function ask(
   { view = viewOf(), more = {}, need, isVersionAware = true, ...options }: Asked,
   routes: PeerRoute[] = [],
@@ -47,12 +47,12 @@ async function text(response: Promise<ApiResponse>): Promise<string> {
   return body.kind === "bytes" ? Buffer.concat(body.chunks).toString() : "";
 }
 
-test("a request for a local resource, or for no resource, is served locally", async () => {
+test("a request for a local resource, or not for a resource, is served locally", async () => {
   expect(await text(ask({ view: viewOf({ local: WIDGETS }) }))).toBe("here");
   expect(await text(ask({ url: "/healthz", view: viewOf({ isSynced: false }) }))).toBe("here");
 });
 
-test("a request for a resource of a peer is proxied to it, and is not proxied again there", async () => {
+test("a request for a resource of a peer is proxied, and a request that was proxied here is not proxied again", async () => {
   const view = viewOf({ peers: [peerOf("b", { serves: WIDGETS })] });
   expect(await text(ask({ view }))).toBe("peer");
   const rejected = await ask({ view, more: { isProxied: true } });
@@ -62,7 +62,7 @@ test("a request for a resource of a peer is proxied to it, and is not proxied ag
   expect(bodyJson(rejected)).toMatchObject({ kind: "Status", reason: "ServiceUnavailable" });
 });
 
-test("an unavailable resource returns 503, and one that no server serves returns 404", async () => {
+test("a request for an unavailable resource returns 503, and for one that no server serves 404", async () => {
   await expect(ask({ view: viewOf({ isSynced: false }) })).rejects.toMatchObject({ reason: "ServiceUnavailable" });
   const away = viewOf({ peers: [peerOf("b", { serves: WIDGETS, isReachable: false })] });
   await expect(ask({ view: away })).rejects.toMatchObject({ reason: "ServiceUnavailable" });
@@ -80,7 +80,7 @@ test("a request that the local server would reject is proxied to a peer that wou
   expect(await text(ask({ view: viewOf({ local: WIDGETS, peers }), need }))).toBe("here");
 });
 
-test("peers of the client's compatibility version come first", async () => {
+test("peers whose release is the client's compatibility version are the first candidates", async () => {
   const peers = ["1.35", "1.36", "1.37"].map((release) => peerOf(release, { release, serves: WIDGETS }));
   const routes: PeerRoute[] = [];
   await ask({ view: viewOf({ peers }), headers: { "x-kubernetes-compatibility-version": "1.36" } }, routes);

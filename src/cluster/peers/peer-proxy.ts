@@ -1,4 +1,6 @@
-/** The mixed version proxy: `route.ts` decides which server serves a request, `forward.ts` sends it there. */
+/**
+ * The mixed version proxy: `route.ts` decides which server serves a request, and `forward.ts` sends the request there.
+ */
 import type { WithUser } from "../../access/auth/user.ts";
 import type { RouteRequest, Ways } from "../../serving/endpoints/resolve-or-not-found.ts";
 import type { ApiResponse, RequestBody } from "../../serving/http/message.ts";
@@ -10,22 +12,22 @@ import { decideRoute, isMinorVersion, type Route, type RouteFacts, type RouteRul
 import { StatusError } from "../../meta/status-error.ts";
 import type { CapabilityNeed, ClusterView } from "./view.ts";
 
-/** The header in which a client names the release it was built for: servers of that release come first. */
+/** The header in which a client names the release for which it was built. Servers of that release are preferred. */
 const COMPATIBILITY_HEADER = "x-kubernetes-compatibility-version";
 
 interface PeerProxyOptions {
   readonly view: () => ClusterView;
   readonly forward: Forward;
   /**
-   * A feature for which the local server would reject the request although a peer may support it: an unknown field
-   * selector or patch type.
+   * The feature for lack of which the local server would reject the request, although a peer may support it: a field
+   * selector or a patch type.
    */
   readonly unmetNeed: (request: WithUser) => CapabilityNeed | undefined;
-  /** Whether the client's compatibility version is considered. */
+  /** Whether routing considers the client's compatibility version. */
   readonly isVersionAware: boolean;
   /**
-   * Waits until the view includes every server that has joined by now. Resolves with false, or rejects, if that cannot
-   * be determined.
+   * Waits until the view includes every server that had joined when it was called. Resolves to false, or rejects, if
+   * that cannot be determined.
    */
   readonly catchUp?: () => Promise<boolean>;
 }
@@ -83,7 +85,9 @@ function warned(response: ApiResponse): ApiResponse {
   return { ...response, headers: { ...response.headers, warning } };
 }
 
-/** Rejections carry the warning as well; an internal error is left to the filter that reports it. */
+/**
+ * Responses that reject the request carry the warning as well. An internal error is left to the filter that reports it.
+ */
 function warnedError(thrown: unknown): ApiResponse {
   if (!(thrown instanceof StatusError) || thrown.reason === "InternalError") throw thrown;
   return warned(errorResponse(thrown));
@@ -125,9 +129,7 @@ function notUpToDate({ info }: WithUser, selfId: string): StatusError {
   return serviceUnavailableBecause({ rule: "not-synced", reason, retryAfterSeconds: 1 }, info, selfId);
 }
 
-/**
- * The peer that proxied the request may try another server, and must be able to distinguish this response from a final one.
- */
+/** Adds the header by which the peer that proxied the request recognizes that it may try another server. */
 function rejectUnavailable(rejection: StatusError, request: WithUser, selfId: string): Promise<ApiResponse> {
   if (!request.isProxied) return Promise.reject(rejection);
   const response = errorResponse(rejection);

@@ -51,7 +51,7 @@ class Scene implements AsyncDisposable {
   readonly upstream = new FakeUpstream((request) => this.#answer(request));
   readonly tracker: PeerTracker;
   serves = "widgets";
-  /** Requests for these targets get no response, or only rejections. */
+  /** Requests for these targets get no response. */
   isSilent: (target: string) => boolean = () => false;
   isRefusing: (target: string) => boolean = () => false;
   rejection: UpstreamFailure = "connect";
@@ -75,7 +75,7 @@ class Scene implements AsyncDisposable {
     return this.tracker.views()[0]!;
   }
 
-  /** How often this target was requested since the last call. */
+  /** Returns how often this target was requested since the last call. */
   asked(target: string): number {
     return this.upstream.requests.splice(0).filter((request) => request.target === target).length;
   }
@@ -110,7 +110,7 @@ async function described(known = knownPeer()): Promise<Scene> {
 }
 
 describe("a peer", () => {
-  test("is known at once, then reachable and described, and the view is the same value until something changes", async () => {
+  test("is known at once, and then becomes reachable and described; the view is the same value until something changes", async () => {
     await using scene = new Scene();
     scene.tracker.update([knownPeer()]);
     expect(scene.view).toMatchObject({ id: "b", isReachable: false, isDescribed: false, document: undefined });
@@ -179,17 +179,20 @@ describe("a peer that does not respond", () => {
 
   test.each([
     ["refuses connections", { isSent: false, isRefused: true }, "connect"],
-    ["closes them", { isSent: true }, "reset"],
-  ] as const)("but %s is unreachable, and requests that it has accepted continue", async (_how, options, failure) => {
-    await using scene = await described();
-    for (let miss = 0; miss < 5; miss++) scene.tracker.reportMiss("b", new UpstreamError(failure, failure, options));
-    expect(scene.view.isReachable).toBe(false);
-    expect(scene.upstream.disconnected).toEqual([]);
-    scene.tracker.reportMiss("b", SILENT);
-    expect(scene.upstream.disconnected).toEqual([{ host: "127.0.0.1", port: 1 }]);
-  });
+    ["closes connections", { isSent: true }, "reset"],
+  ] as const)(
+    "because it %s is unreachable, and requests that it has accepted continue",
+    async (_how, options, failure) => {
+      await using scene = await described();
+      for (let miss = 0; miss < 5; miss++) scene.tracker.reportMiss("b", new UpstreamError(failure, failure, options));
+      expect(scene.view.isReachable).toBe(false);
+      expect(scene.upstream.disconnected).toEqual([]);
+      scene.tracker.reportMiss("b", SILENT);
+      expect(scene.upstream.disconnected).toEqual([{ host: "127.0.0.1", port: 1 }]);
+    },
+  );
 
-  test("because the local server has no free connections is not unreachable, and open connections continue", async () => {
+  test("because the local server has no free connections stays reachable, and open connections continue", async () => {
     await using scene = new Scene();
     scene.tracker.update([knownPeer()]);
     await scene.world.advance(1_000);
@@ -203,7 +206,7 @@ describe("a peer that does not respond", () => {
     expect(scene.view.isReachable).toBe(false);
   });
 
-  test("but keeps connections open is unreachable after its probe timeouts, with at most four probes pending", async () => {
+  test("but keeps its connections open is unreachable after two probe timeouts, with at most four probes pending", async () => {
     await using scene = await described();
     scene.isSilent = () => true;
     await scene.world.advance(1_300);
@@ -214,7 +217,7 @@ describe("a peer that does not respond", () => {
     expect(waiting.length).toBeLessThanOrEqual(4);
   });
 
-  test("is judged by requests as well as by probes, and any response resets the misses", async () => {
+  test("is judged by requests as well as by probes, and any response resets the number of misses", async () => {
     await using scene = await described();
     scene.tracker.reportMiss("b", SILENT);
     scene.tracker.reportResponse("b");
@@ -229,7 +232,7 @@ describe("a peer that does not respond", () => {
   });
 });
 
-test("connections to a peer that is draining are not reused", async () => {
+test("connections to a draining peer are not reused", async () => {
   await using scene = await described();
   scene.tracker.update([knownPeer({ isDraining: true })]);
   expect(scene.upstream.retired).toEqual([{ host: "127.0.0.1", port: 1 }]);
@@ -238,7 +241,7 @@ test("connections to a peer that is draining are not reused", async () => {
   expect(scene.upstream.disconnected).toEqual([]);
 });
 
-test("requests in flight to a peer that drained are not aborted when its lease ends", async () => {
+test("requests in flight to a peer that was draining are not aborted when its lease ends", async () => {
   await using scene = await described();
   scene.tracker.update([knownPeer({ isDraining: true })]);
   scene.tracker.update([]);
@@ -249,7 +252,7 @@ describe("the discovery document of a peer", () => {
   test.each([
     { what: "restarted", change: { incarnation: "two" } },
     { what: "serves other resources", change: { documentHash: "other" } },
-  ])("is fetched again when the peer $what, and is not current meanwhile", async ({ change }) => {
+  ])("is fetched again when the peer $what, and is not current until then", async ({ change }) => {
     await using scene = await described();
     scene.serves = "gadgets";
     scene.tracker.update([knownPeer(change)]);
@@ -261,7 +264,7 @@ describe("the discovery document of a peer", () => {
     expect(scene.view.document?.served.has(GADGETS)).toBe(true);
   });
 
-  test("is fetched at the new address, and the old connections are closed", async () => {
+  test("is fetched at the new address when the address changes, and the old connections are closed", async () => {
     await using scene = await described();
     scene.tracker.update([knownPeer({ address: { host: "127.0.0.1", port: 2 } })]);
     await scene.world.advance(0);
@@ -271,7 +274,7 @@ describe("the discovery document of a peer", () => {
     ).toEqual([2]);
   });
 
-  test("from before a restart is ignored", async () => {
+  test("is ignored if the peer has restarted since the request", async () => {
     await using scene = await described();
     scene.isSilent = (target) => target.startsWith("/api");
     scene.tracker.update([knownPeer({ incarnation: "two" })]);
@@ -294,7 +297,7 @@ describe("the discovery document of a peer", () => {
     expect(requests).toBeLessThanOrEqual(14);
   });
 
-  test("is fetched again soon after a failure, then with backoff, without end", async () => {
+  test("is fetched again soon after a failure, and then with backoff, without limit", async () => {
     await using scene = new Scene();
     scene.isRefusing = (target) => target === "/apis";
     scene.tracker.update([knownPeer()]);
@@ -315,7 +318,7 @@ describe("the discovery document of a peer", () => {
 });
 
 describe("all peers", () => {
-  test("are listed by ID, and a departed one is not called again", async () => {
+  test("are listed by ID, and a departed peer is not called again", async () => {
     await using scene = await described();
     scene.tracker.update([knownPeer({ id: "c", address: { host: "127.0.0.1", port: 2 } }), knownPeer()]);
     await scene.world.advance(600);
@@ -328,7 +331,7 @@ describe("all peers", () => {
     expect(new Set(scene.upstream.ports)).toEqual(new Set([2]));
   });
 
-  test("are not called after the tracker has stopped, pending calls are aborted, and no timer is left", async () => {
+  test("are not called after the tracker has stopped; pending calls are aborted, and no timer is left", async () => {
     const scene = await described();
     scene.isSilent = () => true;
     scene.tracker.update([knownPeer({ incarnation: "two" })]);

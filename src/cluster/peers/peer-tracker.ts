@@ -41,7 +41,7 @@ export class PeerTracker {
     }
   }
 
-  /** By ID; the same value until something changes. */
+  /** The views of all peers, sorted by ID; the same value until something changes. */
   views(): readonly PeerView[] {
     this.#views ??= this.#sorted().map((peer) => peer.view);
     return this.#views;
@@ -67,7 +67,7 @@ export class PeerTracker {
     );
   }
 
-  /** Whether the document of every peer known so far has been requested once. */
+  /** Whether the document of every known peer has been requested at least once. */
   get haveBeenAttempted(): boolean {
     return [...this.#peers.values()].every((peer) => peer.hasBeenAttempted);
   }

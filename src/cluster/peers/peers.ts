@@ -1,4 +1,4 @@
-/** The interface of a server's peers to its other parts, and the parts from which it is created. */
+/** The interface through which other parts of the server use its peers, and the parts from which it is created. */
 import type { BackgroundTask } from "../../base/background.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -29,14 +29,14 @@ export interface PeersParts {
   /** The connections to peers; undefined if no peer can be called. */
   readonly upstream: Upstream | undefined;
   /**
-   * The resources that this server serves: it publishes only `builtIn` to peers, because they read the shared resources
-   * themselves.
+   * The resources that this server serves. It publishes only `builtIn` to peers, because they read shared resources
+   * from the store themselves.
    */
   readonly served: { readonly builtIn: LocalDocument; readonly shared: SharedResources };
   readonly own: {
     /** Resolves when this server may receive requests from peers. */
     readonly ready: Promise<void>;
-    /** Whether everything this server stores is registered in StorageVersion objects. */
+    /** Whether this server has registered all resources that it stores in StorageVersion objects. */
     readonly isRegistered: () => boolean;
   };
 }
@@ -45,7 +45,8 @@ export interface Peers {
   readonly identity: Identity;
   readonly view: () => ClusterView;
   /**
-   * Waits until the view includes every server whose lease has been written by now; false if that cannot be determined.
+   * Waits until the view includes every server whose lease was written before the call; resolves to false if that
+   * cannot be determined.
    */
   readonly catchUp: () => Promise<boolean>;
   readonly documents: PeerDocuments;
@@ -66,7 +67,7 @@ export interface PeerDocuments {
   onChange(listener: () => void): () => void;
   /** IDs of live servers whose current discovery document is not known yet. */
   readonly undescribed: () => readonly string[];
-  /** Whether a live server may be undescribed: then no server can conclude that a resource does not exist. */
+  /** Whether a live server may be undescribed. While true, no server may conclude that a resource does not exist. */
   readonly hasUndescribed: () => boolean;
 }
 

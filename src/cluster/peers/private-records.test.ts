@@ -12,12 +12,12 @@ function put(key: string, expectedRevision = 0): Parameters<Kv["commit"]>[0] {
 }
 
 describe("the store of endpoint records", () => {
-  /** With an empty cache, as at the start. */
+  /** Opens the store with an empty cache, as at the start of a server. */
   function open(world: World, kv: Kv = world.openKv()): ReturnType<typeof endpointStore> {
     return endpointStore(kv, new WatchCache({ kv, clock: world.clock, root: "/registry/" }));
   }
 
-  test("overwrites any record, and attaches it to its lease", async () => {
+  test("overwrites any record, and attaches it to the given lease", async () => {
     const world = new World({ seed: 1 });
     const kv = world.openKv();
     await kv.commit(put(KEY));
@@ -32,7 +32,7 @@ describe("the store of endpoint records", () => {
     expect(await store.keepAlive(lease, signal)).toBe("gone");
   });
 
-  test("gives up on a record that changes faster than it can write, and writes nothing after an abort", async () => {
+  test("gives up on a record that changes faster than it can be written, and writes nothing after an abort", async () => {
     const world = new World({ seed: 1 });
     const kv = world.openKv();
     let commits = 0;
@@ -61,7 +61,7 @@ describe("the store of endpoint records", () => {
 });
 
 describe("a store behind the fence", () => {
-  test("accepts only writes of the server's own lease after the fence has lapsed, and all writes before and after", async () => {
+  test("accepts only writes of the server's own lease while the fence has lapsed, and all writes before and after that", async () => {
     const kv = new World({ seed: 1 }).openKv();
     const fence = { hasLapsed: false };
     const fenced = fencedKv(kv, fence, "/registry/leases/kube-system/a");

@@ -10,7 +10,7 @@ export function identityLeaseKey(storageRoot: string, id: string): string {
   return `${storageRoot}leases/${IDENTITY_LEASE_NAMESPACE}/${id}`;
 }
 
-/** Each attempt fails only if another write has just succeeded. */
+/** Maximum number of attempts to write a record. An attempt conflicts only if another write has just succeeded. */
 const PUT_ATTEMPTS_MAX = 5;
 
 export function endpointStore(kv: Kv, cache: WatchCache): EndpointStore {
@@ -41,8 +41,8 @@ export function endpointStore(kv: Kv, cache: WatchCache): EndpointStore {
 }
 
 /**
- * A write that passed the fence before this process was paused must not be performed after it, so the fence is checked
- * again when the write is sent to the store. Only the server's own lease is exempt, because renewing it reopens the
+ * A store that checks the fence again when a write is sent to it: a write that passed the fence before this process was
+ * paused must not be performed after the pause. Only the server's own lease is exempt, because renewing it opens the
  * fence.
  */
 export function fencedKv(kv: Kv, fence: Pick<Fence, "hasLapsed">, ownLeaseKey: string): Kv {

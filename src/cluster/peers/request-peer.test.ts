@@ -15,7 +15,7 @@ function ask(world: World, response: Respond, signal = new AbortController().sig
   return asking({ address: ADDRESS, target: "/livez", headers, timeoutMs: 1_000, bytesMax: 10, signal });
 }
 
-/** Rejects when the request is aborted, as every upstream does. */
+/** A call that never responds, and rejects when it is aborted, as every upstream does. */
 function hanging({ signal }: UpstreamRequest): Promise<never> {
   return new Promise((_, reject) => {
     const giveUp = (): void => reject(new UpstreamError("aborted", "the request was aborted", { isSent: true }));
@@ -66,7 +66,7 @@ test("the chunks of a streamed response are joined, and an empty response is emp
   expect((await ask(world, () => ({ status: 204, headers: [], body: { kind: "none" } }))).body).toHaveLength(0);
 });
 
-test("a response that ends early, or switches protocols although no upgrade was requested, is an error", async () => {
+test("a response that is truncated, or that switches protocols although no upgrade was requested, is an error", async () => {
   const world = new World({ seed: 1 });
   const broken = streaming((sink) => {
     sink.write(piece("ab"));
@@ -99,7 +99,7 @@ test("a response longer than the limit is aborted, and the peer's onClose is cal
   expect(reported).toEqual(["first", "last"]);
 });
 
-test("a request to a peer that hangs ends at its timeout, or when the caller aborts", async () => {
+test("a request to a peer that hangs ends after its timeout, or when the caller aborts", async () => {
   const world = new World({ seed: 1 });
   await expect(world.run(ask(world, hanging))).rejects.toMatchObject({ failure: "timeout" });
   expect(world.clock.monotonic()).toBe(1_000);

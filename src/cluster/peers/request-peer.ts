@@ -1,6 +1,4 @@
-/**
- * Requests that a server sends to its peers on its own behalf. It reads the whole (small) response within a deadline.
- */
+/** Sends requests to peers on behalf of this server itself, and reads the whole (small) response within a deadline. */
 import type { User } from "../../access/auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
 import { sendOwnRequest, type OwnRequest, type WholeResponse } from "../../serving/http/own-request.ts";

@@ -33,7 +33,7 @@ function peer(id: string, more: Partial<PeerView> = {}): PeerView {
   };
 }
 
-/** Peers of 1.36 know the fields. */
+/** Decides the route of a request whose fields only peers of release 1.36 know. */
 function decide(
   peers: readonly PeerView[],
   more: { facts?: Partial<RouteFacts>; view?: Partial<ClusterView> } = {},

@@ -54,7 +54,7 @@ function* combinations(): Generator<Combination> {
             verb: "patch",
             isProxied: isProxied!,
             needs: hasNeed ? { kind: "patch-type", patchType: "application/apply-patch+cbor" } : undefined,
-            // This server has the previous release, and the peers have the client's release.
+            // The local server has the previous release, and the peers have the release that the client names.
             compatibilityVersion: hasVersion ? "1.36" : undefined,
           },
           view: {
@@ -76,7 +76,7 @@ function bitsOf(number: number): boolean[] {
   return Array.from({ length: 8 }, (_, index) => (number >> index) % 2 === 1);
 }
 
-/** Each guarantee with a function that returns whether a route keeps it. */
+/** The guarantees: each function returns whether a route keeps the guarantee. */
 const PROMISES: Readonly<Record<string, (route: Route, combination: Combination) => boolean>> = {
   "a request that the local server fully serves is served locally": (route, { local, facts }) =>
     local !== "served" ||
@@ -203,7 +203,7 @@ const PROMISES: Readonly<Record<string, (route: Route, combination: Combination)
 
 test("every combination keeps every guarantee, and every rule is reached", () => {
   const broken = new Map<string, string>();
-  // Routing by fields of a body has its own table: route-fields.test.ts.
+  // route-fields.test.ts tests the rule "peer-knows-fields".
   const reached = new Set<string>(["not-a-resource-request", "peer-knows-fields"]);
   for (const combination of combinations()) {
     const route = decideRoute(combination.facts, combination.view);

@@ -376,14 +376,14 @@ test("the 404 has the message of kube-apiserver's documentation", () => {
   });
 });
 
-test("a 503 names the server it is about and Retry-After", () => {
+test("a 503 names the server that is the cause, and has a Retry-After", () => {
   const unreachable = viewOf({ peers: [peerOf("new", { serves: WIDGETS, isReachable: false })] });
   expect(decideRoute(GET_WIDGETS, unreachable)).toMatchObject({ peerId: "new", retryAfterSeconds: 1 });
   const departed = viewOf({ departed: () => DEPARTED });
   expect(decideRoute(GET_WIDGETS, departed)).toMatchObject({ peerId: "old", retryAfterSeconds: 10 });
 });
 
-test("the route of a locally served request is the same value each time", () => {
+test("the routes of locally served requests are one shared value", () => {
   const view = viewOf({ local: WIDGETS });
   expect(decideRoute(GET_WIDGETS, view)).toBe(decideRoute({ ...GET_WIDGETS, verb: "list" }, view));
 });

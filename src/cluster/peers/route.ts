@@ -1,9 +1,9 @@
 /**
  * Decides which server serves a request. The decision is a pure function of the request and the view of this server.
- * The proxy, `explain-route` and the console all report the route returned here.
+ * The proxy, `explain-route` and the console all report the route that is returned here.
  *
- * Two guarantees: the result is `unknown` (404) only if every live server has published what it serves and no recently
- * departed server served the resource; and a request makes at most one hop.
+ * It gives two guarantees. The result is `unknown` (404) only if every live server has published what it serves and no
+ * recently departed server served the resource. And a request makes at most one hop.
  */
 import { someOf } from "../../base/some-of.ts";
 import { must } from "../../base/assert.ts";
@@ -13,17 +13,20 @@ import type { CapabilityNeed, ClusterView, PeerView, ResourceQuestion } from "./
 
 export interface RouteFacts extends ResourceQuestion {
   readonly isResourceRequest: boolean;
-  /** The verb of RequestInfo; "" for a method that maps to no verb. */
+  /** The verb of RequestInfo; "" if the HTTP method maps to no verb. */
   readonly verb: string;
-  /** Whether a verified peer sent it here. An unverified claim has been rejected before. */
+  /**
+   * Whether a verified peer proxied the request to this server. A request that falsely claims so was rejected before.
+   */
   readonly isProxied: boolean;
   /**
-   * A feature for which the local server would reject the request and a peer might not; undefined if it would not
-   * reject it.
+   * The feature for lack of which the local server would reject the request, while a peer might accept it; undefined if
+   * the local server lacks none.
    */
   readonly needs?: CapabilityNeed | undefined;
   /**
-   * The client's compatibility version, such as "1.36": servers of this release come first, then those of newer ones.
+   * The client's compatibility version, such as "1.36". Servers of this release are preferred, then servers of newer
+   * releases.
    */
   readonly compatibilityVersion?: string | undefined;
 }
@@ -72,16 +75,18 @@ interface LocalRoute extends Decided {
 
 export interface PeerRoute extends Decided {
   readonly kind: "peer";
-  /** Best tier first, no tier empty; within a tier all are equal, and the caller chooses at random. */
+  /**
+   * Best tier first; no tier is empty. All servers of a tier are equal, and the caller chooses among them at random.
+   */
   readonly candidates: readonly (readonly PeerView[])[];
-  /** The local server serves the request as well: it does so if no candidate could be called. */
+  /** Set if the local server can serve the request as well, which it does if no candidate could be called. */
   readonly fallback?: "local";
 }
 
 interface UnavailableRoute extends Decided {
   readonly kind: "unavailable";
   readonly retryAfterSeconds: number;
-  /** The server that the reason is about, if any. */
+  /** The server to which the reason refers, if any. */
   readonly peerId: string | undefined;
 }
 
@@ -100,11 +105,11 @@ const VERB_NOT_SERVED = local("verb-not-served");
 const SUBRESOURCE_UNKNOWN = local("subresource-unknown");
 const ALONE = local("alone");
 
-/** For a state that passes by itself within moments: a sync, a probe, a document. */
+/** Retry-After for a state that ends by itself within moments, such as a sync, a probe or the fetch of a document. */
 const SOON_SECONDS = 1;
-/** For a state that lasts until an operator starts a server. */
+/** Retry-After for a state that lasts until an operator starts a server. */
 const LATER_SECONDS = 10;
-/** For a state that lasts until an operator changes the flags of a server. */
+/** Retry-After for a state that lasts until an operator changes the flags of a server. */
 const MUCH_LATER_SECONDS = 30;
 
 export function decideRoute(facts: RouteFacts, view: ClusterView): Route {
@@ -124,8 +129,9 @@ export function decideRoute(facts: RouteFacts, view: ClusterView): Route {
 }
 
 /**
- * Routes a locally served request to a peer only for a better match: to a peer of the client's own release, or, if the
- * local release is older than that, to one of a newer release. A request is never rejected because no server matches.
+ * Routes a request that the local server could serve to a peer that matches the client better: a peer of the client's
+ * own release or, if the local release is older than that, a peer of a newer release. A request is never rejected
+ * because no server matches.
  */
 function decideByVersion(facts: RouteFacts, view: ClusterView, wanted: string): Route {
   const { id, release } = view.self;
@@ -142,9 +148,9 @@ function decideByVersion(facts: RouteFacts, view: ClusterView, wanted: string): 
 }
 
 /**
- * A request makes only one hop, so this server does not proxy it again: it returns 503, and the peer may try another
- * server. Exception: a verb that no server serves. The peer proxied such a request here because this server serves the
- * resource, so this server rejects the verb with 405.
+ * Decides about a request that a peer proxied here. It is not proxied again: this server returns 503, and the peer may
+ * try another server. Exception: if no server serves the verb, the peer chose this server because it serves the
+ * resource, and this server rejects the verb with 405.
  */
 function decideProxied(facts: RouteFacts, view: ClusterView): Route {
   const isElsewhere = (peer: PeerView): boolean => !peer.isDescribed || isServing(facts)(peer);
@@ -164,8 +170,8 @@ function decideNeed(facts: RouteFacts, view: ClusterView): Route {
 }
 
 /**
- * Dropped fields would be lost, so the request gets 503 while no peer that knows them can be called, even if that peer
- * is not described yet.
+ * Dropped fields would be lost. Therefore the request gets 503 while no peer that knows the fields can be called, even
+ * if such a peer is not described yet.
  */
 function decideFields(facts: RouteFacts, view: ClusterView): Route {
   const isOut = view.isDecidedLocally(facts.group, facts.version, facts.resource);
@@ -185,8 +191,8 @@ function decideFields(facts: RouteFacts, view: ClusterView): Route {
 }
 
 /**
- * No peer can be called, so whether one serves a resource that is not served locally is unknown: 503. A resource that
- * is served locally without this verb returns 405.
+ * Decides if no peer can be called. Whether a peer serves a resource that the local server does not serve is unknown,
+ * so it returns 503. If the local server serves the resource without this verb, it returns 405.
  */
 function decideWithoutPeers(facts: RouteFacts, view: ClusterView, missingFlag: string): Route {
   if (view.local.has(facts)) return VERB_NOT_SERVED;
@@ -209,9 +215,7 @@ function decideAmongPeers(facts: RouteFacts, view: ClusterView): Route {
   return decideUnserved(facts, view);
 }
 
-/**
- * Routes to the reachable peers among those that serve the resource, or returns 503 naming one that is not reachable.
- */
+/** Routes to those of the peers that are reachable; if none is, returns 503 that names one of them. */
 function decideHolders(
   rule: "served-by-peer" | "verb-not-served",
   holders: readonly PeerView[],
@@ -259,8 +263,8 @@ function isSupporting(facts: RouteFacts, view: ClusterView, peer: PeerView): boo
 }
 
 /**
- * The reachable peers, by how well their release matches the client; draining ones come last. Among newer releases the
- * nearest comes first.
+ * The reachable peers in tiers, by how well their release matches the client. Among newer releases the nearest comes
+ * first. Draining peers come last.
  */
 function tiers(facts: RouteFacts, peers: readonly PeerView[]): PeerView[][] {
   const { compatibilityVersion: wanted } = facts;
@@ -272,11 +276,11 @@ function tiers(facts: RouteFacts, peers: readonly PeerView[]): PeerView[][] {
   return [...byDistance].sort(([left], [right]) => left - right).map(([, tier]) => tier);
 }
 
-/** Farther than any release: older and unknown ones. */
+/** A distance greater than that of any release, for older and unknown releases. */
 const OLDER = 10_000;
 const LEAVING = 2 * OLDER;
 
-/** 0 for the release itself, else the number of minors by which it is newer. */
+/** 0 for the wanted release itself, otherwise the number of minor versions by which the release is newer. */
 function versionDistance(release: string | undefined, wanted: string): number {
   const distance = release === undefined ? NaN : minorOf(release) - minorOf(wanted);
   return distance >= 0 ? distance : OLDER;
@@ -287,7 +291,7 @@ export function isMinorVersion(text: string): boolean {
   return /^1\.(0|[1-9][0-9]{0,3})$/.test(text);
 }
 
-/** NaN for a text that is not a release: then no comparison holds. */
+/** The minor version; NaN if the text is not a release, so that no comparison holds. */
 function minorOf(release: string): number {
   return isMinorVersion(release) ? Number(release.slice(2)) : NaN;
 }
@@ -296,7 +300,7 @@ function parentOf({ group, version, resource }: ResourceQuestion): ResourceQuest
   return { group, version, resource, subresource: "" };
 }
 
-/** "apps/v1, deployments/scale" */
+/** A text such as "apps/v1, deployments/scale". */
 function described({ group, version, resource, subresource }: ResourceQuestion): string {
   const below = subresource === "" ? "" : `/${subresource}`;
   return `${formatGroupVersion({ group, version })}, ${resource}${below}`;

@@ -1,4 +1,7 @@
-/** The source from which routing knows what peers serve: their discovery documents, or the StorageVersion objects. */
+/**
+ * The source from which routing knows what peers serve: either their discovery documents or the StorageVersion objects,
+ * as --peer-routing-source says.
+ */
 import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { openCatalog, type Catalog } from "../../objects/catalog/catalog.ts";
@@ -27,7 +30,7 @@ import type { MemberConfig } from "./peer-config.ts";
 import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
 
 export interface RoutingSource {
-  /** Whether this source has loaded everything it needs before it can conclude that a resource does not exist. */
+  /** Whether this source is loaded. Until then, no server may conclude that a resource does not exist. */
   readonly isSynced: () => boolean;
   /** Combines the documents of the peers with the data of this source. */
   readonly describe: (peers: readonly PeerView[]) => Pick<ClusterView, "peers" | "isDecidedLocally">;
@@ -39,13 +42,13 @@ interface RoutingSourceParts {
   readonly clock: Clock;
   readonly cache: WatchCache;
   readonly catalog: Catalog;
-  /** Whether this server has registered everything it stores. */
+  /** Whether this server has registered all resources that it stores. */
   readonly isRegistered: () => boolean;
   readonly registrationOf: (peerId: string) => Describing["registration"];
   /** IDs of departed servers of this cluster. */
   readonly departedIds: () => Iterable<string>;
   readonly onChange: () => void;
-  /** Whether it is a custom or aggregated resource. */
+  /** Whether a resource is a custom or aggregated resource. */
   readonly isExcluded: (question: Excludable) => boolean;
 }
 
@@ -67,7 +70,10 @@ function byDocuments({ isExcluded }: RoutingSourceParts): RoutingSource {
   };
 }
 
-/** A peer that publishes its release publishes only built-in resources. */
+/**
+ * Whether the resource is built into the peer: a peer that publishes its release lists only built-in resources in its
+ * document.
+ */
 function isBuiltIntoPeer({ release, document }: PeerView, question: ResourceQuestion): boolean {
   return release !== undefined && document?.served.has(question) === true;
 }
@@ -94,8 +100,8 @@ function byStorageVersions(parts: RoutingSourceParts): RoutingSource {
           }),
         ),
         isDecidedLocally: (group, version, resource) =>
-          // A resource that some release stores is neither aggregated nor custom: the unknown server that registered it
-          // has just joined or departed.
+          // A resource that some release stores is neither aggregated nor custom. If only unknown servers registered
+          // it, they have just joined or departed.
           isRegisteredByUnknownServers(registered.servers(group, version, resource), (id) => ids.has(id)) &&
           !stored.has(formatGroupResource({ group, resource })),
       };
@@ -140,7 +146,7 @@ function registeredIn(entry: Entry): RegisteredEntry[] {
   return storageVersions.map(({ apiServerID, servedVersions = [] }) => ({ serverId: apiServerID, servedVersions }));
 }
 
-/** Built on first use, which is when a peer has registered and its document is not known yet. */
+/** Built on first use: it is needed only if a peer has registered before its document is known. */
 function createReleaseServing(): (release: string | undefined) => ReleaseServing | undefined {
   const known = new Map<string, ReleaseServing>();
   const stored = storedNames();

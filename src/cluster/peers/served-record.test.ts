@@ -33,18 +33,18 @@ function parsed(value: Buffer): unknown {
   return JSON.parse(value.toString("utf8"));
 }
 
-describe("a record", () => {
+describe("a served record", () => {
   test.each([
     ["of a live server", RECORD],
     ["of a departed one", { ...RECORD, departedAt: "2026-01-02T03:14:05Z" }],
     ["of a server that does not publish its release", { ...RECORD, release: undefined }],
     ["with names of inherited object properties", { ...RECORD, resources: new Map([["__proto__", ["constructor"]]]) }],
     ["of a server that serves nothing", { ...RECORD, resources: new Map() }],
-  ])("%s is decoded as it was encoded", (_, record) => {
+  ])("(%s) is decoded as it was encoded", (_, record) => {
     expect(decodeServedRecord(ROOT, { key: KEY, value: parsed(encodeServedRecord(record)!) })).toEqual(record);
   });
 
-  test("is stored under its server and its run", () => {
+  test("is stored under the ID of its server and its run", () => {
     expect(KEY).toBe("/registry/evenkeel/served/apiserver-abc/apiserver-abc_1-2");
     expect(KEY.startsWith(servedRecordPrefix(ROOT))).toBe(true);
   });
@@ -87,13 +87,13 @@ describe("a record", () => {
     expect(decoded(changed, key)).toBeUndefined();
   });
 
-  test("that no server could decode is not encoded", () => {
+  test("is not encoded if no server could decode it", () => {
     expect(encodeServedRecord({ ...RECORD, incarnation: "a/b" })).toBeUndefined();
     expect(encodeServedRecord({ ...RECORD, resources: new Map([["/v1", ["x".repeat(513)]]]) })).toBeUndefined();
   });
 });
 
-test("the record of a document has its resources and subresources, without stale group versions", () => {
+test("the record of a discovery document has its resources and subresources, without stale group versions", () => {
   const groups = [
     ...documentOf({ v1: { pods: "get", "pods/status": "get" }, "apps/v1": { deployments: "get" } }),
     ...documentOf({ "metrics.k8s.io/v1": { pods: "get" } }, "Stale"),

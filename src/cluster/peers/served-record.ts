@@ -1,23 +1,26 @@
 /**
- * The resources that one run of a server served, kept in the store beyond the end of the server: from these records
+ * The record of the resources that one run of a server served. It stays in the store after the run has ended, so that
  * every server knows which resources have departed. Only built-in resources of the server's release are recorded;
- * custom and aggregated resources are decided by the current content of the store. Records come from disk and from
- * other servers, so every field is validated.
+ * whether custom and aggregated resources exist is decided by the store. Records come from disk and from other servers,
+ * so every field is validated.
  */
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 
 export interface ServedRecord {
   readonly serverId: string;
-  /** Different for each start of the server. */
+  /** The ID of the run, different for each start of the server. */
   readonly incarnation: string;
   /** Undefined for a kube-apiserver, which does not publish it. */
   readonly release: string | undefined;
   /** RFC 3339 in UTC. */
   readonly servedAt: string;
-  /** RFC 3339 in UTC; set by the server that notices the end of this run. */
+  /** RFC 3339 in UTC; set by the server that notices that this run has ended. */
   readonly departedAt: string | undefined;
-  /** By "group/version" ("/v1" is the core group's): "pods", "pods/status". */
+  /**
+   * Keyed by "group/version" ("/v1" for the core group). Values are resources and subresources, such as "pods" and
+   * "pods/status".
+   */
   readonly resources: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -32,11 +35,11 @@ const RELEASE_LENGTH_MAX = 32;
 const GROUP_VERSIONS_MAX = 2_000;
 const RESOURCES_MAX = 20_000;
 const NAME_LENGTH_MAX = 512;
-/** Also keeps the ID within one segment of a key. */
+/** The pattern also keeps the ID within one segment of a key. */
 const ID_PATTERN = /^[A-Za-z0-9][\w.:-]{0,252}$/;
 const TIME_PATTERN = /^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$/;
 
-/** The prefix of all records, below the storage root, which ends with a slash. */
+/** The key prefix of all records. `storageRoot` ends with a slash. */
 export function servedRecordPrefix(storageRoot: string): string {
   return `${storageRoot}evenkeel/served/`;
 }
@@ -48,17 +51,17 @@ export function servedRecordKey(
   return `${servedRecordPrefix(storageRoot)}${serverId}/${incarnation}`;
 }
 
-/** The beginning of every stored value, by which a reader of the store recognizes it. */
+/** The first fields of every stored value, by which a person who reads the store recognizes it. */
 const HEAD = { kind: "ServedRecord", apiVersion: "evenkeel.io/v1", metadata: {} } as const;
 
-/** Undefined if no server could decode it, because a lease or a document contains invalid values. */
+/** Returns undefined if no server could decode the record, because a lease or a document contains invalid values. */
 export function encodeServedRecord(record: ServedRecord): Buffer | undefined {
   const object = { ...HEAD, ...record, resources: Object.fromEntries(record.resources) };
   const value = Buffer.from(JSON.stringify(object));
   return value.length > BYTES_MAX || decodeRecord(object) === undefined ? undefined : value;
 }
 
-/** Undefined if the value is not a record, or is one of another key. */
+/** Returns undefined if the value is not a record, or does not belong to this key. */
 export function decodeServedRecord(
   storageRoot: string,
   { key, value }: { readonly key: string; readonly value: unknown },
@@ -67,7 +70,10 @@ export function decodeServedRecord(
   return record !== undefined && key === servedRecordKey(storageRoot, record) ? record : undefined;
 }
 
-/** The resources of a document in the form of a record; custom and aggregated resources must have been removed. */
+/**
+ * Converts the resources of a discovery document into the form of a record. Custom and aggregated resources must have
+ * been removed before.
+ */
 export function recordedResources(groups: readonly DiscoveryGroup[]): ReadonlyMap<string, readonly string[]> {
   const recorded = new Map<string, string[]>();
   for (const group of groups) {

@@ -50,7 +50,7 @@ test("does not contain a stale group version, nor a group that has only stale on
   expect(served.hasGroupVersion("apps", "v1beta1")).toBe(false);
 });
 
-test("merges entries of the same resource in two places", () => {
+test("merges two entries for the same resource", () => {
   const served = createServedSet([
     ...documentOf({ "apps/v1": { deployments: "get", "deployments/scale": "get" } }),
     ...documentOf({ "apps/v1": { deployments: "list", "deployments/scale": "update", replicasets: "get" } }),

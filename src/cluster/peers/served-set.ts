@@ -1,6 +1,6 @@
 /**
- * The (group, version, resource, subresource, verb) tuples that a document serves: two lookups and no allocation per
- * query.
+ * The resources, subresources and verbs that a discovery document lists. A query takes two lookups and allocates
+ * nothing.
  */
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { ResourceQuestion } from "./view.ts";
@@ -19,8 +19,8 @@ interface ServedResource {
 }
 
 /**
- * Stale group versions are omitted, and groups that have only such, because their server did not respond. A document
- * may list the same resource twice, as in `/api` and `/apis`: the entries are merged.
+ * Omits stale group versions, because their server did not respond, and groups that have only stale ones. A document
+ * may list a resource twice, in `/api` and `/apis`; the entries are merged.
  */
 export function createServedSet(groups: readonly DiscoveryGroup[]): ServedSet {
   const byGroup = new Map<string, Map<string, Map<string, ServedResource>>>();
@@ -39,7 +39,7 @@ export function createServedSet(groups: readonly DiscoveryGroup[]): ServedSet {
     return question.subresource === "" ? found?.verbs : found?.subresources.get(question.subresource);
   };
   return {
-    // A resource may be listed without verbs, only for its subresources.
+    // A resource without verbs is not served: it is listed only for its subresources.
     has: (question) => (verbsOf(question)?.size ?? 0) > 0,
     hasVerb: (question, verb) => verbsOf(question)?.has(verb) === true,
     hasGroupVersion: (group, version) => byGroup.get(group)?.has(version) === true,
@@ -47,7 +47,7 @@ export function createServedSet(groups: readonly DiscoveryGroup[]): ServedSet {
   };
 }
 
-/** The union of both. */
+/** The union of two sets. */
 export function eitherServedSet(first: ServedSet, second: ServedSet): ServedSet {
   return {
     has: (question) => first.has(question) || second.has(question),

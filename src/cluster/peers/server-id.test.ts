@@ -7,7 +7,7 @@ describe("the server ID", () => {
     ["test-server-b", "apiserver-scg43bmblmfhqplxpiyqlziyzi"],
     ["test-server-c", "apiserver-7gxf3z6xqc55llon7evxtil7li"],
     ["master-1", "apiserver-wj467rbl25eeviqacfhvg2yvnm"],
-  ])("of host %s is the one that kube-apiserver computes", (hostname, id) => {
+  ])("for the host %s is the one that kube-apiserver computes", (hostname, id) => {
     expect(serverId(hostname)).toBe(id);
   });
 

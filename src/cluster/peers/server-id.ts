@@ -5,7 +5,10 @@ const COMPONENT = "kube-apiserver";
 const DIGEST_BYTES = 16;
 const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
 
-/** Computed from the hostname as in kube-apiserver. Servers of one component on one host need different hostnames. */
+/**
+ * Computes the ID from the hostname, as kube-apiserver does. Servers of one component on one host need different
+ * hostnames.
+ */
 export function serverId(hostname: string, component: string = COMPONENT): string {
   const hash = createHash("sha256");
   for (const text of [hostname, component]) {

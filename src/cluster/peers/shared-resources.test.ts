@@ -32,7 +32,7 @@ class Source implements SharedSource {
 const WIDGETS = { group: "a.example", version: "v1", resource: "widgets" };
 const AGGREGATED = { group: "b.example", version: "v1", resource: "" };
 
-test("shared resources are those of all sources, and are loaded when all sources are", () => {
+test("the shared resources are those of all sources, and are loaded when all sources are loaded", () => {
   const shared = new SharedResources();
   const [custom, aggregated] = [new Source(), new Source()];
   shared.add(custom);
@@ -47,7 +47,7 @@ test("shared resources are those of all sources, and are loaded when all sources
   expect(shared.served.has({ ...WIDGETS, subresource: "" })).toBe(true);
 });
 
-test("listeners are called for a source that is added later, until they are removed", () => {
+test("a listener is called also for changes of a source that is added later, until the listener is removed", () => {
   const shared = new SharedResources();
   let changes = 0;
   const leave = shared.onChange(() => changes++);
@@ -59,7 +59,7 @@ test("listeners are called for a source that is added later, until they are remo
   expect(changes).toBe(1);
 });
 
-test("a peer's document does not count for a shared resource, nor for a deleted one during the grace period", () => {
+test("the document of a peer is ignored for a shared resource, and for a deleted one during the grace period", () => {
   const shared = new SharedResources();
   const source = new Source();
   shared.add(source);

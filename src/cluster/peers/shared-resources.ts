@@ -1,6 +1,7 @@
 /**
  * Resources that every server serves from objects in the shared store: custom resources and aggregated group versions.
- * Each server decides about them by its own reads; the discovery documents of peers do not count for them.
+ * Each server decides about them by what it reads from the store, and ignores what the discovery documents of peers say
+ * about them.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
@@ -8,11 +9,11 @@ import { Exclusions, type Excludable } from "./exclusions.ts";
 import { createServedSet, eitherServedSet, type ServedSet } from "./served-set.ts";
 
 export interface SharedSource {
-  /** Absent if the source serves nothing through this server's own endpoints. */
+  /** Absent if the source serves nothing through the endpoints of this server. */
   readonly served?: ServedSet;
   /** Whether every object that existed at the start has been read. */
   isLoaded(): boolean;
-  /** The names of what it serves, as `exclusionName` formats them. */
+  /** The names of the resources that the source serves, as `exclusionName` formats them. */
   names(): Iterable<string>;
   /** The returned function removes the listener. */
   onChange(listener: () => void): () => void;
@@ -29,7 +30,7 @@ export class SharedResources {
     });
   }
 
-  /** Of the sources added so far. */
+  /** The resources of all sources added so far. */
   get served(): ServedSet {
     const sets = this.#sources.flatMap(({ served }) => served ?? []);
     return sets.reduce(eitherServedSet, createServedSet([]));
@@ -49,7 +50,10 @@ export class SharedResources {
   }
 }
 
-/** Whether a peer's document does not count for a resource, because it is shared. */
+/**
+ * Returns a function that decides whether the document of a peer is ignored for a resource, because the resource is
+ * shared.
+ */
 export function excludeShared(
   { clock, shared }: { readonly clock: Clock; readonly shared: SharedResources },
   builtIn: readonly DiscoveryGroup[],
@@ -59,8 +63,8 @@ export function excludeShared(
   let isOutdated = true;
   const update = (): void => void exclusions.update(shared.names(), clock.monotonic());
   shared.onChange(() => {
-    // Updates must not be skipped, so that a resource that is created and deleted is seen; those that exist at the
-    // start all arrive at once.
+    // After loading, every change is applied at once, so that a resource that is created and soon deleted is not
+    // missed. Before that, changes are applied together.
     if (shared.isLoaded()) update();
     else isOutdated = true;
   });

@@ -28,7 +28,7 @@ const question = (group: string, version: string, resource: string, subresource 
 });
 
 describe("a StorageVersion object", () => {
-  test("has the group of the version, else of its name, in which core is the core group", () => {
+  test('belongs to the group of its served versions, or else to the group in its name, where "core" is the core group', () => {
     const { registered } = sourceOf({
       "core.pods": [entry("a", "v1")],
       "apps.deployments": [entry("a", "apps/v1"), entry("b", "apps/v1", "apps/v1beta1")],
@@ -47,7 +47,7 @@ describe("a StorageVersion object", () => {
     expect([registered.has("b"), registered.has("c")]).toEqual([true, false]);
   });
 
-  test("that changes never leaves its resource without the servers that remain", () => {
+  test("that changes never leaves its resource without the servers that it still lists", () => {
     const source = sourceOf({ "apps.deployments": [entry("a", "apps/v1")] });
     const before = source.registered;
     expect(source.put("apps.deployments", [entry("a", "apps/v1"), entry("b", "apps/v1")])).toBe(true);
@@ -57,7 +57,7 @@ describe("a StorageVersion object", () => {
     expect(source.registered.servers("apps", "v1", "deployments")).toEqual([]);
   });
 
-  test("with the same servers and versions is no change", () => {
+  test("that is written with the same servers and versions is no change", () => {
     const source = sourceOf({ "apps.deployments": [entry("a", "apps/v1")] });
     const before = source.registered;
     expect(source.put("apps.deployments", [entry("a", "apps/v1")])).toBe(false);
@@ -92,7 +92,7 @@ const DEPLOYMENTS = question("apps", "v1", "deployments");
 const REVIEWS = question("authorization.k8s.io", "v1", "subjectaccessreviews");
 
 describe("a peer that has registered everything and has no document", () => {
-  test("is described, and serves what it registered with the verbs and subresources of its release, and no other stored resource", () => {
+  test("is described: it serves what it registered, with the verbs and subresources of its release, and no other stored resource", () => {
     const { isDescribed, document } = described(SILENT);
     expect(isDescribed).toBe(true);
     expect(document!.confirmedAtMs).toBe(7);
@@ -110,14 +110,14 @@ describe("a peer that has registered everything and has no document", () => {
     expect([served.hasVerb(REVIEWS, "create"), served.hasVerb(REVIEWS, "get")]).toEqual([true, false]);
   });
 
-  test("serves a resource that its release does not know with every verb and subresource", () => {
+  test("serves a resource that its release does not have with every verb and subresource", () => {
     const { served } = described(SILENT).document!;
     const widgets = question("x.example.com", "v1", "widgets");
     expect(served.hasVerb(widgets, "anything")).toBe(true);
     expect(served.has({ ...widgets, subresource: "anything" })).toBe(true);
   });
 
-  test("is not described if its release is unknown, because then its resources without storage are unknown", () => {
+  test("is not described if its release is unknown, because its resources that are never stored are unknown", () => {
     expect(described(SILENT, { ofRelease: undefined }).isDescribed).toBe(false);
   });
 });
@@ -125,7 +125,7 @@ describe("a peer that has registered everything and has no document", () => {
 describe("a peer with a document", () => {
   const DOCUMENT = { serves: { "apps/v1": { deployments: "get" }, "batch/v1": { jobs: "get" } } };
 
-  test("serves what the document or the objects name; the document decides about verbs, subresources and resources without storage", () => {
+  test("serves what the document or the StorageVersion objects list; the document decides about verbs, subresources and resources that are never stored", () => {
     const { served } = described(DOCUMENT).document!;
     expect([served.hasVerb(DEPLOYMENTS, "get"), served.hasVerb(DEPLOYMENTS, "list")]).toEqual([true, false]);
     expect(served.has({ ...DEPLOYMENTS, subresource: "scale" })).toBe(false);
@@ -134,7 +134,7 @@ describe("a peer with a document", () => {
     expect(served.has(REVIEWS)).toBe(false);
   });
 
-  test("of an earlier run loses nothing that it has registered since", () => {
+  test("of an earlier run serves everything that it has registered since", () => {
     const { isDescribed, document } = described({ ...DOCUMENT, isDescribed: false });
     expect(isDescribed).toBe(true);
     expect(document!.served.hasVerb(DEPLOYMENTS, "list")).toBe(true);
@@ -143,12 +143,15 @@ describe("a peer with a document", () => {
 });
 
 describe("a peer whose registration is not complete", () => {
-  test.each(["never", "pending"] as const)("%s: registered resources count, and others are unknown", (registration) => {
-    const { isDescribed, document } = described(SILENT, { registration });
-    expect(isDescribed).toBe(false);
-    expect(document!.served.has(DEPLOYMENTS)).toBe(true);
-    expect(document!.served.has(REVIEWS)).toBe(false);
-  });
+  test.each(["never", "pending"] as const)(
+    "(%s) serves what it has registered, and is not described",
+    (registration) => {
+      const { isDescribed, document } = described(SILENT, { registration });
+      expect(isDescribed).toBe(false);
+      expect(document!.served.has(DEPLOYMENTS)).toBe(true);
+      expect(document!.served.has(REVIEWS)).toBe(false);
+    },
+  );
 
   test("is described by its document if it never registers, but not while its registration is pending", () => {
     const registered = sourceOf({}).registered;
@@ -158,7 +161,7 @@ describe("a peer whose registration is not complete", () => {
   });
 });
 
-test("a resource registered only by unknown servers is decided locally, one that no server registered is not", () => {
+test("a resource that only unknown servers registered is decided locally, and one that no server registered is not", () => {
   const isOfCluster = (id: string): boolean => id === "a";
   expect(isRegisteredByUnknownServers([], isOfCluster)).toBe(false);
   expect(isRegisteredByUnknownServers(["x"], isOfCluster)).toBe(true);

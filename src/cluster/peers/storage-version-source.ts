@@ -1,10 +1,11 @@
 /**
- * The servers of each resource according to the StorageVersion objects, for routing. Each object covers one resource
- * and replaces its previous entries in one step: at no moment does a resource have fewer servers than the objects list.
+ * Determines, for routing, which servers serve a resource according to the StorageVersion objects. Each object covers
+ * one resource, and its entries are replaced in one step, so that a resource never has fewer servers than the objects
+ * list.
  *
- * The objects list only groups, versions and resources that are stored. Verbs, subresources and resources without
- * storage come from the server's own document; until it is known, they are assumed by its release, in doubt in favor of
- * the server: a wrong assumption causes a 503, a missing one could cause a false 404.
+ * The objects list only groups, versions and resources that are stored. Verbs, subresources and resources that are
+ * never stored come from the document of the server. Until it is known, the server is assumed to serve the most that
+ * its release can serve: a wrong assumption causes a 503, but a missing one could cause a false 404.
  */
 import type { ServedSet } from "./served-set.ts";
 import type { PeerView, ResourceQuestion } from "./view.ts";
@@ -12,13 +13,13 @@ import type { PeerView, ResourceQuestion } from "./view.ts";
 /** The entry of one server for one resource. */
 export interface RegisteredEntry {
   readonly serverId: string;
-  /** "v1" or "group/v1". */
+  /** Served versions in the form "v1" or "group/v1". */
   readonly servedVersions: readonly string[];
 }
 
 /** The registered entries at one moment. */
 interface Registered {
-  /** IDs of the servers that serve it, including unknown ones. */
+  /** IDs of the servers that serve the resource, including unknown servers. */
   servers(group: string, version: string, resource: string): readonly string[];
   /** Whether the server has registered anything. */
   has(serverId: string): boolean;
@@ -37,7 +38,7 @@ export class StorageVersionSource {
     this.#registered = undefined;
   }
 
-  /** Whether the servers or versions of the resource changed. */
+  /** Sets the entries of one object. Returns whether the servers or versions of the resource have changed. */
   put(name: string, entries: readonly RegisteredEntry[]): boolean {
     const isSame = areSame(this.#objects.get(name) ?? [], entries);
     this.#objects.set(name, entries);
@@ -68,16 +69,18 @@ export interface Describing {
   readonly registered: Registered;
   /**
    * - complete: the server has published that every resource it stores is registered.
-   * - never: it is ready and does not register, or it does not publish whether it does, as a kube-apiserver.
+   * - never: the server is ready and does not register, or, as a kube-apiserver, does not publish whether it does.
    * - pending: neither is known yet.
    */
   readonly registration: "complete" | "never" | "pending";
-  /** Undefined if its release is unknown here. */
+  /** Undefined if the catalog does not have the release of the peer. */
   readonly ofRelease: ReleaseServing | undefined;
   readonly nowMs: number;
 }
 
-/** The peer as its registration describes it. A peer that never registers is described by its document alone. */
+/**
+ * The view of a peer, completed by its registration. A peer that never registers is described by its document alone.
+ */
 export function describedByRegistration(peer: PeerView, describing: Describing): PeerView {
   const { registered, registration, ofRelease, nowMs } = describing;
   const isComplete = registration === "complete" && (peer.isDescribed || ofRelease !== undefined);
@@ -91,7 +94,10 @@ export function describedByRegistration(peer: PeerView, describing: Describing):
   };
 }
 
-/** The peer's document decides about verbs and subresources of a resource; either source can add a resource. */
+/**
+ * The resources that a peer serves. Its document and its registration can both add a resource; the document decides
+ * about verbs and subresources.
+ */
 function servedBy(peer: PeerView, { registered, ofRelease, registration }: Describing): ServedSet {
   const { id, isDescribed: isCurrent } = peer;
   const said = peer.document?.served;
@@ -116,8 +122,8 @@ function servedBy(peer: PeerView, { registered, ofRelease, registration }: Descr
 }
 
 /**
- * Whether only servers outside this cluster registered it: then it is aggregated or custom, and each server decides
- * about it itself.
+ * Whether only servers outside this cluster registered the resource. It is then aggregated or custom, and each server
+ * decides about it itself.
  */
 export function isRegisteredByUnknownServers(
   servers: readonly string[],

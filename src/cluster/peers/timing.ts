@@ -1,9 +1,9 @@
 /** The timing by which servers of a cluster detect each other. All values are flags; these are the defaults. */
 export interface PeerTiming {
-  /** How often each peer is probed, and how many probes in a row may fail before it is unreachable. */
+  /** How often each peer is probed, and after how many failed probes in a row it is unreachable. */
   readonly probeIntervalMs: number;
   readonly probeMissesMax: number;
-  /** Probes overlap, so this may be longer than the interval. */
+  /** Timeout of a probe. It may be longer than the interval, because probes overlap. */
   readonly probeTimeoutMs: number;
   /**
    * The timeout of a discovery request, the retry interval after a failure, and the refresh interval after a success.
@@ -18,9 +18,12 @@ export interface PeerTiming {
   /** Duration of the identity lease, and how often it is renewed. */
   readonly leaseDurationSeconds: number;
   readonly leaseRenewMs: number;
-  /** A server that could not renew its lease for this long rejects writes: before its peers treat it as departed. */
+  /**
+   * A server that could not renew its lease for this long rejects writes. It is shorter than the time after which peers
+   * treat the server as departed.
+   */
   readonly fenceAfterMs: number;
-  /** Peers wait this much longer than the lease duration, because renewals take time to be seen. */
+  /** Peers wait this much longer than the lease duration, because they see renewals with a delay. */
   readonly leaseMarginMs: number;
   readonly leaseCollectIntervalMs: number;
   /** The grace period: how long resources of a departed server return 503 before they return 404. */
@@ -28,7 +31,8 @@ export interface PeerTiming {
 }
 
 /**
- * A crashed server is removed from merged discovery within 20 s: duration, margin and two intervals of the collector.
+ * With the defaults, a crashed server is removed from merged discovery within 20 s: lease duration, margin and two
+ * intervals of the collector.
  */
 export const DEFAULT_PEER_TIMING: PeerTiming = {
   probeIntervalMs: 500,
@@ -48,17 +52,21 @@ export const DEFAULT_PEER_TIMING: PeerTiming = {
   departedGraceMs: 10 * 60_000,
 };
 
-/** The invalid settings as sentences; empty if there are none. */
+/** Describes the invalid settings, one sentence each; empty if there are none. */
 export function timingErrors(timing: PeerTiming): string[] {
   const errors = Object.entries(timing)
     .filter(([, value]) => !Number.isSafeInteger(value) || value <= 0)
     .map(([name, value]) => `${name} must be a whole number greater than zero, not ${value}`);
   const { fenceAfterMs, leaseRenewMs, leaseDurationSeconds, endpointRefreshMs, endpointTtlSeconds } = timing;
   if (leaseRenewMs * 2 >= fenceAfterMs)
-    errors.push("the identity lease must be renewed more than twice before a server fences itself");
+    errors.push("leaseRenewMs is too long: the identity lease must be renewed more than twice within fenceAfterMs");
   if (fenceAfterMs >= leaseDurationSeconds * 1000)
-    errors.push("a server must fence itself before its identity lease has expired for its peers");
+    errors.push(
+      "fenceAfterMs must be less than leaseDurationSeconds: a server must stop writing before its peers treat it as departed",
+    );
   if (endpointRefreshMs * 2 >= endpointTtlSeconds * 1000)
-    errors.push("the endpoint record must be refreshed more than twice within its TTL");
+    errors.push(
+      "endpointRefreshMs is too long: the endpoint record must be refreshed more than twice within endpointTtlSeconds",
+    );
   return errors;
 }

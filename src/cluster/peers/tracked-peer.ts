@@ -1,9 +1,9 @@
 /**
- * Tracks one peer: whether it responds, and what it serves. Two loops run while the peer is known: a probe at a fixed
- * interval, and the fetch of its discovery document, repeated when the document may have changed.
+ * Tracks one peer: whether it responds, and what it serves. Two loops run while the peer is known: one sends a probe at
+ * a fixed interval, the other fetches the discovery document whenever it may have changed.
  *
- * The last good document is kept even while the peer is unreachable: its resources exist, and requests for them return
- * 503.
+ * The last valid document is kept even while the peer is unreachable, because its resources exist and requests for them
+ * return 503.
  */
 import { Wakeable } from "../../base/wakeable.ts";
 import { sleep, type Clock } from "../../base/clock.ts";
@@ -17,16 +17,16 @@ import { createServedSet } from "./served-set.ts";
 import type { PeerTiming } from "./timing.ts";
 import type { PeerView } from "./view.ts";
 
-/** The data of its identity lease and its endpoint record. */
+/** The data of the peer's identity lease and endpoint record. */
 export interface KnownPeer {
   readonly id: string;
-  /** Changes whenever the server restarts. */
+  /** The ID of the run, which changes whenever the server restarts. */
   readonly incarnation: string | undefined;
   readonly release: string | undefined;
   readonly binaryVersion?: string | undefined;
   readonly address: UpstreamAddress | undefined;
   readonly isDraining: boolean;
-  /** Changes whenever what it serves changes; undefined for a kube-apiserver, which does not publish it. */
+  /** Changes whenever the peer serves other resources; undefined for a kube-apiserver, which does not publish it. */
   readonly documentHash: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface TrackingContext {
   readonly onChange: () => void;
 }
 
-/** Every live server responds to it, for any client, without a read of the store. */
+/** The path of probes. Every live server responds to it, for any client and without reading the store. */
 const PROBE_TARGET = "/livez/ping";
 const PROBE_BYTES_MAX = 64 * 1024;
 const PROBES_PENDING_MAX = 4;
@@ -53,7 +53,7 @@ export class TrackedPeer {
   readonly #documentDue: Wakeable;
   #known: KnownPeer;
   #document: PeerDocument | undefined;
-  /** The state of the peer when the document was fetched. */
+  /** The incarnation and document hash of the peer when its document was fetched. */
   #describedAs: Pick<KnownPeer, "incarnation" | "documentHash"> | undefined;
   #confirmedAtMs = 0;
   #isReachable = false;
@@ -80,7 +80,7 @@ export class TrackedPeer {
     return this.#isReachable;
   }
 
-  /** Whether one fetch of its document has ended, with or without success, or it has no address. */
+  /** Whether a fetch of the document has ended, successfully or not, or the peer has no address. */
   get hasBeenAttempted(): boolean {
     return this.#hasBeenAttempted || this.#known.address === undefined;
   }
@@ -115,7 +115,10 @@ export class TrackedPeer {
     this.#leave(this.#known);
   }
 
-  /** A peer that drains completes its requests and closes its connections itself. */
+  /**
+   * Closes the connections to the peer, unless it is draining: then it completes its requests and closes its
+   * connections itself.
+   */
   #leave({ address, isDraining }: KnownPeer): void {
     const { upstream } = this.#context;
     if (address === undefined) return;
@@ -148,7 +151,7 @@ export class TrackedPeer {
     this.#misses++;
     if (this.#misses < this.#context.timing.probeMissesMax) return;
     const { id, address } = this.#known;
-    // Pending requests are retried elsewhere, or fail now instead of at their deadline.
+    // Closes the connections, so that pending requests are retried elsewhere or fail now instead of at their deadline.
     if (address !== undefined && !hasHostResponded(error)) this.#context.upstream.disconnect(address);
     if (!this.#isReachable) return;
     this.#isReachable = false;
@@ -156,7 +159,7 @@ export class TrackedPeer {
     this.#changed();
   }
 
-  /** Whether the reachability changed. */
+  /** Records a response. Returns whether the reachability changed. */
   #responded(): boolean {
     this.#misses = 0;
     if (this.#isReachable) return false;
@@ -192,7 +195,8 @@ export class TrackedPeer {
       });
       if (!signal.aborted && isSameAddress(address, this.#known.address)) this.reportResponse();
     } catch (thrown) {
-      // A late timer shows that this process was paused, not that the peer did not respond.
+      // A late timer shows that this process was paused, and lack of local connections is no failure of the peer
+      // either.
       const isOurFault = clock.monotonic() - startedAt > 1.5 * timing.probeTimeoutMs || isExhausted(thrown);
       if (signal.aborted || isOurFault || !isSameAddress(address, this.#known.address)) return;
       metrics.probeFailed(this.#known.id).inc();
@@ -228,8 +232,8 @@ export class TrackedPeer {
         timeoutMs: timing.documentTimeoutMs,
         signal,
       });
-      // The peer may have restarted meanwhile, with other resources or another address: that change triggers a new
-      // fetch.
+      // If the peer has meanwhile restarted with other resources or another address, the document is dropped: that
+      // change triggers a new fetch.
       if (signal.aborted || !isSameServing(asked, this.#known) || !isSameAddress(address, this.#known.address))
         return true;
       this.#describedAs = asked;
@@ -250,13 +254,16 @@ export class TrackedPeer {
   }
 }
 
-/** Treating the peer as unreachable for lack of local connections would abort working requests. */
+/**
+ * Whether the local server has no free connections. Treating the peer as unreachable for that would abort working
+ * requests.
+ */
 function isExhausted(thrown: unknown): boolean {
   return thrown instanceof UpstreamError && thrown.failure === "exhausted";
 }
 
 /**
- * Whether the peer's host has rejected or closed a connection. Then it also closes its other dead connections itself,
+ * Whether the peer's host rejected or closed a connection. The host is then alive and closes dead connections itself,
  * and a draining server still completes accepted requests, so open connections are kept.
  */
 function hasHostResponded(error: unknown): boolean {

@@ -6,7 +6,7 @@ export interface ProxyUnavailability {
   readonly rule: string;
   readonly reason: string;
   readonly peerId?: string | undefined;
-  /** Undefined if the request may have been executed: clients retry automatically if Retry-After is set. */
+  /** Undefined if the request may have been executed, because clients retry automatically if Retry-After is set. */
   readonly retryAfterSeconds: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The view of a server: an immutable value that holds what it knows about its cluster at one moment. `route.ts` decides
- * from it, `status` prints it. A peer is known (identity lease), reachable (probe) and described (discovery document
- * with its age).
+ * from it, and `status` prints it. A peer is known if it has an identity lease, reachable if it responds to probes, and
+ * described if its current discovery document is known.
  */
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import type { ServedSet } from "./served-set.ts";
@@ -9,24 +9,27 @@ import type { ServedSet } from "./served-set.ts";
 export interface PeerView {
   readonly id: string;
   /**
-   * The release as which it behaves, such as "1.36", from its endpoint record; undefined for a kube-apiserver, which
-   * does not publish it.
+   * The release as which the peer behaves, such as "1.36", from its endpoint record; undefined for a kube-apiserver,
+   * which does not publish it.
    */
   readonly release: string | undefined;
-  /** Undefined until its endpoint record exists. */
+  /** Undefined until the endpoint record of the peer exists. */
   readonly address: UpstreamAddress | undefined;
   readonly isReachable: boolean;
-  /** It is leaving the cluster: chosen only if no other server can serve the request. */
+  /** Whether the peer is shutting down: it is chosen only if no other server can serve the request. */
   readonly isDraining: boolean;
-  /** Whether the document is current: false until it is known, and again after a restart until the new one is known. */
+  /**
+   * Whether the document is current: false until it is known, and after a restart of the peer until the new document is
+   * known.
+   */
   readonly isDescribed: boolean;
-  /** Undefined until it has been described once. Kept while its lease is valid, however old. */
+  /** Undefined until the peer has been described once. Kept while its lease is valid, however old the document is. */
   readonly document: PeerDocumentView | undefined;
 }
 
 interface PeerDocumentView {
   readonly served: ServedSet;
-  /** Monotonic time at which the document was last confirmed. */
+  /** Monotonic time at which the peer last confirmed the document. */
   readonly confirmedAtMs: number;
 }
 
@@ -42,34 +45,40 @@ export interface ClusterView {
   readonly self: { readonly id: string; readonly release: string };
   /** Whether the local document and the leases are loaded. */
   readonly isSynced: boolean;
-  /** A flag without which no peer can be called, such as "--peer-ca-file"; undefined if the proxy can work. */
+  /**
+   * The flag that must be set before a peer can be called, such as "--peer-ca-file"; undefined if peers can be called.
+   */
   readonly missingFlag: string | undefined;
   readonly local: ServedSet;
-  /** Every other server with a valid identity lease, by ID. */
+  /** Every other server with a valid identity lease, sorted by ID. */
   readonly peers: readonly PeerView[];
   departed(resource: ResourceQuestion): Departed | undefined;
   /**
-   * Whether it is a custom resource or an aggregated group version, including recently deleted ones: the local server
-   * decides about them, because they are defined in the shared store. A peer's document counts only for those not seen
-   * here yet.
+   * Whether the resource is custom or aggregated, or was so until recently. The local server decides about it, because
+   * it is defined in the shared store. The document of a peer counts only for resources that the local server has not
+   * seen yet.
    */
   isDecidedLocally(group: string, version: string, resource: string): boolean;
-  /** Whether a peer, judging by its release, would accept what the local server rejects. False in doubt. */
+  /**
+   * Whether the peer, judged by its release, would accept a request that the local server rejects. False if unknown.
+   */
   supports(peer: PeerView, resource: ResourceQuestion, need: CapabilityNeed): boolean;
 }
 
-/** A feature that a request needs beyond a served resource, for lack of which the local server would reject it. */
+/**
+ * A feature that a request needs besides the resource, and for lack of which the local server would reject the request.
+ */
 export type CapabilityNeed =
   | { readonly kind: "field-selector"; readonly labels: readonly string[] }
   | { readonly kind: "patch-type"; readonly patchType: string }
   | NamedFieldsNeed;
 
-/** Fields of a body that the local server would drop, not reject. */
+/** Fields of a body that the local server would drop without rejecting the request. */
 export interface NamedFieldsNeed {
   readonly kind: "fields";
   /** The kind of the body, which for some subresources is not the kind of the resource. */
   readonly of: { readonly group: string; readonly version: string; readonly kind: string };
-  /** Member names and list indexes. */
+  /** Field names and list indexes. */
   readonly paths: readonly (readonly (string | number)[])[];
 }
 
@@ -81,7 +90,7 @@ export interface ResourceQuestion {
   readonly subresource: string;
 }
 
-/** The view of a server without peers that decides about every resource itself. */
+/** The view of a server without peers, which decides about every resource itself. */
 export function loneView(self: ClusterView["self"]): ClusterView {
   return {
     self,

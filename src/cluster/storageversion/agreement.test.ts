@@ -208,12 +208,12 @@ describe("the common version", () => {
     ["one server has one", [E3], "v2"],
     ["equal entries have one", [E1, E2, E4], "v1"],
     ["one different entry suffices for none", [E1, E2, E3], undefined],
-  ])("of entries: %s", (_rule, entries, expected) => {
+  ])("of a list of entries: %s", (_rule, entries, expected) => {
     expect(commonVersion(entries)).toBe(expected);
   });
 });
 
-describe("settling an object:", () => {
+describe("when the status is computed:", () => {
   test("conditions of other types stay in their position", () => {
     const before = statusOf([E1, E2, E3], "v1", FOREIGN_CONDITION, CONDITION_TRUE, {
       ...FOREIGN_CONDITION,
@@ -237,16 +237,16 @@ describe("settling an object:", () => {
     ["an existing entry", statusOf([E1, E2], "v1", CONDITION_TRUE), { ...E2 }],
     ["an existing entry with its members in another order", statusOf([E1, E2], "v1", CONDITION_TRUE), REORDERED_E2],
     ["an object without entries", statusOf([], undefined, CONDITION_FALSE), undefined],
-  ])("%s that needs no change is the same object, so it is not written", (_what, status, own) => {
+  ])("%s that needs no change is returned as the same object, so that it is not written", (_what, status, own) => {
     expect(settle(status, { live: ALL, now: NOW, ...(own === undefined ? {} : { own }) })).toBe(status);
   });
 
-  test("entries are ordered by server ID, not by time", () => {
+  test("entries are sorted by server ID", () => {
     const before = statusOf([E5, entry("gone", "v1"), E1, entry("lost", "v1"), E3], undefined, CONDITION_FALSE);
     expect(settle(before, { live: ALL, now: NOW, own: E2 }).storageVersions).toEqual([E1, E2, E3, E5]);
   });
 
-  test("neither the given object nor its entries are modified", () => {
+  test("neither the given status nor its entries are modified", () => {
     const before = statusOf([E5, E1, entry("gone", "v1")], "v1", CONDITION_TRUE);
     const copy = structuredClone(before);
     settle(before, { live: ALL, now: NOW, own: E2 });
@@ -260,7 +260,7 @@ describe("settling an object:", () => {
 });
 
 describe("pending servers:", () => {
-  test("a live server without an entry that has not published makes the condition Unknown, without a common version", () => {
+  test("a live server that has neither an entry nor published everything makes the condition Unknown, without a common version", () => {
     const before = statusOf([E1, E2], "v1", CONDITION_TRUE);
     const live = liveServers("1", "2", "-new", "-another");
     expect(settle(before, { live, now: NOW })).toEqual(
@@ -274,12 +274,12 @@ describe("pending servers:", () => {
     expect(after).toEqual(statusOf([E1, E3], undefined, at(conditionUnknown("new"), NOW)));
   });
 
-  test("a live server without an entry that has published everything does not store the resource", () => {
+  test("a live server without an entry that has published everything counts as one that does not store the resource", () => {
     const before = statusOf([E1, E2], "v1", CONDITION_TRUE);
     expect(settle(before, { live: liveServers("1", "2", "other"), now: NOW })).toBe(before);
   });
 
-  test("a server that has an entry is not pending, although it has other entries to publish", () => {
+  test("a server that has an entry is not pending, even if it has other entries to publish", () => {
     const before = statusOf([E1, E2], "v1", CONDITION_TRUE);
     expect(settle(before, { live: liveServers("1", "-2"), now: NOW })).toBe(before);
   });
@@ -290,14 +290,14 @@ describe("pending servers:", () => {
     expect(after).toEqual(statusOf([E1, E2], "v1", at(CONDITION_TRUE, NOW)));
   });
 
-  test("another pending server is not a transition", () => {
+  test("if another server becomes the pending one, the transition time stays", () => {
     const before = statusOf([E1], undefined, conditionUnknown("a"));
     expect(settle(before, { live: liveServers("1", "-b"), now: NOW })).toEqual(
       statusOf([E1], undefined, conditionUnknown("b")),
     );
   });
 
-  test("when no server is pending, the entries decide, and that is a transition", () => {
+  test("when no server is pending any more, the entries decide, and the transition time changes", () => {
     const before = statusOf([E1, E2], undefined, conditionUnknown("gone"));
     expect(settle(before, { live: ALL, now: NOW })).toEqual(statusOf([E1, E2], "v1", at(CONDITION_TRUE, NOW)));
     const differing = statusOf([E1, E3], undefined, conditionUnknown("gone"));
@@ -309,11 +309,11 @@ describe("pending servers:", () => {
     ["none if all have an entry", [E1, E2], ["-1", "-2"], []],
     ["those with neither, sorted", [E1], ["-c", "1", "-a", "b"], ["a", "c"]],
     ["not departed servers with an entry", [entry("gone", "v1")], ["-1"], ["1"]],
-  ])("pending servers are: %s", (_who, entries, live, expected) => {
+  ])("pendingServers returns %s", (_who, entries, live, expected) => {
     expect(pendingServers(entries, liveServers(...live))).toEqual(expected);
   });
 
-  test("only servers of a component that has an entry are pending", () => {
+  test("a server is pending only if its component has an entry, or if there are no entries", () => {
     const wardle = { id: "w", component: "wardle-apiserver", isPublished: false };
     const live = new Map([...liveServers("1", "-2"), ["w", wardle]]);
     expect(pendingServers([E1], live)).toEqual(["2"]);
@@ -394,8 +394,8 @@ function toEntry(id: string, { preferred, decodable }: StoredVersions): ServerSt
   return { apiServerID: id, encodingVersion: preferred, decodableVersions: decodable };
 }
 
-describe("for every object", () => {
-  test("after settling, every entry belongs to a live server, and no entry of a live server was dropped", () => {
+describe("for random objects", () => {
+  test("every entry belongs to a live server afterwards, and no entry of a live server is dropped", () => {
     fc.assert(
       fc.property(statuses, live, (status, members) => {
         const after = settle(status, { live: members, now: NOW }).storageVersions ?? [];
@@ -407,7 +407,7 @@ describe("for every object", () => {
     );
   });
 
-  test("the common version is set, and its condition True, iff entries exist, all agree and no server is pending", () => {
+  test("the common version is set and its condition True if and only if entries exist, all agree and no server is pending", () => {
     fc.assert(
       fc.property(statuses, live, (status, members) => {
         const after = settle(status, { live: members, now: NOW });
@@ -425,7 +425,7 @@ describe("for every object", () => {
     );
   });
 
-  test("settling a settled object changes nothing, whatever the time", () => {
+  test("computing the status a second time changes nothing, whatever the time", () => {
     fc.assert(
       fc.property(statuses, live, (status, members) => {
         const after = settle(status, { live: members, now: NOW });
@@ -434,7 +434,7 @@ describe("for every object", () => {
     );
   });
 
-  test("the transition time changes iff the status or the common version does", () => {
+  test("the transition time changes if and only if the status or the common version changes", () => {
     fc.assert(
       fc.property(statuses, live, (status, members) => {
         const before = settle(status, { live: liveServers(...IDS), now: LONG_AGO });
@@ -459,8 +459,8 @@ describe("for every object", () => {
   });
 });
 
-describe("for every choice", () => {
-  test("every server can read the chosen encoding; if none is chosen, no such encoding exists", () => {
+describe("for random servers", () => {
+  test("every server can read the chosen encoding; if none is chosen, no encoding exists that all can read", () => {
     fc.assert(
       fc.property(storedVersions, entries, (own, others) => {
         const chosen = chooseEncoding(own, others);
@@ -474,7 +474,7 @@ describe("for every choice", () => {
     );
   });
 
-  test("servers that publish one after another and choose again end writable iff an encoding that all can read exists", () => {
+  test("servers that publish one after another and choose again may all write in the end if and only if an encoding exists that all can read", () => {
     const servers = fc.array(storedVersions, { minLength: 2, maxLength: 4 });
     const turns = fc.array(fc.nat({ max: 3 }), { maxLength: 20 });
     fc.assert(
@@ -500,7 +500,7 @@ describe("for every choice", () => {
     );
   });
 
-  test("no two servers that may write produce data that the other cannot read, in any order of publishing", () => {
+  test("a server that may write never produces data that another server cannot read, in any order of publishing", () => {
     fc.assert(
       fc.property(entries, (present) => {
         for (const { apiServerID: writer } of present) {

@@ -1,6 +1,6 @@
 /**
- * Computes the status of a StorageVersion object from its entries, and whether a server may write according to it.
- * Pure: every writer of an object uses it, so that all servers come to the same result.
+ * Computes the status of a StorageVersion object from its entries, and whether a server may write according to that
+ * status. The functions are pure, and every writer of an object uses them, so that all servers come to the same result.
  */
 import { jsonEquals } from "../../meta/json.ts";
 import type { AgreementMember } from "./members.ts";
@@ -19,7 +19,9 @@ interface Settling {
   readonly own?: ServerStorageVersion;
 }
 
-/** The status without stale entries, with the given entry, and with the conditions that follow. */
+/**
+ * Returns the status without stale entries, with the given entry, and with the conditions that follow from the entries.
+ */
 export function settle(status: StorageVersionStatus, { live, now, own }: Settling): StorageVersionStatus {
   const entries = withEntry(status.storageVersions ?? [], own)
     .filter(({ apiServerID }) => live.has(apiServerID))
@@ -43,8 +45,8 @@ export function commonVersion(entries: readonly ServerStorageVersion[]): string 
 }
 
 /**
- * Live servers, by ID, that may store the resource and have not published yet. Only servers of the components that have
- * an entry count, because components store different resources.
+ * Live servers, sorted by ID, that may store the resource and have not published yet. Only servers of components that
+ * have an entry count, because components store different resources.
  */
 export function pendingServers(
   entries: readonly ServerStorageVersion[],
@@ -62,14 +64,14 @@ export function pendingServers(
 
 /** The versions in which a server can write and read a resource. */
 export interface StoredVersions {
-  /** The version its release writes. */
+  /** The version that the release of the server writes. */
   readonly preferred: string;
   readonly decodable: readonly string[];
-  /** The decodable versions, most preferred first, if they are published in another order. */
+  /** The decodable versions in order of preference. Absent if `decodable` is already in this order. */
   readonly fallbacks?: readonly string[];
 }
 
-/** The version to write so that all other servers can read it; undefined if there is none. */
+/** Chooses the version to write so that all other servers can read it; undefined if there is none. */
 export function chooseEncoding(
   { preferred, decodable, fallbacks = decodable }: StoredVersions,
   others: readonly ServerStorageVersion[],
@@ -113,7 +115,7 @@ function withCondition(
   const conditions = before.conditions ?? [];
   const known = conditions.find(({ type }) => type === ALL_ENCODING_VERSIONS_EQUAL);
   const next = { type: ALL_ENCODING_VERSIONS_EQUAL, ...stated(common, pending) };
-  // As kubernetes: another common version is a transition, although the status stays True.
+  // As kubernetes: if the common version changes, the transition time changes although the condition stays True.
   const hasMoved = common !== undefined && common !== before.commonEncodingVersion;
   const isTransition = known?.status !== next.status || (hasMoved && before.commonEncodingVersion !== undefined);
   const condition = { ...next, lastTransitionTime: isTransition ? now : (known?.lastTransitionTime ?? now) };

@@ -1,5 +1,6 @@
 /**
- * The collector through a real server: alone with members of the test, and as part of a server with its own members.
+ * Tests the collector with a real server: as a separate collector with the members of the test, and as part of a server
+ * with its own members.
  */
 import { describe, expect, test } from "vitest";
 import { startServer, type TestServer } from "../../../test/api/start.ts";
@@ -34,14 +35,14 @@ async function publish(api: TestServer, status: StorageVersionStatus): Promise<v
   expect(response.body).toMatchObject({ status });
 }
 
-/** Undefined if there is no object. */
+/** The status of the object; undefined if there is no object. */
 async function statusIn(api: TestServer, name: string): Promise<StorageVersionStatus | undefined> {
   const response = await api.get(`${OBJECTS}/${name}`);
   return response.status === 404 ? undefined : response.body.status;
 }
 
 describe("a collector that calls the API:", () => {
-  /** A server that serves the objects and has no entries in them. */
+  /** A server that serves StorageVersion objects but publishes no entries itself. */
   const startBare = (): Promise<TestServer> => startServer({ runtimeConfig: [`${API}=true`] });
 
   function collect(api: TestServer, members: FakeMembers): () => Promise<unknown> {
@@ -52,7 +53,7 @@ describe("a collector that calls the API:", () => {
     return () => world.run(collector.reconcile(FOOS, new AbortController().signal));
   }
 
-  test("an object loses its stale entries one by one, and is deleted with the last", async () => {
+  test("an object loses the entries of departed servers one by one, and is deleted with the last one", async () => {
     await using api = await startBare();
     const members = new FakeMembers("id-1", "id-2");
     const reconcile = collect(api, members);
@@ -71,7 +72,7 @@ describe("a collector that calls the API:", () => {
     expect(await statusIn(api, FOOS)).toBeUndefined();
   });
 
-  test("an object may be Unknown although its entries agree", async () => {
+  test("the condition of an object may be Unknown although its entries agree", async () => {
     await using api = await startBare();
     const members = new FakeMembers("id-1", "-id-2");
     const reconcile = collect(api, members);
@@ -84,7 +85,7 @@ describe("a collector that calls the API:", () => {
     expect(status).not.toHaveProperty("commonEncodingVersion");
   });
 
-  test("an object written meanwhile is neither deleted nor overwritten", async () => {
+  test("an object that is written meanwhile is neither deleted nor overwritten", async () => {
     await using api = await startBare();
     for (const entries of [[entry("gone", "v1")], [entry("gone", "v1"), id1]]) {
       const members = new FakeMembers("id-1");
@@ -102,7 +103,10 @@ describe("a collector that calls the API:", () => {
 describe("in a leading server", () => {
   const start = (): Promise<TestServer> => startServer({ strictRelease: false });
 
-  /** Like that of a kube-apiserver: it has no endpoint record, so it never reports that it has published everything. */
+  /**
+   * Creates an identity lease like that of a kube-apiserver: without an endpoint record, so that the server never
+   * reports that it has published everything.
+   */
   async function join(api: TestServer, name: string): Promise<void> {
     const labels = { "apiserver.kubernetes.io/identity": "kube-apiserver" };
     const renewTime = new Date(api.world.clock.now()).toISOString().replace("Z", "000Z");
@@ -118,7 +122,7 @@ describe("in a leading server", () => {
     expect(await statusIn(api, FOOS)).toBeUndefined();
   });
 
-  test("entries last as long as leases, and a server that has not published is pending", async () => {
+  test("entries last as long as the leases of their servers, and a server that has not published is pending", async () => {
     await using api = await start();
     await join(api, "id-1");
     await join(api, "id-2");

@@ -1,6 +1,6 @@
 /**
- * Remembers what the collector has observed in its term, and when by its own monotonic clock, to compute how long a
- * state has lasted.
+ * Remembers what the collector has observed during its term, with times of its own monotonic clock, to compute how long
+ * a state has lasted.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { AgreementMember } from "./members.ts";
@@ -14,17 +14,17 @@ interface CollectorMemoryOptions {
 
 interface Remembered {
   readonly uid: string;
-  /** Since when this version of it is known to have no entries. */
+  /** The resourceVersion at which the object was first seen without entries, and when. */
   empty: { readonly resourceVersion: string; readonly sinceMs: number } | undefined;
-  /** Since when it has had entries and no common version. */
+  /** Since when the object has had entries and no common version. */
   disagreesSinceMs: number | undefined;
 }
 
 export class CollectorMemory {
   readonly #options: CollectorMemoryOptions;
-  /** Bounded by the number of members. */
+  /** When each live server was first seen that has not published everything. */
   readonly #unpublishedSinceMs = new Map<string, number>();
-  /** Bounded by the number of objects: a deleted object is removed when the deletion is seen. */
+  /** The observations of each object. A deleted object is removed when its deletion is seen. */
   readonly #objects = new Map<string, Remembered>();
 
   constructor(options: CollectorMemoryOptions) {
@@ -35,7 +35,10 @@ export class CollectorMemory {
     this.#objects.delete(name);
   }
 
-  /** Live servers that have not published everything and were first seen recently, with the milliseconds left. */
+  /**
+   * Live servers that were first seen recently and have not published everything, with the remaining milliseconds until
+   * they count as pending.
+   */
   youngServers(live: ReadonlyMap<string, AgreementMember>): ReadonlyMap<string, number> {
     const { clock, pendingGraceMs } = this.#options;
     const nowMs = clock.monotonic();
@@ -47,7 +50,10 @@ export class CollectorMemory {
     return new Map(left.filter(([, leftMs]) => leftMs > 0));
   }
 
-  /** How long an object without entries must still be kept; 0 if that time is over, or if it has entries. */
+  /**
+   * How much longer an object without entries must be kept; 0 if the grace period is over, or if the object has
+   * entries.
+   */
   emptyForMs(object: StorageVersionObject): number {
     const { clock, emptyGraceMs } = this.#options;
     const remembered = this.#recall(object);
@@ -61,13 +67,12 @@ export class CollectorMemory {
     const seenMs = clock.monotonic() - remembered.empty.sinceMs;
     const createdAt = Date.parse(object.metadata?.creationTimestamp ?? "");
     const ageMs = Number.isNaN(createdAt) ? Infinity : clock.now() - createdAt;
-    // Clocks differ: an object with a future timestamp is examined again after the grace period.
+    // The creation time comes from another clock and may be in the future, so the result is limited to the grace
+    // period.
     return Math.min(Math.max(emptyGraceMs - Math.min(seenMs, ageMs), 0), emptyGraceMs);
   }
 
-  /**
-   * How long the object had no common version, if this is the first time that it has one again; otherwise undefined.
-   */
+  /** How long the object had no common version, reported once when it gets one; otherwise undefined. */
   agreementMs(object: StorageVersionObject): number | undefined {
     if (!hasEntries(object)) return undefined;
     const nowMs = this.#options.clock.monotonic();

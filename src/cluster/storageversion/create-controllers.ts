@@ -1,4 +1,4 @@
-/** The controllers of storage versions: collection of departed servers' entries, and migration. */
+/** Creates the controllers of storage versions: the collector of the entries of departed servers, and migration. */
 import type { BaseEnv } from "../../base/env.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { Client } from "../../client/client.ts";
@@ -17,14 +17,14 @@ interface StorageVersionControllerParts {
   readonly metrics: MetricsRegistry;
   readonly client: Client;
   readonly catalog: Catalog;
-  /** Undefined if servers do not agree on encodings. */
+  /** Undefined if the servers do not agree on encodings. */
   readonly members: Members | undefined;
   readonly isStoredOnlyIn: NonNullable<MigrationOptions["isStoredOnlyIn"]>;
 }
 
 interface StorageVersionControllers {
   readonly onEveryServer: readonly (ReturnType<typeof createCollector> | ReturnType<typeof createMigrator>)[];
-  /** StorageVersionMigrations that users create can be reconciled only if their API is served. */
+  /** The controller of StorageVersionMigration objects, if their API is served. */
   readonly whereServed: readonly NonNullable<ReturnType<typeof createSvmController>>[];
 }
 

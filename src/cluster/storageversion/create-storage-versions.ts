@@ -1,6 +1,6 @@
 /**
- * Composes the agreement on encodings: the entries that this server publishes, and the version in which it may write
- * each resource now.
+ * Composes the agreement on encodings: it publishes the entries of this server, and determines the version in which
+ * this server may write each resource at the moment.
  */
 import { must } from "../../base/assert.ts";
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -23,7 +23,7 @@ import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
 import { storedResourceVersions } from "./stored-resource-versions.ts";
 
-/** The part that the resources of a server need before the servers can agree. */
+/** The part that other parts of the server need before the agreement begins. */
 export interface AgreedEncodings {
   readonly encodings: Encodings;
   readonly resources: readonly StoredResourceVersions[];
@@ -41,9 +41,7 @@ export interface StorageVersions {
   readonly gate: WriteGateState;
   readonly hook: StartupHook;
   readonly tasks: readonly BackgroundTask[];
-  /**
-   * After a lapse of the lease, peers may have dropped this server's entries: it publishes them again before it writes.
-   */
+  /** Publishes all entries again before the server writes: after a lapse of its lease, peers may have dropped them. */
   beforeUnfence(signal: AbortSignal): Promise<void>;
 }
 
@@ -73,7 +71,7 @@ export function agreedEncodings({ clock, serverId, storageRoot, catalog }: Agree
   };
 }
 
-/** The parts with which a server of any component takes part in the agreement. */
+/** The parts that a server of any component needs to take part in the agreement. */
 interface AgreementParts {
   readonly env: BaseEnv;
   readonly metrics: MetricsRegistry;
@@ -84,7 +82,7 @@ interface AgreementParts {
   readonly members: (isComplete: () => boolean) => Members;
   /** False while another process uses the same server ID. */
   readonly isOwner: () => boolean;
-  /** Calls `open` once a published resource may be written. Absent: at once. */
+  /** Calls `open` when a published resource may be written. If absent, that is at once. */
   readonly whenPublished?: (name: string, open: () => void) => void;
   readonly tasks?: readonly BackgroundTask[];
 }
@@ -145,7 +143,7 @@ export function createAgreement(parts: AgreementParts): StorageVersions {
       ...(parts.tasks ?? []),
     ],
     async beforeUnfence(signal) {
-      // At the start each resource opens by itself as soon as it is published.
+      // At the start nothing has to be invalidated: each resource opens as soon as it is published.
       if (isFirst) isFirst = false;
       else {
         encodings.unpublishAll();
@@ -155,7 +153,7 @@ export function createAgreement(parts: AgreementParts): StorageVersions {
   };
 }
 
-/** Reads the store directly: a write is guarded by the revision of the stored object. */
+/** Watches the stored objects directly, because writes are guarded by the revision of the stored object. */
 function followObjects(
   { env, cache }: Pick<AgreementParts, "env" | "cache">,
   encodings: Encodings,

@@ -1,6 +1,6 @@
 /**
- * Decodes the status of a stored StorageVersion object. Members of the wrong type are dropped, because any client may
- * have written it.
+ * Decodes the status of a stored StorageVersion object. Fields of a wrong type are dropped, because any client may have
+ * written the object.
  */
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import type { ServerStorageVersion, StorageVersionStatus } from "./objects.ts";

@@ -52,7 +52,7 @@ function setUp(): { world: World; encodings: Encodings; ask: (lost?: number) => 
 }
 
 describe("a resource", () => {
-  test("is closed until this run has published, whatever an earlier run left", async () => {
+  test("is closed until this run has published its entry, whatever entry an earlier run left", async () => {
     const { encodings, ask } = setUp();
     encodings.observe(WIDGETS.name, 7, OPEN);
     expect(await ask()).toBe("wait for storage version registration to complete for resource: widgets.example.com");
@@ -64,7 +64,7 @@ describe("a resource", () => {
     expect(await ask()).toContain("wait for storage version registration");
   });
 
-  test("is written in the version of the newest object, guarded by its revision", async () => {
+  test("is written in the version of the newest object, guarded by the revision of that object", async () => {
     const { encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
@@ -72,7 +72,7 @@ describe("a resource", () => {
     expect(await ask()).toBe("example.com/v1 at 9");
   });
 
-  test("waits for a newer object if the guard has failed", async () => {
+  test("waits for a newer object if the guard of a write has failed", async () => {
     const { world, encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
@@ -82,7 +82,7 @@ describe("a resource", () => {
     expect(await world.run(response)).toBe("example.com/v2 at 8");
   });
 
-  test("waits for servers to agree, within a limit", async () => {
+  test("waits for the servers to agree, up to a time limit", async () => {
     const { world, encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, { storageVersions: [OWN, entry("old", "example.com/v1", ["example.com/v1"])] });
@@ -124,7 +124,7 @@ describe("a resource", () => {
     expect(await response).toBe(`widgets.example.com cannot be written now: ${because}`);
   });
 
-  test("is closed at once while stored objects of it are unreadable", async () => {
+  test("is closed at once while stored objects of the resource are unreadable", async () => {
     const { encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
@@ -134,7 +134,7 @@ describe("a resource", () => {
     expect(await ask()).toBe("example.com/v2 at 7");
   });
 
-  test("is rejected if its publication is revoked while a write waits", async () => {
+  test("rejects a waiting write if its publication is revoked", async () => {
     const { world, encodings, ask } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);
@@ -147,7 +147,7 @@ describe("a resource", () => {
   });
 });
 
-test("resources needed for publishing are written unguarded, always in one version", async () => {
+test("resources that publishing needs are written without a guard and always in one version", async () => {
   const { encodings } = setUp();
   const unbound = { version: { group: "coordination.k8s.io", version: "v1" } };
   expect(await encodings.current(LEASES.name)).toEqual(unbound);
@@ -156,7 +156,7 @@ test("resources needed for publishing are written unguarded, always in one versi
   expect(await encodings.current(LEASES.name)).toEqual(unbound);
 });
 
-test("the gate is open once everything has been published", () => {
+test("the gate is open once every built-in resource has been published", () => {
   const { encodings } = setUp();
   encodings.published(WIDGETS.name);
   expect(encodings.isOpen).toBe(false);
@@ -206,7 +206,7 @@ describe("a custom resource", () => {
     expect(await response).toBe("wait for storage version registration to complete for resource: gadgets.example.com");
   });
 
-  test("uses the object that existed before its CRD", async () => {
+  test("uses a StorageVersion object that existed before the CRD was seen", async () => {
     const { encodings } = setUp();
     encodings.observe(GADGETS.name, 7, V1);
     encodings.put(GADGETS);
@@ -214,7 +214,7 @@ describe("a custom resource", () => {
     expect(await encodings.current(GADGETS.name)).toMatchObject({ version: { version: "v1" }, guard: { revision: 7 } });
   });
 
-  test("keeps its published version after another was chosen, until that is published", async () => {
+  test("is written in its published version until another chosen version is published", async () => {
     const { encodings, write } = defined();
     encodings.observe(GADGETS.name, 7, V1);
     encodings.published(GADGETS.name);
@@ -226,7 +226,7 @@ describe("a custom resource", () => {
     expect(await write()).toBe("v2 at 8");
   });
 
-  test("is closed at once if its published version is no longer decodable", async () => {
+  test("is closed at once if this server can no longer decode its published version", async () => {
     const { world, encodings, write } = defined();
     encodings.observe(GADGETS.name, 7, V1);
     encodings.published(GADGETS.name);

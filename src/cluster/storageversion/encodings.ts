@@ -1,10 +1,10 @@
 /**
- * Determines the version in which each resource is written now, from the StorageVersion objects in the store.
+ * Determines the version in which each resource is written at the moment, from the StorageVersion objects in the store.
  *
- *   unpublished → (this run has published its entry) → by the object: open in the version of its entry, or closed
+ *    unpublished → (this run has published its entry) → by the object: open in the version of its entry, or closed
  *
- * Each revision of an object is judged again, and a write is guarded by the revision it was judged by: if the object
- * has changed meanwhile, the store rejects the write.
+ * Each revision of an object is evaluated separately, and a write is guarded by the revision that was evaluated: if the
+ * object has changed meanwhile, the store rejects the write.
  */
 import type { Clock } from "../../base/clock.ts";
 import {
@@ -22,12 +22,15 @@ import type { StorageVersionStatus } from "./objects.ts";
 export interface StoredResourceVersions extends GroupResource, StoredVersions {
   /** The name of the StorageVersion object. */
   readonly name: string;
-  /** Every group and resource under which requests reach it: events belong to two groups. */
+  /** Every group and resource under which clients can request it: events belong to two groups. */
   readonly aliases: readonly GroupResource[];
   readonly served: readonly string[];
-  /** Written before anything is published, because publishing needs it; all servers always write it in one version. */
+  /**
+   * True if publishing itself needs the resource, so that it is written before anything is published. All servers
+   * always write it in one version.
+   */
   readonly isNeededToPublish: boolean;
-  /** The CRD, which owns the StorageVersion object; undefined for a built-in resource. */
+  /** The CRD that owns the StorageVersion object; undefined for a built-in resource. */
   readonly definition?: { readonly name: string; readonly uid: string } | undefined;
 }
 
@@ -44,7 +47,7 @@ interface EncodingsOptions {
   readonly keyPrefix: string;
 }
 
-/** Servers agree again within milliseconds, so a write waits this long before it is rejected. */
+/** How long a write waits for the agreement before it is rejected. Servers agree again within milliseconds. */
 const WAIT_MS = 2_000;
 const RETRY_AFTER_SECONDS = 1;
 const UNREGISTERED = "wait for storage version registration to complete for resource: ";
@@ -56,7 +59,7 @@ interface State {
   unbound: BoundEncoding;
   isPublished: boolean;
   verdict: Verdict;
-  /** Why this server cannot write the resource, whatever the object contains. */
+  /** Why this server must not write the resource, whatever the StorageVersion object says. */
   unreadable: string | undefined;
   waiting: (() => void)[];
 }
@@ -68,7 +71,7 @@ export class Encodings {
   readonly #states = new Map<string, State>();
   readonly #byResource = new Map<string, State>();
   readonly #unpublished = new Set<string>();
-  /** The verdicts of all objects, including those of resources that are not stored here yet. */
+  /** The evaluation of every object, including objects of resources that are not stored here yet. */
   readonly #seen = new Map<string, Verdict>();
 
   constructor(options: EncodingsOptions) {
@@ -77,8 +80,8 @@ export class Encodings {
   }
 
   /**
-   * Adds a resource that is stored here from now on, or changes its versions. A published version stays in use until
-   * another is published, unless this server can no longer decode it.
+   * Adds a resource that is stored here from now on, or changes its versions. The published version stays in use until
+   * another one is published, unless this server can no longer decode it.
    */
   put(resource: StoredResourceVersions): void {
     const { name } = resource;
@@ -111,21 +114,21 @@ export class Encodings {
     wake(state);
   }
 
-  /** Whether every built-in resource has been published; custom resources are waited for one by one. */
+  /** Whether every built-in resource has been published. Writes of custom resources wait for their own publication. */
   get isOpen(): boolean {
     return this.#unpublished.size === 0;
   }
 
   /**
-   * The name of the resource's StorageVersion object if it is built in and not published yet: until then its writes are
-   * rejected.
+   * The name of the StorageVersion object of a built-in resource that is not published yet; otherwise undefined. Writes
+   * of the resource are rejected until then.
    */
   unpublishedName(group: string, resource: string): string | undefined {
     const state = this.#byResource.get(formatGroupResource({ group, resource }));
     return state === undefined || state.isPublished || isDefined(state) ? undefined : state.resource.name;
   }
 
-  /** Called when the current entry of this run is stored. */
+  /** Called when the current entry of this run has been stored. */
   published(name: string): void {
     const state = this.#states.get(name);
     if (state === undefined) return;
@@ -134,7 +137,7 @@ export class Encodings {
     wake(state);
   }
 
-  /** Invalidates everything published so far. */
+  /** Invalidates all publications, so that every resource must be published again. */
   unpublishAll(): void {
     for (const [name, state] of this.#states) {
       state.isPublished = false;
@@ -142,7 +145,7 @@ export class Encodings {
     }
   }
 
-  /** Sets the object as of this revision of the store; undefined for one that cannot be decoded. */
+  /** Sets the status of the object at this revision of the store; undefined if the object cannot be decoded. */
   observe(name: string, revision: number, status: StorageVersionStatus | undefined): void {
     const verdict: Verdict =
       status === undefined ? { closed: "its StorageVersion object is invalid" } : this.#judge(name, revision, status);
@@ -159,7 +162,7 @@ export class Encodings {
     if (state !== undefined) state.verdict = { closed: NO_OBJECT };
   }
 
-  /** Forgets all other objects. */
+  /** Removes all objects that are not in `names`. */
   keepOnly(names: ReadonlySet<string>): void {
     for (const name of [...this.#states.keys(), ...this.#seen.keys()]) if (!names.has(name)) this.forget(name);
   }
@@ -168,7 +171,10 @@ export class Encodings {
     return this.#states.get(name)?.unreadable !== undefined;
   }
 
-  /** While stored objects are in versions that this server does not know, it must not write that resource. */
+  /**
+   * Closes a resource while objects of it are stored in versions that this server cannot read; `undefined` opens it
+   * again.
+   */
   setUnreadable(name: string, because: string | undefined): void {
     const state = this.#states.get(name);
     if (state === undefined) return;
@@ -176,7 +182,10 @@ export class Encodings {
     wake(state);
   }
 
-  /** Waits for the servers to agree, and for this server to publish a new custom resource. Throws a 503. */
+  /**
+   * Returns the version to write, with its guard. Waits for the servers to agree and for this server to publish a new
+   * custom resource; throws a 503 if that takes too long.
+   */
   async current(name: string, lost?: BoundEncoding["guard"]): Promise<BoundEncoding> {
     const state = this.#states.get(name);
     if (state === undefined) throw serviceUnavailable(`this server no longer stores ${name}`, RETRY_AFTER_SECONDS);
@@ -230,7 +239,8 @@ export class Encodings {
 }
 
 /**
- * Whether it is a custom resource: it may be added or changed while the server runs, and is published within moments.
+ * Whether the resource is a custom resource. It may be added or changed while the server runs, and is published within
+ * moments.
  */
 function isDefined({ resource }: State): boolean {
   return resource.definition !== undefined;
@@ -240,7 +250,7 @@ function unregistered({ resource }: State): Error {
   return serviceUnavailable(UNREGISTERED + formatGroupResource(resource), RETRY_AFTER_SECONDS);
 }
 
-/** Undefined if the write must wait. */
+/** Returns undefined if the write must wait for a newer object. */
 function encodingIfChanged({ verdict }: State, lost: BoundEncoding["guard"]): BoundEncoding | undefined {
   if ("closed" in verdict || verdict.open.guard?.revision === lost?.revision) return undefined;
   return verdict.open;

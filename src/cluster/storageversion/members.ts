@@ -1,22 +1,25 @@
-/** The servers that take part in the agreement on encodings, provided by the composition root. */
+/** The servers that take part in the agreement on encodings. The composition root implements this port. */
 export interface AgreementMember {
   readonly id: string;
-  /** Servers of one component store the same resources. Undefined for the component of this server. */
+  /**
+   * The component of the server; undefined for the component of this server. Servers of one component store the same
+   * resources.
+   */
   readonly component?: string | undefined;
   /**
-   * Whether it has published every resource it stores in its current run: it does not store resources without its
-   * entry.
+   * Whether the server has published all resources that it stores in its current run. If so, it does not store a
+   * resource in which it has no entry.
    */
   readonly isPublished: boolean;
 }
 
 export interface Members {
-  /** Every server with a valid identity lease, this one included; by ID. */
+  /** Every server with a valid identity lease, including this one, by ID. */
   live(): ReadonlyMap<string, AgreementMember>;
   /**
-   * Resolves to true once `live` includes everything that had been written to the store when this was called. A server
-   * writes its lease before its entries: after this, an entry whose server is not in `live` is stale. False if that
-   * cannot be determined.
+   * Resolves to true once `live` includes every lease that was written to the store before the call, or to false if
+   * that cannot be determined. A server writes its lease before its entries. So after this call, an entry that was read
+   * before and whose server is not in `live` is stale.
    */
   catchUp(): Promise<boolean>;
   /** Called when `live` has changed. The returned function removes the listener. */

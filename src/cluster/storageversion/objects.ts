@@ -1,4 +1,4 @@
-/** StorageVersion objects of the API. */
+/** The types and names of StorageVersion objects. */
 import type { KubernetesObject, ResourceType } from "../../client/objects.ts";
 
 export const STORAGE_VERSION_TYPE: ResourceType = {

@@ -1,7 +1,8 @@
 /**
- * Prepares a server that takes no part in the agreement on encodings: it writes the version of its release, unguarded,
- * and publishes no entries. So that no server relies on the agreement, it first sets every StorageVersion object to
- * Unknown because of this server, and voids all verified states of stored objects.
+ * Prepares the start of a server that takes no part in the agreement on encodings. Such a server writes the version of
+ * its release, without a guard, and publishes no entries. So that no other server relies on the agreement, it first
+ * sets the condition of every StorageVersion object to Unknown, naming this server, and invalidates all verified states
+ * of stored objects.
  */
 import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -20,10 +21,10 @@ interface OutsideAgreement {
   readonly config: { readonly storageRoot: string; readonly peers: { readonly serverId: string } };
 }
 
-/** Each conflict means that a server has just published. */
+/** Maximum number of attempts. Each conflict means that another server has just published. */
 const RACES_MAX = 20;
 
-/** Throws a StorageError. */
+/** Throws a StorageError if the store fails. */
 export async function standOutsideAgreement(outside: OutsideAgreement): Promise<void> {
   const { kv, config } = outside;
   const { group, resource } = STORAGE_VERSION_TYPE;
@@ -35,7 +36,7 @@ export async function standOutsideAgreement(outside: OutsideAgreement): Promise<
   if (state !== undefined) await change(kv, state, () => "gone");
 }
 
-/** Undefined if it may stay as it is. */
+/** Returns the new value, "gone" to delete the key, or undefined to keep the value. */
 type Decide = (value: Buffer) => Buffer | "gone" | undefined;
 
 async function change(kv: Kv, found: KeyValue, decide: Decide): Promise<void> {
@@ -70,7 +71,7 @@ function withoutAgreement({ clock, config }: OutsideAgreement, value: Buffer): B
   return next.equals(value) ? undefined : next;
 }
 
-/** Undefined for a value that Evenkeel did not write. */
+/** Returns undefined if Evenkeel did not write the value. */
 function parsed(value: Buffer): JsonObject | undefined {
   try {
     const object: unknown = JSON.parse(value.toString("utf8"));

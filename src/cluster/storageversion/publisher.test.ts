@@ -69,7 +69,7 @@ class Publishing {
     this.all = this.publisher.publishAll(this.stop.signal);
   }
 
-  /** "server=version", then the common version and the condition. */
+  /** The entries as "server=version", followed by the common version and the condition. */
   get story(): string {
     const { storageVersions = [], commonEncodingVersion, conditions = [] } = this.api.statusOf(FOOS) ?? {};
     const entries = storageVersions.map(({ apiServerID, encodingVersion }) => `${apiServerID}=${encodingVersion}`);
@@ -83,7 +83,7 @@ class Publishing {
 }
 
 describe("at the start", () => {
-  test("every resource is created and then filled, and onPublished is called for each", async () => {
+  test("an object is created and then filled for every resource, and onPublished is called for each", async () => {
     const publishing = new Publishing({ resources: [resource("g.bars"), resource(FOOS)] });
     await publishing.world.run(publishing.all);
     expect(publishing.api.writes.sort()).toEqual(["POST", "POST", "PUT g.bars/status", "PUT g.foos/status"]);
@@ -101,7 +101,7 @@ describe("at the start", () => {
     await publishing.end();
   });
 
-  test("the entry of an earlier run is replaced in its position, live servers' entries stay, and stale ones are dropped in the same write", async () => {
+  test("the entry of an earlier run is replaced in its position, entries of live servers stay, and stale ones are dropped in the same write", async () => {
     const publishing = new Publishing({
       members: ["server-0", SELF],
       before: (api) =>
@@ -119,7 +119,7 @@ describe("at the start", () => {
     await publishing.end();
   });
 
-  test("the entry of an earlier run for a resource that is no longer stored here is removed", async () => {
+  test("the entry that an earlier run left for a resource that is no longer stored here is removed", async () => {
     const publishing = new Publishing({
       members: ["server-0", SELF],
       resources: [resource("g.bars")],
@@ -140,7 +140,7 @@ describe("at the start", () => {
     await publishing.world.advance(3_000);
     expect(publishing.published).toEqual([]);
     expect(publishing.publisher.lastError(FOOS)).toContain("the live servers are unknown");
-    // Its lease had only not been seen yet.
+    // The server is live; its lease had only not been seen yet.
     publishing.members.join("server-9");
     await publishing.world.run(publishing.all);
     expect(publishing.story).toBe("server-1=v2 server-9=v2 v2 True");
@@ -166,7 +166,7 @@ describe("at the start", () => {
 });
 
 describe("conflicts and errors", () => {
-  test("after a conflict the write is repeated on the current object", async () => {
+  test("after a conflict the write is repeated with the current object", async () => {
     const publishing = new Publishing({ members: [SELF, "server-2"] });
     let races = 0;
     publishing.api.before = (asked) => {
@@ -185,7 +185,7 @@ describe("conflicts and errors", () => {
     await publishing.end();
   });
 
-  test("an object that is created and cannot be filled is filled later", async () => {
+  test("an object that was created but could not be filled is filled later", async () => {
     const publishing = new Publishing();
     let failures = 0;
     publishing.api.before = (asked) => {
@@ -201,7 +201,7 @@ describe("conflicts and errors", () => {
     await publishing.end();
   });
 
-  test("one resource that fails does not block the others, and is retried every few seconds", async () => {
+  test("a resource that fails does not block the others, and is retried every few seconds", async () => {
     const publishing = new Publishing({ resources: [resource(FOOS), resource("g.bars")] });
     let failures = 0;
     publishing.api.before = (asked) => {
@@ -231,7 +231,7 @@ describe("conflicts and errors", () => {
     await publishing.world.run(publishing.all);
   });
 
-  test("a server whose ID another process uses publishes nothing", async () => {
+  test("a server publishes nothing while another process uses its ID", async () => {
     const publishing = new Publishing();
     publishing.isOwner = false;
     await publishing.world.advance(5_000);
@@ -240,12 +240,12 @@ describe("conflicts and errors", () => {
   });
 });
 
-describe("an entry that drifts:", () => {
+describe("the entry of this server", () => {
   test.each([
     ["a removal", (api: FakeStorageVersions) => api.put(FOOS, {})],
     ["a change", (api: FakeStorageVersions) => api.put(FOOS, { storageVersions: [{ ...OWN, encodingVersion: "v1" }] })],
     ["a deletion of its object", (api: FakeStorageVersions) => api.remove(FOOS)],
-  ])("the entry is restored after %s", async (_, change) => {
+  ])("is restored after %s", async (_, change) => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     change(publishing.api);
@@ -254,7 +254,7 @@ describe("an entry that drifts:", () => {
     await publishing.end();
   });
 
-  test("the entry is restored even if it was removed while this server found it correct", async () => {
+  test("is restored even if it was removed while this server was checking it", async () => {
     const before = (api: FakeStorageVersions): void =>
       api.put(FOOS, { storageVersions: [OWN, entry("server-9", "v2", ["v2"])] });
     const publishing = new Publishing({ before });
@@ -271,7 +271,7 @@ describe("an entry that drifts:", () => {
   test.each([
     ["is removed", (api: FakeStorageVersions) => api.put(FOOS, {})],
     ["is deleted with its object", (api: FakeStorageVersions) => api.remove(FOOS)],
-  ])("an entry that %s after every write is restored with increasing delays", async (_, drop) => {
+  ])("that %s after every write is restored with increasing delays", async (_, drop) => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     let drops = 0;
@@ -288,7 +288,7 @@ describe("an entry that drifts:", () => {
     await publishing.end();
   });
 
-  test("the entry switches to a version that a joining server can read, and back after its departure", async () => {
+  test("switches to a version that a joining server can read, and back after the departure of that server", async () => {
     const publishing = new Publishing({ members: [SELF, "server-2"] });
     await publishing.world.run(publishing.all);
     publishing.api.put(FOOS, { storageVersions: [OWN, entry("server-2", "v1", ["v1"])] });
@@ -300,7 +300,7 @@ describe("an entry that drifts:", () => {
     await publishing.end();
   });
 
-  test("if no version can be read by all, the release's own stays, which no server may write then", async () => {
+  test("keeps the version of the release if no version can be read by all servers", async () => {
     const publishing = new Publishing({ members: [SELF, "server-2"] });
     await publishing.world.run(publishing.all);
     publishing.api.put(FOOS, { storageVersions: [OWN, entry("server-2", "v0", ["v0"])] });
@@ -309,7 +309,7 @@ describe("an entry that drifts:", () => {
     await publishing.end();
   });
 
-  test("publishAll checks every entry again", async () => {
+  test("is checked again by publishAll, which writes nothing if it is correct", async () => {
     const publishing = new Publishing();
     await publishing.world.run(publishing.all);
     expect(publishing.published).toEqual([FOOS]);

@@ -1,14 +1,14 @@
 /**
- * Keeps this server's entries in the StorageVersion objects current: one for every resource it stores, published before
- * the resource may be written, and again whenever the stored entry differs from the current one. Entries of an earlier
- * run for resources that are no longer stored here are removed.
+ * Keeps the entries of this server in the StorageVersion objects current. There is one entry for every resource that
+ * the server stores. It is published before the resource may be written, and again whenever the stored entry differs
+ * from the current one. Entries that an earlier run left for resources that are no longer stored here are removed.
  *
- *   pending → (written, or correct already) → published → (the object changed and the entry is not correct) → written
- *   again
+ *    pending → (written, or already correct) → published → (the object changed and the entry is not correct) → written
+ *    again
  *
- * Entries of other servers are dropped only in a write that is due anyway, and only if their servers are known to have
- * departed. A server that drops our entry treats this server as departed and will do so again until it sees our lease:
- * the next write waits, and longer each time.
+ * Entries of other servers are dropped only in a write that is needed anyway, and only if their servers are known to
+ * have departed. A server that drops our entry treats this server as departed, and will do so again until it sees our
+ * lease. Therefore the next write is delayed, and longer each time.
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -42,13 +42,13 @@ interface PublisherOptions {
   readonly metrics: MetricsRegistry;
   readonly serverId: string;
   readonly resources: readonly StoredResourceVersions[];
-  /** False while another process uses our ID: then that process publishes. */
+  /** False while another process uses our ID. That process then publishes the entries. */
   readonly isOwner: () => boolean;
   readonly onPublished: (name: string) => void;
 }
 
 const WORKERS = 16;
-/** Each conflict means that another server has just published. */
+/** Maximum number of attempts in a row. Each conflict means that another server has just published. */
 const RACES_MAX = 5;
 const RETRY_MS_MAX = 5_000;
 const REQUEST_TIMEOUT_MS = 5_000;
@@ -61,12 +61,12 @@ export class Publisher {
   readonly #queue: WorkQueue;
   readonly #outcomes: MetricFamily<Counter>;
   readonly #pending: Set<string>;
-  /** Resources added or changed later, which do not count for completeness. */
+  /** Resources that were added or changed after the start. `isComplete` does not wait for them. */
   readonly #late = new Set<string>();
   readonly #errors = new Map<string, string>();
-  /** Revisions that this server has written itself: an older observation of the object is outdated. */
+  /** The revisions that this server has written itself. An older observation of the object is ignored. */
   readonly #written = new Map<string, number>();
-  /** Entries that another server has dropped, until they are processed. */
+  /** Objects from which another server has dropped our entry, until they are processed. */
   readonly #dropped = new Set<string>();
   #waiting: (() => void)[] = [];
 
@@ -89,12 +89,12 @@ export class Publisher {
     });
   }
 
-  /** Whether everything has been published since the start or the last `publishAll`. */
+  /** Whether all entries have been published since the start or the last call of `publishAll`. */
   get isComplete(): boolean {
     return this.#pending.size === 0;
   }
 
-  /** The error of the last attempt to write the entry. */
+  /** The error of the last attempt to write the entry of this resource. */
   lastError(name: string): string | undefined {
     return this.#errors.get(name);
   }
@@ -121,7 +121,10 @@ export class Publisher {
     this.#queue.add(name);
   }
 
-  /** Checks every entry again. Resolves when all are correct, or when the signal aborts. */
+  /**
+   * Checks every entry again, and writes those that are not correct. Resolves when all are correct, or when the signal
+   * aborts.
+   */
   async publishAll(signal: AbortSignal): Promise<void> {
     for (const name of this.#resources.keys()) {
       this.#pending.add(name);
@@ -152,7 +155,7 @@ export class Publisher {
       try {
         await this.#publish(name, signal);
         if (!wasDropped) this.#queue.forget(name);
-        // A resource that has changed meanwhile is queued again, and not published yet.
+        // If the resource has changed meanwhile, it is in the queue again and not published yet.
         if (this.#resources.get(name) === resource) this.#done(name);
       } catch (thrown) {
         if (!signal.aborted) this.#failed(name, thrown);
@@ -162,7 +165,7 @@ export class Publisher {
     }
   }
 
-  /** Called when the object has changed, perhaps while a worker decides by its earlier state. */
+  /** Called when the object has changed, perhaps while a worker uses its earlier state. */
   #look(name: string): void {
     const resource = this.#resources.get(name);
     const entries = this.#informer.get({ name })?.status?.storageVersions ?? [];
@@ -217,8 +220,8 @@ export class Publisher {
   }
 
   /**
-   * Undefined if this server's entry is correct. For a resource that it does not store, an earlier run may have left an
-   * entry.
+   * Returns the status to write; undefined if the entry of this server is correct. For a resource that is not stored
+   * here, it removes an entry that an earlier run may have left.
    */
   async #next(
     resource: StoredResourceVersions | undefined,
@@ -263,7 +266,7 @@ function newObject(name: string, resource: StoredResourceVersions | undefined): 
   return { kind: "StorageVersion", apiVersion: `${group}/${version}`, metadata, spec: {} };
 }
 
-/** 0 if there is no object. */
+/** The revision of the object; 0 if there is none. */
 function revisionOf(object: StorageVersionObject | undefined): number {
   return Number(object?.metadata?.resourceVersion ?? 0);
 }

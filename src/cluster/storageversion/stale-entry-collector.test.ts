@@ -112,8 +112,8 @@ describe("the decision", () => {
   });
 });
 
-describe("the entry of a departed server is dropped", () => {
-  test("the others then agree, and one condition reports it", async () => {
+describe("after the departure of a server", () => {
+  test("its entry is dropped, and if the others agree, the condition becomes True in the same write", async () => {
     await using collecting = new Collecting("s1", "s2", "s3");
     const { api, members, world } = collecting;
     api.put(NAME, statusOf([V1, V2, V2_TOO], undefined, CONDITION_FALSE));
@@ -128,7 +128,7 @@ describe("the entry of a departed server is dropped", () => {
     expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(0);
   });
 
-  test("an object without its entry is not touched", async () => {
+  test("an object without an entry of it is not written", async () => {
     await using collecting = new Collecting("s1", "s2", "s3");
     const { api, members, world } = collecting;
     api.put(NAME, statusOf([V1, V2_TOO], undefined, CONDITION_FALSE));
@@ -145,14 +145,14 @@ describe("the entry of a departed server is dropped", () => {
     expect(collecting.summary(NAME)).toBe("s1:v1 s3:v2 | none | False");
   });
 
-  test("an entry without a lease is dropped at the start", async () => {
+  test("an entry of a server that has no lease is dropped at the start of a term", async () => {
     await using collecting = new Collecting("s1", "s2", "s3");
     collecting.api.put(NAME, statusOf([V1, V2, V2_TOO, GONE], undefined, CONDITION_FALSE));
     await collecting.start().world.advance(1_000);
     expect(collecting.summary(NAME)).toBe("s1:v1 s2:v2 s3:v2 | none | False");
   });
 
-  test("the object is deleted with its last entry", async () => {
+  test("an object is deleted with its last entry", async () => {
     await using collecting = new Collecting("s1");
     const { api, members, world } = collecting;
     api.put(NAME, agreed);
@@ -181,7 +181,7 @@ describe("in a cluster of two servers", () => {
     expect(api.get(foos)).toBeUndefined();
   });
 
-  test("an object of one of them stays, and is agreed when the other has published everything", async () => {
+  test("an object with an entry of one of them stays, and is agreed when the other has published everything", async () => {
     await using collecting = new Collecting("id-1", "id-2").start();
     const { api, world } = collecting;
     api.put(foos, statusOf([id1], "v1", CONDITION_TRUE));
@@ -190,7 +190,7 @@ describe("in a cluster of two servers", () => {
     expect(api.writes).toEqual([]);
   });
 
-  test("it is Unknown while the other has not published everything", async () => {
+  test("an object is Unknown while the server without an entry has not published everything", async () => {
     await using collecting = new Collecting("id-1", "-id-2").start();
     const { api, members, world } = collecting;
     api.put(foos, statusOf([id1], "v1", CONDITION_TRUE));
@@ -204,7 +204,7 @@ describe("in a cluster of two servers", () => {
     expect(api.writes).toHaveLength(2);
   });
 
-  test("both have entries until one departs, and then the other", async () => {
+  test("the entry of each stays until that server departs", async () => {
     await using collecting = new Collecting("id-1", "id-2").start();
     const { api, members, world } = collecting;
     api.put(foos, statusOf([id1, id2], undefined, CONDITION_FALSE));
@@ -239,7 +239,7 @@ describe("errors prove nothing", () => {
     },
   );
 
-  test("members are read after the object, and as of then", async () => {
+  test("the live servers are determined after the object was read", async () => {
     await using collecting = new Collecting("s1");
     const { api, members } = collecting;
     api.put(NAME, statusOf([entry("late", "v1"), V1], "v1", CONDITION_TRUE));
@@ -252,25 +252,28 @@ describe("errors prove nothing", () => {
     expect(api.writes).toEqual([]);
   });
 
-  test.each(["GET", "PUT", "DELETE"])("a %s that fails is an error, and is retried later", async (method) => {
-    await using collecting = new Collecting("s1");
-    const { api } = collecting;
-    const name = method === "DELETE" ? "k8s.test.others" : NAME;
-    api.put(NAME, statusOf([V1, GONE], "v1", CONDITION_TRUE));
-    api.put("k8s.test.others", statusOf([GONE], "v1", CONDITION_TRUE));
-    api.before = (asked) => {
-      if (asked.startsWith(method)) throw new StatusError("InternalError", "the store is tired");
-    };
-    await expect(collecting.reconcile(name)).rejects.toThrow("the store is tired");
-    api.before = (asked) => {
-      if (asked.startsWith(method)) throw new TransportError("refused", "nobody listens");
-    };
-    await expect(collecting.reconcile(name)).rejects.toSatisfy((thrown) => isFailure(thrown, "refused"));
-    expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(0);
-    api.before = () => {};
-    await collecting.reconcile(name);
-    expect(collecting.summary(name)).toBe(method === "DELETE" ? undefined : "s1:v1 | v1 | True");
-  });
+  test.each(["GET", "PUT", "DELETE"])(
+    "a %s that fails is an error, and the object is retried later",
+    async (method) => {
+      await using collecting = new Collecting("s1");
+      const { api } = collecting;
+      const name = method === "DELETE" ? "k8s.test.others" : NAME;
+      api.put(NAME, statusOf([V1, GONE], "v1", CONDITION_TRUE));
+      api.put("k8s.test.others", statusOf([GONE], "v1", CONDITION_TRUE));
+      api.before = (asked) => {
+        if (asked.startsWith(method)) throw new StatusError("InternalError", "the store is tired");
+      };
+      await expect(collecting.reconcile(name)).rejects.toThrow("the store is tired");
+      api.before = (asked) => {
+        if (asked.startsWith(method)) throw new TransportError("refused", "nobody listens");
+      };
+      await expect(collecting.reconcile(name)).rejects.toSatisfy((thrown) => isFailure(thrown, "refused"));
+      expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(0);
+      api.before = () => {};
+      await collecting.reconcile(name);
+      expect(collecting.summary(name)).toBe(method === "DELETE" ? undefined : "s1:v1 | v1 | True");
+    },
+  );
 
   test("an object without uid or resourceVersion is not written", async () => {
     await using collecting = new Collecting("s1");
@@ -281,7 +284,7 @@ describe("errors prove nothing", () => {
   });
 });
 
-describe("a server that publishes meanwhile keeps its entry", () => {
+describe("a server keeps the entry that it publishes meanwhile", () => {
   const back = entry("gone", "v2", "v1 v2");
 
   test("if the object was about to be deleted", async () => {
@@ -299,7 +302,7 @@ describe("a server that publishes meanwhile keeps its entry", () => {
     expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(0);
   });
 
-  test("if the object was deleted and created again meanwhile", async () => {
+  test("if the object was deleted and created again", async () => {
     await using collecting = new Collecting("s1", "gone");
     const { api, members } = collecting;
     api.put(NAME, statusOf([GONE], "v1", CONDITION_TRUE));
@@ -314,7 +317,7 @@ describe("a server that publishes meanwhile keeps its entry", () => {
     expect(api.get(NAME)!.metadata!.resourceVersion).not.toBe(resourceVersion);
   });
 
-  test("if entries of others were about to be dropped", async () => {
+  test("if entries of other servers were about to be dropped", async () => {
     await using collecting = new Collecting("s1");
     const { api, members } = collecting;
     api.put(NAME, statusOf([V1, GONE], "v1", CONDITION_TRUE));
@@ -346,7 +349,7 @@ describe("a server that publishes meanwhile keeps its entry", () => {
     },
   );
 
-  test("a server that rejoins with the same ID before the collector runs is not collected", async () => {
+  test("the entries of a server that rejoins with the same ID before the collector runs stay", async () => {
     await using collecting = new Collecting("s1", "s2").start();
     const { api, members, world } = collecting;
     api.put(NAME, differing);
@@ -381,7 +384,7 @@ describe("an object without entries", () => {
     expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(0);
   });
 
-  test("is kept by a collector that has not observed it for that long, however old it is", async () => {
+  test("is kept until the collector itself has observed it for that long, however old it is", async () => {
     await using collecting = new Collecting("s1");
     const { api, world } = collecting;
     api.put(NAME, {}, { creationTimestamp: "2001-01-01T00:00:00Z" });
@@ -393,7 +396,7 @@ describe("an object without entries", () => {
     expect(api.get(NAME)).toBeUndefined();
   });
 
-  test("is kept if its creation time is recent, even if its creator's clock is ahead", async () => {
+  test("is kept if its creation time is recent, even if the clock of its creator is ahead", async () => {
     await using collecting = new Collecting("s1");
     const { api, world } = collecting;
     api.put(NAME, {}, { creationTimestamp: "2030-01-01T00:01:00Z" });
@@ -407,7 +410,7 @@ describe("an object without entries", () => {
     expect(api.get(NAME)).toBeUndefined();
   });
 
-  test("starts a new grace period when it is changed, when it is replaced, and with each term", async () => {
+  test("has a new grace period when it is changed or replaced, and in each term", async () => {
     await using collecting = new Collecting("s1");
     const { api, world } = collecting;
     const old = { creationTimestamp: "2001-01-01T00:00:00Z" };
@@ -425,7 +428,7 @@ describe("an object without entries", () => {
     expect(await collecting.reconcile(NAME)).toEqual({ requeueAfterMs: 10_000 });
   });
 
-  test("that its creator fills in time stays", async () => {
+  test("stays if its creator fills it in time", async () => {
     await using collecting = new Collecting("s1").start();
     const { api, world } = collecting;
     await world.advance(1_000);
@@ -438,7 +441,7 @@ describe("an object without entries", () => {
 });
 
 describe("a new server", () => {
-  test("that publishes at once makes no object Unknown", async () => {
+  test("makes no object Unknown if it publishes at once", async () => {
     await using collecting = new Collecting("s1").start();
     const { api, members, world } = collecting;
     api.put(NAME, agreed);
@@ -450,7 +453,7 @@ describe("a new server", () => {
     expect(api.writes).toEqual([]);
   });
 
-  test("becomes pending counted from when it was first seen, not for each object", async () => {
+  test("counts as pending after a time from when it was first seen, not from when each object was seen", async () => {
     await using collecting = new Collecting("s1").start();
     const { api, members, world } = collecting;
     await world.advance(5_000);
@@ -463,7 +466,7 @@ describe("a new server", () => {
     expect(collecting.summary(NAME)).toBe("s1:v1 | none | Unknown");
   });
 
-  test("is given the time again when it rejoins", async () => {
+  test("gets the time again when it rejoins", async () => {
     await using collecting = new Collecting("s1").start();
     const { api, members, world } = collecting;
     api.put(NAME, agreed);
@@ -480,7 +483,7 @@ describe("a new server", () => {
 });
 
 describe("the sources", () => {
-  test("enqueue objects that are added, changed or deleted, all of them when members change, and each minute", async () => {
+  test("enqueue objects that are added, changed or deleted, and all objects when members change and every minute", async () => {
     await using collecting = new Collecting("s1");
     const { api, members, world, collector } = collecting;
     api.put("k8s.test.a", agreed);
@@ -552,7 +555,7 @@ describe("the time to agreement", () => {
     expect(collecting.metric(`${series}_sum`)).toBeCloseTo(33.9, 0);
   });
 
-  test("does not include objects that always agreed, are empty, or ended otherwise", async () => {
+  test("does not include objects that always agreed, are empty, or were deleted", async () => {
     await using collecting = new Collecting("s1", "s2").start();
     const { api, world } = collecting;
     api.put("k8s.test.a", agreed);

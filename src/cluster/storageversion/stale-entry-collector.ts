@@ -1,11 +1,11 @@
 /**
- * Keeps StorageVersion objects correct with respect to departed and new servers. Servers maintain their own entries;
- * the collector drops the entries of departed servers, sets the condition Unknown while a live server has not
- * published, and deletes objects without entries.
+ * Keeps StorageVersion objects correct when servers depart and join. Servers maintain their own entries. The collector
+ * drops the entries of departed servers, sets the condition to Unknown while a live server has not published, and
+ * deletes objects without entries.
  *
- * Errors prove nothing. An object is read before the members are, because a server has a lease before it has an entry:
- * an entry without a live server is stale then. Every write has the resourceVersion that was read as precondition, so a
- * server that publishes in between keeps its entry.
+ * Errors prove nothing. The collector reads an object first and determines the live servers afterwards: a server has a
+ * lease before it has an entry, so an entry without a live server is stale. Every write has the resourceVersion that
+ * was read as a precondition, so a server that publishes in between keeps its entry.
  */
 import { untilAborted } from "../controller-runtime/until-aborted.ts";
 import { handlerSource, type KeySource } from "../controller-runtime/controller.ts";
@@ -29,11 +29,13 @@ interface CollectorOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: MetricsRegistry;
-  /** How long an object may have no entries: its creator needs a second request to fill it. Default 10 s. */
+  /**
+   * How long an object without entries is kept, because its creator needs a second request to fill it. Default 10 s.
+   */
   readonly emptyGraceMs?: number;
   /**
-   * How long a new server may take to publish before objects become Unknown: most publish within this time. Default 2
-   * s.
+   * How long a new server may take to publish before objects become Unknown. Most servers publish within this time.
+   * Default 2 s.
    */
   readonly pendingGraceMs?: number;
 }
@@ -41,15 +43,15 @@ interface CollectorOptions {
 export interface Collector {
   readonly name: "storage-version-garbage-collector";
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs?: number } | undefined>;
-  /** Called at the beginning of each term: observations of an earlier term do not count. */
+  /** Called at the beginning of each term, and drops the observations of an earlier term. */
   sources(): readonly KeySource[];
 }
 
 const EMPTY_GRACE_MS = 10_000;
 const PENDING_GRACE_MS = 2_000;
-/** Changes of members trigger the collector; this is for missed ones. */
+/** Interval of resyncs, in case a change of the members was missed. */
 const RESYNC_MS = 60_000;
-/** Another client has just written: its watch event will arrive. */
+/** Delay after a conflict: the watch event of the other client's write will arrive by then. */
 const CONFLICT_RETRY_MS = 100;
 const AGREEMENT_BUCKETS: readonly number[] = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600];
 
@@ -66,9 +68,9 @@ export interface CollectionContext {
   readonly live: ReadonlyMap<string, AgreementMember>;
   /** RFC 3339 with seconds. */
   readonly now: string;
-  /** Servers that are not pending yet, with the milliseconds until they are. */
+  /** New servers that do not count as pending yet, with the milliseconds until they do. */
   readonly young?: ReadonlyMap<string, number>;
-  /** How long the object must still be kept if it has no entries. */
+  /** How much longer the object must be kept if it has no entries. */
   readonly emptyForMs?: number;
 }
 
@@ -77,7 +79,7 @@ export type Collection =
   | { readonly kind: "update"; readonly status: StorageVersionStatus }
   | { readonly kind: "delete" };
 
-/** Decides about an object, with members that were read after it. */
+/** Decides what to do with an object. `live` must have been determined after the object was read. */
 export function decideCollection(object: StorageVersionObject, context: CollectionContext): Collection {
   const { live, now, young = new Map<string, number>(), emptyForMs = 0 } = context;
   const { status = {}, metadata } = object;
@@ -89,8 +91,8 @@ export function decideCollection(object: StorageVersionObject, context: Collecti
   }
   const settled = settle(status, { live, now });
   if (settled === status) return { kind: "keep" };
-  // Waiting for new servers only saves a write. A write that is due contains the whole result, and an object that is
-  // Unknown stays so.
+  // Not counting new servers as pending only saves a write. If a write is needed anyway, it includes them, and an
+  // object that is Unknown stays so.
   if (settle(status, { live: withPatience(live, young), now }) !== status) return { kind: "update", status: settled };
   const waits = pendingServers(entries, live).map((id) => young.get(id) ?? Infinity);
   return { kind: "keep", requeueAfterMs: Math.min(...waits) };
@@ -246,7 +248,10 @@ function memberSource(members: Members, onMembers: (enqueue: (key: string) => vo
   };
 }
 
-/** Without them a write would not detect that another client has written. */
+/**
+ * Throws if the object has no uid or resourceVersion: without them a write would not detect that another client has
+ * written.
+ */
 function preconditionsOf(object: StorageVersionObject): { readonly uid: string; readonly resourceVersion: string } {
   const { uid = "", resourceVersion = "" } = object.metadata ?? {};
   if (uid === "" || resourceVersion === "")

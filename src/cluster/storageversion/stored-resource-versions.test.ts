@@ -10,13 +10,13 @@ function of(release: (typeof RELEASES)[number]): Catalog {
   return openCatalog({ release, extensions: true });
 }
 
-test("resources are ordered by group and name, the core group first", () => {
+test("resources are sorted by group and name, the core group first", () => {
   const names = storedResourceVersions(of("1.36")).map(({ group, resource }) => `${group} ${resource}`);
   expect(names).toEqual([...names].sort());
   expect(names[0]).toBe(" configmaps");
 });
 
-test("resources that share a place in the store are one, under their first name", () => {
+test("resources that share a storage prefix are one item, under the name of the first", () => {
   const versions = storedResourceVersions(of("1.36"));
   expect(versions.filter(({ resource }) => resource === "events")).toEqual([
     {
@@ -30,7 +30,7 @@ test("resources that share a place in the store are one, under their first name"
   ]);
 });
 
-test("resources that share a place have that name even if only another of their names is served", () => {
+test("resources that share a storage prefix are named after the first, even if only the other one is served", () => {
   const runtimeConfig = parseRuntimeConfig(["v1=false"]);
   const versions = storedResourceVersions(openCatalog({ release: "1.36", runtimeConfig, extensions: true }));
   expect(versions.filter(({ resource }) => resource === "events")).toMatchObject([
@@ -51,7 +51,7 @@ test("a resource that is never stored has no storage version", () => {
 });
 
 describe.each(RELEASES)("release %s", (release) => {
-  test("reads what it writes, serves only what it can read, and can convert between all versions that it reads", () => {
+  test("reads the versions that it writes, serves only versions that it can read, and can convert between them", () => {
     const catalog = openCatalog({ release, extensions: true });
     for (const { name, group, resource, preferred, decodable, served } of storedResourceVersions(catalog)) {
       expect(decodable, name).toContain(preferred);

@@ -1,4 +1,4 @@
-/** The storage versions that a server publishes: one item per stored resource. */
+/** Lists the resources that a server stores, each with the storage versions that the server publishes. */
 import { compareNames } from "../../serving/discovery/order.ts";
 import type { Catalog, CatalogResource } from "../../objects/catalog/catalog.ts";
 import {
@@ -11,7 +11,10 @@ import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { StoredResourceVersions } from "./encodings.ts";
 import { storageVersionName } from "./objects.ts";
 
-/** The lease and its namespace are written before anything is published; the rest is the publishing itself. */
+/**
+ * Resources that are written before anything is published: the identity lease, its namespace, and what publishing
+ * itself writes.
+ */
 const NEEDED_TO_PUBLISH: ReadonlySet<string> = new Set([
   "core.namespaces",
   "coordination.k8s.io.leases",
@@ -19,8 +22,8 @@ const NEEDED_TO_PUBLISH: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Ordered by group and resource. Resources that share a place in the store are one, with one name whichever of them is
- * served, so that all servers use the same name.
+ * Sorted by group and resource. Resources that share a storage prefix are one item. Its name does not depend on which
+ * of them is served, so that all servers use the same name.
  */
 export function storedResourceVersions(catalog: Catalog): StoredResourceVersions[] {
   const stored = catalog.groups.flatMap((group) => group.resources);

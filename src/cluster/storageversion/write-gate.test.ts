@@ -23,7 +23,7 @@ const STORED: ReadonlySet<string> = new Set([
   ...["storageversions.internal.apiserver.k8s.io", "services.example.com"],
 ]);
 
-/** Nothing is published yet except the given resources. */
+/** The state of a gate with nothing published except the given resources. */
 function closed(published: readonly string[] = [], lastError?: string): WriteGateState {
   return {
     isOpen: false,
@@ -158,7 +158,7 @@ describe("writes that publishing needs pass a closed gate only for the server it
   });
 });
 
-describe("once its resource is published, although others are not", () => {
+describe("once a resource is published, although others are not", () => {
   test.each([
     [`POST ${PODS}`, "pods"],
     [`POST ${PODS}/a/binding`, "pods"],
@@ -170,7 +170,7 @@ describe("once its resource is published, although others are not", () => {
     expect(decide(request, closed([resource]), false)).toBe("not-pending");
   });
 
-  test("a storage version still waits, unless the server itself writes it", () => {
+  test("a write of a StorageVersion still waits, unless the server itself sends it", () => {
     const state = closed(["storageversions.internal.apiserver.k8s.io"]);
     expect(decide(`PUT ${STORAGE_VERSIONS}/core.pods`, state, false)).toBe(
       "wait for storageversions.internal.apiserver.k8s.io",
@@ -178,7 +178,7 @@ describe("once its resource is published, although others are not", () => {
     expect(decide(`PUT ${STORAGE_VERSIONS}/core.pods`, state, true)).toBe("own-storage-version");
   });
 
-  test("resources of the same name in other groups are different", () => {
+  test("a write of a resource with the same name in another group still waits", () => {
     expect(decide("POST /apis/example.com/v1/storageversions", closed(), false)).toBe("not-pending");
     expect(decide(`POST ${PODS}`, closed(["pods.example.com"]), true)).toBe("wait for pods");
   });
@@ -197,7 +197,7 @@ describe("an open gate", () => {
     },
   );
 
-  test("reads no other state and nothing of the request, and passes the request on unchanged", async () => {
+  test("passes the request on unchanged, without reading other state or the request", async () => {
     const request = infoRequest({ method: "POST", url: PODS });
     const guarded = new Proxy(request, { get: (_, key) => expect.unreachable(`the gate read ${String(key)}`) });
     const seen: WithInfo[] = [];
@@ -249,7 +249,7 @@ describe("a request that must wait", () => {
     });
   });
 
-  test("includes the last error, if there was one", async () => {
+  test("is rejected with the last error of publishing, if there was one", async () => {
     const url = "/apis/apps/v1/namespaces/default/deployments/a";
     const response = await answer(closed([], "etcd is away"), infoRequest({ method: "DELETE", url }));
     expect(bodyJson(response)).toMatchObject({
@@ -258,7 +258,7 @@ describe("a request that must wait", () => {
     });
   });
 
-  test("does not reach the handler behind the gate, but the server's own request does", async () => {
+  test("does not reach the handler behind the gate, but a request of the server itself does", async () => {
     const request = infoRequest({ method: "PUT", url: `${STORAGE_VERSIONS}/core.pods/status` });
     expect((await answer(closed(), request)).status).toBe(503);
     expect((await answer(closed(), request, { isLoopback: true })).status).toBe(200);

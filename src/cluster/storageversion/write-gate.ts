@@ -1,7 +1,7 @@
 /**
- * Rejects writes of a resource until this server has published the version in which it stores it. The gate exists to
- * respond early with a clear message; the guard of the store ensures that nothing unpublished is committed. So the gate
- * waits in doubt, and admits only the writes that publishing itself needs.
+ * Rejects writes of a resource until this server has published the version in which it stores the resource. The gate
+ * only serves to respond early with a clear message; the guard in the store ensures that nothing unpublished is
+ * committed. So in doubt the gate rejects a write, and it admits only the writes that publishing itself needs.
  */
 import type { Counter, MetricFamily, MetricsRegistry } from "../../base/metrics.ts";
 import type { PassingFilter } from "../../serving/http/chain.ts";
@@ -12,9 +12,9 @@ import { serviceUnavailable, type StatusError } from "../../meta/status-error.ts
 import { STORAGE_VERSION_TYPE } from "./objects.ts";
 
 export interface WriteGateState {
-  /** Whether every resource stored here may be written; for an ordinary request nothing else is checked. */
+  /** Whether every resource stored here may be written. If true, nothing else is checked. */
   readonly isOpen: boolean;
-  /** Undefined if it is not stored here, or open. */
+  /** Why the resource is closed; undefined if it is open or not stored here. */
   closedBecause(group: string, resource: string): { readonly lastError: string | undefined } | undefined;
 }
 
@@ -22,7 +22,7 @@ interface WriteGateOptions {
   readonly state: WriteGateState;
   /** Whether the server itself sent the request. */
   readonly isLoopback: (request: WithInfo) => boolean;
-  /** The name of this server's identity lease. */
+  /** The ID of this server, which is also the name of its identity lease. */
   readonly serverId: string;
   readonly metrics: MetricsRegistry;
 }
@@ -53,15 +53,15 @@ const KUBE_SYSTEM = "kube-system";
 const PODS: GroupResource = { group: "", resource: "pods" };
 
 /**
- * DIFFERS: kubernetes makes these wait for their parent, although they write nothing. Every other subresource writes
- * the stored object (eviction, binding, scale, status, approval, …) and waits with it.
+ * Subresources that write nothing. DIFFERS: kubernetes makes them wait for their parent resource. Every other
+ * subresource (eviction, binding, scale, status, approval, …) writes the stored object and waits with it.
  */
 const NOTHING_PERSISTED: ReadonlySet<string> = new Set([
   ...["pods/exec", "pods/attach", "pods/portforward", "pods/proxy", "pods/log"],
   ...["services/proxy", "nodes/proxy", "serviceaccounts/token"],
 ]);
 
-/** Evaluated in this order; the first that holds admits the request. */
+/** The rules in the order in which they are evaluated. The first rule that holds admits the request. */
 const RULES: readonly (readonly [WriteGateRule, (facts: WriteGateFacts, state: WriteGateState) => boolean])[] = [
   ["open", (_, state) => state.isOpen],
   ["not-a-resource", ({ info }) => !info.isResourceRequest],
@@ -73,7 +73,7 @@ const RULES: readonly (readonly [WriteGateRule, (facts: WriteGateFacts, state: W
   ["not-pending", ({ info }, state) => !isStorageVersion(info) && closedBecause(info, state) === undefined],
 ];
 
-/** A dry run waits like any write, because the result of the later write is not known yet. */
+/** A dry run waits like any write, because the result of the real write is not known yet. */
 export function decideWriteGate(facts: WriteGateFacts, state: WriteGateState): WriteGateDecision {
   const found = RULES.find(([, lets]) => lets(facts, state));
   if (found !== undefined) return { kind: "pass", rule: found[0] };
@@ -99,7 +99,8 @@ function rejection(
   { waitsFor, lastError }: WriteGateDecision & { kind: "block" },
   blocked: MetricFamily<Counter>,
 ): StatusError {
-  // Only storage versions and resources stored here are ever blocked, so a client cannot create label values.
+  // Only StorageVersions and resources that are stored here are ever blocked, so a client cannot create new label
+  // values.
   blocked.with(waitsFor.group, waitsFor.resource).inc();
   const why = lastError === undefined ? "" : `, last seen error: ${lastError}`;
   return serviceUnavailable(
@@ -109,21 +110,24 @@ function rejection(
 }
 
 /**
- * DIFFERS: kubernetes lets any client write these during the start. Then any client could change the agreement while it
- * is being made, so every client but the server itself waits, even if nothing else blocks it.
+ * DIFFERS: kubernetes lets any client write StorageVersions during the start, so any client could change the agreement
+ * while it is being made. Here every client except the server itself waits, even if nothing else blocks the request.
  */
 function isStorageVersion({ group, resource }: RequestInfo): boolean {
   return group === STORAGE_VERSION_TYPE.group && resource === STORAGE_VERSION_TYPE.resource;
 }
 
-/** The identity lease needs the namespace kube-system. Its name is in the body, which has not been read yet. */
+/**
+ * The identity lease needs the namespace kube-system. Its name cannot be checked, because it is in the body, which has
+ * not been read yet.
+ */
 function isNamespaceCreation({ group, resource, name, verb }: RequestInfo): boolean {
   return group === "" && resource === "namespaces" && name === "" && verb === "create";
 }
 
 /**
- * A server that publishes must be known to be live. DIFFERS: kubernetes lets any client write any lease of kube-system;
- * here writes of other leases wait, including those that the server itself may want to collect.
+ * A server must be known to be live before it publishes. DIFFERS: kubernetes lets any client write any lease in
+ * kube-system. Here writes of other leases wait, including the leases that the server itself wants to delete.
  */
 function isOwnIdentityLease({ info, isLoopback, serverId }: WriteGateFacts): boolean {
   const { group, resource, subresource, namespace, name, verb } = info;

@@ -1,4 +1,4 @@
-/** The subjects of the default roles. */
+/** The default role bindings: which subjects have the default roles. */
 import type { JsonObject } from "../../../meta/json.ts";
 import { RBAC_GROUP } from "../../../access/auth/rbac/policy-rule.ts";
 import { CONTROLLER_ROLES } from "./controller-roles.ts";
@@ -43,7 +43,7 @@ export const BINDINGS: readonly BindingData[] = [
   everywhere("system:kube-dns", systemAccount("kube-dns")),
   everywhere("system:kube-scheduler", SCHEDULER),
   everywhere("system:monitoring", group("system:monitoring")),
-  // Without subjects, because the permissions of a node depend on its pods.
+  // Without subjects, as in kubernetes, where the node authorizer grants each node only what its pods need.
   everywhere("system:node"),
   everywhere("system:node-proxier", user("system:kube-proxy")),
   everywhere("system:public-info-viewer", group("system:authenticated"), group("system:unauthenticated")),

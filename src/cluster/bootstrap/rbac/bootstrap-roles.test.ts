@@ -18,12 +18,12 @@ function made(resource: string): JsonObject[] {
     .map(({ object }) => object);
 }
 
-test("there are as many roles and bindings as in kubernetes, and one role for this server's own reports", () => {
+test("there are as many roles and bindings as in kubernetes, and one more ClusterRole, for reading /evenkeel/v1/*", () => {
   const counts = ["clusterroles", "clusterrolebindings", "roles", "rolebindings"].map((name) => made(name).length);
   expect(counts).toEqual([69 + 1, 50, 7, 7]);
 });
 
-test("the role of every binding is created too", () => {
+test("every binding references a role that is created too", () => {
   const roles = new Set([...made("clusterroles"), ...made("roles")].map(placeOf));
   for (const binding of [...made("clusterrolebindings"), ...made("rolebindings")]) {
     const [namespace] = placeOf(binding).split("/");
@@ -31,7 +31,7 @@ test("the role of every binding is created too", () => {
   }
 });
 
-test("each role and binding has the kind and the namespace in which it is created", () => {
+test("each role and binding has the kind of the resource at which it is created, and its namespace", () => {
   const kinds = new Set(bootstrapRoles(serves).map(({ at, object }) => `${at.resource} ${String(object["kind"])}`));
   expect([...kinds].sort()).toEqual([
     "clusterrolebindings ClusterRoleBinding",
@@ -43,7 +43,7 @@ test("each role and binding has the kind and the namespace in which it is create
     expect(stringAt(objectAt(object, "metadata"), "namespace")).toBe(at.namespace);
 });
 
-test("a role or binding in its initial state needs no correction", () => {
+test("a role or binding that was just created needs no correction", () => {
   for (const { object, correct, isToBeReplaced } of bootstrapRoles(serves)) {
     expect(correct?.(object)).toBeUndefined();
     expect(isToBeReplaced?.(object) ?? false).toBe(false);

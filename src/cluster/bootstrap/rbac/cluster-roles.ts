@@ -1,4 +1,7 @@
-/** The default cluster roles for users and for the components of kubernetes; controllers have their own file. */
+/**
+ * The default cluster roles for users and for the components of kubernetes. The roles of controllers are in
+ * controller-roles.ts.
+ */
 import {
   WRITE_EVENTS,
   change,
@@ -12,10 +15,10 @@ import {
   type RoleRules,
 } from "./notation.ts";
 
-/** Their rules are aggregated from the roles with the label. */
+/** ClusterRoles whose rules are aggregated from other roles by label. */
 export const AGGREGATED_ROLES: readonly string[] = ["admin", "edit", "view"];
 
-/** The permissions of the one are aggregated into the other. */
+/** Maps each role to the role into which its rules are aggregated. */
 export const AGGREGATED_INTO: Readonly<Record<string, string>> = {
   edit: "admin",
   view: "edit",

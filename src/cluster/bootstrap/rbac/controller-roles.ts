@@ -1,7 +1,7 @@
 /** The permissions of each of kubernetes' controllers, whether it runs here or in kube-controller-manager. */
 import { WRITE_EVENTS, change, mayCreate, follow, may, read, type RoleRules } from "./notation.ts";
 
-/** By the name of the controller's service account in kube-system. */
+/** Keyed by the name of the controller's service account in kube-system. */
 export const CONTROLLER_ROLES: RoleRules = {
   "attachdetach-controller": [
     follow("core", "persistentvolumeclaims persistentvolumes"),

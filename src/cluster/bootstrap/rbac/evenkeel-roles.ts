@@ -1,12 +1,12 @@
 /**
- * The role for this server's own reports, for which kubernetes has none. It has no subjects until an administrator
- * binds it.
+ * The ClusterRole for reading the reports below /evenkeel/v1. Kubernetes has no such role. It has no subjects until an
+ * administrator binds it.
  */
 import { mayCall, type RoleRules } from "./notation.ts";
 
 /**
- * Does not include purging: cluster-admin may list the objects to purge, and only members of system:masters may remove
- * them.
+ * The role does not allow purging: cluster-admin may list the objects to purge, and only members of system:masters may
+ * remove them.
  */
 export const EVENKEEL_ROLES: RoleRules = {
   "system:evenkeel-viewer": [

@@ -6,7 +6,7 @@ const LEADER_LEASES: RoleRules[string] = [
   may("create get list update watch", "coordination.k8s.io", "leasecandidates"),
 ];
 
-/** By namespace. */
+/** Keyed by namespace. */
 export const NAMESPACED_ROLES: Readonly<Record<string, RoleRules>> = {
   "kube-public": {
     "system:controller:bootstrap-signer": [

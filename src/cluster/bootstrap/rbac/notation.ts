@@ -1,7 +1,7 @@
-/** The notation of default roles: lists are words separated by spaces. */
+/** A short notation for the rules of default roles: verbs, groups and resources are words separated by spaces. */
 import type { JsonObject } from "../../../meta/json.ts";
 
-/** Roles by name; "core" is the group without a name. */
+/** Rules by the name of the role. In the notation, "core" means the API group "". */
 export type RoleRules = Readonly<Record<string, readonly JsonObject[]>>;
 
 const words = (text: string): string[] => text.split(" ");

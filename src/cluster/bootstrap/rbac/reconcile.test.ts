@@ -43,7 +43,7 @@ describe("a role", () => {
     expect(roleCorrection(expected, existing)).toEqual(patch);
   });
 
-  test("with an aggregation rule gets missing selectors, and its rules are ignored", () => {
+  test("with an aggregation rule gets missing selectors, and keeps whatever rules it has", () => {
     const selector = (to: string) => ({ matchLabels: { to } });
     const gathering = object({ rules: null, aggregationRule: { clusterRoleSelectors: [selector("a")] } });
     const existing = stored({
@@ -63,7 +63,7 @@ describe("a binding", () => {
   const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "r" };
   const expected = object({ roleRef, subjects: [subject("a", "kube-system"), subject("b", "kube-system")] });
 
-  test("gets missing subjects and keeps others", () => {
+  test("gets missing subjects and keeps additional ones", () => {
     const existing = stored({ roleRef, subjects: [subject("b", "kube-system"), subject("a", "team")] });
     expect(bindingCorrection(expected, existing)).toEqual({
       metadata: { resourceVersion: "7" },
@@ -72,7 +72,7 @@ describe("a binding", () => {
     expect(mustBeReplaced(expected, existing)).toBe(false);
   });
 
-  test("of another role is replaced, unless autoupdate is disabled", () => {
+  test("that references another role is replaced, unless autoupdate is disabled", () => {
     const other = { roleRef: { ...roleRef, name: "other" }, subjects: [] };
     expect(bindingCorrection(expected, stored(other))).toBeUndefined();
     expect(mustBeReplaced(expected, stored(other))).toBe(true);
@@ -80,7 +80,7 @@ describe("a binding", () => {
     expect(mustBeReplaced(expected, stored(other, LEFT_ALONE))).toBe(false);
   });
 
-  test("that is stored in an unusual form is corrected all the same", () => {
+  test("with invalid metadata and subjects gets the expected ones", () => {
     expect(bindingCorrection(expected, { metadata: null, roleRef, subjects: "x" })).toEqual({
       metadata: { annotations: { [AUTO_UPDATE]: "true" }, labels: LABELS },
       subjects: expected["subjects"],

@@ -1,6 +1,6 @@
 /**
- * Updates the default roles and bindings after an upgrade: missing permissions and subjects are added, and additions of
- * users are kept. A role with the autoupdate annotation "false" is not changed.
+ * Updates the default roles and bindings after an upgrade: adds missing permissions and subjects, and keeps the
+ * additions of users. A role or binding with the autoupdate annotation "false" is not changed.
  */
 import { uncovered } from "../../../access/auth/rbac/escalation.ts";
 import { policyRules, type PolicyRule } from "../../../access/auth/rbac/policy-rule.ts";
@@ -8,7 +8,7 @@ import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObjec
 
 export const AUTO_UPDATE = "rbac.authorization.kubernetes.io/autoupdate";
 
-/** A merge patch; undefined if nothing is missing. */
+/** Returns a merge patch; undefined if nothing is missing. */
 export function roleCorrection(expected: JsonObject, existing: JsonObject): JsonObject | undefined {
   if (isLeftAlone(existing)) return undefined;
   const missing = uncovered(policyRules(existing), policyRules(expected)).missing.map(ruleObject);
@@ -18,7 +18,7 @@ export function roleCorrection(expected: JsonObject, existing: JsonObject): Json
   });
 }
 
-/** A merge patch; undefined if nothing is missing, or if the binding must be replaced. */
+/** Returns a merge patch; undefined if nothing is missing, or if the binding must be replaced. */
 export function bindingCorrection(expected: JsonObject, existing: JsonObject): JsonObject | undefined {
   if (isLeftAlone(existing) || isOfAnotherRole(expected, existing)) return undefined;
   const subjects = objectsAt(existing, "subjects");
@@ -28,7 +28,7 @@ export function bindingCorrection(expected: JsonObject, existing: JsonObject): J
   return patchOf(expected, existing, missing.length === 0 ? {} : { subjects: [...subjects, ...missing] });
 }
 
-/** The role of a binding is immutable: the binding is deleted and created again. */
+/** Whether the binding references another role. A roleRef is immutable, so the binding is deleted and created again. */
 export function mustBeReplaced(expected: JsonObject, existing: JsonObject): boolean {
   return !isLeftAlone(existing) && isOfAnotherRole(expected, existing);
 }
@@ -55,12 +55,12 @@ function patchOf(expected: JsonObject, existing: JsonObject, spec: JsonObject): 
     ...missingMembers("labels", wanted, present),
   };
   if (Object.keys(metadata).length === 0 && Object.keys(spec).length === 0) return undefined;
-  // Lists are replaced as a whole, so the resourceVersion must be unchanged.
+  // A merge patch replaces whole lists, so it must apply only to the resourceVersion that was read.
   const { resourceVersion } = present;
   return { metadata: { ...metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) }, ...spec };
 }
 
-/** Existing values stay, whatever they are. */
+/** The labels or annotations that are absent. Existing values are kept, even if they differ. */
 function missingMembers(key: string, wanted: JsonObject, present: JsonObject): JsonObject {
   const members = objectAt(present, key);
   const missing = Object.entries(objectAt(wanted, key)).filter(([name]) => !Object.hasOwn(members, name));

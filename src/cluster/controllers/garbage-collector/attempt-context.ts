@@ -1,4 +1,4 @@
-/** The dependencies of an attempt to collect an object. */
+/** The dependencies of `attempt`, which examines one object. */
 import type { Counter } from "../../../base/metrics.ts";
 import type { GraphNode, GraphResource, OwnerGraph } from "./graph.ts";
 import type { InvalidOwnerReports } from "./invalid-owner-reports.ts";
@@ -11,9 +11,9 @@ export interface AttemptContext {
   readonly owners: OwnerLookup;
   readonly reports: InvalidOwnerReports;
   readonly enqueue: (uid: string) => void;
-  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined if none can be. */
+  /** Why the graph may lack objects in this namespace ("" means anywhere); undefined if it is complete. */
   readonly unseen: (namespace: string) => string | undefined;
-  /** Served resources with objects in this namespace ("": anywhere). */
+  /** The watched resources that have objects in this namespace ("" means anywhere). */
   readonly followed: (namespace: string) => readonly GraphResource[];
   readonly deleted: Counter;
   readonly orphaned: Counter;

@@ -1,4 +1,7 @@
-/** Examines one object of the graph with fresh reads, and carries out the decision. */
+/**
+ * Examines one object of the graph: reads its current state and its owners through the API, decides, and carries out
+ * the decision.
+ */
 import type { JsonObject } from "../../../meta/json.ts";
 import { isSeen, placeOf, type AttemptContext, type SeenNode } from "./attempt-context.ts";
 import { ownersInCircle } from "./circles.ts";
@@ -18,12 +21,12 @@ interface Attempt {
   readonly signal: AbortSignal;
 }
 
-/** Undefined if there is nothing more to do until something changes. */
+/** Resolves to undefined if nothing is left to do until the object or one of its owners changes. */
 export async function attempt(context: AttemptContext, uid: string, signal: AbortSignal): Promise<Wait | undefined> {
   const node = context.graph.get(uid);
   if (node === undefined) return undefined;
   if (!isSeen(node)) return verifyOwner(context, node, signal);
-  // It is being deleted and waits for no dependents: they are examined when it is gone.
+  // It is being deleted without waiting for dependents. Its dependents are examined when it is gone.
   if (node.deletion === "plain") return undefined;
   if (node.deletion === "none" && node.owners.length === 0) return undefined;
   await context.reports.report(node, signal);
@@ -115,9 +118,10 @@ function withoutBlock(reference: JsonObject): JsonObject {
 }
 
 /**
- * Removes the finalizer when all blocking dependents are gone; until then it enqueues them.
+ * Removes the finalizer if all blocking dependents are gone; otherwise enqueues those dependents.
  *
- * DIFFERS: in kubernetes a circle whose objects were all deleted in the foreground stays.
+ * DIFFERS: kubernetes never deletes objects that own each other in a circle if all of them were deleted in the
+ * foreground.
  */
 async function attemptInForeground(context: AttemptContext, of: Attempt): Promise<Wait | undefined> {
   const { node, live } = of;
@@ -132,7 +136,7 @@ async function attemptInForeground(context: AttemptContext, of: Attempt): Promis
   return afterPatch(context.graph, await changed(context, of, { name: "ownerReferences", list }), live.uid);
 }
 
-/** Removes the finalizer when no dependent references it. */
+/** Orphans the dependents, and removes the finalizer when none references the object any more. */
 async function attemptToOrphan(context: AttemptContext, of: Attempt): Promise<Wait | undefined> {
   const { node, signal } = of;
   return (await orphanDependents(context, node, signal)) ?? finish(context, of, ORPHAN);

@@ -2,8 +2,8 @@ import { blockingDependents, type GraphNode } from "./graph.ts";
 import { CIRCLE_NODES_MAX } from "./collector-limits.ts";
 
 /**
- * The owners that wait in the foreground for an object which, directly or indirectly, waits for them: none of them
- * could ever be deleted. The search is limited to circles of a realistic size.
+ * The owners that wait for the deletion of this object although, directly or indirectly, this object waits for theirs.
+ * Without help none of them would ever be deleted. The search examines at most CIRCLE_NODES_MAX objects.
  */
 export function ownersInCircle(node: GraphNode): ReadonlySet<string> {
   const suspects = new Set<GraphNode>();

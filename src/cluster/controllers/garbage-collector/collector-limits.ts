@@ -1,41 +1,52 @@
+/** The limits and times of the garbage collector. */
+
 /** Number of absent owners that are remembered, as kubernetes. */
 export const ABSENT_OWNERS_MAX = 500;
-/** As kubernetes' --concurrent-gc-syncs. */
+/** Number of objects that are examined at the same time, as kubernetes' --concurrent-gc-syncs. */
 export const WORKERS = 20;
-/** Another client has just written: its watch event will arrive. */
+/** Delay after a conflict: the watch event of the other client's write will arrive by then. */
 export const CONFLICT_RETRY_MS = 100;
-/** Minimum and maximum delay before an unreachable resource is requested again, whatever its Retry-After. */
+/** Minimum and maximum delay before an unreachable resource is requested again; they limit Retry-After. */
 export const UNAVAILABLE_MS_MIN = 1_000;
 export const UNAVAILABLE_MS_MAX = 5_000;
 /** A request without a response for this long is aborted, because it occupies a worker. */
 export const REQUEST_MS = 30_000;
-/** Changes of the served resources trigger a retry; this is for missed ones. */
+/**
+ * Delay before the kind of an owner is looked up again if no server serves it. A change of the served resources
+ * triggers the lookup earlier.
+ */
 export const UNKNOWN_KIND_MS = 60_000;
-/** A server that rejects a request will reject it again. */
+/** Delay after a rejection: a server that rejects a request will soon reject it again. */
 export const REJECTED_RETRY_MS = 60_000;
-/** For an owner that exists but that no watch has shown yet: its deletion before that would not be reported. */
+/**
+ * Delay before the next read of an owner that exists but that no watch has shown yet. No watch would report its deletion.
+ */
 export const UNSEEN_OWNER_MS = 10_000;
 /** How often to check whether all resources that may hold dependents are watched again. */
 export const DEPENDENTS_UNKNOWN_MS = 2_000;
-/** Dependents of one owner that are processed at a time. */
+/** Number of dependents of one owner that are orphaned at the same time. */
 export const ORPHANS_AT_ONCE = 16;
-/** Maximum number of nodes examined for circles of owners. */
+/** Maximum number of objects that are examined to find a circle of owners. */
 export const CIRCLE_NODES_MAX = 10_000;
-/** A watch that is open for this long without an error is considered working, even if no event arrived. */
+/** A watch that has been open for this long without an error counts as working, even if no event arrived. */
 export const WATCH_WORKS_MS = 1_000;
 /** Minimum delay before a failed monitor restarts, however often the served resources change. */
 export const RESTART_MS_MIN = 1_000;
-/** How often served and watched resources are compared without a notification. */
+/** Interval at which served and watched resources are compared even if no change was notified. */
 export const COMPARE_MS = 30_000;
-/** Minimum delay between comparisons, however many notifications arrive: there may be thousands of resources. */
+/** Minimum delay between two comparisons, however many changes are notified: there may be thousands of resources. */
 export const COMPARE_MS_MIN = 200;
-/** Kinds and resources that have been logged; their names may come from any client. */
+/**
+ * Maximum number of kinds and resources whose log messages are remembered. It is limited because any client can write
+ * owner references with new names.
+ */
 export const COMPLAINTS_MAX = 1_000;
-/** Namespace names that are shared among all objects. */
+/** Maximum number of namespace names of which all objects share one string. */
 export const SHARED_TEXTS_MAX = 10_000;
 
-/** Warnings about invalid references: each once, with at most this many in a row. */
+/** Number of invalid references that are remembered, so that each is reported once. */
 export const REPORTED_MAX = 1_000;
+/** Number of invalid references that may be reported in a row; after that, one per REPORT_REFILL_MS. */
 export const REPORTS_BURST = 25;
 export const REPORT_REFILL_MS = 10_000;
 /** The namespace of events about cluster-scoped objects. */

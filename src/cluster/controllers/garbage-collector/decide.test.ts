@@ -8,7 +8,7 @@ const IN_FOREGROUND: OwnerState = { kind: "present", deletion: "foreground" };
 const ABSENT: OwnerState = { kind: "absent" };
 const WAIT = wait("unavailable", 1_000, "nobody answers");
 
-/** Owners are named a, b, c. */
+/** The circumstances of an object whose owners a, b, c … have these states. */
 function circumstances(states: readonly OwnerState[], more: Partial<Circumstances> = {}): Circumstances {
   const owners = states.map((state, index) => ({ owner: { uid: "abc"[index]! }, state }));
   return { owners, finalizers: [], hasDependents: false, hasDependentInForeground: false, ...more };
@@ -19,13 +19,13 @@ describe("an object", () => {
     expect(decideGarbage(circumstances([]))).toEqual({ kind: "keep" });
   });
 
-  test("whose owners exist is kept, also if one of them is being deleted in another way", () => {
+  test("whose owners exist is kept, also if one of them is being deleted but not in the foreground", () => {
     expect(decideGarbage(circumstances([LIVING, LIVING]))).toEqual({ kind: "keep" });
     expect(decideGarbage(circumstances([{ kind: "present", deletion: "plain" }]))).toEqual({ kind: "keep" });
     expect(decideGarbage(circumstances([{ kind: "present", deletion: "orphan" }]))).toEqual({ kind: "keep" });
   });
 
-  test("with an existing owner drops references to owners that are absent or wait for it to be deleted", () => {
+  test("with an existing owner loses its references to owners that are absent or wait for its deletion", () => {
     expect(decideGarbage(circumstances([ABSENT, LIVING, IN_FOREGROUND]))).toEqual({
       kind: "disown",
       uids: new Set(["a", "c"]),
@@ -46,20 +46,20 @@ describe("an object whose owners are all gone", () => {
   const decided = (states: readonly OwnerState[], more: Partial<Circumstances> = {}): unknown =>
     decideGarbage(circumstances(states, more));
 
-  test("is deleted with the policy of its own finalizers", () => {
+  test("is deleted with the propagation policy that its own finalizers request", () => {
     expect(decided([ABSENT])).toEqual({ kind: "delete", policy: "Background", unblocks: false });
     expect(decided([ABSENT, ABSENT], { finalizers: ["orphan"] })).toMatchObject({ policy: "Orphan" });
     expect(decided([ABSENT], { finalizers: ["x", "foregroundDeletion"] })).toMatchObject({ policy: "Foreground" });
     expect(decided([ABSENT], { hasDependents: true })).toMatchObject({ policy: "Background" });
   });
 
-  test("is deleted in the foreground if an owner is and it may have dependents itself", () => {
+  test("is deleted in the foreground if an owner is being deleted in the foreground and the object may have dependents", () => {
     expect(decided([IN_FOREGROUND])).toMatchObject({ policy: "Background" });
     expect(decided([IN_FOREGROUND], { hasDependents: true })).toMatchObject({ policy: "Foreground" });
     expect(decided([IN_FOREGROUND, ABSENT], { hasDependents: undefined })).toMatchObject({ policy: "Foreground" });
   });
 
-  test("stops blocking its owners first if it may be part of a circle", () => {
+  test("first stops blocking its owners if it may be part of a circle", () => {
     const more = { hasDependents: true, hasDependentInForeground: true };
     expect(decided([IN_FOREGROUND], more)).toEqual({ kind: "delete", policy: "Foreground", unblocks: true });
   });

@@ -1,5 +1,6 @@
 /**
- * Decides from the states of an object's owners whether it is kept, deleted, or only loses some owner references. Pure.
+ * Decides from the states of an object's owners whether the object is kept, deleted, or loses some owner references. A
+ * pure function.
  */
 import type { DeleteOptions } from "../../../client/objects.ts";
 import { FOREGROUND, ORPHAN, type SeenOwner } from "./seen-object.ts";
@@ -10,21 +11,23 @@ export type CollectorDecision =
   | { readonly kind: "keep" }
   | Wait
   /**
-   * It has an existing owner: only its references to the owners with these uids, which are absent or wait for it to be
-   * deleted, are removed.
+   * The object has an existing owner, so it stays. Its references to the owners with these uids are removed, because
+   * those are absent or wait for its deletion.
    */
   | { readonly kind: "disown"; readonly uids: ReadonlySet<string> }
   | {
       readonly kind: "delete";
       readonly policy: NonNullable<DeleteOptions["propagationPolicy"]>;
-      /** Whether it must stop blocking its owners first: one of them may be waiting for itself. */
+      /**
+       * Whether the object must first stop blocking its owners, because an owner may depend on the object in a circle.
+       */
       readonly unblocks: boolean;
     };
 
 export interface Circumstances {
   readonly owners: readonly { readonly owner: Pick<SeenOwner, "uid">; readonly state: OwnerState }[];
   readonly finalizers: readonly string[];
-  /** Undefined if there may be dependents that were not seen. */
+  /** Undefined if the graph may lack dependents. */
   readonly hasDependents: boolean | undefined;
   readonly hasDependentInForeground: boolean;
 }
@@ -50,13 +53,14 @@ export function decideGarbage(circumstances: Circumstances): CollectorDecision {
   }
   if (awaited !== undefined) return awaited;
   if (isLiving) return absentOwners.size === 0 ? KEEP : { kind: "disown", uids: absentOwners };
-  // In the foreground everything below is deleted first, whatever its own finalizers.
+  // Foreground deletion continues downwards: the dependents of this object must be gone before it, whatever its own
+  // finalizers.
   if (isOwnerInForeground && hasDependents !== false)
     return { kind: "delete", policy: "Foreground", unblocks: hasDependentInForeground };
   return { kind: "delete", policy: policyOf(finalizers), unblocks: false };
 }
 
-/** The default propagation policy of an object, by its finalizers. */
+/** The propagation policy that the finalizers of an object request. */
 function policyOf(finalizers: readonly string[]): "Orphan" | "Foreground" | "Background" {
   if (finalizers.includes(ORPHAN)) return "Orphan";
   return finalizers.includes(FOREGROUND) ? "Foreground" : "Background";

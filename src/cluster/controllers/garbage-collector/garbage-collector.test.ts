@@ -1,4 +1,4 @@
-/** The requests of the collector and their order, on a server with scripted responses. */
+/** Tests which requests the garbage collector sends, and in which order, to a server with scripted responses. */
 import { describe, expect, test } from "vitest";
 import type { KubernetesObject } from "../../../client/objects.ts";
 import type { ClientRequest, Transport } from "../../../client/transport.ts";
@@ -45,7 +45,7 @@ class Scripted implements AsyncDisposable {
   readonly resources: ManualResources;
   readonly collector: RunningCollector;
 
-  /** The existing config maps, and the responses to the requests that follow. */
+  /** `objects` are the existing config maps, `replies` the responses to the requests after the watch. */
   constructor(objects: readonly KubernetesObject[], ...replies: Reply[]) {
     this.stream = new ScriptedStream(...objects.map(added), initialEnd(10));
     this.transport = new ScriptedTransport(this.stream, ...replies);
@@ -73,7 +73,7 @@ function bodyOf({ body }: ClientRequest): unknown {
 }
 
 describe("an object whose owner is absent", () => {
-  test("is deleted in the state last seen, after reads of the owner and of the object", async () => {
+  test("is deleted in its current state, after its owner and the object itself were read", async () => {
     await using run = new Scripted([owned("child", 2)], ABSENT, responses(owned("child", 3)), { status: 200 });
     await run.world.advance(1_000);
     expect(run.asked).toEqual(["GET owner", "GET child", "DELETE child"]);
@@ -84,7 +84,7 @@ describe("an object whose owner is absent", () => {
     expect(run.transport.requests.map(({ headers }) => headers["accept"])).toEqual(Array(4).fill(METADATA_ACCEPT));
   });
 
-  test("is examined again if it was changed meanwhile", async () => {
+  test("is examined again if another client changed it meanwhile", async () => {
     const conflict = rejects(409, "Conflict");
     const looks = [responses(owned("child", 3)), conflict, responses(owned("child", 4)), { status: 200 }];
     await using run = new Scripted([owned("child", 2)], ABSENT, ...looks);
@@ -93,13 +93,13 @@ describe("an object whose owner is absent", () => {
     expect(run.body(-1)).toMatchObject({ preconditions: { resourceVersion: "4" } });
   });
 
-  test("is kept if it has other owners, or none, by now", async () => {
+  test("is kept if it has other owners or none by the time of the deletion", async () => {
     await using run = new Scripted([owned("child", 2)], ABSENT, responses(configMap("child", 3)));
     await run.world.advance(60_000);
     expect(run.asked).toEqual(["GET owner", "GET child"]);
   });
 
-  test("is kept if it is another object by now", async () => {
+  test("is kept if another object has its name by the time of the deletion", async () => {
     await using run = new Scripted(
       [owned("child", 2)],
       ABSENT,
@@ -110,7 +110,7 @@ describe("an object whose owner is absent", () => {
     expect(run.collector.collector.graphSize()).toEqual({ objects: 0, unseenOwners: 0, references: 0 });
   });
 
-  test("costs one read of the owner, however many dependents the owner has", async () => {
+  test("causes one read of the owner, however many dependents the owner has", async () => {
     const children = ["a", "b", "c", "d"].map((name) => owned(name, 2));
     const looks = children.flatMap((child) => [responses(child)]);
     await using run = new Scripted(children, ABSENT, ...looks, ...children.map(() => ({ status: 200 })));
@@ -120,8 +120,8 @@ describe("an object whose owner is absent", () => {
   });
 });
 
-describe("an owner that cannot be read", () => {
-  test("is requested once, however many dependents wait for it, and again when something has changed", async () => {
+describe("an owner that no watch has shown", () => {
+  test("is read once if the read fails, however many dependents wait for it, and again when the served resources change", async () => {
     const busy = rejects(503, "ServiceUnavailable", { retryAfterSeconds: 4 });
     const children = ["a", "b", "c"].map((name) => owned(name, 2));
     await using run = new Scripted(children, busy, busy, busy);
@@ -133,7 +133,7 @@ describe("an owner that cannot be read", () => {
     expect(run.collector.logged.filter((line) => line.includes("waits for a resource"))).toHaveLength(1);
   });
 
-  test("keeps its dependents while it exists, and is read until a watch has shown it", async () => {
+  test("keeps its dependents while it exists, and is read periodically until a watch has shown it", async () => {
     await using run = new Scripted(
       [owned("child", 2)],
       responses(configMap("owner", 1)),
@@ -147,8 +147,8 @@ describe("an owner that cannot be read", () => {
   });
 });
 
-describe("an owner that waits", () => {
-  test("to orphan its dependents removes their references, searches for more, and is deleted", async () => {
+describe("an owner that was deleted with the policy Orphan", () => {
+  test("loses its dependents: their references are removed, more dependents are searched for, and then its finalizer is removed", async () => {
     const owner = configMap("owner", 5);
     const going = { ...owner.metadata, deletionTimestamp: "2030-01-01T00:00:00Z", finalizers: ["x", "orphan"] };
     const marked = { ...owner, metadata: going };
@@ -170,7 +170,7 @@ describe("an owner that waits", () => {
     expect(run.body(5)).toEqual({ metadata: { uid: "uid-owner", resourceVersion: "5", finalizers: ["x"] } });
   });
 
-  test("keeps waiting while the watches do not cover the served resources, and no longer", async () => {
+  test("keeps its finalizer until the watches cover all served resources", async () => {
     const owner = configMap("owner", 11);
     const going = { ...owner.metadata, deletionTimestamp: "2030-01-01T00:00:00Z", finalizers: ["orphan"] };
     const marked = { ...owner, metadata: going };
@@ -222,7 +222,7 @@ describe("a resource", () => {
     { status: 200 },
   ];
 
-  test("is waited for before anything is decided, until its first response", async () => {
+  test("is awaited until its first response before anything is decided", async () => {
     const late = new ScriptedStream();
     await using run = new TwoResources(orphaned(), [late]);
     await run.world.advance(20_000);
@@ -234,7 +234,7 @@ describe("a resource", () => {
     expect(run.waitsFor("secrets")).toBe(false);
   });
 
-  test("that responds that it is unavailable delays only its own objects", async () => {
+  test("that is unavailable delays only the objects that depend on it", async () => {
     const no = rejects(503, "ServiceUnavailable");
     await using run = new TwoResources(orphaned(), Array<Reply>(20).fill(no));
     await run.world.advance(1_000);
@@ -247,7 +247,7 @@ describe("a resource", () => {
     ]);
   });
 
-  test("that fails is retried at once when something has changed", async () => {
+  test("that fails is retried at once when the served resources change", async () => {
     const no = rejects(503, "ServiceUnavailable");
     await using run = new TwoResources(orphaned(), Array<Reply>(12).fill(no));
     await run.world.advance(40_000);
@@ -257,7 +257,7 @@ describe("a resource", () => {
     expect(run.secrets.requests.length).toBeGreaterThan(asked);
   });
 
-  test("whose watch breaks is waited for until one works again", async () => {
+  test("whose watch breaks counts as waited for until a watch works again", async () => {
     const stream = new ScriptedStream(initialEnd(10));
     const next = new ScriptedStream();
     await using run = new TwoResources(orphaned(), [stream, { failure: "refused" }, next]);
@@ -273,7 +273,7 @@ describe("a resource", () => {
     expect(run.collector.logged.at(-1)).toContain("watches a resource again");
   });
 
-  test("that no server served when the term began is reported as waited for while a server may serve it", async () => {
+  test("that no server has served in this term counts as waited for while a departed server may serve it again", async () => {
     await using run = new TwoResources(orphaned(), [new ScriptedStream(initialEnd(11))]);
     const doubt = { group: "", namespaced: true, server: "b", because: "departed at noon", isDeparted: true } as const;
     run.resources.change({
@@ -292,7 +292,7 @@ describe("a resource", () => {
     expect(run.waitsFor("claims")).toBe(false);
   });
 
-  test("is requested in the version to use at the time", async () => {
+  test("is requested in the version to use at the time of the request", async () => {
     const stream = new ScriptedStream(initialEnd(10));
     await using run = new TwoResources(orphaned(), [stream]);
     await run.world.advance(1_000);
@@ -306,7 +306,7 @@ describe("a resource", () => {
     expect(run.secrets.query(-1).get("resourceVersion")).toBe("10");
   });
 
-  test("that is not collectable is not watched", async () => {
+  test("that cannot be collected is not watched", async () => {
     await using run = new TwoResources(orphaned(), []);
     const events = { ...CONFIG_MAPS, group: "events.k8s.io", resource: "events", kind: "Event" };
     const tokens = { ...SECRETS, verbs: new Set(["create"]) };
@@ -318,7 +318,7 @@ describe("a resource", () => {
   });
 });
 
-test("the end of a term leaves nothing behind, and the next begins with nothing", async () => {
+test("the end of a term drops the graph, and the next term begins with an empty one", async () => {
   await using run = new Scripted([configMap("a", 1)]);
   await run.world.advance(1_000);
   const { collector } = run.collector;

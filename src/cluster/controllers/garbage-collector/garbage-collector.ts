@@ -1,10 +1,10 @@
 /**
- * The garbage collector: deletes objects whose owners are all gone, makes objects deleted in the foreground wait for
- * their dependents, and orphans dependents. As kubernetes' garbage collector, over everything that a cluster of mixed
- * releases serves.
+ * The garbage collector. It deletes objects whose owners are all gone, makes objects that are deleted in the foreground
+ * wait for their dependents, and orphans dependents. It works as kubernetes' garbage collector, for all resources that
+ * any server of a cluster of mixed releases serves.
  *
- * An object is deleted only if each of its owners was found absent by a server that serves the owner's resource. If a
- * fact is unknown at present, only the objects that depend on it wait.
+ * It deletes an object only if, for each owner, a server that serves the owner's resource has reported the owner
+ * absent. If such a report is not available at present, only the objects that depend on it wait.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
@@ -28,9 +28,9 @@ import { ServedResources } from "./served-resources.ts";
 import type { Wait } from "./wait.ts";
 
 interface GarbageCollectorOptions {
-  /** For writing events. */
+  /** Writes events. */
   readonly client: Client;
-  /** Uses METADATA_ACCEPT by default: it reads and writes the collected objects. */
+  /** Reads and writes the collected objects. Its default Accept header should be METADATA_ACCEPT. */
   readonly metadata: Client;
   readonly resources: ClusterResources;
   readonly clock: Clock;
@@ -44,7 +44,10 @@ export interface GarbageCollector {
   readonly workers: number;
   /** Keys are uids. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<ReconcileResult | undefined>;
-  /** Called at the beginning of each term: observations of an earlier term do not count. */
+  /**
+   * Called at the beginning of each term. It starts with an empty graph, because observations of an earlier term may be
+   * outdated.
+   */
   sources(): readonly KeySource[];
   graphSize(): GraphSize;
 }
@@ -60,7 +63,7 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Garbag
       const begun = new Term(options, metrics);
       term = begun;
       const onEnd = (): void => {
-        // A server that does not lead holds no graph.
+        // Drops the graph, because this server no longer leads.
         if (term === begun) term = undefined;
       };
       return [sourceOf(begun, onEnd)];
@@ -85,7 +88,7 @@ class Term {
   readonly #holds: Holds;
   readonly #monitors: Monitors;
   readonly #context: AttemptContext;
-  /** Objects whose last attempt ended in waiting. */
+  /** The uids of objects whose last attempt ended with a wait. */
   readonly #waiting = new Set<string>();
   readonly #complaints = new LruSet(COMPLAINTS_MAX);
   readonly #log: Log;
@@ -150,7 +153,7 @@ class Term {
     return { requeueAfterMs: waiting.afterMs };
   }
 
-  /** Logs waits that no other part logs; each subject once. */
+  /** Logs a wait that no other part logs, once for each subject. */
   #complain({ reason, because }: Wait): void {
     if ((reason !== "dependents-unknown" && reason !== "refused") || this.#complaints.has(because)) return;
     this.#complaints.add(because);

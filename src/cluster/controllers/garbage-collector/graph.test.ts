@@ -12,7 +12,7 @@ interface Options {
   readonly blocks?: boolean;
 }
 
-/** Its name is its uid; owners are config maps, named by their uids as well. */
+/** An object whose name is its uid. `owners` are the uids of config maps, whose names are their uids as well. */
 function seen(uid: string, owners: readonly string[] = [], options: Options = {}): SeenObject {
   const { namespace = "default", deletion = "none", blocks = true } = options;
   const references = owners.map((owner) => ({ uid: owner, group: "", kind: "ConfigMap", name: owner, blocks }));
@@ -28,7 +28,7 @@ class Recording {
     return this;
   }
 
-  /** The objects enqueued since the last call. */
+  /** Returns and clears the list of enqueued objects. */
   told(): string[] {
     return [...new Set(this.reported.splice(0))].sort();
   }
@@ -39,12 +39,12 @@ class Recording {
 }
 
 describe("an object is enqueued", () => {
-  test("not because it exists, nor because its owner does", () => {
+  test("neither because it exists nor because its owner exists", () => {
     const run = new Recording().observe(seen("a"), seen("b", ["a"]), seen("c", ["b"]));
     expect(run.told()).toEqual([]);
   });
 
-  test("if it is referenced as an owner and was not seen", () => {
+  test("if another object references it as an owner and it was not seen itself", () => {
     const run = new Recording().observe(seen("b", ["a"]));
     expect(run.told()).toEqual(["a"]);
     expect(run.graph.get("a")).toMatchObject({ resource: undefined, isKnownAbsent: false });
@@ -52,7 +52,7 @@ describe("an object is enqueued", () => {
     expect(run.told()).toEqual(["a"]);
   });
 
-  test("itself if its owner is known to be absent", () => {
+  test("if its owner is known to be absent", () => {
     const run = new Recording().observe(seen("b", ["a"]));
     run.graph.settleAbsence("a", "absent");
     run.told();
@@ -69,7 +69,7 @@ describe("an object is enqueued", () => {
     expect(run.graph.get("a")).toMatchObject({ resource: undefined, isKnownAbsent: true });
   });
 
-  test("if its owner begins to be deleted in the foreground, and so is the owner", () => {
+  test("if its owner begins to be deleted in the foreground; the owner is enqueued as well", () => {
     const run = new Recording().observe(seen("a"), seen("b", ["a"]));
     run.observe(seen("a", [], { deletion: "foreground" }));
     expect(run.told()).toEqual(["a", "b"]);
@@ -77,13 +77,13 @@ describe("an object is enqueued", () => {
     expect(run.told()).toEqual(["c"]);
   });
 
-  test("if it is to orphan its dependents, but they are not", () => {
+  test("if it begins to be deleted with the policy Orphan; its dependents are not enqueued", () => {
     const run = new Recording().observe(seen("a"), seen("b", ["a"]));
     run.observe(seen("a", [], { deletion: "orphan" }));
     expect(run.told()).toEqual(["a"]);
   });
 
-  test("if a dependent that it waits for is deleted, drops the reference, or stops blocking it", () => {
+  test("if it waits for a dependent, and that is deleted, drops the reference, or stops blocking", () => {
     const owner = seen("a", [], { deletion: "foreground" });
     const run = new Recording().observe(owner, seen("b", ["a"]), seen("c", ["a"]), seen("d", ["a"]));
     run.told();
@@ -96,7 +96,7 @@ describe("an object is enqueued", () => {
     expect(run.dependents("a")).toEqual(["d"]);
   });
 
-  test("if its reference does not match its owner, in either order", () => {
+  test("if its reference does not match its owner, whichever of the two is seen first", () => {
     const run = new Recording().observe(seen("a"), seen("b", ["a"], { namespace: "other" }));
     expect(run.told()).toEqual(["b"]);
     const late = new Recording().observe(seen("y", ["x"], { namespace: "other" }), seen("z", ["x"]));
@@ -111,7 +111,7 @@ describe("an object is enqueued", () => {
 });
 
 describe("the graph", () => {
-  test("drops owners without dependents", () => {
+  test("drops an unseen owner when its last dependent is gone", () => {
     const run = new Recording().observe(seen("b", ["a"]), seen("c", ["a"]));
     expect(run.graph.size).toEqual({ objects: 2, unseenOwners: 1, references: 2 });
     run.graph.remove("b");
@@ -121,7 +121,7 @@ describe("the graph", () => {
     expect(run.graph.size).toEqual({ objects: 0, unseenOwners: 0, references: 0 });
   });
 
-  test("drops objects that a complete list does not contain, and none of other resources", () => {
+  test("drops objects of a resource that a complete list of it does not contain", () => {
     const run = new Recording().observe(seen("a"), seen("b", ["a"]));
     run.graph.observe(SETS, seen("s", ["a"]));
     run.graph.retain(CONFIG_MAPS, new Set(["b"]));
@@ -141,7 +141,7 @@ describe("the graph", () => {
     expect(run.graph.get("s")).toBeUndefined();
   });
 
-  test("accepts objects that own themselves, and references without a uid", () => {
+  test("accepts objects that own themselves, and ignores references without a uid", () => {
     const run = new Recording().observe(seen("a", ["a", ""]));
     run.observe(seen("a", ["a", ""]));
     expect(run.graph.size).toEqual({ objects: 1, unseenOwners: 0, references: 1 });
@@ -150,8 +150,8 @@ describe("the graph", () => {
   });
 });
 
-describe("an object in the foreground", () => {
-  test("waits for blocking dependents of its own namespace other than itself", () => {
+describe("an object that is deleted in the foreground", () => {
+  test("waits for blocking dependents in its own namespace, other than itself", () => {
     const run = new Recording().observe(
       seen("a", ["a"], { deletion: "foreground" }),
       seen("b", ["a"]),

@@ -1,18 +1,18 @@
 /**
- * The ownership graph in little memory: a node for each object that was seen, and for each that others reference as an
- * owner.
+ * The graph of owner references, in little memory. It has a node for each object that a watch has shown, and for each
+ * object that another one references as an owner.
  *
- * The graph decides nothing. It enqueues the objects to examine, because an owner of theirs was added, removed or began
- * to be deleted, and lists dependents; the decision uses the current state of the API. So a wrong guess costs a
- * request, never an object.
+ * The graph decides nothing. It enqueues objects whose owner was added, was removed or began to be deleted, and it
+ * lists dependents. The decision is made from the current state in the API, so an outdated graph costs a request, but
+ * never an object.
  *
- * A node without a resource was not seen itself: whether it exists is unknown, unless `isKnownAbsent` is set by a
- * lookup. It lasts as long as a dependent references it.
+ * A node without a resource belongs to an object that no watch has shown. Whether it exists is unknown, unless a lookup
+ * has set `isKnownAbsent`. Such a node is dropped when its last dependent is gone.
  */
 import { SHARED_TEXTS_MAX } from "./collector-limits.ts";
 import type { DeletionMode, SeenObject, SeenOwner } from "./seen-object.ts";
 
-/** One resource, shared by all of its nodes. */
+/** A resource; all of its nodes share this value. */
 export interface GraphResource {
   readonly group: string;
   readonly resource: string;
@@ -56,7 +56,7 @@ class Node implements GraphNode {
   owners: readonly Edge[] = NO_OWNERS;
   dependents: ReadonlySet<Node> = NO_NODES;
   isKnownAbsent = false;
-  /** Dependents mostly have equal references to their owner, and then share one edge. */
+  /** The edge that was added last. Most dependents have equal references to their owner and can share one edge. */
   lastEdge: Edge | undefined = undefined;
 
   constructor(uid: string) {
@@ -76,9 +76,9 @@ class Node implements GraphNode {
 }
 
 export interface GraphSize {
-  /** Number of objects that were seen. */
+  /** Number of objects that a watch has shown. */
   readonly objects: number;
-  /** Number of owners that were not seen. */
+  /** Number of owners that no watch has shown. */
   readonly unseenOwners: number;
   readonly references: number;
 }
@@ -89,7 +89,7 @@ export class OwnerGraph {
   readonly #texts = new Map<string, string>();
   readonly #enqueue: (uid: string) => void;
 
-  /** `enqueue` receives the objects to examine. */
+  /** `enqueue` is called with the uid of each object to examine. */
   constructor(enqueue: (uid: string) => void) {
     this.#enqueue = enqueue;
   }
@@ -104,7 +104,7 @@ export class OwnerGraph {
     return { objects, unseenOwners: this.#nodes.size - objects, references };
   }
 
-  /** The object exists in this state. */
+  /** Records that the object exists in this state. */
   observe(resource: GraphResource, seen: SeenObject): void {
     const node = this.#nodeOf(seen.uid);
     const isNew = node.resource === undefined;
@@ -120,7 +120,7 @@ export class OwnerGraph {
     if (seen.deletion === "foreground" || seen.deletion === "orphan") this.#enqueue(node.uid);
   }
 
-  /** The object was deleted. */
+  /** Records that the object was deleted. */
   remove(uid: string): void {
     const node = this.#nodes.get(uid);
     if (node === undefined) return;
@@ -129,12 +129,15 @@ export class OwnerGraph {
     node.isKnownAbsent = true;
   }
 
-  /** Drops all other objects of the resource. */
+  /** Removes all objects of the resource that are not in `uids`. */
   retain(resource: GraphResource, uids: ReadonlySet<string>): void {
     for (const node of this.#of(resource)) if (!uids.has(node.uid)) this.remove(node.uid);
   }
 
-  /** The resource is no longer served, which proves nothing about its objects. */
+  /**
+   * Drops the objects of a resource that is no longer served. They are not recorded as deleted, because they may still
+   * exist.
+   */
   forget(resource: GraphResource): void {
     for (const node of this.#of(resource)) {
       const hasDependents = node.dependents.size > 0;
@@ -143,13 +146,13 @@ export class OwnerGraph {
     }
   }
 
-  /** Records whether an owner that was not seen exists. */
+  /** Records the result of a lookup of an owner that no watch has shown. */
   settleAbsence(uid: string, is: "absent" | "present"): void {
     const node = this.#nodes.get(uid);
     if (node === undefined || node.resource !== undefined) return;
     const wasKnownAbsent = node.isKnownAbsent;
     node.isKnownAbsent = is === "absent";
-    // No watch would report its deletion.
+    // Examine the owner again later, because no watch would report its deletion.
     if (wasKnownAbsent && is === "present") this.#enqueue(uid);
   }
 
@@ -173,7 +176,7 @@ export class OwnerGraph {
     node.resource = resource;
   }
 
-  /** Drops the observed state; the node itself stays only while a dependent references it. */
+  /** Drops the state of the object. The node itself stays only while a dependent references it. */
   #blank(node: Node): void {
     this.#setOwners(node, []);
     this.#setResource(node, undefined);
@@ -203,7 +206,7 @@ export class OwnerGraph {
   }
 
   #detach(node: Node, { owner }: Edge): void {
-    // The dependent may be deleted, have another owner now, or no longer block this one.
+    // The dependent was deleted, lost this owner, or stopped blocking it, so the owner may not have to wait any longer.
     if (owner.deletion === "foreground") this.#enqueue(owner.uid);
     if (node.owners.some((edge) => edge.owner === owner)) return;
     owner.removeDependent(node);
@@ -219,7 +222,7 @@ export class OwnerGraph {
     return edge;
   }
 
-  /** Enqueues dependents whose references do not match the object. */
+  /** Enqueues dependents whose references do not match the owner. */
   #enqueueDoubtful(owner: Node): void {
     for (const dependent of owner.dependents)
       if (dependent.owners.some((edge) => edge.owner === owner && !isFitting(edge, dependent)))
@@ -239,12 +242,12 @@ export class OwnerGraph {
   }
 }
 
-/** Owners are in the same namespace, or cluster-scoped. */
+/** Whether the reference crosses namespaces: an owner must be in the namespace of its dependent, or cluster-scoped. */
 export function isOfForeignNamespace(dependent: GraphNode, owner: GraphNode): boolean {
   return owner.resource !== undefined && owner.namespace !== "" && owner.namespace !== dependent.namespace;
 }
 
-/** The dependents for which an owner in the foreground waits. */
+/** The dependents for which an owner waits that is being deleted in the foreground. */
 export function blockingDependents(owner: GraphNode): GraphNode[] {
   return [...owner.dependents].filter(
     (dependent) =>
@@ -254,7 +257,7 @@ export function blockingDependents(owner: GraphNode): GraphNode[] {
   );
 }
 
-/** Whether the reference of a dependent matches the owner. */
+/** Whether kind, group, name and namespace in the reference match the owner. */
 function isFitting({ owner, group, kind, name }: Ownership, dependent: GraphNode): boolean {
   const { resource } = owner;
   if (resource === undefined) return false;

@@ -1,6 +1,6 @@
 /**
- * Resources and kinds that recently could not be read: they are not requested again before their delay has passed,
- * however many objects wait for them.
+ * Remembers resources and kinds that recently could not be read. They are not requested again before their delay has
+ * passed, however many objects wait for them.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
@@ -9,7 +9,7 @@ import { wait, type Wait } from "./wait.ts";
 
 interface HoldSubject {
   readonly group: string;
-  /** The plural if known, else the kind. */
+  /** The plural name if known, otherwise the kind. */
   readonly resource: string;
 }
 
@@ -22,7 +22,7 @@ export class Holds {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #holds = new Map<string, Hold>();
-  /** The current log message of each. */
+  /** The reason that was logged last, for each resource. */
   readonly #complaints = new Map<string, string>();
 
   constructor(options: { readonly clock: Clock; readonly log: Log }) {
@@ -30,7 +30,7 @@ export class Holds {
     this.#log = options.log;
   }
 
-  /** With the remaining time; undefined if it may be requested. */
+  /** Returns the wait with its remaining time; undefined if the resource may be requested. */
   get(subject: HoldSubject): Wait | undefined {
     const hold = this.#holds.get(keyOf(subject));
     if (hold === undefined) return undefined;
@@ -40,7 +40,7 @@ export class Holds {
 
   hold(subject: HoldSubject, held: Wait): Wait {
     const key = keyOf(subject);
-    // The names come from references that any client can write.
+    // Limits the memory: the names come from owner references, which any client can write.
     if (this.#holds.size >= COMPLAINTS_MAX) this.#holds.clear();
     this.#holds.set(key, { wait: held, untilMs: this.#clock.monotonic() + held.afterMs });
     if (this.#complaints.get(key) === held.reason) return held;
@@ -50,14 +50,14 @@ export class Holds {
     return held;
   }
 
-  /** Called when it has responded. */
+  /** Called when the resource has responded. */
   release(subject: HoldSubject): void {
     const key = keyOf(subject);
     this.#holds.delete(key);
     if (this.#complaints.delete(key)) this.#log.info("garbage collection continues with a resource", { ...subject });
   }
 
-  /** Called when something has changed: everything may be requested again. */
+  /** Called when the served resources have changed, so that every resource may be requested again. */
   clear(): void {
     this.#holds.clear();
   }

@@ -11,7 +11,7 @@ import { ManualResources } from "../../../../test/testing/cluster/controllers/ga
 
 const SIGNAL = new AbortController().signal;
 
-/** This many objects whose owner is in another namespace. */
+/** Returns `count` objects whose owner is in another namespace. */
 function wrong(count: number): GraphNode[] {
   const graph = new OwnerGraph(() => {});
   const resource = { group: "", resource: "configmaps", kind: "ConfigMap", namespaced: true };
@@ -33,7 +33,7 @@ function reporting(): { world: World; transport: ScriptedTransport; report: (nod
   return { world, transport, report: (node) => world.run(reports.report(node, SIGNAL)) };
 }
 
-test("each invalid reference is reported once, with a limit in a row", async () => {
+test("each invalid reference is reported once, at most 25 in a row", async () => {
   const { world, transport, report } = reporting();
   const nodes = wrong(40);
   for (const node of nodes) await report(node);
@@ -45,7 +45,7 @@ test("each invalid reference is reported once, with a limit in a row", async () 
   expect(new Set(transport.requests.map(({ body }) => new TextDecoder().decode(body))).size).toBe(27);
 });
 
-test("of absent owners the most recently used are remembered", () => {
+test("LruSet evicts the least recently used key", () => {
   const set = new LruSet(2);
   set.add("a");
   set.add("b");

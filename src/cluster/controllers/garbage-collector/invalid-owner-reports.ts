@@ -1,4 +1,7 @@
-/** Reports references that cross namespaces in an Event, as kubernetes does: each once, with a limit. */
+/**
+ * Reports owner references that cross namespaces by Events, as kubernetes does. Each reference is reported once, and
+ * the rate is limited.
+ */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { randomInteger, type Random } from "../../../base/random.ts";
@@ -34,7 +37,7 @@ export class InvalidOwnerReports {
     this.#refilledAtMs = options.clock.monotonic();
   }
 
-  /** No decision depends on the event: a failure is only logged. */
+  /** Writes the Event. No decision depends on it, so a failure is only logged. */
   async report(node: GraphNode, signal: AbortSignal): Promise<void> {
     const invalid = node.owners.find(({ owner }) => isOfForeignNamespace(node, owner));
     if (invalid === undefined) return;

@@ -52,8 +52,8 @@ async function told(reply: Reply, place = PLACE): Promise<string> {
   return response.kind === "wait" ? `wait: ${response.reason}` : response.kind;
 }
 
-describe("an object is absent", () => {
-  test("if a server that serves its resource has looked it up", async () => {
+describe("an object counts as absent", () => {
+  test("if a server that serves its resource responds that it does not exist", async () => {
     expect(await told(rejects(404, "NotFound", { name: "a", kind: "configmaps" }))).toBe("absent");
     const place = { ...PLACE, resource: SETS };
     expect(await told(rejects(404, "NotFound", { name: "a", group: "apps", kind: "replicasets" }), place)).toBe(
@@ -61,7 +61,7 @@ describe("an object is absent", () => {
     );
   });
 
-  test("only then: no other response proves it", async () => {
+  test("after no other response", async () => {
     expect(await told({ status: 404, body: "404 page not found" })).toBe("wait: not-served");
     expect(await told(rejects(404, "NotFound"))).toBe("wait: not-served");
     expect(await told(rejects(404, "NotFound", { name: "b", kind: "configmaps" }))).toBe("wait: not-served");
@@ -83,7 +83,7 @@ describe("an object is absent", () => {
 });
 
 describe("a resource that cannot be read", () => {
-  test("is requested again after its delay, and not before, whichever object needs it", async () => {
+  test("is requested again after its delay and not earlier, even for another object", async () => {
     const busy = rejects(503, "ServiceUnavailable", { retryAfterSeconds: 3 });
     const { world, transport, objects } = setup(busy, { status: 200, body: configMap("a", 1) });
     expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ reason: "unavailable", afterMs: 3_000 });
@@ -95,21 +95,21 @@ describe("a resource that cannot be read", () => {
     expect(await world.run(Promise.resolve(transport.requests.length))).toBe(2);
   });
 
-  test("does not delay others, and its Retry-After is limited", async () => {
+  test("does not delay other resources, and the delay is limited even if its Retry-After is longer", async () => {
     const busy = rejects(503, "ServiceUnavailable", { retryAfterSeconds: 300 });
     const { world, objects } = setup(busy, { status: 200, body: configMap("a", 1) });
     expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ afterMs: 5_000 });
     expect(await world.run(objects.get({ ...PLACE, resource: SETS }, SIGNAL))).toMatchObject({ kind: "found" });
   });
 
-  test("may be requested at once when something has changed", async () => {
+  test("is requested at once after the held delays were cleared", async () => {
     const { world, objects, holds } = setup({ failure: "refused" }, { status: 200, body: configMap("a", 1) });
     await world.run(objects.get(PLACE, SIGNAL));
     holds.clear();
     expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ kind: "found" });
   });
 
-  test("that does not respond is aborted, and the worker is freed", async () => {
+  test("because the server does not respond is unavailable after a timeout", async () => {
     const { world, objects } = setup();
     expect(await world.run(objects.get(PLACE, SIGNAL))).toMatchObject({ reason: "unavailable" });
   });

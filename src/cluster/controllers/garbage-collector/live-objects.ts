@@ -1,6 +1,6 @@
 /**
- * Reads and writes objects through the API. An object is absent only if a server that serves its resource has looked it
- * up: every other failure, including a 404 of another kind, means to wait.
+ * Reads and writes objects through the API. An object counts as absent only if a server that serves its resource has
+ * looked it up. After any other failure, including a 404 because the resource is not served, the collector waits.
  */
 import { messageOf } from "../../../base/within.ts";
 import type { Client } from "../../../client/client.ts";
@@ -21,7 +21,7 @@ import { toLiveObject, type LiveObject } from "./seen-object.ts";
 import type { ServedResources } from "./served-resources.ts";
 import { wait, type Wait } from "./wait.ts";
 
-/** Requests only the metadata of objects, if the server supports it. */
+/** The Accept header that requests only the metadata of objects, if the server supports that. */
 export const METADATA_ACCEPT =
   "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
   "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
@@ -32,7 +32,7 @@ export interface LiveObjectPlace {
   readonly name: string;
 }
 
-/** A list in the metadata, and its new value. */
+/** A change that replaces a list in the metadata. */
 export type ListChange =
   | { readonly name: "ownerReferences"; readonly list: readonly JsonObject[] }
   | { readonly name: "finalizers"; readonly list: readonly string[] };
@@ -46,7 +46,7 @@ const DONE: Done = { kind: "done" };
 const FIELD_MANAGER = "garbage-collector-controller";
 
 interface LiveObjectsOptions {
-  /** Receives metadata only. */
+  /** The client that requests only metadata. */
   readonly metadata: Client;
   readonly served: ServedResources;
   readonly holds: Holds;
@@ -68,7 +68,7 @@ export class LiveObjects {
     });
   }
 
-  /** Observes every current object of a resource in a namespace ("": anywhere). */
+  /** Calls back for every existing object of a resource in a namespace ("" means anywhere). */
   async each(
     of: { readonly resource: GroupResource; readonly namespace: string },
     onObject: (object: KubernetesObject) => void,
@@ -92,14 +92,14 @@ export class LiveObjects {
     });
   }
 
-  /** Replaces a list of the metadata, if the object has not changed since it was read. */
+  /** Replaces a list in the metadata, provided that the object has not changed since it was read. */
   async patch(
     place: LiveObjectPlace,
     change: ListChange & { readonly of: LiveObject },
     signal: AbortSignal,
   ): Promise<FoundLiveObject | Absent | Wait> {
     const { uid, resourceVersion } = change.of;
-    // An empty list would be stored as such.
+    // An empty list is sent as null, because it would be stored as an empty list otherwise.
     const { name, list } = change;
     const body = { metadata: { uid, resourceVersion, [name]: list.length === 0 ? null : list } };
     return this.#request(place, async (type) => {
@@ -136,14 +136,14 @@ export class LiveObjects {
   }
 }
 
-/** Whether a server that serves the resource reports that it has no such object. */
+/** Whether a server that serves the resource reports that this object does not exist. */
 function isAbsence(thrown: unknown, { resource, name }: LiveObjectPlace): boolean {
   if (!isReason(thrown, "NotFound")) return false;
   const { details = {} } = thrown;
   return details.name === name && details.kind === resource.resource && (details.group ?? "") === resource.group;
 }
 
-/** The wait after a response that proves nothing. Errors without a response are thrown. */
+/** The wait after a response that proves nothing about the object. Errors without a response are thrown. */
 function waitAfter(thrown: unknown, { resource, name }: LiveObjectPlace): Wait {
   const because = messageOf(thrown);
   if (thrown instanceof TransportError) {
@@ -158,7 +158,7 @@ function waitAfter(thrown: unknown, { resource, name }: LiveObjectPlace): Wait {
     case 410:
       return wait("conflict", CONFLICT_RETRY_MS, because);
     case 500:
-      // Only this object: others of the resource may be readable.
+      // Delays only this object: other objects of the resource may be readable.
       return wait("refused", UNAVAILABLE_MS_MAX, because);
     case 429:
     case 503:

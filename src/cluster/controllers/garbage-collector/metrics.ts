@@ -1,3 +1,4 @@
+/** The metrics of the garbage collector. */
 import type { Counter, MetricFamily, MetricsRegistry } from "../../../base/metrics.ts";
 import type { GroupResource } from "../../../meta/group-version.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Watches one resource for the graph. Objects are added to the graph as they arrive and are not kept; until a list is
- * complete, only the metadata that identifies them is. States:
+ * Watches one resource for the graph. Objects are added to the graph as they arrive, and are not kept. Only until a list
+ * is complete, the metadata that identifies its objects is kept. States:
  *
  * - starting: nothing is known → following, failing
  * - following: the graph is current → failing
@@ -28,7 +28,7 @@ import type { ServedResources } from "./served-resources.ts";
 interface MonitorOptions {
   readonly resource: GraphResource;
   readonly graph: OwnerGraph;
-  /** Receives metadata only. */
+  /** The client that requests only metadata. */
   readonly metadata: Client;
   readonly served: ServedResources;
   readonly clock: Clock;
@@ -57,21 +57,21 @@ export class Monitor {
     };
   }
 
-  /** Whether the graph has contained all of its objects once. */
+  /** Whether the graph has contained all objects of the resource at least once. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** Whether a first attempt to read it has succeeded or failed. */
+  /** Whether the first attempt to read the resource has succeeded or failed. */
   get hasBegun(): boolean {
     return this.#state !== "starting";
   }
 
-  /** Whether the graph contains all of its objects, as far as known. */
+  /** Whether the graph contains all objects of the resource, as far as is known. */
   get isFollowing(): boolean {
     if (!this.#hasSynced) return false;
     if (this.#state === "following") return true;
-    // If no event arrives, only a watch that stays open shows that it works again.
+    // While no event arrives, a watch counts as working only after it has stayed open for some time.
     const openedAtMs = this.#watchOpenedAtMs;
     return openedAtMs !== undefined && this.#options.clock.monotonic() - openedAtMs >= WATCH_WORKS_MS;
   }
@@ -107,7 +107,7 @@ export class Monitor {
     }
   }
 
-  /** Called when something has changed: a failed watch is retried at once. */
+  /** Called when the served resources have changed. A failed watch is then retried at once. */
   retry(): void {
     const isEarly = this.#options.clock.monotonic() - this.#startedAtMs < RESTART_MS_MIN;
     if (!isEarly && this.#state === "failing" && this.#watchOpenedAtMs === undefined) this.#restart?.abort();
@@ -125,7 +125,10 @@ export class Monitor {
     this.#options.onFollowing(this);
   }
 
-  /** In the version to use at this moment: resourceVersions are the same in all of them. */
+  /**
+   * The client for the version to use now. A change of version does not matter, because resourceVersions are the same
+   * in all versions.
+   */
   #client(): ResourceClient {
     const { served, metadata } = this.#options;
     const type = served.typeOf(this.resource);

@@ -1,4 +1,4 @@
-/** Runs a monitor for every collectable resource, as served resources are added and removed. */
+/** Runs a monitor for every collectable resource. It starts and stops monitors as the served resources change. */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import type { Counter } from "../../../base/metrics.ts";
@@ -22,18 +22,21 @@ interface MonitorsOptions {
   readonly random: Random;
   readonly log: Log;
   readonly syncErrors: Counter;
-  /** Called when something that objects may wait for was added or changed. */
+  /**
+   * Called when the served resources, or the state of a monitor, have changed, so that waiting objects may be examined
+   * again.
+   */
   readonly onChange: () => void;
 }
 
-/** As kubernetes: these have no meaningful owners or dependents, and there are many. */
+/** As kubernetes: events are not collected, because they have no meaningful owners or dependents and are numerous. */
 const IGNORED: ReadonlySet<string> = new Set(["events", "events.events.k8s.io"]);
 
 interface Followed {
   readonly monitor: Monitor;
   readonly stop: AbortController;
   readonly running: Promise<void>;
-  /** Whether no server serves it at present. */
+  /** Whether no server serves the resource at present. */
   isVanished: boolean;
 }
 
@@ -41,7 +44,7 @@ export class Monitors {
   readonly #options: MonitorsOptions;
   readonly #wakeable: Wakeable;
   readonly #followed = new Map<string, Followed>();
-  /** The current log message of each failing resource. */
+  /** The error that was logged last, for each failing resource. */
   readonly #failing = new Map<string, string>();
   #hasBegun = false;
   /** Whether the served resources have changed since the last comparison. */
@@ -53,14 +56,16 @@ export class Monitors {
   }
 
   /**
-   * Whether each resource has been read or has failed; the collector waits for those that failed only when it needs
-   * them.
+   * Whether each resource has responded or failed at least once. Objects that depend on a failed resource wait when
+   * they are examined.
    */
   get hasSynced(): boolean {
     return this.#hasBegun && this.#followed.values().every(({ monitor }) => monitor.hasSynced || monitor.hasBegun);
   }
 
-  /** Resources of which the graph may be incomplete, including those that no server served when this term began. */
+  /**
+   * Resources of which the graph may lack objects, including resources that no server has served since this term began.
+   */
   waiting(): GroupResource[] {
     const waiting = new Map<string, GroupResource>();
     for (const [key, { monitor, isVanished }] of this.#followed)
@@ -73,20 +78,21 @@ export class Monitors {
     return [...waiting.values()];
   }
 
-  /** Served resources with objects in this namespace ("": anywhere). */
+  /** The watched resources that have objects in this namespace ("" means anywhere). */
   followed(namespace: string): GraphResource[] {
     return [...this.#followed.values()]
       .filter(({ monitor, isVanished }) => !isVanished && (namespace === "" || monitor.resource.namespaced))
       .map(({ monitor }) => monitor.resource);
   }
 
-  /** Why objects in this namespace ("": anywhere) may be missing in the graph; undefined if none can be. */
+  /** Why the graph may lack objects in this namespace ("" means anywhere); undefined if it is complete. */
   unseen(namespace: string): string | undefined {
     if (this.#isOutdated) return "the served resources have just changed";
     for (const { monitor, isVanished } of this.#followed.values()) {
       const { resource, isFollowing } = monitor;
       if (namespace !== "" && !resource.namespaced) continue;
-      // Even for a resource that was watched, the last changes before it vanished may not have been seen.
+      // A resource that no server serves any more is unseen even if it was watched, because the last changes may have
+      // been missed.
       if (isFollowing && !isVanished) continue;
       const key = formatGroupResource(resource);
       const because = isVanished ? "no server serves it at present" : "it has not responded yet";
@@ -164,7 +170,7 @@ export class Monitors {
     this.#followed.set(key, { monitor, stop, running: monitor.run(stop.signal), isVanished: false });
   }
 
-  /** A vanished resource is dropped if there is no doubt about it; otherwise it may return with its objects. */
+  /** Drops resources that no server serves, unless there is a doubt: such a resource may return with its objects. */
   async #forgetVanished(): Promise<void> {
     const { resources, served, log } = this.#options;
     const gone = (): [string, Followed][] =>

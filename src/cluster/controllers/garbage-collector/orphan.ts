@@ -1,3 +1,4 @@
+/** Orphans the dependents of an owner that is deleted with the policy Orphan. */
 import type { KubernetesObject } from "../../../client/objects.ts";
 import { isSeen, placeOf, type AttemptContext, type SeenNode } from "./attempt-context.ts";
 import { isOfForeignNamespace, type GraphNode } from "./graph.ts";
@@ -6,8 +7,9 @@ import { toSeenObject, uidOfOwner } from "./seen-object.ts";
 import { wait, type Wait } from "./wait.ts";
 
 /**
- * Removes the references of dependents to their owner. Undefined if no dependent references it: it searches beyond the
- * known ones, because a dependent that a watch shows later would be collected.
+ * Removes the owner references of all dependents to this owner. Resolves to undefined when no dependent references it.
+ * It also lists the resources for dependents that no watch has shown yet: they would be collected when a watch shows
+ * them later.
  *
  * DIFFERS: kubernetes relies on its watches, and may collect an object that was created shortly before its owner was
  * deleted.
@@ -28,7 +30,7 @@ export async function orphanDependents(
 
 const ROUNDS_MAX = 3;
 
-/** Searches all resources that may have dependents, and adds them to the graph. */
+/** Lists all resources that may have dependents, and adds the dependents to the graph. */
 async function findUnknown(
   { graph, objects, followed }: AttemptContext,
   { uid, namespace }: SeenNode,

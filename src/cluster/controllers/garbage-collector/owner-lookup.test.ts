@@ -58,7 +58,7 @@ function absent(kind = "things"): Reply {
 const PRESENT: Reply = { status: 200, body: configMap("a", 1) };
 
 describe("an owner", () => {
-  test("is looked up in the namespace of its dependent, in the version to use now", async () => {
+  test("is looked up in the namespace of its dependent and in the version to use now", async () => {
     const run = new Looking([THINGS], PRESENT);
     expect(await run.find()).toEqual({ kind: "present", deletion: "none" });
     expect(run.transport.asked).toEqual(["GET /apis/example.org/v2/namespaces/default/things/a"]);
@@ -70,7 +70,7 @@ describe("an owner", () => {
     expect(run.transport.asked).toEqual(["GET /apis/example.org/v2/things/a"]);
   });
 
-  test("that is absent is not looked up again, one with another uid is", async () => {
+  test("that is absent is not looked up again, but an owner of the same name with another uid is", async () => {
     const run = new Looking([THINGS], absent(), PRESENT);
     expect(await run.find()).toEqual({ kind: "absent" });
     expect(await run.find()).toEqual({ kind: "absent" });
@@ -87,7 +87,7 @@ describe("an owner", () => {
     expect(await new Looking([THINGS, other], absent(), absent("otherthings")).find()).toEqual({ kind: "absent" });
   });
 
-  test("with an invalid name is not looked up", async () => {
+  test("with an invalid name, uid or namespace is not looked up", async () => {
     const run = new Looking([THINGS]);
     for (const name of ["", ".", "..", "a/b", "a%2fb"])
       expect(await run.find({ name }), name).toEqual({ kind: "impossible" });
@@ -108,7 +108,7 @@ describe("a kind that is not served", () => {
     },
   });
 
-  test("is waited for as long as a server may serve it", async () => {
+  test("makes its dependents wait while a server may serve it", async () => {
     const run = new Looking([]);
     run.resources.change({ doubts: [doubt("apps")] });
     expect(await run.find()).toMatchObject({ reason: "unknown-kind" });
@@ -117,7 +117,7 @@ describe("a kind that is not served", () => {
     expect(await other.find()).toMatchObject({ reason: "doubt", because: "b has not yet published what it serves" });
   });
 
-  test("is reported only after every server that has joined is known", async () => {
+  test("is reported as unknown only after the local server has caught up with all servers that have joined", async () => {
     const run = new Looking([]);
     run.resources.isCurrent = false;
     expect(await run.find()).toMatchObject({ reason: "doubt" });

@@ -1,4 +1,4 @@
-/** Determines whether owners exist, by looking up the references of dependents in the API. */
+/** Determines whether an owner exists, by looking up the owner reference of a dependent in the API. */
 import type { ClusterResource, ClusterResources } from "../cluster-resources.ts";
 import type { OwnerGraph } from "./graph.ts";
 import type { Holds } from "./holds.ts";
@@ -9,13 +9,13 @@ import type { DeletionMode, SeenOwner } from "./seen-object.ts";
 import { isDoubtAbout, type ServedResources } from "./served-resources.ts";
 import { wait, type Wait } from "./wait.ts";
 
-/** The place to which the reference of a dependent points. */
+/** The owner that an owner reference of a dependent names. */
 export type OwnerPlace = Omit<SeenOwner, "blocks"> & { readonly dependentNamespace: string };
 
 export type OwnerState =
   | { readonly kind: "present"; readonly deletion: DeletionMode }
   | { readonly kind: "absent" }
-  /** The reference cannot match any object. */
+  /** The reference is invalid, so that no object can match it. */
   | { readonly kind: "impossible" }
   | Wait;
 
@@ -32,7 +32,7 @@ const ABSENT: OwnerState = { kind: "absent" };
 
 export class OwnerLookup {
   readonly #options: OwnerLookupOptions;
-  /** An absent uid never exists again, so the result can be kept. */
+  /** The uids of absent owners. A uid is never used again, so the result can be kept. */
   readonly #absent = new LruSet(ABSENT_OWNERS_MAX);
 
   constructor(options: OwnerLookupOptions) {
@@ -53,7 +53,7 @@ export class OwnerLookup {
     return state;
   }
 
-  /** A known wait, without a request. */
+  /** The wait that holds for this kind at present; sends no request. */
   held({ group, kind }: Pick<OwnerPlace, "group" | "kind">): Wait | undefined {
     const { served, holds } = this.#options;
     for (const { resource } of served.ofKind(group, kind)) {
@@ -70,7 +70,7 @@ export class OwnerLookup {
     if (this.#absent.has(key)) return ABSENT;
     const response = await this.#options.objects.get({ resource, namespace, name }, signal);
     if (response.kind === "wait") return response;
-    // Another object of the same name is not the owner.
+    // An object of the same name with another uid is not the owner.
     if (response.kind === "absent" || response.object.uid !== uid) {
       this.#absent.add(key);
       return ABSENT;
@@ -79,7 +79,10 @@ export class OwnerLookup {
     return { kind: "present", deletion: response.object.deletion };
   }
 
-  /** A kind that is not served does not prove that its objects are gone, whether or not all servers are known. */
+  /**
+   * If no server serves the kind, the collector waits: that does not prove that the objects are gone, even if all
+   * servers are known.
+   */
   async #resolve({ group, kind }: OwnerPlace): Promise<readonly ClusterResource[] | Wait> {
     const { served, holds, resources } = this.#options;
     const known = served.ofKind(group, kind);
@@ -102,7 +105,7 @@ export class OwnerLookup {
   }
 }
 
-/** As kubernetes: any other name would form another path. */
+/** As kubernetes: a name with other characters would change the request path. */
 function isObjectName(name: string): boolean {
   return name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("%");
 }

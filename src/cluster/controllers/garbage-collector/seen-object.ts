@@ -1,4 +1,4 @@
-/** The metadata of an object that decides about its collection, parsed from any response. */
+/** The metadata that the garbage collector needs of an object, parsed from any response. */
 import { must } from "../../../base/assert.ts";
 import type { KubernetesObject } from "../../../client/objects.ts";
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -7,14 +7,16 @@ export const ORPHAN = "orphan";
 export const FOREGROUND = "foregroundDeletion";
 
 /**
+ * How an object is being deleted:
+ *
  * - none: it is not being deleted.
- * - orphan: it is deleted when its dependents no longer reference it.
- * - foreground: it is deleted when its blocking dependents are gone.
- * - plain: it is deleted when its other finalizers are removed.
+ * - orphan: it waits until no dependent references it.
+ * - foreground: it waits until its blocking dependents are gone.
+ * - plain: it waits for neither, only for other finalizers.
  */
 export type DeletionMode = "none" | "orphan" | "foreground" | "plain";
 
-/** An owner reference as written, even if it matches no object. */
+/** An owner reference as it is in the object, even if no object matches it. */
 export interface SeenOwner {
   readonly uid: string;
   readonly group: string;
@@ -31,11 +33,11 @@ export interface SeenObject {
   readonly deletion: DeletionMode;
 }
 
-/** The current state of an object that is about to be changed. */
+/** The current state of an object that the collector is about to change. */
 export interface LiveObject extends SeenObject {
   readonly resourceVersion: string;
   readonly finalizers: readonly string[];
-  /** As stored in the object, in the order of `owners`. */
+  /** The references as they are in the object, in the order of `owners`. */
   readonly ownerReferences: readonly JsonObject[];
 }
 

@@ -1,4 +1,4 @@
-/** The resources that the cluster serves, by kind and by group and resource. */
+/** Finds the resources that the cluster serves, by kind or by group and resource. */
 import type { ResourceType } from "../../../client/objects.ts";
 import { formatGroupResource, type GroupResource } from "../../../meta/group-version.ts";
 import type { ClusterResource, ClusterResources, Doubt } from "../cluster-resources.ts";
@@ -23,15 +23,15 @@ export class ServedResources {
   }
 
   /**
-   * References also name a version, which may no longer be served: only the kind counts. Releases may serve it as
-   * different resources.
+   * The version in an owner reference is ignored, because it may no longer be served. Releases may serve one kind as
+   * different resources, so there may be several.
    */
   ofKind(group: string, kind: string): readonly ClusterResource[] {
     this.#index();
     return this.#byKind.get(kindKey(group, kind)) ?? [];
   }
 
-  /** The type to request now; undefined if no server serves it. */
+  /** The resource with the version to request now; undefined if no server serves it. */
   typeOf(of: GroupResource): ResourceType | undefined {
     const found = this.get(of);
     const version = found?.versions[0];
@@ -54,7 +54,7 @@ export class ServedResources {
   }
 }
 
-/** Whether the doubt may be the reason why something is missing in `served`. */
+/** Whether the doubt may be the reason why this group, or this resource, is missing in `served`. */
 export function isDoubtAbout(doubt: Doubt, { group, resource }: { group: string; resource?: string }): boolean {
   if (doubt.group !== undefined && doubt.group !== group) return false;
   return doubt.resource === undefined || resource === undefined || doubt.resource === resource;

@@ -1,18 +1,18 @@
-/** The reasons why an object is kept for now. */
+/** The reasons why the decision about an object is postponed: it is kept for now, and examined again later. */
 type WaitReason =
-  /** The server that could decide does not respond. */
+  /** The server that serves the resource does not respond. */
   | "unavailable"
-  /** The response came from a server that does not serve the resource, despite discovery. */
+  /** The server that responded does not serve the resource, although discovery lists it. */
   | "not-served"
-  /** The kind is not served, and whether another server serves it is unknown. */
+  /** No known server serves the kind, but another server may. */
   | "doubt"
-  /** No server serves the kind, which proves nothing about its objects. */
+  /** No server serves the kind, but its objects may still be stored. */
   | "unknown-kind"
-  /** Resources that are not watched at present may have dependents. */
+  /** Some resources are not watched at present, and may have dependents. */
   | "dependents-unknown"
-  /** The server rejects the request. */
+  /** A server rejected the request. */
   | "refused"
-  /** The object was changed meanwhile. */
+  /** Another client changed the object meanwhile. */
   | "conflict"
   /** The owner exists, but no watch has shown it yet. */
   | "unseen-owner";
@@ -21,7 +21,7 @@ export interface Wait {
   readonly kind: "wait";
   readonly reason: WaitReason;
   readonly afterMs: number;
-  /** For the log. */
+  /** The reason as text for the log. */
   readonly because: string;
 }
 

@@ -12,7 +12,10 @@ export function namespaceOf({ metadata }: KubernetesObject): string[] {
   return metadata?.namespace === undefined ? [] : [metadata.namespace];
 }
 
-/** Whether a create failed because the namespace is absent or being deleted, and so needs nothing. */
+/**
+ * Whether a create failed because the namespace is absent or being deleted. In both cases the namespace needs no
+ * object.
+ */
 export function isRejectedByNamespace(thrown: unknown): boolean {
   if (isAbsent(thrown)) return true;
   if (!(thrown instanceof StatusError)) return false;

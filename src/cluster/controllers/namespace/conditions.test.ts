@@ -14,7 +14,7 @@ function messageIn(conditions: readonly NamespaceCondition[], type: string): str
 }
 
 describe("without problems", () => {
-  test("the conditions are Kubernetes', in its order and wording", () => {
+  test("the conditions have Kubernetes' types, order and wording", () => {
     expect(withNamespaceConditions([], FINE, NOW)).toEqual([
       {
         type: "NamespaceDeletionDiscoveryFailure",
@@ -54,14 +54,14 @@ describe("without problems", () => {
     ]);
   });
 
-  test("unchanged findings keep the conditions, and conditions of other types stay", () => {
+  test("conditions that would not change keep their transition time, and conditions of other types stay", () => {
     const foreign = { type: "example.com/Other", status: "True" };
     const before = withNamespaceConditions([foreign], FINE, EARLIER);
     expect(before[0]).toBe(foreign);
     expect(withNamespaceConditions(before, FINE, NOW)).toBe(before);
   });
 
-  test("a purge is reported", () => {
+  test("a purge is named in the condition NamespaceContentRemaining", () => {
     const conditions = withNamespaceConditions([], { ...FINE, purged: "2030-01-01T00:00:00Z by admin: 2 things" }, NOW);
     expect(messageIn(conditions, "NamespaceContentRemaining")).toBe(
       "False ContentRemoved: All content successfully removed; purged at 2030-01-01T00:00:00Z by admin: 2 things",
@@ -97,11 +97,11 @@ describe("with remaining content", () => {
       "NamespaceDeletionContentFailure",
       "True ContentDeletionFailed: Failed to delete all resource types, 2 remaining: configmaps: no, secrets: no",
     ],
-  ])("%s lists it in a stable order", (type, said) => {
+  ])("%s lists the resources, finalizers or failures in a stable order", (type, said) => {
     expect(messageIn(conditions, type)).toBe(said);
   });
 
-  test("the transition time changes with the status, not with the message", () => {
+  test("the transition time changes only if the status changes, not with the message", () => {
     const fewer = { ...content, remaining: content.remaining.slice(1) };
     const later = withNamespaceConditions(conditions, { ...FINE, content: fewer }, "2030-01-01T00:02:00Z");
     expect(later.find(({ type }) => type === "NamespaceContentRemaining")).toMatchObject({ lastTransitionTime: NOW });
@@ -112,7 +112,7 @@ describe("with remaining content", () => {
     });
   });
 
-  test("a long message is truncated", () => {
+  test("a long list in a message is truncated", () => {
     const failures = Array.from({ length: 50 }, (_, at) => `resource-${at}: no`);
     const said = messageIn(
       withNamespaceConditions([], { ...FINE, content: { ...EMPTY, failures } }, NOW),
@@ -124,7 +124,7 @@ describe("with remaining content", () => {
 });
 
 describe("with doubts", () => {
-  test("groups, resources, the server and the reason are named", () => {
+  test("the condition names the groups, the resources, the server and the reason", () => {
     const doubts = [
       {
         group: "resource.k8s.io",
@@ -147,7 +147,7 @@ describe("with doubts", () => {
     );
   });
 
-  test("an outdated view is reported", () => {
+  test("the condition reports that the live servers are currently unknown", () => {
     const said = messageIn(
       withNamespaceConditions([], { ...FINE, isViewCurrent: false }, NOW),
       "NamespaceDeletionDiscoveryFailure",

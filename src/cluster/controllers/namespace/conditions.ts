@@ -8,10 +8,10 @@ import type { NamespaceCondition } from "./objects.ts";
 export interface NamespaceFindings {
   /** False if the live servers are currently unknown. */
   readonly isViewCurrent: boolean;
-  /** Only doubts about resources that may be namespaced. */
+  /** Only the doubts about resources that are, or may be, namespaced. */
   readonly doubts: readonly Doubt[];
   readonly content: Content;
-  /** A description of objects that were purged although no server served them; undefined if none were. */
+  /** Describes the objects that were purged although no server served them; undefined if none were purged. */
   readonly purged: string | undefined;
 }
 
@@ -20,7 +20,10 @@ interface Said {
   readonly message: string;
 }
 
-/** As kubernetes pkg/controller/namespace/deletion: the types in this order, and their messages without problems. */
+/**
+ * As kubernetes pkg/controller/namespace/deletion: the condition types in this order, and their messages if there are
+ * no problems.
+ */
 const ALL_IS_WELL = {
   NamespaceDeletionDiscoveryFailure: ["ResourcesDiscovered", "All resources successfully discovered"],
   NamespaceDeletionGroupVersionParsingFailure: ["ParsedGroupVersions", "All legacy kube types successfully parsed"],
@@ -36,7 +39,7 @@ type ConditionType = keyof typeof ALL_IS_WELL;
 
 const LISTED_MAX = 20;
 
-/** The same array if nothing has changed. */
+/** Returns the same array if no condition has changed. */
 export function withNamespaceConditions(
   conditions: readonly NamespaceCondition[],
   findings: NamespaceFindings,
@@ -87,13 +90,13 @@ function whatIsWrong(findings: NamespaceFindings): Partial<Record<ConditionType,
   };
 }
 
-/** Sorted, so that unchanged findings are not written again. */
+/** Sorts the items, so that equal findings give an equal message and the status is not written again. */
 function sayAll(items: readonly string[], say: (text: string, count: number) => Said): Said | undefined {
   if (items.length === 0) return undefined;
   return say(someOf(items.toSorted(), LISTED_MAX), items.length);
 }
 
-/** Names the groups, their resources, the server and the reason. */
+/** Names the groups and resources in doubt, the servers and the reasons. */
 function discoveryFailure({ isViewCurrent, doubts }: NamespaceFindings): Said | undefined {
   const unseen = isViewCurrent ? [] : ["any group: the live servers are currently unknown"];
   const reported = [...unseen, ...Map.groupBy(doubts, blame).entries().map(describeDoubts)];

@@ -1,7 +1,7 @@
 /**
- * Deletes all served content of a namespace. Pods are deleted first, and nothing else while one is left, because
- * objects on which they rely (network policies, secrets) must outlast them. Events are deleted last, because deletions
- * create some.
+ * Deletes all objects of a namespace that some server serves. Pods are deleted first, and nothing else while a pod is
+ * left, because the objects on which pods rely (network policies, secrets) must outlast them. Events are deleted last,
+ * because other deletions create events.
  */
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import type { ClusterResource } from "../cluster-resources.ts";
@@ -10,9 +10,9 @@ import { emptyResource, type EmptyingTools, type Remains } from "./empty-resourc
 
 export interface Content {
   readonly remaining: readonly RemainingResource[];
-  /** How many objects each finalizer holds. */
+  /** Number of objects that have each finalizer. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** Time until the remaining objects may be gone; 0 if unknown. */
+  /** Estimated time until the remaining objects are gone; 0 if unknown. */
   readonly estimateSeconds: number;
   /** Messages about objects that could not be deleted. */
   readonly failures: readonly string[];
@@ -30,9 +30,12 @@ interface DeletingContent {
   readonly signal: AbortSignal;
 }
 
-/** As kubernetes: the time that a finalizer is expected to take. */
+/** As kubernetes: the expected time until a finalizer is removed. */
 const FINALIZER_ESTIMATE_SECONDS = 15;
-/** Enough to compensate for slow servers, few enough not to slow down clients. */
+/**
+ * Number of resources that are emptied at the same time: enough that a slow resource does not delay the others, and few
+ * enough not to slow down clients.
+ */
 const RESOURCES_AT_ONCE = 8;
 
 export async function deleteContent(tools: EmptyingTools, deleting: DeletingContent): Promise<Content> {

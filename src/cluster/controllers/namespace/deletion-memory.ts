@@ -1,6 +1,6 @@
 /**
- * The memory of one term about namespaces being deleted: since when, and how many attempts were blocked. Losing it with
- * the term only lengthens a delay.
+ * Remembers, during one term, when each namespace was first seen being deleted and how many attempts were blocked. If
+ * it is lost with the term, only delays get longer.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
@@ -8,7 +8,7 @@ import type { Random } from "../../../base/random.ts";
 export interface NamespaceDeletion {
   readonly uid: string;
   readonly seenAtMs: number;
-  /** Consecutive attempts that found the same obstacle. */
+  /** Number of consecutive attempts that the same obstacle blocked. */
   waits: number;
   /** The obstacle of the last attempt; "" if there was none. */
   failure: string;
@@ -31,7 +31,7 @@ export class DeletionMemory {
     return [...this.#deletions.values()].filter(({ failure }) => failure !== "").length;
   }
 
-  /** A namespace with the same name and another uid is a different one. */
+  /** A namespace with the same name and another uid is a different namespace with a record of its own. */
   of(name: string, uid: string): NamespaceDeletion {
     const known = this.#deletions.get(name);
     if (known?.uid === uid) return known;
@@ -52,7 +52,7 @@ export class DeletionMemory {
     return this.#clock.monotonic() - seenAtMs;
   }
 
-  /** Increases while the obstacle stays the same. */
+  /** The delay before the next attempt. It doubles while the obstacle stays the same. */
   waitMs(deletion: NamespaceDeletion, obstacle: string): number {
     deletion.waits = deletion.failure === obstacle ? deletion.waits + 1 : 0;
     deletion.failure = obstacle;

@@ -8,7 +8,7 @@ import type { ClusterResource } from "../cluster-resources.ts";
 import { isAbsent, isMethodNotAllowed, isOutOfReach } from "./failures.ts";
 
 export interface EmptyingTools {
-  /** Requests only metadata where possible. */
+  /** The client that requests only metadata, if the server supports that. */
   readonly client: Client;
   readonly clock: Clock;
 }
@@ -21,19 +21,19 @@ interface Emptying {
 
 export interface Remains {
   readonly count: number;
-  /** How many objects each finalizer holds. */
+  /** Number of objects that have each finalizer. */
   readonly finalizers: ReadonlyMap<string, number>;
-  /** Time until graceful deletions should have ended; 0 if there are none. */
+  /** Time until all graceful deletions should have ended; 0 if there are none. */
   readonly graceSeconds: number;
 }
 
 const NOTHING: Remains = { count: 0, finalizers: new Map(), graceSeconds: 0 };
 
-/** Objects deleted by one request, which keeps requests short. */
+/** Maximum number of objects that one request deletes, so that no request takes long. */
 const CHUNK_OBJECTS = 500;
 const DELETIONS_AT_ONCE = 16;
 
-/** All versions show the same objects: an unreachable version does not matter while another is reachable. */
+/** Tries one version after the other until one is reachable, because all versions show the same objects. */
 export async function emptyResource(tools: EmptyingTools, emptying: Emptying): Promise<Remains> {
   const { group, resource, versions } = emptying.resource;
   for (const version of versions) {
@@ -51,7 +51,7 @@ async function emptyVersion(tools: EmptyingTools, emptying: Emptying, objects: R
   const { verbs } = emptying.resource;
   const hasCollections = verbs.has("deletecollection");
   if (!verbs.has("list")) {
-    // The remaining objects cannot be listed here; finalizing the namespace will report them.
+    // The resource cannot be listed, so its remaining objects are found only when the namespace is finalized.
     if (hasCollections) await deleteCollection(emptying, objects);
     return NOTHING;
   }
@@ -61,14 +61,14 @@ async function emptyVersion(tools: EmptyingTools, emptying: Emptying, objects: R
   return remainsOf(tools, emptying, objects);
 }
 
-/** False if the server does not support the request. */
+/** Resolves to false if the server does not support deletecollection. */
 async function hasDeletedCollection(emptying: Emptying, objects: ResourceClient, before: number): Promise<boolean> {
   try {
     let left = before;
     while (left > CHUNK_OBJECTS) {
       await deleteCollection(emptying, objects, CHUNK_OBJECTS);
       const now = await countOf(emptying, objects);
-      // The first ones may be held by finalizers: then only a request for all of them reaches the others.
+      // Finalizers may hold the first 500 objects. In that case only a request without a limit reaches the others.
       if (now >= left) break;
       left = now;
     }
@@ -107,7 +107,7 @@ async function deleteEach({ namespace, signal }: Emptying, objects: ResourceClie
   }
 }
 
-/** Infinity if the server does not report it. */
+/** Number of objects; Infinity if the server does not report how many remain. */
 async function countOf({ namespace, signal }: Emptying, objects: ResourceClient): Promise<number> {
   const { items, metadata } = await objects.list({ namespace, signal, limit: 1 });
   const hasMore = metadata.continue !== undefined && metadata.continue !== "";
@@ -127,7 +127,7 @@ async function remainsOf({ clock }: EmptyingTools, emptying: Emptying, objects: 
         finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1);
     }
   } catch (thrown) {
-    // There are more than can be counted in time; only their existence matters.
+    // There are too many objects to list before the continue token expires. That some exist is enough.
     if (!isExpired(thrown) || count === 0) throw thrown;
   }
   return { count, finalizers, graceSeconds };

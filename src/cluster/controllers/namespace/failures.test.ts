@@ -14,14 +14,14 @@ function unavailable(message: string): StatusError {
 }
 
 describe("a 404", () => {
-  test("proves absence only if a server has looked up the object", () => {
+  test("proves that an object is absent only if a server has looked it up", () => {
     expect(isAbsent(ABSENT)).toBe(true);
     expect(isAbsent(unknownResource())).toBe(false);
     expect(isAbsent(new StatusError("NotFound", "404 page not found"))).toBe(false);
     expect(isAbsent(unavailable("no"))).toBe(false);
   });
 
-  test("that proves nothing counts as unavailable", () => {
+  test("because the resource is not served counts as unreachable, like a 503", () => {
     expect(isOutOfReach(ABSENT)).toBe(false);
     expect(isOutOfReach(unknownResource())).toBe(true);
     expect(isOutOfReach(unavailable("no"))).toBe(true);
@@ -29,15 +29,15 @@ describe("a 404", () => {
   });
 });
 
-describe("a failure", () => {
-  test("names the servers involved, once", () => {
+describe("the description of a failure", () => {
+  test("names the server and the peer, unless the message already does", () => {
     expect(describeFailure(unavailable("batch/v1, jobs is served by server-b, which cannot be reached"))).toBe(
       "batch/v1, jobs is served by server-b, which cannot be reached (server server-a)",
     );
     expect(describeFailure(unavailable("no"))).toBe("no (server server-a, peer server-b)");
   });
 
-  test("is described in limited length, whatever was thrown", () => {
+  test("is limited in length, whatever was thrown", () => {
     expect(describeFailure("odd")).toBe("odd");
     expect(describeFailure(new Error("x".repeat(10_000))).length).toBeLessThan(500);
   });

@@ -1,16 +1,18 @@
-/** Decides what a response proves, and describes failures for people. */
+/** Decides what an error response proves about an object, and describes failures in conditions. */
 import { messageOf } from "../../../base/within.ts";
 import { HTTP_CODE, StatusError } from "../../../meta/status-error.ts";
 
 /**
- * Whether a server that serves the resource has looked up the object. Any other 404 proves nothing about the object.
+ * Whether a server that serves the resource has looked up the object and not found it. Any other 404 proves nothing
+ * about the object.
  */
 export function isAbsent(thrown: unknown): boolean {
   return thrown instanceof StatusError && thrown.reason === "NotFound" && (thrown.details?.name ?? "") !== "";
 }
 
 /**
- * Whether the server does not serve the resource, or cannot reach a server that does: another version may be reachable.
+ * Whether the server does not serve the resource, or cannot reach a server that does. Another version of the resource
+ * may be reachable.
  */
 export function isOutOfReach(thrown: unknown): boolean {
   if (!(thrown instanceof StatusError)) return false;
@@ -23,7 +25,7 @@ export function isMethodNotAllowed(thrown: unknown): boolean {
 
 const TEXT_LENGTH_MAX = 400;
 
-/** Names the servers of a 503 of the proxy, if its message does not. */
+/** The message of a failure. If the proxy returned a 503 that does not name its servers, they are added. */
 export function describeFailure(thrown: unknown): string {
   const message = messageOf(thrown);
   const servers = ["server", "peer"]

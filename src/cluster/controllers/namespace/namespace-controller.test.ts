@@ -10,7 +10,7 @@ import { FixedResources } from "../../../../test/testing/cluster/controllers/nam
 const NAMESPACES = "/api/v1/namespaces";
 const TEAM = `${NAMESPACES}/team`;
 
-/** A server with the namespace "team", which is not being deleted yet. */
+/** A server with the namespace "team", which is still active. */
 async function start(options: StartOptions = {}): Promise<Deleting & AsyncDisposable> {
   const api = await startServer({ controllers: CONTROLLERS.map((name) => `-${name}`), ...options });
   const resources = new FixedResources(resourcesOf(localGroups(api.server.catalog)));
@@ -24,7 +24,7 @@ function held(object: Json, finalizer = "example.com/hold"): Json {
 }
 
 describe("a namespace that is being deleted", () => {
-  test("is emptied at once, and finalized when every server has had the time to see its deletion", async () => {
+  test("is emptied at once, and finalized after 5 s, when every server has seen its deletion", async () => {
     await using deleting = await start();
     const { api } = deleting;
     await api.create(`${TEAM}/configmaps`, configMap("a"));
@@ -41,7 +41,7 @@ describe("a namespace that is being deleted", () => {
     expect(deleting.metrics.render()).toContain("evenkeel_namespaces_finalized_total 1");
   });
 
-  test("is processed, unlike an active or absent one", async () => {
+  test("is processed, but an active or absent namespace is not", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, configMap("a"));
     expect(await deleting.reconcile()).toBeUndefined();
@@ -49,7 +49,7 @@ describe("a namespace that is being deleted", () => {
     expect(deleting.requests).toEqual([`GET ${TEAM}`, `GET ${NAMESPACES}/nowhere`]);
   });
 
-  test("without content costs one request per resource", async () => {
+  test("causes one request per resource if it has no content", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     await deleting.reconcile();
@@ -57,7 +57,7 @@ describe("a namespace that is being deleted", () => {
     expect(deleting.requests.filter((request) => request.includes("/team/configmaps"))).toHaveLength(1);
   });
 
-  test("is marked Terminating by the controller if it is not yet", async () => {
+  test("gets the phase Terminating from the controller if it does not have it yet", async () => {
     await using deleting = await start();
     const { body } = await deleting.api.delete(TEAM);
     await deleting.api.put(`${TEAM}/status`, { ...body, status: { phase: "Active" } });
@@ -65,7 +65,7 @@ describe("a namespace that is being deleted", () => {
     expect((await deleting.api.get(TEAM)).body.status.phase).toBe("Terminating");
   });
 
-  test.each(RELEASES)("is finalized by a server of %s that serves all it can", async (release) => {
+  test.each(RELEASES)("is finalized by a server of %s that serves all resources of its release", async (release) => {
     await using deleting = await start({ release, runtimeConfig: ["api/all=true"] });
     await deleting.api.create(`${TEAM}/secrets`, { apiVersion: "v1", kind: "Secret", metadata: { name: "s" } });
     await deleting.api.delete(TEAM);
@@ -73,7 +73,7 @@ describe("a namespace that is being deleted", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("of thousands of objects is emptied in short requests", async () => {
+  test("with thousands of objects is emptied by several short requests", async () => {
     await using deleting = await start();
     for (let at = 0; at < 1_700; at++) await deleting.api.create(`${TEAM}/configmaps`, configMap(`c-${at}`));
     await deleting.api.delete(TEAM);
@@ -84,7 +84,7 @@ describe("a namespace that is being deleted", () => {
     expect(await deleting.keys()).toEqual(["namespaces/team"]);
   });
 
-  test("keeps another finalizer, and the controller has nothing more to do", async () => {
+  test("keeps finalizers of other clients, and the controller has nothing more to do", async () => {
     await using deleting = await start();
     await deleting.api.mergePatch(TEAM, { metadata: { finalizers: ["example.com/keep"] } });
     await deleting.api.delete(TEAM);
@@ -114,7 +114,7 @@ describe("objects that are not deleted at once", () => {
     expect(deleting.metrics.render()).toContain("evenkeel_namespaces_blocked 0");
   });
 
-  test("do not block others, however many of them come first", async () => {
+  test("do not keep other objects of their resource from being deleted, even if 500 of them come first", async () => {
     await using deleting = await start();
     for (let at = 0; at < 510; at++) await deleting.api.create(`${TEAM}/configmaps`, held(configMap(`a-${at}`)));
     await deleting.api.create(`${TEAM}/configmaps`, configMap("b"));
@@ -124,7 +124,7 @@ describe("objects that are not deleted at once", () => {
     expect(await deleting.condition("NamespaceContentRemaining")).toContain("configmaps. has 510 resource instances");
   });
 
-  test("are waited for with increasing delays, which start over when something has changed", async () => {
+  test("delay the next attempt more and more, until their number changes", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, held(configMap("a")));
     await deleting.api.create(`${TEAM}/configmaps`, held(configMap("b")));
@@ -136,7 +136,7 @@ describe("objects that are not deleted at once", () => {
     expect(await deleting.reconcile()).toEqual({ requeueAfterMs: 500 });
   });
 
-  test("are reported only when something has changed", async () => {
+  test("are reported in the conditions only if something has changed", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, held(configMap("a")));
     await deleting.api.delete(TEAM);
@@ -148,7 +148,7 @@ describe("objects that are not deleted at once", () => {
 });
 
 describe("pods", () => {
-  test("are deleted first: while one is left, nothing else is touched", async () => {
+  test("are deleted first, and nothing else is deleted while one is left", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/pods`, held(pod("p")));
     await deleting.api.create(`${TEAM}/configmaps`, configMap("a"));
@@ -161,7 +161,7 @@ describe("pods", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("that end gracefully on a node are given their time, and then reported", async () => {
+  test("that terminate gracefully on a node are reported as a failure only after their grace period", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/pods`, pod("p", { nodeName: "n", terminationGracePeriodSeconds: 30 }));
     await deleting.api.delete(TEAM);
@@ -178,7 +178,7 @@ describe("pods", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("come before everything else, and events after it", async () => {
+  test("are listed before all other resources, and events after them", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     await deleting.reconcile();
@@ -190,13 +190,13 @@ describe("pods", () => {
   });
 });
 
-describe("an unknown or unreachable resource", () => {
+describe("a resource that is unknown or unreachable", () => {
   const doubt = {
     ...{ group: "resource.k8s.io", resource: "resourceclaimparameters", namespaced: true },
     ...{ server: "server-b", because: "departed at 2030-01-01T00:00:00Z" },
   };
 
-  test("keeps the namespace although nothing is found, and the condition names group, resource, server and reason", async () => {
+  test("keeps the namespace although no object is found, and the condition names group, resource, server and reason", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, configMap("a"));
     await deleting.api.delete(TEAM);
@@ -212,7 +212,7 @@ describe("an unknown or unreachable resource", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("does not matter if it is cluster-scoped", async () => {
+  test("does not keep the namespace if it is cluster-scoped", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     deleting.resources.change({ doubts: [{ ...doubt, namespaced: false }] });
@@ -220,7 +220,7 @@ describe("an unknown or unreachable resource", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("is assumed while the live servers are unknown", async () => {
+  test("is assumed to exist while the live servers are unknown", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     await deleting.api.world.advance(10_000);
@@ -232,11 +232,11 @@ describe("an unknown or unreachable resource", () => {
     expect(await deleting.condition("NamespaceDeletionDiscoveryFailure")).toMatch(/^True DiscoveryFailed/);
   });
 
-  test("does not keep reachable resources from being emptied", async () => {
+  test("does not keep other resources from being emptied", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, configMap("a"));
     await deleting.api.delete(TEAM);
-    // Discovery lists it, but the server does not serve it: a 404 that proves nothing.
+    // Discovery lists the resource in a version that the server does not serve, so the 404 proves nothing.
     deleting.resources.replace("secrets", { versions: ["v9"] });
     await deleting.reconcile();
     await deleting.api.world.advance(10_000);
@@ -247,7 +247,7 @@ describe("an unknown or unreachable resource", () => {
     );
   });
 
-  test("is requested in another version, if there is one", async () => {
+  test("is requested in another version if there is one", async () => {
     await using deleting = await start();
     await deleting.api.create(`${TEAM}/configmaps`, configMap("a"));
     await deleting.api.delete(TEAM);
@@ -256,14 +256,14 @@ describe("an unknown or unreachable resource", () => {
     expect(await deleting.keys()).toEqual([]);
   });
 
-  test("is assumed if the served resources change during an attempt", async () => {
+  test("is assumed to exist if the served resources change during an attempt", async () => {
     await using deleting = await start();
     await deleting.api.delete(TEAM);
     await deleting.reconcile();
     await deleting.api.world.advance(5_000);
     const { resources } = deleting;
     const served = resources.served.bind(resources);
-    // An attempt begins and ends with that call.
+    // `served` is called at the beginning and at the end of an attempt.
     let asked = 0;
     resources.served = () => (asked++ === 2 ? served().slice(1) : served());
     expect(await deleting.reconcile()).toEqual({ requeueAfterMs: 500 });
@@ -299,7 +299,7 @@ describe("a stored object that no server serves", () => {
     return deleting;
   }
 
-  test("is not reported as lost by a server that knows only itself", async () => {
+  test("is not reported as unserved by a server without the mixed version proxy, which knows only itself", async () => {
     await using deleting = await withLeftover();
     deleting.resources.isOneServer = true;
     await deleting.reconcile();
@@ -310,7 +310,7 @@ describe("a stored object that no server serves", () => {
     expect(condition).not.toContain("purge-namespace");
   });
 
-  test("keeps the namespace, and the conditions name it and the remedy", async () => {
+  test("keeps the namespace, and the conditions name the resource and the remedy", async () => {
     await using deleting = await withLeftover();
     expect(await deleting.reconcile()).toEqual({ requeueAfterMs: 500 });
     expect(await deleting.condition("NamespaceContentRemaining")).toBe(

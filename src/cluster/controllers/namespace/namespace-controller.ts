@@ -1,10 +1,10 @@
 /**
- * Empties namespaces that are being deleted, and finalizes them when nothing is left. Their conditions report what
- * blocks the deletion, and which server causes it.
+ * Empties namespaces that are being deleted, and finalizes them when nothing is left. The conditions of a namespace
+ * report what blocks its deletion and which server is the cause.
  *
- * Errors and missing responses prove nothing. A namespace is finalized only after a pass in which every request
- * succeeded, and only if the view of the cluster was current, had no doubts about namespaced resources, and was the
- * same before and after the pass. The server that finalizes checks the store once more.
+ * Errors and missing responses prove nothing. A namespace is finalized only after an attempt in which every request
+ * succeeded, and only if the view of the cluster was current, had no doubts about namespaced resources, and did not
+ * change during the attempt. The server that finalizes the namespace checks the store as well.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
@@ -37,7 +37,7 @@ import {
 
 interface NamespaceControllerOptions {
   readonly client: Client;
-  /** Receives only the metadata of objects. Default: the client. */
+  /** The client that requests only the metadata of objects. Default: `client`. */
   readonly metadata?: Client;
   readonly resources: ClusterResources;
   readonly clock: Clock;
@@ -45,8 +45,8 @@ interface NamespaceControllerOptions {
   readonly log: Log;
   readonly metrics: MetricsRegistry;
   /**
-   * How long a namespace is kept at least: by then every server has seen its deletion, and objects that were being
-   * created before that are stored. Default 5 s, as kubernetes.
+   * Minimum time from when the deletion was first seen until the namespace is finalized. By then every server has seen
+   * the deletion, and objects that were being created before are stored. Default 5 s, as kubernetes.
    */
   readonly settleMs?: number;
 }
@@ -60,9 +60,9 @@ export interface NamespaceController {
 
 const WORKERS = 4;
 const SETTLE_MS = 5_000;
-/** Another client has just written: its change must be read first. */
+/** Delay after a conflict, so that the change of the other client is read first. */
 const CONFLICT_RETRY_MS = 100;
-/** Watches suffice; this is for missed events. */
+/** Interval of resyncs, in case a watch event was missed. */
 const RESYNC_MS = 60_000;
 const DELETION_BUCKETS: readonly number[] = [1, 2.5, 5, 7.5, 10, 15, 30, 60, 120, 300, 600, 1_800, 3_600];
 
@@ -81,7 +81,7 @@ interface Attempt {
   readonly namespace: NamespaceObject;
   readonly deletion: NamespaceDeletion;
   readonly findings: NamespaceFindings;
-  /** Whether served resources and doubts were the same before and after. */
+  /** Whether served resources and doubts did not change during the attempt. */
   readonly isSteady: boolean;
   readonly signal: AbortSignal;
 }
@@ -158,7 +158,7 @@ class NamespaceDeleter {
     }
     if (mayGo) return this.#finalize(look);
     await this.#report(look);
-    // Otherwise a finalizer of another client keeps it, and nothing is left to do here.
+    // If our finalizer is already removed, another finalizer keeps the namespace, and nothing is left to do here.
     if (isOurs) return { requeueAfterMs: settlingMs };
     deletion.failure = "";
     return undefined;
@@ -184,7 +184,7 @@ class NamespaceDeleter {
     return { ...at, findings: { isViewCurrent, doubts, content, purged }, isSteady: fingerprint(resources) === before };
   }
 
-  /** The new conditions, if they differ from those of the namespace. */
+  /** Returns the new conditions if they differ from those of the namespace; otherwise undefined. */
   #changedConditions({ namespace, findings }: Attempt): readonly NamespaceCondition[] | undefined {
     const before = namespace.status?.conditions ?? [];
     const conditions = withNamespaceConditions(before, findings, timestampAt(this.#options.clock.now()));
@@ -203,7 +203,7 @@ class NamespaceDeleter {
     if (deletion.failure !== obstacle)
       this.#options.log.info("namespace finalization blocked", { namespace: nameOf(namespace), because: obstacle });
     const waitMs = this.#memory.waitMs(deletion, obstacle);
-    // As kubernetes: after half of the expected time.
+    // As kubernetes: retry after half of the estimated time.
     const expectedMs = estimateSeconds === 0 ? Infinity : (Math.floor(estimateSeconds / 2) + 1) * 1_000;
     return { requeueAfterMs: Math.min(waitMs, expectedMs) };
   }
@@ -212,8 +212,8 @@ class NamespaceDeleter {
     const { namespace, deletion, signal } = look;
     const name = nameOf(namespace);
     try {
-      // Conditions without problems are written only if finalizing would succeed: the store may still hold objects that
-      // no pass has found.
+      // Conditions without problems are written only if finalizing would succeed (checked by a dry run): the store may
+      // still hold objects that no attempt has found.
       if (this.#changedConditions(look) !== undefined)
         await this.#finalizeNamespace(namespace, { signal, dryRun: "All" });
       await this.#finalizeNamespace(await this.#report(look), { signal });
@@ -229,7 +229,7 @@ class NamespaceDeleter {
     return undefined;
   }
 
-  /** Whether the store holds nothing of it: finalizing a namespace that is not empty is rejected. */
+  /** Whether the store holds no object of the namespace: a dry run of finalizing is rejected if it does. */
   async #isEmpty({ namespace, signal }: Attempt): Promise<boolean> {
     try {
       await this.#finalizeNamespace(namespace, { signal, dryRun: "All" });
@@ -246,7 +246,7 @@ class NamespaceDeleter {
     await this.#namespaces.replace(finalized, { ...options, subresource: "finalize" });
   }
 
-  /** The store holds objects that no pass has found: they were just created, or no server serves them. */
+  /** Reports objects in the store that no attempt has found. They were just created, or no server serves them. */
   async #explainHeld(look: Attempt, remaining: readonly RemainingResource[]): Promise<ReconcileResult> {
     const { resources } = this.#options;
     const served = new Set(resources.served().map(formatGroupResource));
@@ -264,13 +264,16 @@ class NamespaceDeleter {
   }
 }
 
-/** Resources that no server serves block only those namespaces that hold objects of them. */
+/**
+ * Ignores doubts about resources that no server serves now: they block only a namespace whose objects of them are in
+ * the store, which finalizing checks.
+ */
 function withoutDeparted(look: Attempt): Attempt {
   const doubts = look.findings.doubts.filter(({ isDeparted }) => isDeparted !== true);
   return { ...look, findings: { ...look.findings, doubts } };
 }
 
-/** Why the namespace must stay, in short; "" if it may be finalized. */
+/** A short text that says why the namespace must stay; "" if it may be finalized. */
 function obstacleOf({ findings, isSteady }: Attempt): string {
   const { isViewCurrent, doubts, content } = findings;
   const { remaining, failures } = content;

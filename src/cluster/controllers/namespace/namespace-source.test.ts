@@ -14,7 +14,7 @@ const DOUBT = { group: "batch", resource: "jobs", namespaced: true, server: "b",
 interface Started extends AsyncDisposable {
   readonly api: TestServer;
   readonly deleting: Deleting;
-  /** How often the controller has processed the namespace since the last call. */
+  /** Returns how often the controller has processed the namespace since the last call. */
   looks(): number;
 }
 
@@ -38,7 +38,7 @@ async function start(): Promise<Started> {
 }
 
 describe("a namespace is enqueued", () => {
-  test("when its deletion begins, and not because of its own conditions", async () => {
+  test("when its deletion begins, but not when the controller changes its conditions", async () => {
     await using started = await start();
     const { api, looks } = started;
     await api.mergePatch(TEAM, { metadata: { labels: { a: "b" } } });
@@ -52,7 +52,7 @@ describe("a namespace is enqueued", () => {
     expect((await api.get(TEAM)).status).toBe(404);
   });
 
-  test("at once when a doubt is resolved, however long it has waited", async () => {
+  test("at once when a doubt is resolved, however long the delay until the next attempt is", async () => {
     await using started = await start();
     const { api, deleting, looks } = started;
     deleting.resources.change({ doubts: [DOUBT] });
@@ -64,7 +64,7 @@ describe("a namespace is enqueued", () => {
     expect((await api.get(TEAM)).status).toBe(404);
   });
 
-  test("not when served resources and doubts are unchanged", async () => {
+  test("only if served resources or doubts have really changed", async () => {
     await using started = await start();
     const { api, deleting, looks } = started;
     deleting.resources.change({ doubts: [DOUBT] });

@@ -1,11 +1,14 @@
-/** Selects the namespaces to process: those being deleted, when they or the cluster have changed. */
+/**
+ * The key sources of the namespace controller: they enqueue namespaces that are being deleted when the namespace, the
+ * served resources or the doubts have changed.
+ */
 import type { Informer } from "../../../client/informer.ts";
 import { jsonEquals, type JsonObject } from "../../../meta/json.ts";
 import type { ClusterResources } from "../cluster-resources.ts";
 import { signalSource, type KeySource } from "../../controller-runtime/controller.ts";
 import { isNamespaceTerminating, nameOf, type NamespaceObject } from "./objects.ts";
 
-/** Runs the informer. The controller's own condition updates enqueue nothing. */
+/** Enqueues namespaces when another client changes them. Condition updates of the controller itself enqueue nothing. */
 export function namespaceSource(informer: Informer<NamespaceObject>): KeySource {
   let hasSynced = (): boolean => false;
   return {
@@ -54,7 +57,7 @@ export function resourcesSource(resources: ClusterResources, informer: Informer<
   );
 }
 
-/** Equal only if served resources and doubts are equal. */
+/** A text that is equal only if served resources and doubts are equal. */
 export function fingerprint(resources: ClusterResources): string {
   const served = resources.served().map(({ group, resource, versions }) => `${group}/${versions.join()}/${resource}`);
   const doubts = resources.doubts().map(({ group, resource, server, because }) => [group, resource, server, because]);

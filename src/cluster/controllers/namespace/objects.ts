@@ -1,4 +1,4 @@
-/** Namespace objects, as far as controllers need them. */
+/** The fields of Namespace objects that controllers need. */
 import type { KubernetesObject, ResourceType } from "../../../client/objects.ts";
 
 export const NAMESPACE_TYPE: ResourceType = { group: "", version: "v1", resource: "namespaces", namespaced: false };
@@ -6,9 +6,7 @@ export const NAMESPACE_TYPE: ResourceType = { group: "", version: "v1", resource
 /** The finalizer that keeps a namespace until its content is deleted. */
 export const NAMESPACE_FINALIZER = "kubernetes";
 
-/**
- * Annotation of a namespace that describes the objects which were purged from the store although no server served them.
- */
+/** The annotation that describes the objects which were purged from the store although no server served them. */
 export const PURGED_ANNOTATION = "evenkeel.io/purged";
 
 export interface NamespaceCondition {

@@ -1,6 +1,5 @@
 /**
- * Reads the agreement from a StorageVersion object for a migration: the version that all servers write, or why they do
- * not agree.
+ * Reads from a StorageVersion object, for a migration, the version that all servers write, or why they do not agree.
  */
 import type { JsonObject } from "../../../meta/json.ts";
 import { parseGroupVersion } from "../../../meta/group-version.ts";
@@ -10,13 +9,16 @@ import { ALL_ENCODING_VERSIONS_EQUAL, type ServerStorageVersion, type StorageVer
 export interface AgreedVersion {
   /** The version that every server writes. */
   readonly version: string;
-  /** The resourceVersion of the StorageVersion object: while it has this one, no server has written another version. */
+  /**
+   * The resourceVersion of the StorageVersion object. While the object has this resourceVersion, no server writes
+   * another version.
+   */
   readonly resourceVersion: string;
-  /** When the servers came to agree, from the condition; empty if the condition has no time. */
+  /** The time since which the servers agree, from the condition; empty if the condition has no time. */
   readonly since: string;
-  /** Without group, best first. */
+  /** The served versions without their group, in order of preference. */
   readonly servedVersions: readonly string[];
-  /** No server can read any other version, so no other can be stored. */
+  /** Whether no server can read any other version, so that no object can be stored in another one. */
   readonly isOnlyVersion: boolean;
 }
 
@@ -35,10 +37,13 @@ export function agreedVersion(object: StorageVersionObject): AgreedVersion | und
   };
 }
 
-/** Conditions have times in seconds: an observation this long after the transition was made after it. */
+/**
+ * Conditions have times in whole seconds. An observation this much later than the transition was certainly made after
+ * it.
+ */
 const SETTLED_MS = 2_000;
 
-/** Whether servers have agreed on the same version all the time since the agreement was seen. */
+/** Whether the servers have agreed on the same version without interruption since the earlier agreement was seen. */
 export function isSameAgreement(
   before: Pick<AgreedVersion, "version" | "resourceVersion" | "since">,
   now: AgreedVersion,
@@ -46,11 +51,11 @@ export function isSameAgreement(
 ): boolean {
   if (now.version !== before.version) return false;
   if (now.resourceVersion === before.resourceVersion) return true;
-  // The object changed, but each end of an agreement changes its transition time.
+  // The object has changed, but the agreement did not end in between: its end would have changed the transition time.
   return now.since === before.since && seenAtMs - Date.parse(before.since) >= SETTLED_MS;
 }
 
-/** A server that lists no decodable versions may read any version. */
+/** Whether every server can read only this version. A server that lists no decodable versions may read any version. */
 function isOnly(versions: readonly string[], version: string): boolean {
   return versions.length > 0 && versions.every((other) => other === version);
 }
@@ -61,7 +66,7 @@ export function encodingVersions(object: StorageVersionObject): readonly string[
   return [...new Set(entries.map(({ encodingVersion }) => encodingVersion).filter((version) => version !== ""))];
 }
 
-/** A text for people that names the servers in the way of an agreement. */
+/** Describes, for a condition message, which servers prevent an agreement. */
 export function disagreement(object: StorageVersionObject): string {
   const condition = conditionOf(object);
   if (condition?.status === "Unknown" && condition.message !== "") return condition.message;
@@ -92,7 +97,7 @@ function conditionOf({
 }
 
 /**
- * Versions that all servers serve come before those that some serve; among equals the stored version comes first,
+ * Versions that all servers serve come before versions that some serve. Otherwise the stored version comes first,
  * because it needs no conversion.
  */
 function servedVersions(entries: readonly ServerStorageVersion[], stored: string): readonly string[] {

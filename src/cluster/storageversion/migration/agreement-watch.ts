@@ -1,4 +1,4 @@
-/** Reads the current agreement on a resource, and watches it while a migration runs. */
+/** Reads the current agreement on a resource, and watches it while the resource is migrated. */
 import { handlerSource, type KeySource } from "../../controller-runtime/controller.ts";
 import type { Log } from "../../../base/log.ts";
 import { messageOf } from "../../../base/within.ts";
@@ -12,7 +12,7 @@ import { HEARTBEAT_MS, REQUEST_TIMEOUT_MS } from "./migration-limits.ts";
 export type Agreement =
   | { readonly kind: "agreed"; readonly agreed: AgreedVersion }
   | { readonly kind: "open"; readonly object: StorageVersionObject }
-  /** No server stores the resource under an agreement, or StorageVersions are not served. */
+  /** There is no StorageVersion object of the resource, or StorageVersions are not served. */
   | { readonly kind: "absent" };
 
 export async function readAgreement(client: Client, name: string, signal: AbortSignal): Promise<Agreement> {
@@ -28,10 +28,10 @@ export async function readAgreement(client: Client, name: string, signal: AbortS
   }
 }
 
-/** The agreement of a running migration. */
+/** The agreement under which a running migration works. */
 interface WatchedAgreement {
   readonly lost: AbortSignal;
-  /** Called if the object changed but has the same agreement: older events are ignored from then on. */
+  /** Called if the object has changed without an end of the agreement. Older events are ignored from then on. */
   renew(agreed: AgreedVersion): void;
   end(): void;
 }
@@ -46,7 +46,7 @@ export class AgreementWatch {
     this.#log = options.log;
   }
 
-  /** At most one migration of a resource may run at a time. */
+  /** Starts to watch the agreement of a migration. At most one migration of a resource may run at a time. */
   begin(name: string, agreed: AgreedVersion): WatchedAgreement {
     const running = { agreed, lost: new AbortController() };
     this.#running.set(name, running);
@@ -68,7 +68,10 @@ export class AgreementWatch {
     });
   }
 
-  /** Aborts migrations whose agreement has ended; calls `onChange` with the name of each changed object. */
+  /**
+   * A key source that aborts migrations whose agreement has ended, and calls `onChange` with the name of each changed
+   * object.
+   */
   source(
     informer: Informer<StorageVersionObject>,
     onChange: (name: string, enqueue: (key: string) => void) => void,
@@ -89,14 +92,14 @@ export class AgreementWatch {
 
   #observe(object: StorageVersionObject): void {
     const running = this.#running.get(object.metadata?.name ?? "");
-    // Watch events arrive later than responses: an event older than the agreement does not contradict it.
+    // Watch events arrive later than responses, so an event that is older than the known agreement is ignored.
     const isNews = isNewer(object.metadata?.resourceVersion ?? "", running?.agreed.resourceVersion ?? "") ?? true;
     if (running === undefined || !isNews) return;
     if (agreedVersion(object)?.version !== running.agreed.version) running.lost.abort();
   }
 }
 
-/** Undefined if one of them is not a number. */
+/** Compares two resourceVersions; undefined if one of them is not a number. */
 export function isNewer(resourceVersion: string, than: string): boolean | undefined {
   if (!isNumber(resourceVersion) || !isNumber(than)) return undefined;
   return BigInt(resourceVersion) > BigInt(than);

@@ -66,7 +66,7 @@ class CrdTest {
     return this.cluster.object(RESOURCE, NAME).status.storedVersions;
   }
 
-  /** The only condition, as text. */
+  /** The only condition of the CRD, as text. */
   get said(): string {
     const [{ type, status, reason, message, observedGeneration }] = this.cluster.object(RESOURCE, NAME).status
       .conditions;
@@ -75,7 +75,7 @@ class CrdTest {
 }
 
 describe("a migration that succeeded", () => {
-  test("leaves one stored version, but not before every server has seen the CRD", async () => {
+  test("leaves one stored version, but waits until every server has seen the CRD", async () => {
     const t = new CrdTest();
     const begun = await t.begin();
     expect(t.said).toBe("StorageMigrating=True MigrationRunning 3: Migration m is running");
@@ -99,7 +99,7 @@ describe("a migration that succeeded", () => {
     ["an agreement on another version", (t) => t.publish(["example.io/v1"]), DISAGREED],
     ["no servers that agree", (t) => t.cluster.remove("storageversions", STORAGE_VERSION), DISAGREED],
     ["another storage version that no server has seen yet", (t) => t.define({}, "v1"), DISAGREED],
-  ])("and encounters %s keeps the stored versions", async (_change, make, why) => {
+  ])("keeps the stored versions after %s", async (_change, make, why) => {
     const t = new CrdTest();
     const begun = await t.begin();
     const { agreed } = t;
@@ -109,7 +109,7 @@ describe("a migration that succeeded", () => {
     expect(t.said).toContain(`The migration has succeeded ${why}`);
   });
 
-  test("is not affected by a server that joins and agrees", async () => {
+  test("leaves one stored version even if another server joins and agrees", async () => {
     const t = new CrdTest();
     const begun = await t.begin();
     const { agreed } = t;
@@ -118,14 +118,14 @@ describe("a migration that succeeded", () => {
     expect(t.storedVersions).toEqual(["v2"]);
   });
 
-  test("without an agreement keeps the stored versions", async () => {
+  test("keeps the stored versions if there was no agreement", async () => {
     const t = new CrdTest();
     const begun = await t.begin();
     await t.run(succeedInCrd(t.place, { begun, agreed: undefined }));
     expect(t.storedVersions).toEqual(["v1", "v2"]);
   });
 
-  test("and encounters a change at the last moment checks again", async () => {
+  test("checks again if the CRD changes at the last moment", async () => {
     const t = new CrdTest();
     const begun = await t.begin();
     let changes = 0;
@@ -138,7 +138,7 @@ describe("a migration that succeeded", () => {
     expect(t.said).toContain("generation mismatch");
   });
 
-  test("is not recorded after a stop", async () => {
+  test("is not recorded if the controller is stopped before", async () => {
     const t = new CrdTest();
     const begun = await t.begin();
     const done = succeedInCrd(t.place, { begun, agreed: t.agreed });
@@ -148,15 +148,15 @@ describe("a migration that succeeded", () => {
   });
 });
 
-describe("a migration that continues", () => {
-  test("has begun with the CRD that its condition was written for", async () => {
+describe("a migration that is resumed", () => {
+  test("continues with the generation of the CRD for which its condition was set", async () => {
     const t = new CrdTest();
     await t.begin();
     t.define({ generation: 4 });
     expect((await t.begin()).is).toMatchObject({ generation: 3 });
   });
 
-  test("is distinguished from an earlier one", async () => {
+  test("does not continue with the generation of an earlier migration", async () => {
     const t = new CrdTest();
     await t.run(beginInCrd(t.place, "before"));
     t.define({ generation: 4 });
@@ -184,7 +184,7 @@ test("a built-in resource has no CRD to update", async () => {
 });
 
 describe("an automatic migration", () => {
-  test("leaves one stored version, and no condition", async () => {
+  test("leaves one stored version, and sets no condition", async () => {
     const t = new CrdTest();
     const { is, storedVersions } = (await t.run(findCrd(t.place)))!;
     expect(storedVersions).toEqual(["example.io/v1", V2]);
@@ -197,7 +197,7 @@ describe("an automatic migration", () => {
     ["another generation", (t) => t.define({ generation: 4 })],
     ["a renewed agreement", (t) => t.publish([V2], "2030-01-01T00:00:00Z")],
     ["another storage version", (t) => t.define({}, "v1")],
-  ])("that encounters %s changes nothing", async (_change, make) => {
+  ])("changes nothing after %s", async (_change, make) => {
     const t = new CrdTest();
     const { is } = (await t.run(findCrd(t.place)))!;
     const { agreed } = t;

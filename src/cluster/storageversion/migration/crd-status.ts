@@ -1,12 +1,13 @@
 /**
- * Updates the CRD of a migrated custom resource. Its status.storedVersions shrink to the storage version only if three
- * facts are proven:
+ * Updates the CRD of a migrated custom resource. Its status.storedVersions are reduced to the storage version only if
+ * three facts are proven:
  *
  * - Every object is stored in the agreed version.
  * - The agreement was the same before and after the objects were checked.
- * - The CRD did not change for a while before the agreement was read last, nor until its status is written.
+ * - The CRD did not change for a while before the agreement was last read, nor until its status is written.
  *
- * Without that wait, the agreement could be about an earlier state of the CRD, because some servers see changes late.
+ * The wait is necessary because some servers see a changed CRD late: without it, the agreement could refer to an
+ * earlier state of the CRD.
  */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Client } from "../../../client/client.ts";
@@ -28,7 +29,7 @@ const DEFINITIONS: ResourceType = {
   namespaced: false,
 };
 const STORAGE_MIGRATING = "StorageMigrating";
-/** As kubernetes. */
+/** The field manager of kubernetes' controller. */
 const FIELD_MANAGER = "migration-runner-controller";
 
 interface CrdObject extends KubernetesObject {
@@ -36,13 +37,13 @@ interface CrdObject extends KubernetesObject {
   readonly status?: JsonObject;
 }
 
-/** The identity and generation of a CRD at some time. */
+/** The identity and generation of a CRD. */
 export interface SeenCrd {
   readonly uid: string;
   readonly generation: number;
 }
 
-/** A CRD with the time since when it is known in this state. */
+/** A CRD, and the time since which it is known in this state. */
 export interface BegunCrd {
   readonly is: SeenCrd;
   readonly atMs: number;
@@ -57,8 +58,9 @@ export interface CrdPlace {
 }
 
 /**
- * Sets the condition in the CRD that its objects are being migrated; undefined for a built-in resource. A resumed
- * migration began with the generation for which its condition was set. DIFFERS: kubernetes sets it from 1.36 on.
+ * Sets the condition that the objects of the CRD are being migrated; undefined for a built-in resource. A resumed
+ * migration continues with the generation for which its condition was set. DIFFERS: kubernetes sets the condition only
+ * from 1.36 on.
  */
 export async function beginInCrd(place: CrdPlace, migration: string): Promise<BegunCrd | undefined> {
   const { clock } = place;
@@ -80,12 +82,13 @@ export async function beginInCrd(place: CrdPlace, migration: string): Promise<Be
 interface EndedMigration {
   readonly begun: BegunCrd | undefined;
   /**
-   * The agreement under which everything was found migrated; undefined if servers did not agree, so nothing is proven.
+   * The agreement under which every object was found migrated; undefined if the servers did not agree, so that nothing
+   * is proven.
    */
   readonly agreed: AgreedVersion | undefined;
 }
 
-/** False if it was stopped before. */
+/** Records the success. Resolves to false if the controller was stopped before. */
 export async function succeedInCrd(place: CrdPlace, { begun, agreed }: EndedMigration): Promise<boolean> {
   if (begun === undefined) return true;
   const { clock, signal } = place;
@@ -109,7 +112,7 @@ function storedVersionsText({ isSame, isProven }: { readonly isSame: boolean; re
     : " but the stored versions have not been updated due to a generation mismatch";
 }
 
-/** DIFFERS: kubernetes drops the old stored versions all the same. */
+/** Records the failure. DIFFERS: kubernetes drops the old stored versions even after a failure. */
 export async function failInCrd(place: CrdPlace): Promise<void> {
   const said = { status: "False", reason: "MigrationFailed", message: "The migration has failed" } as const;
   await changeCrd(place, async (object) =>
@@ -123,7 +126,7 @@ export interface FoundCrd {
   readonly storedVersions: readonly string[];
 }
 
-/** Undefined for a built-in resource. */
+/** Undefined for a built-in resource, which has no CRD. */
 export async function findCrd(place: CrdPlace): Promise<FoundCrd | undefined> {
   let found: FoundCrd | undefined;
   await changeCrd(place, async (object) => {
@@ -136,7 +139,7 @@ export async function findCrd(place: CrdPlace): Promise<FoundCrd | undefined> {
   return found;
 }
 
-/** For an automatic migration, which sets no condition. */
+/** Reduces the stored versions after an automatic migration, which sets no condition. */
 export async function shrinkStoredVersions(
   place: CrdPlace,
   { is, agreed }: { readonly is: SeenCrd; readonly agreed: AgreedVersion },
@@ -152,7 +155,10 @@ function seen({ metadata }: CrdObject): SeenCrd {
   return { uid: metadata?.uid ?? "", generation: metadata?.generation ?? 0 };
 }
 
-/** The CRD was read before the agreement is, and is written only if it has not changed since. */
+/**
+ * Whether the servers still agree. The CRD was read before the agreement is read here, and is written only if it has
+ * not changed since.
+ */
 async function isStillAgreed(
   { client, name, signal }: CrdPlace,
   object: CrdObject,
@@ -202,7 +208,7 @@ function withCondition(
   return { ...object, status: { ...objectAt({ status: object.status }, "status"), conditions } };
 }
 
-/** Does nothing without a CRD: the resource is built in, or the CRD was deleted meanwhile. */
+/** Does nothing if there is no CRD, because the resource is built in or the CRD was deleted meanwhile. */
 async function changeCrd(
   { client, name, signal }: CrdPlace,
   change: (object: CrdObject) => Promise<CrdObject | undefined>,

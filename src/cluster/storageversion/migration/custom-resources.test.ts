@@ -1,4 +1,4 @@
-/** Both migration controllers on a custom resource, and their updates of its CRD. */
+/** Tests both migration controllers with a custom resource, and their updates of its CRD. */
 import { describe, expect, test } from "vitest";
 import { createMigrator } from "./migrator.ts";
 import { createSvmController } from "./svm-controller.ts";
@@ -65,7 +65,7 @@ class CustomTest implements Disposable {
     this.#start(createSvmController({ ...this.#options, version: "v1", servesStorageVersions: true })!);
   }
 
-  /** Starts a controller as the next leader. */
+  /** Starts a controller in a new term, as the next leader would. */
   #start(controller: DrivenController): void {
     this.#running?.stop();
     this.#running = new RunningController(this.cluster, controller);
@@ -85,7 +85,7 @@ class CustomTest implements Disposable {
 }
 
 describe("a requested migration", () => {
-  test("reports in the CRD that it runs, and that it has succeeded", async () => {
+  test("reports in the CRD that it is running, and later that it has succeeded", async () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
@@ -109,7 +109,7 @@ describe("a requested migration", () => {
     expect(t.status.storedVersions).toEqual(["v1", "v2"]);
   });
 
-  test("whose agreement is lost keeps all stored versions", async () => {
+  test("keeps all stored versions if the agreement ends", async () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
@@ -121,7 +121,7 @@ describe("a requested migration", () => {
     expect(t.status.storedVersions).toEqual(["v1", "v2"]);
   });
 
-  test("that is deleted no longer runs, and the CRD reports it", async () => {
+  test("stops when it is deleted, and the CRD reports the failure", async () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
@@ -133,7 +133,7 @@ describe("a requested migration", () => {
     expect(t.status.storedVersions).toEqual(["v1", "v2"]);
   });
 
-  test("is taken over with the generation with which it began", async () => {
+  test("is resumed by the next leader with the generation of the CRD with which it began", async () => {
     using t = new CustomTest();
     t.cluster.patchMs = 1_000;
     t.migration();
@@ -160,7 +160,7 @@ describe("the automatic mode", () => {
     expect(storedState(t.cluster, STORAGE_VERSION)).toMatchObject({ persistedVersions: [V2] });
   });
 
-  test("relies on a CRD with only one stored version", async () => {
+  test("does not migrate objects of a CRD with only one stored version", async () => {
     using t = new CustomTest();
     t.define("v1", ["v1"]);
     t.publish([V1]);
@@ -170,7 +170,7 @@ describe("the automatic mode", () => {
     expect(storedState(t.cluster, STORAGE_VERSION)).toMatchObject({ persistedVersions: [V1] });
   });
 
-  test("checks again after late servers have agreed on an outdated storage version", async () => {
+  test("checks again after servers that saw the CRD late agreed on an outdated storage version", async () => {
     using t = new CustomTest();
     t.automatic();
     await t.cluster.world.advance(LONG_MS);
@@ -184,7 +184,7 @@ describe("the automatic mode", () => {
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 4 });
   });
 
-  test("updates a CRD with what its predecessor had verified but not written", async () => {
+  test("updates a CRD whose objects an earlier leader had verified without updating it", async () => {
     using t = new CustomTest();
     t.automatic();
     await t.cluster.world.advance(1_000);
@@ -197,7 +197,7 @@ describe("the automatic mode", () => {
     expect(t.cluster.patches()).toHaveLength(patches);
   });
 
-  test("keeps no state of a deleted CRD", async () => {
+  test("drops the state of a deleted CRD", async () => {
     using t = new CustomTest();
     t.automatic();
     await t.cluster.world.advance(LONG_MS);

@@ -1,4 +1,4 @@
-/** Finds in merged discovery the version in which to request a resource, and its verbs. */
+/** Finds in merged discovery the version in which to request a resource, and the verbs of that version. */
 import type { Client } from "../../../client/client.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { TransportError } from "../../../client/transport.ts";
@@ -15,8 +15,8 @@ const FORMS = ["v2", "v2beta1"].map(
 );
 
 /**
- * Undefined if no version of it is served. `preferred` versions are tried first; the others follow in the order of the
- * document.
+ * Undefined if no version of the resource is served. `preferred` versions are tried first, then the others in the order
+ * of the discovery document.
  */
 export async function discoverResource(
   client: Client,
@@ -44,7 +44,7 @@ export function isEvents({ group, resource }: { readonly group: string; readonly
   return resource === "events" && (group === "" || group === "events.k8s.io");
 }
 
-/** Infinity minus infinity is NaN, which a sort cannot use. */
+/** Compares without subtraction, because Infinity minus Infinity is NaN, which a sort cannot use. */
 function compareRanks(left: number, right: number): number {
   return left === right ? 0 : left < right ? -1 : 1;
 }

@@ -1,3 +1,4 @@
+/** The metrics of storage migrations. */
 import type { Counter, Gauge, MetricFamily, MetricsRegistry } from "../../../base/metrics.ts";
 
 export interface MigrationMetrics {
@@ -6,7 +7,7 @@ export interface MigrationMetrics {
   readonly progress: MetricFamily<Gauge>;
 }
 
-/** Created once per registry: the automatic mode and the controller of migration objects share them. */
+/** Called once per registry, because the automatic mode and the controller of migration objects share the metrics. */
 export function createMigrationMetrics(metrics: MetricsRegistry): MigrationMetrics {
   return {
     migrations: metrics.counter({

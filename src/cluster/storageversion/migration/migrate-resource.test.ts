@@ -50,7 +50,7 @@ const isPatchOf = (call: Call, index: number): boolean =>
   call.method === "PATCH" && call.name === widget(index).metadata.name;
 
 describe("a pass", () => {
-  test("lists in pages of 500 and patches each object with only its uid and resourceVersion", async () => {
+  test("lists in pages of 500, and patches each object with only its uid and resourceVersion", async () => {
     const cluster = clusterWith(1_001);
     const outcome = await pass(cluster);
     expect(outcome).toMatchObject({ kind: "done", progress: { migrated: 1_001, failed: 0, total: 1_001 } });
@@ -63,7 +63,7 @@ describe("a pass", () => {
     expect(first?.body).toEqual({ metadata: { uid: "uid-w00000", resourceVersion: "101" } });
   });
 
-  test("requests objects without a namespace by their own path", async () => {
+  test("patches cluster-scoped objects at their own path", async () => {
     const cluster = new FakeCluster();
     cluster.put("widgets", { metadata: { name: "lonely" } });
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 1 } });
@@ -79,13 +79,13 @@ describe("a pass", () => {
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 3, failed: 0 } });
   });
 
-  test("does not count objects of a removed resource as deleted", async () => {
+  test("counts objects as failed, not as deleted, if their resource is no longer served", async () => {
     const cluster = clusterWith(3);
     cluster.before = ({ method }) => (method === "PATCH" ? rejection(404, "NotFound") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "paused", progress: { migrated: 0 } });
   });
 
-  test("continues after a rejected object and records the failure", async () => {
+  test("continues after an object was rejected, and records the failure", async () => {
     const cluster = clusterWith(100);
     cluster.before = (call) => (isPatchOf(call, 42) ? rejection(403, "Forbidden") : undefined);
     const { kind, progress } = await pass(cluster);
@@ -108,7 +108,7 @@ describe("a pass", () => {
     expect(progress.failures[0]?.message).toHaveLength(512);
   });
 
-  test("skips objects written after the checkpoint", async () => {
+  test("skips objects that were written after the checkpoint", async () => {
     const cluster = clusterWith(3);
     const outcome = await pass(cluster, { checkpoint: "102" });
     expect(cluster.patches().map(({ body }) => body.metadata.resourceVersion)).toEqual(["101", "102"]);
@@ -124,7 +124,7 @@ describe("a pass", () => {
     expect(cluster.patches()).toEqual([]);
   });
 
-  test.each([403, 404, 405])("is rejected if the list is (%i)", async (code) => {
+  test.each([403, 404, 405])("ends as rejected if the list is rejected with %i", async (code) => {
     const cluster = clusterWith(1);
     const reason = { 403: "Forbidden", 404: "NotFound", 405: "MethodNotAllowed" }[code]!;
     cluster.before = ({ method }) => (method === "GET" ? rejection(code, reason) : undefined);
@@ -133,7 +133,7 @@ describe("a pass", () => {
 });
 
 describe("limits", () => {
-  test("no more objects are in flight than the concurrency allows", async () => {
+  test("no more patches are in flight than the concurrency allows", async () => {
     const cluster = clusterWith(50);
     cluster.patchMs = 10;
     await pass(cluster, { concurrency: 3 });
@@ -158,7 +158,7 @@ describe("limits", () => {
     await cluster.world.run(pending);
   });
 
-  test("the progress reports how many are left and how long they take", async () => {
+  test("the progress reports how many objects are left and how long they will take", async () => {
     const cluster = clusterWith(1_000);
     const reported: MigrationProgress[] = [];
     const onPage = (progress: MigrationProgress): Promise<void> => Promise.resolve(void reported.push(progress));
@@ -176,7 +176,7 @@ describe("a temporary failure", () => {
     [503, "ServiceUnavailable"],
     [500, "InternalError"],
     [504, "Timeout"],
-  ])("%i is retried until it passes", async (code, reason) => {
+  ])("(%i) is retried until the request succeeds", async (code, reason) => {
     const cluster = clusterWith(5);
     let left = 3;
     cluster.before = (call) => (isPatchOf(call, 2) && left-- > 0 ? rejection(code, reason) : undefined);
@@ -185,7 +185,7 @@ describe("a temporary failure", () => {
   });
 
   test.each(["refused", "reset", "timeout", "malformed"] as const)(
-    "of a connection (%s) is retried too",
+    "of a connection (%s) is retried",
     async (failure) => {
       const cluster = clusterWith(5);
       let left = 3;
@@ -194,7 +194,7 @@ describe("a temporary failure", () => {
     },
   );
 
-  test("no request is retried before the Retry-After of its response", async () => {
+  test("is not retried before the Retry-After of the response", async () => {
     const cluster = clusterWith(1);
     let left = 1;
     cluster.before = ({ method }) =>
@@ -221,7 +221,7 @@ describe("a temporary failure", () => {
     expect(cluster.patches()).toHaveLength(200);
   });
 
-  test("with a longer Retry-After pauses for that time, within a limit", async () => {
+  test("with a longer Retry-After pauses the pass for that time, within a limit", async () => {
     const cluster = clusterWith(1);
     const retryAfterSeconds = 300;
     cluster.before = ({ method }) =>
@@ -232,13 +232,13 @@ describe("a temporary failure", () => {
     expect(await pass(cluster)).toMatchObject({ kind: "paused", retryAfterMs: 600_000 });
   });
 
-  test("an object that always returns 500 does not block the others", async () => {
+  test("of one object that always returns 500 does not block the others", async () => {
     const cluster = clusterWith(20);
     cluster.before = (call) => (isPatchOf(call, 3) ? rejection(500, "InternalError") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 19, failed: 1 } });
   });
 
-  test("a server that returns only 500 pauses the pass instead of failing every object", async () => {
+  test("of a server that returns only 500 pauses the pass, instead of counting every object as failed", async () => {
     const cluster = clusterWith(1_000);
     cluster.before = ({ method }) => (method === "PATCH" ? rejection(500, "InternalError") : undefined);
     const outcome = await pass(cluster);
@@ -246,7 +246,7 @@ describe("a temporary failure", () => {
     expect(outcome.progress.failed).toBeLessThan(8);
   });
 
-  test("a list that makes no progress is not followed forever", async () => {
+  test("a list whose continue token never changes ends the pass", async () => {
     const cluster = clusterWith(1);
     const metadata = { continue: "again" };
     cluster.before = ({ method }) =>
@@ -256,7 +256,7 @@ describe("a temporary failure", () => {
 });
 
 describe("an expired list", () => {
-  test("continues with the token of the error", async () => {
+  test("continues with the token in the error", async () => {
     const cluster = clusterWith(1_200);
     cluster.before = ({ query }) =>
       query.get("continue") === "default/w00499"
@@ -264,7 +264,7 @@ describe("an expired list", () => {
         : undefined;
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { failed: 0 } });
     expect(cluster.storedVersions("widgets")).toEqual({ "example.io/v2": 1_200 });
-    // One object is between the two tokens and is processed twice.
+    // One object is listed with both tokens and therefore processed twice.
     expect(cluster.patches()).toHaveLength(1_201);
   });
 
@@ -276,7 +276,7 @@ describe("an expired list", () => {
     expect(cluster.patches()).toHaveLength(1_200);
   });
 
-  test("does not start over forever", async () => {
+  test("does not start over without limit", async () => {
     const cluster = clusterWith(700);
     cluster.before = ({ query }) => (query.has("continue") ? rejection(410, "Expired") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "paused" });
@@ -307,14 +307,14 @@ describe("the agreement", () => {
     expect(cluster.patches()).toHaveLength(500);
   });
 
-  test("that ends after the last page is no success", async () => {
+  test("that ends after the last page aborts the pass, too", async () => {
     const cluster = clusterWith(10);
     let asked = 0;
     expect((await pass(cluster, { checkAgreement: () => Promise.resolve(++asked < 2) })).kind).toBe("aborted");
     expect(cluster.patches()).toHaveLength(10);
   });
 
-  test("that is seen to end aborts at once, including requests in flight", async () => {
+  test("that is seen to end aborts the pass at once, including requests in flight", async () => {
     const cluster = clusterWith(400);
     cluster.patchMs = 10;
     const lost = new AbortController();
@@ -329,7 +329,7 @@ describe("the agreement", () => {
     expect(cluster.inFlight).toBe(0);
   });
 
-  test("that cannot be read is retried, and then pauses the pass", async () => {
+  test("that cannot be read is requested repeatedly, and after a while the pass is paused", async () => {
     const cluster = clusterWith(10);
     const checkAgreement = async (): Promise<boolean> => {
       await cluster.client.request({ method: "GET", target: "/apis/example.io/v1/nothing/here" });
@@ -367,7 +367,7 @@ test("a pass that is stopped reports its position", async () => {
   expect(await pending).toMatchObject({ kind: "stopped", progress: { position: { migrated: 500 } } });
 });
 
-test("a pass leaves no listeners on the signals it was given", async () => {
+test("a pass leaves no listeners on the signals that it was given", async () => {
   const [stop, lost] = [new AbortController(), new AbortController()];
   await pass(clusterWith(3), { signal: stop.signal, lost: lost.signal });
   expect([stop, lost].map(({ signal }) => getEventListeners(signal, "abort").length)).toEqual([0, 0]);

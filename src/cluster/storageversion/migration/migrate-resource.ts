@@ -1,14 +1,15 @@
 /**
- * One pass over all objects of a resource, which rewrites each object unchanged. A pass ends in one of these ways:
+ * One pass over all objects of a resource, which sends each object back to the server unchanged, so that it is stored
+ * in the current version. A pass ends in one of these ways:
  *
  * - `done`: every object was processed; some may have failed, as the progress reports.
- * - `aborted`: the servers no longer agree; nothing is known to be migrated.
+ * - `aborted`: the servers no longer agree, so no object is known to be migrated.
  * - `paused`: a failure lasted too long; the pass can be resumed at its position.
  * - `refused`: the server rejects the list of objects.
- * - `stopped`: by the signal; another leader will resume it.
+ * - `stopped`: the signal aborted; another leader will resume the pass.
  *
- * Only the caller can conclude from a finished pass that objects are migrated, because it knows the changes of the
- * StorageVersion object meanwhile.
+ * A pass alone does not prove that the objects are migrated: the caller must check that the StorageVersion object did
+ * not change during the pass.
  */
 import { keyText } from "../../../client/objects.ts";
 import type { Clock } from "../../../base/clock.ts";
@@ -37,9 +38,9 @@ export interface Engine {
   readonly random: Random;
   /** Shared by all migrations of a process. */
   readonly rate: RateLimit;
-  /** Objects in flight at once. */
+  /** Maximum number of objects in flight at the same time. */
   readonly concurrency: number;
-  /** Objects per page. */
+  /** Number of objects per page. */
   readonly pageItems: number;
 }
 
@@ -66,13 +67,15 @@ export interface PassJob {
   readonly type: ServedType;
   readonly resumeAt?: Position | undefined;
   /**
-   * Objects written after this resourceVersion need no rewriting. Only for callers that know in which version those
-   * were written.
+   * Objects that were written after this resourceVersion are skipped. Callers may set it only if they know in which
+   * version such objects were written.
    */
   readonly checkpoint?: string | undefined;
-  /** Whether the servers still agree; called between pages and before a pass is done. */
+  /**
+   * Returns whether the servers still agree. Called before the first page, between pages and before the pass is done.
+   */
   readonly checkAgreement: () => Promise<boolean>;
-  /** Aborts as soon as the agreement is seen to have ended. */
+  /** Aborts as soon as the watch shows that the agreement has ended. */
   readonly lost: AbortSignal;
   readonly signal: AbortSignal;
   readonly onPage?: (progress: MigrationProgress) => Promise<void>;
@@ -110,9 +113,9 @@ class Pass {
   readonly #signal: AbortSignal;
   #token: string;
   #freshStarts = 0;
-  /** Consecutive objects that failed with 500. */
+  /** Number of consecutive objects for which the server returned 500. */
   #brokenObjects = 0;
-  /** Set by the first object that ends the pass. */
+  /** How the pass ends, set by the first object that ends it. */
   #end: PassEnd | undefined;
 
   constructor(engine: Engine, job: PassJob, signal: AbortSignal) {
@@ -160,7 +163,7 @@ class Pass {
     return pausedBy(attempted);
   }
 
-  /** The next page, if necessary with another token than the current one. */
+  /** Requests the next page. If the continue token has expired or is invalid, it uses another token. */
   async #page(): Promise<ObjectPage | PassEnd> {
     const { client, pageItems: limit } = this.#engine;
     for (;;) {
@@ -178,8 +181,9 @@ class Pass {
   }
 
   /**
-   * An expired list can be continued at the current state: objects created meanwhile before the position were written
-   * by servers that agree, so they need no rewriting. An invalid token comes from an edited state.
+   * Whether the pass can continue after this error. An expired list is continued at the current state: objects that
+   * were created meanwhile before the position were written by servers that agree, so they need no migration. An
+   * invalid token comes from an edited state.
    */
   #goOnDespite(error: StatusError): boolean {
     if (this.#token === "") return false;
@@ -197,7 +201,8 @@ class Pass {
 
   async #migrate(objects: readonly ListedObject[]): Promise<void> {
     const waiting = objects.values();
-    // Workers share the iterator: each takes the next object, and when one stops, the rest stay unprocessed.
+    // Workers share the iterator, and each takes the next object. When a worker ends the pass, the remaining objects
+    // stay unprocessed.
     const work = async (): Promise<void> => {
       while (this.#end === undefined && !this.#signal.aborted) {
         const { done, value } = waiting.next();
@@ -241,7 +246,7 @@ class Pass {
 
   settleRejected(object: ListedObject, error: StatusError): void {
     const { code, details, message } = error;
-    // Another client has written or deleted it, which is equivalent.
+    // Another client has written or deleted the object, so it needs no migration.
     if (code === HTTP_CODE.Conflict || (code === HTTP_CODE.NotFound && details?.name === object.name))
       return this.#tally.count();
     // The resource is not served, but its objects may still exist.

@@ -1,6 +1,6 @@
 /**
- * Migrations through real servers: the verbs they use, the stored versions afterwards, and the controllers that a
- * server runs.
+ * Tests migrations with real servers: the verbs that they use, the stored versions after them, and which migration
+ * controllers a server runs.
  */
 import { describe, expect, test } from "vitest";
 import { configMap, CONFIG_MAPS, startServer, type Json, type TestServer } from "../../../../test/api/start.ts";
@@ -52,7 +52,7 @@ async function metadataOf(api: TestServer, path: string): Promise<Json[]> {
   return (await api.get(path)).body.items.map(({ metadata }: Json) => metadata);
 }
 
-/** The number of stored objects by version. */
+/** Counts the stored objects by version. */
 async function storedIn(api: TestServer, prefix: string): Promise<Record<string, number>> {
   const { items } = await api.world.run(api.kv.range({ start: prefix, end: prefixEnd(prefix) }));
   const counts: Record<string, number> = {};
@@ -68,7 +68,7 @@ async function stateOf(api: TestServer, name: string): Promise<StorageState> {
 }
 
 describe("a pass", () => {
-  test("changes nothing about objects that are stored in the current version", async () => {
+  test("does not write objects that are already stored in the current version", async () => {
     await using api = await startServer({ controllers: [] });
     await withConfigMaps(api, 30);
     const before = await metadataOf(api, CONFIG_MAPS);
@@ -96,7 +96,7 @@ describe("a pass", () => {
     expect(outcome.progress.migrated).toBeGreaterThanOrEqual(520);
   });
 
-  test("resumes a list where another process stopped", async () => {
+  test("resumes a list at the position where another process stopped", async () => {
     await using api = await startServer({ controllers: [] });
     await withConfigMaps(api, 520);
     const stop = new AbortController();
@@ -186,7 +186,7 @@ describe("a server of another release", () => {
     endpoints: [],
   });
 
-  test("migrates the objects of its predecessor automatically and reports it", async () => {
+  test("migrates the objects of the previous server automatically, and reports it", async () => {
     const world = new World({ seed: 5 });
     {
       await using old = await startServer({ world, release: "1.30", strictRelease: false });
@@ -204,7 +204,7 @@ describe("a server of another release", () => {
     expect((await metadataOf(api, SLICES)).map(({ generation }) => generation)).toEqual(generations);
   });
 
-  test("does not migrate while the old one is live", async () => {
+  test("does not migrate while the previous server is live", async () => {
     const world = new World({ seed: 6 });
     await using old = await startServer({ world, release: "1.30", strictRelease: false });
     await old.create(SLICES, slice("a"));
@@ -217,7 +217,7 @@ describe("a server of another release", () => {
   });
 });
 
-test("an idle server writes nothing but heartbeats once everything is verified", async () => {
+test("a server whose resources are all verified writes nothing but heartbeats", async () => {
   await using api = await startServer({ strictRelease: false });
   await api.world.advance(120_000);
   const version = async (): Promise<number> => Number((await api.get(STATE)).body.metadata.resourceVersion);

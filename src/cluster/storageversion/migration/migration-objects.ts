@@ -1,4 +1,4 @@
-/** StorageVersionMigration objects in every version of their API, and their conditions. */
+/** StorageVersionMigration objects in all versions of their API, and their conditions. */
 import type { KubernetesObject, ResourceType } from "../../../client/objects.ts";
 import { storageVersionName } from "../objects.ts";
 import type { MigrationProgress } from "./progress.ts";
@@ -10,7 +10,7 @@ interface MigrationCondition {
   readonly message?: string;
   readonly lastTransitionTime?: string;
   readonly observedGeneration?: number;
-  /** v1alpha1 has this instead of the two above. */
+  /** v1alpha1 has this field instead of lastTransitionTime and observedGeneration. */
   readonly lastUpdateTime?: string;
 }
 
@@ -18,7 +18,7 @@ export interface StorageVersionMigration extends KubernetesObject {
   readonly spec?: { readonly resource?: { readonly group?: string; readonly resource?: string } };
   readonly status?: {
     readonly conditions?: readonly MigrationCondition[];
-    /** The newest resourceVersion when the migration began. */
+    /** The checkpoint: the newest resourceVersion when the migration began. */
     readonly resourceVersion?: string;
   };
 }
@@ -26,7 +26,7 @@ export interface StorageVersionMigration extends KubernetesObject {
 type MigrationConditionType = "Running" | "Succeeded" | "Failed";
 
 const MIGRATION_GROUP = "storagemigration.k8s.io";
-/** Kubernetes' validation of conditions allows eight times as much. */
+/** Maximum length of a message. Kubernetes' validation of conditions allows eight times as much. */
 const MESSAGE_CHARACTERS_MAX = 4_096;
 const FAILURES_LISTED_MAX = 5;
 
@@ -52,7 +52,7 @@ export function isTerminal(object: StorageVersionMigration): boolean {
   return isConditionMet(object, "Succeeded") || isConditionMet(object, "Failed");
 }
 
-/** The next of the migrations of one resource: a running one continues, else the oldest. */
+/** The migration of a resource to carry out next: one that is running, otherwise the oldest. */
 export function nextMigration(objects: readonly StorageVersionMigration[]): StorageVersionMigration | undefined {
   const open = objects.filter((object) => !isTerminal(object));
   const begun = open.filter((object) => isConditionMet(object, "Running"));

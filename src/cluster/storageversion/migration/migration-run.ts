@@ -1,7 +1,7 @@
 /**
- * Migrates one resource, with as many passes as needed until one of them has seen the same StorageVersion object before
- * and after. Only then is every object known to be stored in the agreed version; a pass during which the object changed
- * proves nothing, even if the agreement is the same again. The results and the position are recorded in the state.
+ * Migrates one resource, with as many passes as needed until the StorageVersion object was the same before and after a
+ * pass. Only then is every object known to be stored in the agreed version. A pass during which the object changed
+ * proves nothing, even if the agreement is the same again. Results and position are recorded in the state.
  */
 import type { Log } from "../../../base/log.ts";
 import { messageOf } from "../../../base/within.ts";
@@ -36,11 +36,11 @@ interface MigrationJob {
   /** The name of the StorageVersion object. */
   readonly name: string;
   readonly type: ServedType;
-  /** The owner of the position: only its own position is resumed. */
+  /** The migration object or mode that runs the migration: only a position with the same owner is resumed. */
   readonly owner: string;
-  /** Undefined if no agreement is needed. */
+  /** Undefined if the migration needs no agreement, because the resource has no StorageVersion object. */
   readonly agreed: AgreedVersion | undefined;
-  /** Objects newer than this are skipped if the agreement is older. */
+  /** Objects newer than this resourceVersion are skipped, provided that the agreement is older than it. */
   readonly checkpoint?: string | undefined;
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: MigrationProgress) => Promise<void>;
@@ -114,7 +114,7 @@ class MigrationRun {
     return outcome;
   }
 
-  /** Decides what a finished pass proves. */
+  /** Decides what a pass that is done proves. */
   async #judge(
     outcome: PassOutcome,
   ): Promise<PassOutcome | { readonly kind: "renewed"; readonly agreed: AgreedVersion }> {
@@ -137,7 +137,7 @@ class MigrationRun {
     return now.kind === "agreed" && now.agreed.version === this.#agreed.version;
   }
 
-  /** Before any object is written, the state records that the version may be stored. */
+  /** Records in the state that objects may be stored in the agreed version, before any object is written in it. */
   async #begin(how: "resume" | "anew"): Promise<void> {
     const { states } = this.#tools;
     const { name, owner } = this.#job;
@@ -175,7 +175,7 @@ class MigrationRun {
       await this.#save(progress.position, progress.total);
       await this.#job.onProgress?.(progress);
     } catch (thrown) {
-      // Only work that a successor could skip is lost.
+      // The migration continues: without the record, the next leader only repeats some work.
       log.warn("storage migration progress not recorded", {
         resource: this.#job.name,
         error: messageOf(thrown),
@@ -191,7 +191,7 @@ class MigrationRun {
     }));
   }
 
-  /** For people to read: it is not resumed. */
+  /** Records the failure for people; a failed migration is not resumed. */
   #saveFailure({ migrated, failed, failures }: MigrationProgress): Promise<void> {
     const position = storedPosition({ continueToken: "", migrated, failed, failures });
     return this.#changeRecord((record) => ({ ...record, result: "Failed", position, total: migrated + failed }));
@@ -203,7 +203,7 @@ class MigrationRun {
     );
   }
 
-  /** Another migration of the resource may store its position there. */
+  /** Changes the state, unless another migration of the resource has stored its position in it. */
   #change(change: (state: StorageState) => StorageState): Promise<void> {
     const { name, owner } = this.#job;
     return this.#tools.states.update(name, (state) => (state.migration?.owner === owner ? change(state) : state));
@@ -236,7 +236,7 @@ class MigrationRun {
         log.warn("storage migration paused", { ...facts, why: outcome.why, retryAfterMs: outcome.retryAfterMs });
         break;
       case "stopped":
-      // Another process may have taken over: it continues from the position recorded last.
+      // The error is ignored: another process may have taken over, and continues from the last recorded position.
     }
     return { ...outcome, agreed: this.#agreed };
   }
@@ -247,7 +247,7 @@ class MigrationRun {
     const agreed = this.#agreed;
     if (agreed === undefined) return this.#change(({ migration: _migration, ...state }) => state);
     const now = timestampAt(engine.clock.now());
-    // Another migration of the resource has not proven anything yet, and keeps its position.
+    // The record of another migration of the resource stays, because that migration has not proven anything yet.
     await states.update(name, ({ migration, ...state }) => ({
       ...verifiedState(state, agreed, now),
       ...(migration === undefined || migration.owner === owner ? {} : { migration }),
@@ -264,7 +264,7 @@ class MigrationRun {
   }
 }
 
-/** A verification under another agreement is no longer valid. */
+/** Records the agreed version as possibly stored, and drops a verification that was made under another agreement. */
 function noteVersion(
   state: StorageState,
   verified: Verification | undefined,

@@ -17,7 +17,7 @@ const V1 = "example.io/v1";
 const V2 = "example.io/v2";
 const VERBS = ["get", "list", "patch", "update", "watch"];
 
-/** Widgets stored in v1, and servers that write v2. */
+/** A cluster with widgets that are stored in v1, and servers that write v2. */
 class MigratorTest {
   readonly cluster = new FakeCluster();
   readonly options = migrationOptions(this.cluster);
@@ -42,7 +42,7 @@ class MigratorTest {
     return new RunningController(this.cluster, createMigrator(this.options));
   }
 
-  /** Runs one term, which ends when nothing happens within that time. */
+  /** Runs the migrator for one term of this length. */
   async term(forMs = 5_000): Promise<void> {
     using running = this.start();
     await this.cluster.world.advance(forMs);
@@ -83,14 +83,14 @@ describe("a resource on which all servers agree", () => {
     expect(t.metric(`evenkeel_storage_migration_progress{resource="${NAME}"}`)).toBe(1);
   });
 
-  test("is listed and patched in the stored version that all serve", async () => {
+  test("is listed and patched in the agreed version if all servers serve it", async () => {
     const t = new MigratorTest(1);
     t.publish([V2, V2]);
     await t.term();
     expect(t.cluster.patches()[0]?.path).toContain("/apis/example.io/v2/");
   });
 
-  test("costs two writes of the state and is not touched afterwards", async () => {
+  test("causes two writes of the state, and is not migrated again", async () => {
     const t = new MigratorTest();
     t.publish([V2]);
     await t.term(3_600_000);
@@ -103,7 +103,7 @@ describe("a resource on which all servers agree", () => {
     expect(others).toHaveLength(2);
   });
 
-  test("is not touched if no server can read another version", async () => {
+  test("is not migrated if no server can read another version", async () => {
     const t = new MigratorTest();
     t.publish([V2, V2], { decodable: [V2] });
     await t.term();
@@ -111,7 +111,7 @@ describe("a resource on which all servers agree", () => {
     expect(t.state.persistedVersions).toEqual([V2]);
   });
 
-  test("is touched all the same if objects are known to be stored in another version", async () => {
+  test("is migrated even so if objects are known to be stored in another version", async () => {
     const t = new MigratorTest();
     t.publish([V1]);
     t.cluster.encodings.set("widgets", V1);
@@ -124,14 +124,14 @@ describe("a resource on which all servers agree", () => {
     expect(t.state.persistedVersions).toEqual([V2]);
   });
 
-  test("is not considered the only version if a server lists no decodable versions", async () => {
+  test("is migrated if a server lists no decodable versions, because it may read any version", async () => {
     const t = new MigratorTest();
     t.publish([V2], { decodable: [] });
     await t.term();
     expect(t.cluster.patches()).toHaveLength(10);
   });
 
-  test("many of them at a start cost few writes", async () => {
+  test("that needs no migration causes no write of its own: the results of a start are written together", async () => {
     const t = new MigratorTest(0);
     for (let index = 0; index < 60; index++)
       t.cluster.put("storageversions", storageVersion(`g${index}.things`, ["v1"], { decodable: ["v1"] }));
@@ -156,7 +156,7 @@ describe("a resource on which all servers agree", () => {
 });
 
 describe("servers that do not agree", () => {
-  test("make the migrator only record what they write", async () => {
+  test("make the migrator record the versions that they write, and nothing more", async () => {
     const t = new MigratorTest();
     t.publish([V1, V2]);
     await t.term();
@@ -164,7 +164,7 @@ describe("servers that do not agree", () => {
     expect(t.state.persistedVersions).toEqual(["Unknown", V1, V2]);
   });
 
-  test("abort a running pass at once", async () => {
+  test("abort a running migration at once", async () => {
     const t = new MigratorTest(400);
     t.cluster.patchMs = 10;
     t.publish([V2, V2]);
@@ -182,7 +182,7 @@ describe("servers that do not agree", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("and then agree again have their objects migrated from the beginning", async () => {
+  test("and later agree again have their objects migrated from the beginning", async () => {
     const t = new MigratorTest(400);
     t.cluster.patchMs = 10;
     t.publish([V2, V2]);
@@ -199,7 +199,7 @@ describe("servers that do not agree", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("remove the record of a migration that a killed migrator had begun", async () => {
+  test("make the migrator drop the position of a migration that a killed migrator had begun", async () => {
     const t = new MigratorTest(2_000);
     t.cluster.patchMs = 50;
     t.publish([V2, V2]);
@@ -220,7 +220,7 @@ describe("servers that do not agree", () => {
     expect(t.cluster.patches()).toEqual([]);
   });
 
-  test("events older than the agreement do not contradict it", async () => {
+  test("a watch event that is older than the agreement does not end it", async () => {
     const t = new MigratorTest(400);
     t.cluster.patchMs = 10;
     t.publish([V1, V1]);
@@ -244,14 +244,14 @@ describe("servers that do not agree", () => {
 });
 
 describe("a StorageVersion object that changes during a pass", () => {
-  test("and has the same agreement again causes another pass, even if the change was not seen", async () => {
+  test("and returns to the same agreement causes another pass, even if no event of the change arrived", async () => {
     const t = new MigratorTest(10);
     t.publish([V2, V2]);
     let hasFlapped = false;
     t.cluster.after = ({ method, name }) => {
       if (method !== "PATCH" || name !== "w00005" || hasFlapped) return;
       hasFlapped = true;
-      // The migrator receives no event of it, and the first object is written in the old version meanwhile.
+      // No event of this change reaches the migrator, and the first object is written in the old version meanwhile.
       t.publish([V1, V2]);
       t.widget(0, V1);
       t.publish([V2, V2]);
@@ -265,7 +265,7 @@ describe("a StorageVersion object that changes during a pass", () => {
     expect(t.state.verified?.resourceVersion).toBe(resourceVersion);
   });
 
-  test("and is seen late does not affect the pass that came after", async () => {
+  test("but whose events arrive late does not abort the next pass", async () => {
     const t = new MigratorTest(100);
     t.cluster.patchMs = 10;
     t.publish([V2, V2]);
@@ -282,7 +282,7 @@ describe("a StorageVersion object that changes during a pass", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("repeatedly ends in a pause without a result", async () => {
+  test("in every pass makes the migration pause without a result", async () => {
     const t = new MigratorTest(10);
     t.publish([V2, V2]);
     t.cluster.after = ({ method, name }) => {
@@ -297,11 +297,11 @@ describe("a StorageVersion object that changes during a pass", () => {
     expect(t.migrations("succeeded")).toBe(0);
   });
 
-  test.each([2, 3])("and has another version aborts the migration, also if that is after read %i", async (look) => {
+  test.each([2, 3])("to another version aborts the migration, also if it changes after read %i", async (look) => {
     const t = new MigratorTest(10);
     t.publish([V2, V2]);
-    // The first read is that of the reconcile, then the pass reads before its first page and after its last, then the
-    // result is judged.
+    // The reconcile reads the object first. The pass reads it before its first page and after its last, and then the
+    // result is evaluated.
     let looks = 0;
     t.cluster.after = ({ resource }) => {
       if (resource === "storageversions" && ++looks === look) t.publish([V1, V1]);
@@ -324,14 +324,14 @@ describe("a verified resource", () => {
     return t;
   }
 
-  test("stays verified if the object changes and the agreement has lasted", async () => {
+  test("stays verified if the StorageVersion object changes but the agreement did not end", async () => {
     const t = await migrated();
     t.publish([V2], { since: "2030-01-01T00:00:30Z" });
     await t.term();
     expect(t.cluster.patches()).toEqual([]);
   });
 
-  test("is unknown if the agreement ended unseen", async () => {
+  test("is migrated again if the agreement ended and returned unseen", async () => {
     const t = await migrated();
     t.publish([V1, V2]);
     t.widget(0, V1);
@@ -341,7 +341,7 @@ describe("a verified resource", () => {
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 10 });
   });
 
-  test("is unknown if servers were seen to disagree", async () => {
+  test("is migrated again if servers were seen to disagree", async () => {
     const t = await migrated();
     t.publish([V2], { pending: "b" });
     await t.term();
@@ -352,7 +352,7 @@ describe("a verified resource", () => {
     expect(t.state.persistedVersions).toEqual([V2]);
   });
 
-  test("has two versions when servers agree on another, until all objects are migrated to that", async () => {
+  test("has two stored versions after servers agree on another one, until all objects are migrated", async () => {
     const t = await migrated();
     t.cluster.encodings.set("widgets", V1);
     t.cluster.patchMs = 10;
@@ -374,7 +374,7 @@ describe("a verified resource", () => {
     expect(t.state.persistedVersions).toEqual([V2]);
   });
 
-  test("has a heartbeat, and its state is dropped long after the last server stored the resource", async () => {
+  test("has its heartbeat updated, and its state is dropped long after the last server stored the resource", async () => {
     const t = await migrated();
     using running = t.start();
     const before = t.state.lastHeartbeatTime!;
@@ -408,7 +408,7 @@ describe("objects that fail", () => {
     });
     await t.cluster.world.advance(20_000);
     expect(t.cluster.patches()).toHaveLength(200);
-    // The next delay is twice as long, whatever triggers the controller meanwhile.
+    // The next delay is twice as long, even if the controller is triggered meanwhile.
     t.publish([V2], { since: "2030-01-01T00:00:00Z" });
     await t.cluster.world.advance(500_000);
     expect(t.cluster.patches()).toHaveLength(200);
@@ -439,7 +439,7 @@ describe("a migrator that is killed", () => {
     expect(successor.errors).toEqual([]);
   });
 
-  test("is followed by one that starts over if the StorageVersion object has changed", async () => {
+  test("is followed by one that starts over if the StorageVersion object has changed meanwhile", async () => {
     const t = new MigratorTest(2_000);
     t.cluster.patchMs = 50;
     t.publish([V2, V2]);
@@ -455,18 +455,18 @@ describe("a migrator that is killed", () => {
     expect(successor.errors).toEqual([]);
   });
 
-  test("records its progress every few seconds at most", async () => {
+  test("has recorded its position at most every few seconds", async () => {
     const t = new MigratorTest(2_000);
     t.cluster.patchMs = 50;
     t.publish([V2, V2]);
     await t.term(60_000);
     expect(t.state.persistedVersions).toEqual([V2]);
-    // At four at a time and fifty milliseconds each it takes 25 seconds.
+    // With 4 objects at a time and 50 ms each, the migration takes 25 s.
     expect(t.cluster.writes("configmaps").length).toBeLessThanOrEqual(2 + 5);
   });
 });
 
-test("a temporary failure pauses a migration, which continues when it is over", async () => {
+test("a temporary failure pauses a migration, which continues when the failure is over", async () => {
   const t = new MigratorTest(1_200);
   t.publish([V2, V2]);
   t.cluster.before = ({ query }) => (query.get("continue") === null ? undefined : rejection(503, "ServiceUnavailable"));

@@ -1,8 +1,8 @@
 /**
  * The automatic mode: migrates a resource whenever all servers agree on a version and its objects are not known to be
- * stored in it. It runs the passes itself and creates no StorageVersionMigration objects, so it needs no API that a
- * release may disable. One server runs it at a time; two at once would only do the same work twice. DIFFERS: it updates
- * the CRD of a migrated custom resource. In kubernetes only requested migrations do.
+ * stored in that version. It runs the passes itself and creates no StorageVersionMigration objects, so it needs no API
+ * that a release may disable. Only the leader runs it; two migrators at once would do no harm, but the work twice.
+ * DIFFERS: it updates the CRD of a migrated custom resource. In kubernetes only requested migrations do.
  */
 import type { KeySource } from "../../controller-runtime/controller.ts";
 import { sleep, type Clock } from "../../../base/clock.ts";
@@ -34,7 +34,10 @@ export interface MigrationOptions {
   readonly engine: Engine;
   readonly states: StorageStates;
   readonly metrics: MigrationMetrics;
-  /** Whether every stored object of a StorageVersion's resource is stored in this version by now. False in doubt. */
+  /**
+   * Whether all stored objects of the resource of this StorageVersion are stored in the given version at present. False
+   * if that is not certain.
+   */
   readonly isStoredOnlyIn?: (name: string, version: string) => Promise<boolean>;
 }
 
@@ -65,7 +68,7 @@ export function createMigrator(options: MigrationOptions): Migrator {
   };
 }
 
-/** A resource with objects that failed. */
+/** A resource of which some objects could not be migrated. */
 interface Failed {
   readonly version: string;
   readonly retryAtMs: number;
@@ -77,7 +80,7 @@ class AutomaticMigrator {
   readonly #watch: AgreementWatch;
   readonly #failed = new Map<string, Failed>();
   readonly #definitions: SeenCrds;
-  /** Resources for which no version but the agreed one can be stored, to be recorded soon. */
+  /** Resources whose objects can only be stored in the agreed version; this will be recorded soon. */
   readonly #marks = new Map<string, AgreedVersion>();
   readonly #marked: Wakeable;
 
@@ -97,7 +100,7 @@ class AutomaticMigrator {
 
   async reconcile(name: string, signal: AbortSignal): Promise<Requeue | undefined> {
     const { client, clock, states } = this.#options;
-    // This reconcile decides again, so an earlier decision must not be recorded after it.
+    // This reconcile makes a new decision, so a mark of an earlier decision must not be recorded any more.
     this.#marks.delete(name);
     const definition = await findCrd({ client, clock, name, signal });
     if (definition !== undefined) this.#definitions.see(name, definition.is);
@@ -106,12 +109,13 @@ class AutomaticMigrator {
     const { agreed } = agreement;
     const state = await states.load(name);
     if (isVerified(state, agreed)) return this.#settle({ name, agreed, definition, signal });
-    // A CRD lists every version that was ever written.
+    // A CRD lists every version in which its objects were ever stored.
     if (isUnknown(state) && jsonEquals(definition?.storedVersions, [agreed.version]))
       return this.#markVerified(name, agreed);
     const waitMs = this.#waitMs(name, agreed);
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    // Objects recorded in a version that no server can read must not be dropped from the state.
+    // If the state records a version that no server can read, objects may still be stored in it, so the state must not
+    // be overwritten.
     const isOther = (version: string): boolean => version !== agreed.version && version !== UNKNOWN_VERSION;
     if (agreed.isOnlyVersion && !state.persistedVersions.some(isOther)) return this.#markVerified(name, agreed);
     if (await this.#isUniform(name, agreed, signal)) return this.#markVerified(name, agreed);
@@ -132,18 +136,18 @@ class AutomaticMigrator {
     definition: FoundCrd | undefined,
   ): Promise<undefined> {
     this.#failed.delete(name);
-    // Each server writes its own version now, and the versions of servers that joined and departed meanwhile are
-    // unknown.
+    // Each server writes its own version at present. Versions of servers that joined and departed unseen may be stored
+    // as well.
     if (agreement.kind === "open") return this.#note(name, encodingVersions(agreement.object), definition);
-    // The objects were deleted with their CRD. Their states are dropped, because many CRDs with different names may
-    // come and go.
+    // The objects were deleted with their CRD. The state is dropped, because many CRDs with different names may come
+    // and go.
     if (definition === undefined && this.#definitions.forget(name))
       await this.#options.states.update(name, () => UNKNOWN_STATE);
   }
 
   /**
-   * Called when every object is stored in the agreed version: updates the CRD as soon as every server must have seen
-   * it.
+   * Called when every object is stored in the agreed version. Updates the CRD as soon as every server must have seen
+   * its current state.
    */
   async #settle({
     name,
@@ -164,7 +168,7 @@ class AutomaticMigrator {
     return undefined;
   }
 
-  /** Whether every object was stored in the agreed version, with the same agreement before and after that check. */
+  /** Whether every object is stored in the agreed version, checked with the same agreement before and after. */
   async #isUniform(name: string, agreed: AgreedVersion, signal: AbortSignal): Promise<boolean> {
     const { client, isStoredOnlyIn } = this.#options;
     if (isStoredOnlyIn === undefined || !(await isStoredOnlyIn(name, agreed.version))) return false;
@@ -192,7 +196,8 @@ class AutomaticMigrator {
   }
 
   /**
-   * Undefined if the resource is not migrated: events expire, and resources without list and patch stay as they are.
+   * Undefined if the resource is not migrated: events expire by themselves, and resources without list and patch cannot
+   * be migrated.
    */
   async #typeOf(name: string, agreed: AgreedVersion, signal: AbortSignal): Promise<ServedType | undefined> {
     const resource = storageVersionResource(name);
@@ -208,7 +213,10 @@ class AutomaticMigrator {
     return isMigratable ? discovered.type : undefined;
   }
 
-  /** Recorded asynchronously, so that all results of a start become one write; a lost result is found again. */
+  /**
+   * Records the result asynchronously, so that all results of a start are written together. A result that is lost is
+   * found again.
+   */
   #markVerified(name: string, agreed: AgreedVersion): undefined {
     this.#marks.set(name, agreed);
     this.#marked.wake();
@@ -239,7 +247,10 @@ class AutomaticMigrator {
       if (result.status === "rejected") log.warn("storage state not recorded", { error: messageOf(result.reason) });
   }
 
-  /** An agreement that ended before its mark was written proves nothing about later writes. */
+  /**
+   * Returns the marks whose agreement still holds. If it ended before the mark was written, another version may have
+   * been written.
+   */
   async #takeMarks(signal: AbortSignal): Promise<[name: string, agreed: AgreedVersion][]> {
     const { client } = this.#options;
     const taken = [...this.#marks].map(async (mark) => {
@@ -253,12 +264,15 @@ class AutomaticMigrator {
     return (await Promise.all(taken)).flat();
   }
 
-  /** Records that objects may be stored in these versions too, and drops a verification under another agreement. */
+  /**
+   * Records that objects may also be stored in these versions, and drops a verification that was made under another
+   * agreement.
+   */
   async #note(name: string, versions: readonly string[], definition?: FoundCrd): Promise<undefined> {
     const lastHeartbeatTime = timestampAt(this.#options.clock.now());
     this.#marks.delete(name);
     await this.#options.states.update(name, (known) => {
-      // For a new resource, the CRD lists all versions.
+      // The state of a new custom resource is not needed, because its CRD lists all stored versions.
       if (definition !== undefined && isUnknown(known)) return known;
       const { verified, ...state } = withoutRecord(known);
       const noted = withPersisted(state, verified === undefined ? versions : [...versions, UNKNOWN_VERSION]);
@@ -299,12 +313,15 @@ function isUnknown(state: StorageState): boolean {
   return jsonEquals(state, UNKNOWN_STATE);
 }
 
-/** Without the record of an automatic migration: a requested migration keeps its own record. */
+/** The state without the record of an automatic migration. The record of a requested migration stays. */
 function withoutRecord({ migration, ...state }: StorageState): StorageState {
   return migration === undefined || migration.owner === AUTOMATIC ? state : { ...state, migration };
 }
 
-/** Whether objects are known to be stored in the agreed version, and no other version can have been written since. */
+/**
+ * Whether all objects are known to be stored in the agreed version, and no server can have written another version
+ * since.
+ */
 function isVerified({ persistedVersions, verified }: StorageState, agreed: AgreedVersion): boolean {
   const [version] = persistedVersions;
   if (verified === undefined || persistedVersions.length !== 1 || version === undefined) return false;

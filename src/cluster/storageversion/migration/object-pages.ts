@@ -1,4 +1,6 @@
-/** Lists objects page by page, with only the metadata that a migration needs. */
+/**
+ * Lists objects page by page, with only the metadata that a migration needs, and sends single objects back unchanged.
+ */
 import { parseObject } from "../../../client/resource-client.ts";
 import type { Client } from "../../../client/client.ts";
 import type { ResourceType } from "../../../client/objects.ts";
@@ -24,7 +26,7 @@ export interface ObjectPage {
   readonly objects: readonly ListedObject[];
   /** Empty for the last page. */
   readonly continueToken: string;
-  /** Undefined if more follow and the server does not report how many. */
+  /** Number of objects after this page; undefined if the server does not report it. */
   readonly following: number | undefined;
   readonly resourceVersion: string;
 }
@@ -51,7 +53,7 @@ export async function listPage(
 }
 
 /**
- * Rewrites the object unchanged: the server stores it again if it is stored in another version, and does nothing
+ * Patches the object without a change. The server stores it again if it is stored in another version, and does nothing
  * otherwise.
  */
 export async function rewriteObject(
@@ -65,8 +67,7 @@ export async function rewriteObject(
     method: "PATCH",
     target: resourcePath(place, { namespace, name }) + queryText({ fieldManager: FIELD_MANAGER }),
     headers: { accept: OBJECT_ACCEPT },
-    // An object that was changed since, or replaced under the same name, causes a conflict: another client has written
-    // it.
+    // If another client has changed the object, or replaced it under the same name, the patch fails with a conflict.
     body: { metadata: { resourceVersion, uid } },
     contentType: "application/merge-patch+json",
     signal,

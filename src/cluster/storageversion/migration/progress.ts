@@ -1,16 +1,16 @@
-/** The progress of a migration. */
+/** Counts the progress of a migration. */
 import type { Clock } from "../../../base/clock.ts";
 import { FAILURE_CHARACTERS_MAX, FAILURES_LISTED_MAX } from "./migration-limits.ts";
 
 export interface ObjectFailure {
-  /** namespace/name */
+  /** The object as "namespace/name". */
   readonly object: string;
   readonly message: string;
 }
 
-/** The position at which a pass can be resumed: everything before the token's page has been processed. */
+/** The position at which a pass can be resumed: all objects before the page of the token have been processed. */
 export interface Position {
-  /** Empty for the beginning. */
+  /** Empty for the beginning of the list. */
   readonly continueToken: string;
   readonly migrated: number;
   readonly failed: number;
@@ -21,9 +21,9 @@ export interface Position {
 export interface MigrationProgress {
   readonly migrated: number;
   readonly failed: number;
-  /** At most 100, each with a truncated message. */
+  /** At most 100 failures, each with a truncated message. */
   readonly failures: readonly ObjectFailure[];
-  /** Undefined while the server does not report how many follow. */
+  /** Undefined if the server does not report how many objects follow. */
   readonly total: number | undefined;
   readonly objectsPerSecond: number;
   readonly secondsLeft: number | undefined;
@@ -35,7 +35,7 @@ export const BEGINNING: Position = { continueToken: "", migrated: 0, failed: 0, 
 export class Tally {
   readonly #clock: Clock;
   readonly #startedAtMs: number;
-  /** Counted by an earlier run, whose duration is unknown. */
+  /** Number of objects that an earlier run counted. Its duration is unknown, so they do not count for the estimate. */
   #inherited: number;
   #position: Position;
   #migrated: number;
@@ -67,7 +67,9 @@ export class Tally {
     this.#total = following === undefined ? undefined : this.#migrated + this.#failed + items + following;
   }
 
-  /** The last page has no next token: a resumed pass processes that page again. */
+  /**
+   * After the last page the token stays, because there is no next one: a resumed pass processes the last page again.
+   */
   finishPage(continueToken: string): void {
     if (continueToken === "") return;
     this.#position = {

@@ -1,6 +1,6 @@
 import { sleep, type Clock } from "../../../base/clock.ts";
 
-/** Limits the average rate per second; callers above it wait in the order of their calls. */
+/** Limits the average rate per second. Callers above the limit wait in the order of their calls. */
 export class RateLimit {
   readonly #clock: Clock;
   readonly #intervalMs: number;
@@ -13,7 +13,7 @@ export class RateLimit {
     this.#burstMs = limits.burstMs;
   }
 
-  /** False if the signal aborted during the wait. */
+  /** Returns or resolves to false if the signal aborted during the wait. */
   take(signal: AbortSignal): Promise<boolean> | boolean {
     if (signal.aborted) return false;
     const nowMs = this.#clock.monotonic();

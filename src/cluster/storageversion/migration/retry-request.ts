@@ -1,4 +1,4 @@
-/** Retries a request while its failure may be temporary, for a limited time. */
+/** Retries a request for a limited time while its failure may be temporary. */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
 import { TransportError } from "../../../client/transport.ts";

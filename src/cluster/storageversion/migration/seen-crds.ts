@@ -1,4 +1,4 @@
-/** Remembers since when each CRD has been known in its current state. */
+/** Remembers the time since which each CRD has been known in its current state. */
 import type { Clock } from "../../../base/clock.ts";
 import { jsonEquals } from "../../../meta/json.ts";
 import type { SeenCrd } from "./crd-status.ts";
@@ -12,12 +12,12 @@ export class SeenCrds {
     this.#clock = clock;
   }
 
-  /** By the name of the StorageVersion object. */
+  /** `name` is that of the StorageVersion object. */
   see(name: string, is: SeenCrd): void {
     if (!jsonEquals(this.#seen.get(name)?.is, is)) this.#seen.set(name, { is, sinceMs: this.#clock.monotonic() });
   }
 
-  /** How long until every server must have seen it; 0 or less if they have. */
+  /** Milliseconds until every server must have seen the current state of the CRD; 0 or less if they have. */
   unsettledMs(name: string): number {
     const known = this.#seen.get(name);
     return known === undefined
@@ -25,7 +25,7 @@ export class SeenCrds {
       : known.sinceMs + DEFINITION_SETTLED_MS - this.#clock.monotonic();
   }
 
-  /** Whether it was known. */
+  /** Returns whether the CRD was known. */
   forget(name: string): boolean {
     return this.#seen.delete(name);
   }

@@ -1,4 +1,7 @@
-/** The known versions of one resource's stored objects, as a text in the ConfigMap. */
+/**
+ * The state of one resource: the versions in which its objects may be stored, and the position of its migration. It is
+ * a text in the ConfigMap of `storage-state.ts`.
+ */
 import { objectAt, objectsAt, parseJsonObject, stringAt, type JsonObject } from "../../../meta/json.ts";
 import {
   STATE_FAILURES_MAX,
@@ -8,16 +11,16 @@ import {
 } from "./migration-limits.ts";
 import type { ObjectFailure, Position } from "./progress.ts";
 
-/** As the external storage version migrator: stands for any unknown version. */
+/** Means any version, as in the external storage version migrator. */
 export const UNKNOWN_VERSION = "Unknown";
 
 export interface StorageState {
-  /** Objects may be stored in any of these and in no other. */
+  /** All versions in which objects may be stored. */
   readonly persistedVersions: readonly string[];
   /** The version that servers write, as last seen. */
   readonly currentVersion: string;
   readonly lastHeartbeatTime?: string;
-  /** The agreement under which `persistedVersions` was found to be one version, and the time. */
+  /** The agreement under which all objects were found to be stored in one version, and when. */
   readonly verified?: Verification;
   /** A migration that is running or has failed. */
   readonly migration?: MigrationRecord;
@@ -31,11 +34,11 @@ export interface Verification {
 }
 
 export interface MigrationRecord {
-  /** The uid of a StorageVersionMigration, or the automatic mode. */
+  /** The uid of a StorageVersionMigration, or a fixed value for the automatic mode. */
   readonly owner: string;
   readonly version: string;
   /**
-   * The resourceVersion of the StorageVersion object when the pass began; empty if there was none. Under another one
+   * The resourceVersion of the StorageVersion object when the pass began; empty if there was none. If it has changed,
    * the pass is not resumed.
    */
   readonly resourceVersion: string;
@@ -72,7 +75,7 @@ export function withPersisted(state: StorageState, versions: readonly string[]):
   return { ...state, persistedVersions: united.length > STATE_VERSIONS_MAX ? [UNKNOWN_VERSION] : united };
 }
 
-/** The position, truncated to what a state can hold; one that does not fit becomes the beginning. */
+/** The position, truncated to the limits of a state. If the token does not fit, the position is the beginning. */
 export function storedPosition({ continueToken, migrated, failed, failures }: Position): Position {
   if (continueToken.length > STATE_TOKEN_CHARACTERS_MAX)
     return { continueToken: "", migrated: 0, failed: 0, failures: [] };

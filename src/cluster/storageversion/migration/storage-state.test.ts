@@ -21,7 +21,7 @@ function dataIn(cluster: FakeCluster): Json {
   return cluster.object("configmaps", "evenkeel-storage-state", "kube-system")?.data;
 }
 
-describe("the value of a resource", () => {
+describe("the state of a resource", () => {
   test.each([
     ["missing", undefined],
     ["no JSON", "{"],
@@ -55,7 +55,7 @@ describe("the value of a resource", () => {
     expect(parseStorageState(JSON.stringify(state))).toEqual(state);
   });
 
-  test("loses members that a person has made invalid", () => {
+  test("loses fields that a person has made invalid", () => {
     const text = JSON.stringify({
       ...MIGRATED,
       lastHeartbeatTime: "yesterday",
@@ -83,7 +83,7 @@ describe("the value of a resource", () => {
     expect(withPersisted(MIGRATED, ["apps/v1"])).toBe(MIGRATED);
   });
 
-  test("holds a position of bounded size", () => {
+  test("holds a position of limited size", () => {
     const failures = Array.from({ length: 100 }, () => ({ object: "o".repeat(9_999), message: "m".repeat(9_999) }));
     const stored = storedPosition({ continueToken: "t", migrated: 1, failed: 100, failures });
     expect(JSON.stringify(stored).length).toBeLessThan(10_000);
@@ -97,7 +97,7 @@ describe("the value of a resource", () => {
 });
 
 describe("the ConfigMap", () => {
-  test("is created by the first change and read as unknown before", async () => {
+  test("is created by the first change; before that, every state is unknown", async () => {
     const cluster = new FakeCluster();
     const states = statesOf(cluster);
     expect(await cluster.world.run(states.load("apps.deployments"))).toEqual(UNKNOWN_STATE);
@@ -115,7 +115,7 @@ describe("the ConfigMap", () => {
     expect(cluster.writes("configmaps")).toHaveLength(1);
   });
 
-  test("keeps other keys that people added and replaces an invalid value", async () => {
+  test("keeps keys that people added, and an invalid value of a resource is replaced", async () => {
     const cluster = new FakeCluster();
     const metadata = { namespace: "kube-system", name: "evenkeel-storage-state", labels: { a: "b" } };
     cluster.put("configmaps", { metadata, data: { note: "mine", "core.pods": "nonsense" } });
@@ -128,7 +128,7 @@ describe("the ConfigMap", () => {
     expect(labels).toEqual({ a: "b" });
   });
 
-  test("loses no concurrent change, by the same process or by another", async () => {
+  test("loses no concurrent change, whether of the same process or of another one", async () => {
     const cluster = new FakeCluster();
     const writers = [statesOf(cluster), statesOf(cluster), statesOf(cluster)];
     const names = Array.from({ length: 12 }, (_, index) => `group${index}.things`);
@@ -137,7 +137,7 @@ describe("the ConfigMap", () => {
     expect(Object.keys(dataIn(cluster)).sort()).toEqual([...names].sort());
   });
 
-  test("receives waiting changes in one write", async () => {
+  test("receives all waiting changes in one write", async () => {
     const cluster = new FakeCluster();
     const states = statesOf(cluster);
     const updates = Array.from({ length: 70 }, (_, index) => states.update(`g${index}.things`, () => MIGRATED));
@@ -145,7 +145,7 @@ describe("the ConfigMap", () => {
     expect(cluster.writes("configmaps")).toHaveLength(1);
   });
 
-  test("is read once for all concurrent callers, and never before they have called", async () => {
+  test("is read once for all concurrent callers, and the read begins after their calls", async () => {
     const cluster = new FakeCluster();
     const states = statesOf(cluster);
     const reads = (): number => cluster.calls.filter(({ method }) => method === "GET").length;
@@ -156,7 +156,7 @@ describe("the ConfigMap", () => {
     expect(await cluster.world.run(states.load("apps.deployments"))).toEqual(MIGRATED);
   });
 
-  test("is retried a limited number of times if every write conflicts", async () => {
+  test("is written a limited number of times if every write conflicts", async () => {
     const cluster = new FakeCluster();
     cluster.before = ({ method }) => (method === "POST" ? rejection(409, "AlreadyExists") : undefined);
     const update = statesOf(cluster).update("apps.deployments", () => MIGRATED);

@@ -1,7 +1,7 @@
 /**
- * The known versions in which objects are stored: one ConfigMap for all resources, with one key for each. People may
- * edit it, so an invalid value counts as unknown, which costs a migration and is never wrong. Concurrent changes are
- * written together.
+ * Stores the states of all resources in one ConfigMap, with one key for each resource. People may edit it, so an
+ * invalid value counts as unknown, which causes a migration but is never wrong. Concurrent changes are written
+ * together.
  */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
@@ -20,9 +20,9 @@ export const STORAGE_STATE_KEY = {
 
 export interface StorageStates {
   load(name: string): Promise<StorageState>;
-  /** The change may be called more than once, and returns the given state to change nothing. */
+  /** `change` may be called more than once. It returns the given state if nothing is to change. */
   update(name: string, change: StateChange): Promise<void>;
-  /** Changes every known state in one write; a result of undefined drops the state. */
+  /** Changes every known state in one write. If `change` returns undefined, the state is dropped. */
   updateAll(change: (name: string, state: StorageState) => StorageState | undefined): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ class ConfigMapStates implements StorageStates {
   readonly #configMaps: ResourceClient<ConfigMap>;
   #waiting: Waiting[] = [];
   #isWriting = false;
-  /** Settles when the last read has ended, with or without success. */
+  /** Settles when the latest read has ended, successfully or not. */
   #lastRead: Promise<void> = Promise.resolve();
   #nextRead: Promise<ReadonlyMap<string, string>> | undefined;
 
@@ -72,7 +72,7 @@ class ConfigMapStates implements StorageStates {
     return parseStorageState((await this.#readTogether()).get(name));
   }
 
-  /** Shares one read among all callers that wait for it, which may be a thousand. It begins after they have called. */
+  /** Shares one read among all waiting callers, which may be a thousand. The read begins after they have called. */
   #readTogether(): Promise<ReadonlyMap<string, string>> {
     this.#nextRead ??= this.#lastRead.then(() => {
       this.#nextRead = undefined;
@@ -118,7 +118,7 @@ class ConfigMapStates implements StorageStates {
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
-    // Includes all changes requested in the same tick.
+    // Waits for all changes that are requested in the same tick, so that one write includes them.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const together = this.#waiting;

@@ -1,6 +1,6 @@
 /**
- * These of kubernetes' unit tests of its controller do not apply here, because there is no cache that could be behind
- * or unsynced: cache older than the checkpoint, monitor unsynced, cache with a malformed version.
+ * Tests the controller as kubernetes' unit tests do. Those about its cache (cache older than the checkpoint, monitor
+ * not synced, malformed resourceVersion in the cache) do not apply, because this controller has no cache.
  */
 import { describe, expect, test } from "vitest";
 import { createSvmController } from "./svm-controller.ts";
@@ -81,14 +81,14 @@ class SvmTest {
     return this.cluster.object("storageversionmigrations", name).status;
   }
 
-  /** "Running=False MigrationCompleted: Migration completed" */
+  /** The conditions as texts, such as "Running=False MigrationCompleted: Migration completed". */
   conditions(name: string): string[] {
     return (this.status(name)?.conditions ?? []).map(
       ({ type, status, reason, message }: Json) => `${type}=${status} ${reason}: ${message}`,
     );
   }
 
-  /** Every name whose status was written, in order, with the conditions that were True then. */
+  /** Each write of a status, in order: the name of the migration with the conditions that were True. */
   story(): string[] {
     return this.cluster
       .writes("storageversionmigrations")
@@ -107,7 +107,7 @@ const COMPLETED = "Running=False MigrationCompleted: Migration completed";
 const SUCCEEDED = "Succeeded=True StorageVersionMigrationSucceeded: Migration completed";
 const FAILED = "Failed=True StorageVersionMigrationFailed: ";
 
-test("without the API there is no controller", () => {
+test("without the API of StorageVersionMigrations there is no controller", () => {
   const t = new SvmTest();
   expect(createSvmController({ ...t.options, version: undefined, servesStorageVersions: true })).toBeUndefined();
 });
@@ -129,7 +129,7 @@ describe("a migration", () => {
     });
   });
 
-  test("that has succeeded changes nothing when it is reconciled again", async () => {
+  test("after one that has succeeded does not write the objects again", async () => {
     const t = new SvmTest();
     t.migration("first");
     await t.term();
@@ -140,7 +140,7 @@ describe("a migration", () => {
     expect(t.cluster.object("widgets", "w00000", "default").metadata.resourceVersion).toBe(before);
   });
 
-  test("patches objects as old as its checkpoint and not newer ones", async () => {
+  test("patches objects that are as old as its checkpoint or older, and no newer ones", async () => {
     const t = new SvmTest();
     const running = [{ type: "Running", status: "True", reason: "MigrationRunning", message: "" }];
     t.migration("first", { status: { conditions: running, resourceVersion: "102" } });
@@ -149,7 +149,7 @@ describe("a migration", () => {
     expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
   });
 
-  test("patches everything if the agreement is newer than its checkpoint", async () => {
+  test("patches all objects if the agreement is newer than its checkpoint", async () => {
     const t = new SvmTest();
     t.publish([V2]);
     t.migration("first", { status: { resourceVersion: "102" } });
@@ -158,7 +158,7 @@ describe("a migration", () => {
     expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
   });
 
-  test("that does not exist, or has ended, is ignored", async () => {
+  test("that does not exist or has ended is ignored", async () => {
     const t = new SvmTest();
     const status = { conditions: [{ type: "Succeeded", status: "True", reason: "Done", message: "" }] };
     t.migration("done", { status });
@@ -169,7 +169,7 @@ describe("a migration", () => {
     expect([t.story(), t.cluster.patches()]).toEqual([[], []]);
   });
 
-  test.each(["Succeeded", "Failed"])("that is %s is no longer Running", async (type) => {
+  test.each(["Succeeded", "Failed"])("that is %s loses the condition Running", async (type) => {
     const t = new SvmTest();
     const conditions = [
       { type: "Running", status: "True", reason: "MigrationRunning", message: "" },
@@ -181,7 +181,7 @@ describe("a migration", () => {
     expect(t.cluster.patches()).toEqual([]);
   });
 
-  test("of v1alpha1 has lastUpdateTime", async () => {
+  test("of v1alpha1 has conditions with lastUpdateTime", async () => {
     const t = new SvmTest({ version: "v1alpha1" });
     t.migration("first", { resource: { group: "example.io", version: "v1", resource: "widgets" } });
     await t.term();
@@ -202,7 +202,7 @@ describe("a migration", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("of a resource that appears in time succeeds", async () => {
+  test("of a resource that appears in discovery in time succeeds", async () => {
     const t = new SvmTest();
     const served = t.cluster.served["example.io"]!;
     delete t.cluster.served["example.io"];
@@ -215,7 +215,7 @@ describe("a migration", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("of a resource that cannot be listed, patched and updated fails", async () => {
+  test("of a resource that does not support list, patch and update fails", async () => {
     const t = new SvmTest();
     t.cluster.served["example.io"] = [{ version: "v1", resource: "widgets", verbs: ["get", "list"] }];
     t.migration("first");
@@ -245,7 +245,7 @@ describe("a migration", () => {
   test.each([
     ["empty", "", SUCCEEDED],
     ["nonsense", "abc", `${FAILED}resourceVersion "abc" is not valid`],
-  ])("does not treat objects as migrated because of a checkpoint that is %s", async (_what, resourceVersion, end) => {
+  ])("skips no object because of a checkpoint that is %s", async (_what, resourceVersion, end) => {
     const t = new SvmTest();
     t.migration("first", { status: { resourceVersion } });
     await t.term();
@@ -253,7 +253,7 @@ describe("a migration", () => {
     expect(t.cluster.storedVersions("widgets")).toEqual(resourceVersion === "" ? { [V2]: 3 } : { [V1]: 3 });
   });
 
-  test("that cannot get its checkpoint retries", async () => {
+  test("is retried if it cannot get its checkpoint", async () => {
     const t = new SvmTest();
     let left = 2;
     t.cluster.before = ({ query }) =>
@@ -266,8 +266,8 @@ describe("a migration", () => {
   });
 });
 
-describe("objects that cannot be patched", () => {
-  test("a conflict on the first does not keep the second from being patched", async () => {
+describe("if objects cannot be patched,", () => {
+  test("a conflict on the first object does not keep the second from being patched", async () => {
     const t = new SvmTest({ count: 2 });
     t.cluster.before = ({ method, name }) =>
       method === "PATCH" && name === "w00000" ? rejection(409, "Conflict") : undefined;
@@ -288,7 +288,7 @@ describe("objects that cannot be patched", () => {
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V1]: 1, [V2]: 99 });
   });
 
-  test("many that are rejected are reported up to a limit", async () => {
+  test("many failures are reported up to a limit", async () => {
     const t = new SvmTest({ count: 100 });
     t.cluster.before = ({ method }) =>
       method === "PATCH" ? rejection(422, "Invalid", {}, { message: "x".repeat(9_000) }) : undefined;
@@ -311,7 +311,7 @@ describe("objects that cannot be patched", () => {
     const [said] = t.conditions("first");
     expect(said).toMatch(/^Running=True MigrationRunning: The migration is running, 1\/2 objects not yet migrated/);
     expect(said).toMatch(/; transient error: as the test says: TooManyRequests$/);
-    // Status updates of the controller do not trigger it.
+    // The status updates of the controller itself do not trigger it.
     expect(t.cluster.patches().filter(({ name }) => name === "w00001")).toHaveLength(1);
     t.cluster.before = () => undefined;
     await t.cluster.world.advance(95_000);
@@ -324,7 +324,7 @@ describe("objects that cannot be patched", () => {
     t.cluster.before = ({ query }) =>
       query.get("limit") === "500" && query.size === 1 ? rejection(403, "Forbidden") : undefined;
     t.migration("first", { status: { resourceVersion: "100" } });
-    // The migration objects themselves are listed in pages of the same size.
+    // Only lists of widgets are rejected: the migration objects are listed in pages of the same size.
     const { before } = t.cluster;
     t.cluster.before = (call) => (call.resource === "widgets" ? before(call) : undefined);
     await t.term();
@@ -370,7 +370,7 @@ describe("several migrations", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("of one resource beyond the number of workers all succeed, and skip migrated objects", async () => {
+  test("of one resource all succeed, even if there are more than workers, and skip objects that are already migrated", async () => {
     const t = new SvmTest({ count: 50 });
     for (let index = 0; index < 10; index++) t.migration(`m${index}`);
     await t.term(60_000);
@@ -378,7 +378,7 @@ describe("several migrations", () => {
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 50 });
   });
 
-  test("of one resource do not overtake the one that runs", async () => {
+  test("of one resource do not start before the running one has ended", async () => {
     const t = new SvmTest();
     const conditions = [{ type: "Running", status: "True", reason: "MigrationRunning", message: "" }];
     t.migration("runs", { status: { conditions }, metadata: { creationTimestamp: "2030-01-01T00:00:01Z" } });
@@ -387,7 +387,7 @@ describe("several migrations", () => {
     expect(t.story().filter((line) => line.endsWith("Succeeded"))).toEqual(["runs Succeeded", "waits Succeeded"]);
   });
 
-  test("of one resource that start at the same time do not both begin", async () => {
+  test("of one resource that are reconciled at the same time do not both start", async () => {
     const t = new SvmTest();
     const controller = createSvmController({ ...t.options, version: "v1", servesStorageVersions: true })!;
     const { signal } = new AbortController();
@@ -396,7 +396,7 @@ describe("several migrations", () => {
     let running = 0;
     t.cluster.after = ({ method, name, query }) => {
       if (method === "GET" && name === "" && query.get("limit") === "500" && reconciled.length === 1) {
-        // Created in the same second, so the name decides.
+        // Both were created in the same second, so the name decides the order.
         t.migration("a");
         reconciled.push(controller.reconcile("a", signal));
       }
@@ -412,7 +412,7 @@ describe("several migrations", () => {
     expect(running).toBe(1);
   });
 
-  test("that a crash left running both end", async () => {
+  test("of one resource that a crash left running both succeed", async () => {
     const t = new SvmTest();
     const conditions = [{ type: "Running", status: "True", reason: "MigrationRunning", message: "" }];
     for (const name of ["a", "b"]) t.migration(name, { status: { conditions } });
@@ -422,7 +422,7 @@ describe("several migrations", () => {
 });
 
 describe("the agreement of the servers", () => {
-  test("is waited for", async () => {
+  test("is awaited before a migration starts", async () => {
     const t = new SvmTest();
     t.publish([V1, V2]);
     t.migration("first");
@@ -438,7 +438,7 @@ describe("the agreement of the servers", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("reports the pending servers", async () => {
+  test("waits for pending servers, which the condition names", async () => {
     const t = new SvmTest();
     t.publish([V2], { pending: "b, c" });
     t.migration("first");
@@ -462,7 +462,7 @@ describe("the agreement of the servers", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("that ends and returns during the migration fails it too, if it is seen", async () => {
+  test("that ends and returns during the migration fails the migration, if the end was seen", async () => {
     const t = new SvmTest({ count: 400 });
     t.cluster.patchMs = 10;
     t.publish([V2, V2]);
@@ -476,7 +476,7 @@ describe("the agreement of the servers", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("that ends and returns unseen costs another pass over all objects", async () => {
+  test("that ends and returns unseen causes another pass over all objects", async () => {
     const t = new SvmTest({ count: 10 });
     t.publish([V2, V2]);
     t.migration("first");
@@ -513,8 +513,8 @@ describe("a controller that is killed", () => {
     const asked = t.cluster.patches().length;
     await t.term(60_000);
     expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
-    // Objects rewritten after the position was recorded are newer than the checkpoint: only those in flight are patched
-    // again.
+    // Objects that were patched after the position was recorded are newer than the checkpoint, so only the four in
+    // flight are patched again.
     expect(t.cluster.patches().length - asked).toBe(2_000 - 1_200 + 4);
     expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 2_000 });
     expect(storedState(t.cluster, NAME).migration).toBeUndefined();

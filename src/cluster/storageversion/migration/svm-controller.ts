@@ -1,11 +1,11 @@
 /**
- * Carries out StorageVersionMigration objects, for each resource one at a time and the oldest first:
+ * Carries out StorageVersionMigration objects: for each resource one at a time, the oldest first.
  *
- *   created → Running → (checkpoint in status.resourceVersion) → objects rewritten → Succeeded or Failed, not Running
+ *    created → Running → (checkpoint in status.resourceVersion) → objects rewritten → Succeeded or Failed, not Running
  *
- * DIFFERS: kubernetes does not check whether the servers agree, and can succeed while an old one still writes the old
- * version. Here a migration waits for the agreement, and fails if it is lost. It also lists the objects itself instead
- * of waiting for the cache of the garbage collector.
+ * DIFFERS: kubernetes does not check whether the servers agree, so a migration can succeed while an old server still
+ * writes the old version. Here a migration waits for the agreement, and fails if the agreement ends. It also lists the
+ * objects itself instead of waiting for the cache of the garbage collector.
  */
 import { handlerSource, type KeySource } from "../../controller-runtime/controller.ts";
 import type { Informer } from "../../../client/informer.ts";
@@ -61,9 +61,12 @@ interface SvmController {
 const WORKERS = 5;
 const AGREEMENT_RETRY_MS = 10_000;
 const DISCOVERY_RETRY_MS = 5_000;
-/** The end of the previous migration triggers the next at once; this is for lost events. */
+/**
+ * Delay before a waiting migration checks again whether it may start. The end of the previous migration triggers it at
+ * once; this is in case that event is lost.
+ */
 const TURN_RETRY_MS = 30_000;
-/** The abort reason for a deleted object. */
+/** The abort reason if the migration object was deleted. */
 const DELETED = "deleted";
 const VERBS = ["update", "patch", "list"] as const;
 
@@ -78,14 +81,14 @@ export function createSvmController(options: SvmControllerOptions): SvmControlle
   };
 }
 
-/** A migration as it was when its turn came. */
+/** A migration object, as it was read when it was reconciled. */
 interface Turn {
   readonly object: StorageVersionMigration;
   readonly name: string;
   readonly uid: string;
   /** The name of the StorageVersion object. */
   readonly resourceName: string;
-  /** Aborts with the controller, and when the object is deleted. */
+  /** Aborts when the controller stops, or when the object is deleted. */
   readonly signal: AbortSignal;
 }
 
@@ -94,9 +97,9 @@ class MigrationController {
   readonly #objects: ResourceClient<StorageVersionMigration>;
   readonly #version: string;
   readonly #watch: AgreementWatch;
-  /** By resource: the latest check of whose turn it is. */
+  /** By resource: the latest check whether a migration may start. */
   readonly #claims = new Map<string, Promise<void>>();
-  /** By uid: aborts the work on an object that is deleted. */
+  /** By uid of the migration object: aborts the work when the object is deleted. */
   readonly #deletions = new Map<string, AbortController>();
 
   constructor(options: SvmControllerOptions, version: string) {
@@ -139,7 +142,10 @@ class MigrationController {
     }
   }
 
-  /** Checks run one after the other for each resource: two that read the same list must not both begin. */
+  /**
+   * Whether this migration is the next of its resource. Checks of one resource run one after the other: otherwise two
+   * that read the same list could both begin.
+   */
   #claim(turn: Turn): Promise<boolean> {
     const { resourceName } = turn;
     const before = this.#claims.get(resourceName) ?? Promise.resolve();
@@ -191,13 +197,13 @@ class MigrationController {
 
   async #missing(turn: Turn): Promise<Requeue | undefined> {
     const createdAtMs = Date.parse(turn.object.metadata?.creationTimestamp ?? "");
-    // An invalid creation time must not make it wait forever.
+    // If the creation time is invalid, the migration fails at once instead of waiting forever.
     if (this.#options.clock.now() - createdAtMs < DISCOVERY_GRACE_MS) return { requeueAfterMs: DISCOVERY_RETRY_MS };
     const hasBegun = (turn.object.status?.resourceVersion ?? "") !== "";
     return this.#fail(turn, hasBegun ? "unable to obtain GVR from discovery" : "resource does not exist in discovery");
   }
 
-  /** Chooses and records the checkpoint; undefined if none is available. */
+  /** Chooses the checkpoint and records it; undefined if it is invalid or the migration has ended. */
   async #choose(turn: Turn, { type }: DiscoveredResource): Promise<string | undefined> {
     const { resourceVersion } = await listPage(this.#options.client, type, { limit: 1, signal: turn.signal });
     if (!isCheckpoint(resourceVersion)) {
@@ -244,7 +250,8 @@ class MigrationController {
     switch (outcome.kind) {
       case "done":
         if (progress.failed > 0) return this.#fail(turn, failureMessage(progress));
-        // Before the status, so that a client that waits for the end of the migration finds the CRD updated.
+        // The CRD is updated before the status of the migration, so that a client that waits for the migration finds
+        // the CRD updated.
         if (!(await succeedInCrd(this.#definition(turn), { begun, agreed }))) return undefined;
         await this.#say(turn, [NO_LONGER_RUNNING, SUCCEEDED]);
         return undefined;
@@ -267,7 +274,7 @@ class MigrationController {
   }
 
   async #forget({ resourceName, uid }: Turn): Promise<void> {
-    // The signal of the turn has aborted.
+    // A new signal is used, because the signal of this migration has aborted.
     const { signal } = new AbortController();
     await failInCrd({ ...this.#options, name: resourceName, signal });
     await this.#options.states.update(resourceName, ({ migration, ...state }) => ({
@@ -276,7 +283,10 @@ class MigrationController {
     }));
   }
 
-  /** Another client ended it, or this controller did and was stopped. */
+  /**
+   * Cleans up after a migration that has ended: another client ended it, or this controller did and was stopped before
+   * it could clean up.
+   */
   async #cleanUp(object: StorageVersionMigration): Promise<undefined> {
     if (!isConditionMet(object, "Running")) return;
     const next = withMigrationConditions(object, [NO_LONGER_RUNNING], this.#now());
@@ -295,7 +305,7 @@ class MigrationController {
     return { ...this.#options, name, signal };
   }
 
-  /** False if there is nothing left to change: it was deleted, or has ended. */
+  /** Resolves to false if the migration was deleted or has ended, so that nothing is changed. */
   async #change(turn: Turn, change: (object: StorageVersionMigration) => StorageVersionMigration): Promise<boolean> {
     for (let race = 1; ; race++) {
       const object = await this.#read(turn.name, turn.signal);
@@ -330,7 +340,8 @@ class MigrationController {
         enqueue(object.metadata?.name ?? "");
         if (isTerminal(object)) wake(migratedName(object), enqueue);
       };
-      // Most updates are the controller's own status writes, which must not trigger it again.
+      // Only resyncs and the end of a migration count: most other updates are status writes of this controller, which
+      // must not trigger it again.
       const onUpdate = (object: StorageVersionMigration, before: StorageVersionMigration): void => {
         if (object === before || isTerminal(object)) tell(object);
       };
