@@ -91,7 +91,7 @@ describe("routing:", () => {
     await proxiedThrough(cluster, transport, () => proxy.targets);
   });
 
-  test('§8.5-3 requests to peers use the egress proxy at a TCP port, and the egress selection "peers" takes precedence over "controlplane"', async () => {
+  test('§8.5-3 requests to peers use the egress proxy at a TCP port that the egress selection "peer" names', async () => {
     await using cluster = new TestCluster();
     const proxy = await startConnectProxy(cluster, 0);
     await proxiedThrough(cluster, { tcp: { url: `http://127.0.0.1:${proxy.port}` } }, () => proxy.targets, "peer");
