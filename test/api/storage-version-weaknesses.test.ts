@@ -40,7 +40,7 @@ const HELD: readonly Held[] = [
   [
     "8 a crashed member stays two hours",
     "test/cluster/storage-versions.test.ts",
-    "remove those of one that does not return",
+    "remove those of a server that does not return",
   ],
   ["9 an absent member is invisible", PUBLISHER, "a server that has not published yet makes the condition Unknown"],
   ["10 stale entries are not dropped on publish", PUBLISHER, "stale ones are dropped in the same write"],
