@@ -1,6 +1,7 @@
 /**
- * Checks rules of the code base that no compiler or linter checks. Each failure names a file, a line, the violated rule
- * and the remedy. test/architecture/ contains the rules, and its own test shows that each of them can fail.
+ * Checks rules of the code base that neither the compiler nor the linter checks. Each failure names the file, the line,
+ * the violated rule and the remedy. test/architecture/ contains the checks, and checkers.test.ts there shows that each
+ * of them can fail.
  */
 import { expect, test } from "vitest";
 import {
@@ -39,7 +40,7 @@ import { parseSources, readProject, report } from "./architecture/sources.ts";
 const files = readProject();
 const sources = parseSources(files);
 
-test("the checks see the whole project", () => {
+test("the checks read the whole project", () => {
   const paths = new Set(files.map(({ path }) => path));
   for (const path of ["package.json", "package-lock.json", "src/base/clock.ts", "test/architecture.test.ts"]) {
     expect(paths).toContain(path);
@@ -58,7 +59,7 @@ test("an internal/ folder is imported by its own module only", () => {
   expect(report(checkInternalFolders(sources))).toEqual([]);
 });
 
-test("everything is exported by name", () => {
+test("no file has a default export", () => {
   expect(report(checkDefaultExports(sources))).toEqual([]);
 });
 
@@ -66,7 +67,7 @@ test("no file only re-exports, except the public entries", () => {
   expect(report(checkBarrels(sources))).toEqual([]);
 });
 
-test("every source file and every helper of tests is reachable from an entry or a test", () => {
+test("every source file and every helper of tests is reachable from an entry, a test or a script", () => {
   expect(report(checkDeadFiles(sources))).toEqual([]);
 });
 
@@ -78,11 +79,11 @@ test("no two files export different things under one name", () => {
   expect(report(checkDuplicateNames(sources, knownOffenders.exportNames))).toEqual([]);
 });
 
-test("every file of src is shipped or is a test", () => {
+test("every file of src/ is shipped code or a test", () => {
   expect(report(checkTestOnlyFiles(sources))).toEqual([]);
 });
 
-test("only the environment uses time, randomness and the outside world", () => {
+test("only the listed files use time, randomness and the outside world", () => {
   expect(report(checkBannedGlobals(sources))).toEqual([]);
 });
 
@@ -90,7 +91,7 @@ test("no module keeps state", () => {
   expect(report(checkModuleState(sources))).toEqual([]);
 });
 
-test("files, functions, interfaces and tests stay within the limits on their shape", () => {
+test("files, functions, interfaces and tests stay within the limits on their size and complexity", () => {
   expect(report(checkShapes(sources, knownOffenders.shapes))).toEqual([]);
 });
 
@@ -106,15 +107,15 @@ test("no catch block is empty", () => {
   expect(report(checkEmptyCatches(sources))).toEqual([]);
 });
 
-test("nothing has the type any", () => {
+test("no code uses the type any without a reason", () => {
   expect(report(checkAny(sources))).toEqual([]);
 });
 
-test("differences between releases are named gates, not comparisons of their numbers", () => {
+test("differences between releases are named release gates, not comparisons of release numbers", () => {
   expect(report(checkReleaseComparisons(sources))).toEqual([]);
 });
 
-test("comments use the four tags only", () => {
+test("comments use only the four allowed tags", () => {
   expect(report(checkTags(sources))).toEqual([]);
 });
 
@@ -122,7 +123,7 @@ test("a document has one heading of the first level", () => {
   expect(report(checkHeadings(files))).toEqual([]);
 });
 
-test("documents stay within their budgets", () => {
+test("documents have at most as many lines as their budgets allow", () => {
   expect(report(checkBudgets(files))).toEqual([]);
 });
 
@@ -130,7 +131,7 @@ test("a path that a document names exists", () => {
   expect(report(checkNamedPaths(files))).toEqual([]);
 });
 
-test("docs/request-flow.md lists the filters and the routes in their order", () => {
+test("docs/request-flow.md lists the filters and the routes in the order of the code", () => {
   expect(report(checkRequestFlow(files))).toEqual([]);
 });
 
@@ -138,7 +139,7 @@ test("a walk of docs/request-flow.md has at most twelve stops, each a file of sr
   expect(report(checkWalks(files))).toEqual([]);
 });
 
-test("the map of docs/ARCHITECTURE.md, the module table and the folders of src/ are equal", () => {
+test("the code map of docs/ARCHITECTURE.md, the module table and the folders of src/ are equal", () => {
   expect(report(checkRooms(files))).toEqual([]);
 });
 
@@ -146,7 +147,7 @@ test("a row of the module table imports only from rows above it", () => {
   expect(report(checkTableOrder())).toEqual([]);
 });
 
-test("no file names a private path, a neighboring folder or a package registry", () => {
+test("no file names a private path, a folder beside the project or a package registry", () => {
   expect(report(checkPrivateText(files))).toEqual([]);
 });
 

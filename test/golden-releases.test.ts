@@ -1,6 +1,7 @@
 /**
- * The resources of each release as one readable file per release. If the release facts from which the catalog was
- * compiled are on this machine, the tests also prove that the catalog equals them. UPDATE_GOLDEN=1 rewrites the files.
+ * Compares the catalog with one golden file per release, which lists the resources of the release. If the release facts
+ * from which the catalog was compiled are on this machine, the tests also check that the catalog equals them.
+ * UPDATE_GOLDEN=1 rewrites the golden files.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +30,7 @@ const hasFacts = existsSync(join(factsDirectory, "resources.json"));
 if (!hasFacts)
   console.info("The release facts are not on this machine: only the golden files are compared with the catalog.");
 
-describe("golden releases", () => {
+describe("the catalog has golden files:", () => {
   test.each(RELEASES)("release %s serves the resources in its golden file", (release) => {
     const path = join(root, "test/golden/releases", `${release}.txt`);
     const text = describeRelease(release);
@@ -201,7 +202,7 @@ function perRelease<Value extends string | string[]>(
   return fact[release];
 }
 
-describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
+describe.skipIf(!hasFacts)("the catalog equals the release facts:", () => {
   const facts = hasFacts ? readFacts() : (undefined as unknown as Facts);
 
   test.each(RELEASES)("release %s has the same number of groups, versions, resources and subresources", (release) => {
@@ -217,7 +218,7 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
     });
   });
 
-  test.each(RELEASES)("release %s has its groups and versions in order", (release) => {
+  test.each(RELEASES)("release %s has its groups and versions in the order of the facts", (release) => {
     const catalog = openEverything(release);
     expect(catalog.groups.map(({ name }) => name)).toEqual(
       pointAt(Object.entries(facts.resources.groupOrder), release),
@@ -229,7 +230,7 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
     }
   });
 
-  test.each(RELEASES)("release %s serves and stores every resource as in the facts", (release) => {
+  test.each(RELEASES)("release %s serves and stores every resource as the facts describe", (release) => {
     const [everything, byDefault] = [openEverything(release), openCatalog({ release })];
     for (const fact of facts.resources.resources) {
       const { group, resource } = fact;
@@ -251,7 +252,7 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
 
   function expectSameResource(actual: CatalogResource, fact: FactResource, release: ReleaseName): void {
     const { group, resource, singular, namespaced, shortNames, categories } = fact;
-    // DIFFERS: kubernetes stores custom resource definitions as v1beta1.
+    // DIFFERS: kubernetes stores CRDs as v1beta1, Evenkeel stores them as v1.
     const isDefinition = group === "apiextensions.k8s.io" && resource === "customresourcedefinitions";
     const storageVersion = isDefinition ? "apiextensions.k8s.io/v1" : fact.storageVersion?.[release];
     const decodable = facts.decodable[`${group || "core"}.${resource}`] ?? [];
@@ -323,7 +324,7 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
     }
   });
 
-  test.each(RELEASES)("release %s has every schema type and field", (release) => {
+  test.each(RELEASES)("release %s has every schema type and field of the facts, and no others", (release) => {
     const { schemas } = openCatalog({ release });
     const structs = new Set<string>();
     for (const [short, points] of Object.entries(facts.schemas.types)) {
@@ -342,7 +343,7 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
   });
 
   test.each(RELEASES)(
-    "release %s resolves every kind that it can serve, with its list, and no other kind",
+    "release %s finds the schema of every kind and list kind that it can serve, and of no other kind",
     (release) => {
       const { schemas, groups } = openEverything(release);
       for (const [gvk, type] of Object.entries(facts.schemas.gvk)) {
@@ -365,7 +366,7 @@ describe.skipIf(!hasFacts)("the catalog equals the release facts", () => {
     return `${full}${short.slice(beginning.length)}`;
   }
 
-  /** The fact about a field in the form of FieldSchema, with the members that a reference to a scalar adds. */
+  /** The facts of a field in the form of FieldSchema. A reference to a scalar type adds the facts of that type. */
   function expectedField(fact: FactField, release: ReleaseName): Record<string, unknown> {
     const { ref, map, items, patchStrategy, ...own } = fact;
     const target = ref === undefined ? undefined : (pointAt(facts.schemas.types[ref] ?? [], release) ?? undefined);

@@ -1,4 +1,7 @@
-/** Tests of the kinds about access control through the whole server: defaults, validation messages and warnings. */
+/**
+ * Tests of the kinds of access control (roles, certificate signing requests, webhook configurations, priority levels)
+ * through the whole server: defaults, validation messages and warnings.
+ */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { SIGNING_REQUEST } from "../testing/objects/kinds/access/signing-request.ts";
 import { header, startServer, type TestServer } from "./start.ts";
@@ -18,13 +21,13 @@ afterEach(() => server[Symbol.asyncDispose]());
 test("a role without rules returns null rules and can be written back unchanged", async () => {
   const { body } = await server.create(ROLES, { metadata: { name: "r" } });
   expect(body.rules).toBeNull();
-  // A request that sets no field has no field manager.
+  // The creation sets no field, so it leaves no entry in managedFields.
   expect(body.metadata.managedFields).toBeUndefined();
   const again = await server.put(`${ROLES}/r`, body);
   expect([again.status, again.body]).toEqual([200, body]);
 });
 
-test("a role binding gets the API group of its roleRef and subjects, and its roleRef is immutable", async () => {
+test("a role binding gets the default API groups of its roleRef and subjects, and its roleRef is immutable", async () => {
   const roleRef = { kind: "Role", name: "r" };
   const binding = { metadata: { name: "b" }, roleRef, subjects: [{ kind: "User", name: "jane" }] };
   const { body } = await server.create(BINDINGS, binding);
@@ -91,7 +94,7 @@ test("a webhook configuration gets its defaults, and a reserved name causes a wa
   ]);
 });
 
-test("mandatory priority levels cannot be changed, except the exempt settings of the exempt level", async () => {
+test("mandatory priority levels cannot be changed, except for the exempt settings of the exempt level", async () => {
   const rejected = await server.mergePatch(`${LEVELS}/catch-all`, { spec: { limited: { lendablePercent: 1 } } });
   expect([rejected.status, rejected.body.message]).toEqual([
     422,

@@ -88,7 +88,9 @@ describe("authentication", () => {
   });
 });
 
-/** The rows of KEP-3028's test plan, each in every mode. Mode off behaves like a server without the feature. */
+/**
+ * The rows of KEP-3028's test plan, each in every mode. A server in mode off behaves like a server without the feature.
+ */
 describe("X-Kubernetes-If-Ready", () => {
   const CLIENT = { authorization: "Bearer secret-1" };
   const IF_READY = { ...CLIENT, "x-kubernetes-if-ready": "" };
@@ -104,7 +106,7 @@ describe("X-Kubernetes-If-Ready", () => {
     return [response.status, header(response, "x-kubernetes-ready")];
   }
 
-  /** Starts a server whose store never responds: time passes, but the server does not become ready. */
+  /** Starts a server whose store never responds, so that the server does not become ready however much time passes. */
   async function startStuck(ifReadyMode: IfReadyMode): Promise<AsyncDisposable & { readonly api: TestServer }> {
     let kv: FaultyKv | undefined;
     const wrapKv = (real: Kv): Kv => {
@@ -127,7 +129,7 @@ describe("X-Kubernetes-If-Ready", () => {
     ["report", [200, "false"], [200, undefined]],
     ["off", [200, undefined], [200, undefined]],
   ])(
-    "in mode %s, a server that is not ready returns %j with the header and %j without it",
+    "in mode %s, a server that is not ready returns %j to a request with the header and %j to one without it",
     async (mode, asked, notAsked) => {
       await using starting = await startStuck(mode);
       expect(await readinessOf(starting.api, "/version", IF_READY)).toEqual(asked);
@@ -140,7 +142,7 @@ describe("X-Kubernetes-If-Ready", () => {
     ["report", "true"],
     ["off", undefined],
   ])(
-    "in mode %s, a ready server returns X-Kubernetes-Ready %s with the header and none without it",
+    "in mode %s, a ready server returns X-Kubernetes-Ready %s to a request with the header, and no X-Kubernetes-Ready to one without it",
     async (mode, ready) => {
       await using api = await startServer({ ifReadyMode: mode, tokenFile: TOKENS });
       for (const [target, status] of [
@@ -218,14 +220,14 @@ describe("X-Kubernetes-If-Ready", () => {
     expect([response.status, header(response, "x-kubernetes-ready")]).toEqual([200, "false"]);
   });
 
-  test("a server that has been ready still reports ready during shutdown", async () => {
+  test("a server that begins its shutdown after it has been ready still returns X-Kubernetes-Ready true", async () => {
     await using api = await startServer({ ifReadyMode: "retry", tokenFile: TOKENS });
     await api.world.run(api.server.beginShutdown());
     expect((await api.get("/readyz")).status).toBe(500);
     expect((await readinessOf(api, CONFIG_MAPS, IF_READY))[1]).toBe("true");
   });
 
-  test("the header has no effect unless the operator turns the feature on", async () => {
+  test("the request header has no effect unless the operator enables the feature", async () => {
     await using api = await startServer({ tokenFile: TOKENS });
     expect(await readinessOf(api, CONFIG_MAPS, IF_READY)).toEqual([200, undefined]);
   });

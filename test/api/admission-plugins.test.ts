@@ -59,7 +59,7 @@ const storageClass = (name: string, isDefault: boolean): Json => ({
 });
 
 describe("ServiceAccount", () => {
-  test("a pod waits for the default service account of a new namespace, and gets its token as a volume", async () => {
+  test("a pod in a new namespace waits for the default service account, and gets its token as a volume", async () => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces", { metadata: { name: "new" } });
     const waiting = api.begin("POST", inNamespace("new", "pods"), pod("a"));
@@ -90,7 +90,7 @@ describe("ServiceAccount", () => {
     );
   });
 
-  test("a pod of an account without automount gets no token volume, but the imagePullSecrets of the account", async () => {
+  test("a pod of a service account without automount gets no token volume, but it gets the imagePullSecrets of the account", async () => {
     await using api = await withAccount(await startServer());
     const account = {
       metadata: { name: "quiet" },
@@ -132,7 +132,7 @@ describe("ResourceQuota", () => {
 
   async function limit(api: TestServer, hard: Json): Promise<void> {
     await api.create(QUOTAS, { metadata: { name: "q" }, spec: { hard } });
-    // The controller must count once before the plugin can charge the quota.
+    // The quota controller must compute the usage once before the plugin can charge the quota.
     await api.world.advance(60_000);
     expect((await used(api)).hard).toEqual(hard);
   }
@@ -164,7 +164,7 @@ describe("ResourceQuota", () => {
     expect(outcome(await api.create(MAPS, configMap("b")))).toBe("admitted");
   });
 
-  test("admits objects while its status has no hard limits, and rejects them while its status has limits but no usage", async () => {
+  test("admits objects while the status of the quota has no hard limits, and rejects them while the status has limits but no usage", async () => {
     await using api = await startServer();
     await api.create(QUOTAS, { metadata: { name: "q" }, spec: { hard: { "count/configmaps": "0" } } });
     expect(outcome(await api.create(MAPS, configMap("a")))).toBe("admitted");
@@ -175,7 +175,7 @@ describe("ResourceQuota", () => {
     );
   });
 
-  test("never admits more objects than the quota allows when two servers charge it concurrently", async () => {
+  test("never admits more objects than the quota allows if two servers charge the quota concurrently", async () => {
     const world = new World({ seed: 7 });
     await using one = await startServer({ world, controllers });
     await using other = await startServer({ world });
@@ -246,7 +246,7 @@ test("PodSecurity enforces and warns according to the labels of the namespace, a
   ).toMatch(/^422 .*must be one of privileged, baseline, restricted/);
 });
 
-test("DefaultStorageClass sets the newest default class on claims that name none", async () => {
+test("DefaultStorageClass sets the newest default class on claims that name no class", async () => {
   await using api = await startServer();
   const CLASSES = "/apis/storage.k8s.io/v1/storageclasses";
   await api.create(CLASSES, storageClass("plain", false));
@@ -279,7 +279,7 @@ const asBob = (more: Record<string, string> = {}): CallOptions => ({
 test.each([
   ["1.36", '403 pods "a" is forbidden: '],
   ["1.34", "400 pod a does not have a host assigned"],
-])("in release %s, a GET of pods/exec by a user who may only get it returns: %s", async (release, expected) => {
+])("in release %s, a GET of pods/exec by a user with only the verb get returns: %s", async (release, expected) => {
   await using api = await withAccount(await startServer({ release }));
   await api.create(PODS, pod("a"));
   await grant(api, "look", [{ apiGroups: [""], resources: ["pods/exec"], verbs: ["get"] }]);
@@ -299,7 +299,7 @@ describe("certificate signing requests", () => {
     return api.call("PATCH", target, JSON.stringify(body), options);
   }
 
-  test("a user who may write approvals can approve only for permitted signers", async () => {
+  test("a user who may write the approval subresource can approve requests only for signers that the user may approve for", async () => {
     await using api = await startServer();
     const signerName = "example.com/signer";
     await api.create(REQUESTS, {
@@ -410,7 +410,7 @@ describe("the admission plugin", () => {
 
 const PINNED = { containers: [{ name: "main", image: "main:1", imagePullPolicy: "IfNotPresent" }] };
 
-/** A signing request whose private key is discarded. */
+/** A PEM certificate request. Its private key is not kept. */
 const CSR = `-----BEGIN CERTIFICATE REQUEST-----
 MIICUTCCATkCAQAwDDEKMAgGA1UEAwwBeDCCASIwDQYJKoZIhvcNAQEBBQADggEP
 ADCCAQoCggEBAOb24ZaS1hled5jd6jOxWZqYclFwgio2S+VVBl4FW9ogCMEAIg82

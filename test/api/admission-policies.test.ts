@@ -23,7 +23,10 @@ const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
 const WIDGETS = "/apis/example.com/v1/namespaces/default/widgets";
 const BOB: CallOptions = { asClient: true, headers: { authorization: "Bearer secret-bob" } };
 
-/** Starts a server with access control but without controllers. Pods need no service accounts. */
+/**
+ * Starts a server with access control, without controllers and without the ServiceAccount plugin, so that pods need no
+ * service accounts.
+ */
 const startServer = (options: StartOptions = {}): Promise<TestServer> =>
   start({
     access: { disableAdmissionPlugins: ["ServiceAccount"] },
@@ -86,7 +89,7 @@ async function made(api: TestServer, target: string, object: Json): Promise<void
 
 const valid = (expression: string, more: Json = {}): Json => ({ validations: [{ expression, ...more }] });
 
-/** "admitted", the message with which policy p denied the request, or the status and message of another error. */
+/** "admitted", the message with which policy "p" denied the request, or the status and message of any other error. */
 function outcome({ status, body }: ApiTestResponse): string {
   if (status < 300) return "admitted";
   const said = /^.* is forbidden: ValidatingAdmissionPolicy 'p' with binding 'p' denied request: (.*)$/s.exec(
@@ -232,11 +235,14 @@ describe("a validating policy", () => {
   test.each([
     ["Fail", /^denied: expression 'object.data.nope == '1'' resulted in error: no such key: nope$/],
     ["Ignore", /^admitted$/],
-  ])("whose expression fails is handled by its failure policy %s", async (failurePolicy, expected) => {
-    await using api = await startServer();
-    await validating(api, "p", { spec: { failurePolicy, ...valid("object.data.nope == '1'") } });
-    expect(await create(api, "one")).toMatch(expected);
-  });
+  ])(
+    "whose expression fails admits or denies the request according to its failure policy %s",
+    async (failurePolicy, expected) => {
+      await using api = await startServer();
+      await validating(api, "p", { spec: { failurePolicy, ...valid("object.data.nope == '1'") } });
+      expect(await create(api, "one")).toMatch(expected);
+    },
+  );
 
   test("is evaluated only for requests that the policy, its binding and its match conditions select", async () => {
     await using api = await startServer();
@@ -355,7 +361,7 @@ describe("a mutating policy", () => {
   });
 });
 
-test("warnings about an object are returned even if the request conflicts or a policy denies it", async () => {
+test("warnings about an object are returned even if the request fails with a conflict or a policy denies it", async () => {
   await using api = await startServer();
   await validating(api, "p", {
     rule: { resources: ["pods"], operations: ["*"] },
@@ -384,7 +390,7 @@ test("warnings about an updated object are returned even if a policy denies the 
   ]);
 });
 
-test("a policy that is created through one server is enforced by the others", async () => {
+test("a policy that is created through one server is enforced by the other servers too", async () => {
   const world = new World({ seed: 3 });
   await using one = await startServer({ world });
   await using other = await startServer({ world });
@@ -403,11 +409,11 @@ test("policies are not enforced if the ValidatingAdmissionPolicy plugin is disab
 });
 
 describe("a server that has just started", () => {
-  /** The server has read all stored objects after this time, and not before. */
+  /** The server has read all stored objects only after this time. */
   const LOAD_MS = 1_001;
 
   test.each([0, LOAD_MS, LOAD_MS + 1, LOAD_MS + 4])(
-    "never admits a request that a stored policy denies, %d ms after its start",
+    "%d ms after its start, does not admit a request that a stored policy denies",
     async (ms) => {
       const world = new World({ seed: 2 });
       await using one = await startServer({ world });

@@ -1,13 +1,16 @@
-/** An admission webhook behind real TLS whose responses a test chooses. */
+/** An admission webhook that serves real TLS. The test chooses its responses. */
 import type { ServerResponse } from "node:http";
 import { ReviewServer } from "./review-server.ts";
 import type { Json } from "./start.ts";
 
 export class AdmissionWebhook extends ReviewServer {
-  /** The members of the response to a request, or a replacement for the whole HTTP response. */
+  /**
+   * Returns fields that override those of an allowing AdmissionResponse, or `httpStatus` and `text` to replace the HTTP
+   * status and the whole body.
+   */
   answer: (request: Json, path: string) => Json = () => ({});
 
-  /** A configuration of webhooks that receive every operation on ConfigMaps. */
+  /** A webhook configuration whose webhooks receive every operation on ConfigMaps. */
   configuration(kind: "Mutating" | "Validating", name: string, ...webhooks: readonly Json[]): Json {
     return {
       apiVersion: "admissionregistration.k8s.io/v1",
@@ -38,7 +41,7 @@ export class AdmissionWebhook extends ReviewServer {
   }
 }
 
-/** A response with a JSON patch, encoded as webhooks send it. */
+/** The fields of an AdmissionResponse with this JSON patch in base64, as webhooks send it. */
 export function jsonPatch(...operations: readonly Json[]): Json {
   return {
     patchType: "JSONPatch",

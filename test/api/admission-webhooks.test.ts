@@ -1,4 +1,7 @@
-/** Tests of mutating and validating webhooks. They use real TLS, because most failures occur there. */
+/**
+ * Tests of mutating and validating webhooks over real TLS, because most failures of webhooks occur in the TLS
+ * connection.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { InProcessRequest } from "../../src/client/in-process.ts";
 import { headerValue } from "../../src/serving/http/message.ts";
@@ -18,7 +21,7 @@ let server: Server;
 const env = createNodeEnv({ logLevel: "error", write: () => undefined });
 let store: MemoryStore;
 
-/** Starts a server on which pods need no service accounts. */
+/** Starts a server without the ServiceAccount plugin, so that pods need no service accounts. */
 async function startServer(hostname: string): Promise<Server> {
   const access = { disableAdmissionPlugins: ["ServiceAccount"] };
   const started = await buildServer(
@@ -63,14 +66,17 @@ async function ask(method: string, target: string, body?: Json, asked = server):
   };
 }
 
-/** Returns when the server calls every one of the webhooks, and clears the requests recorded until then. */
+/**
+ * Creates the webhook configurations, waits until the server calls all their webhooks, and clears the recorded
+ * requests.
+ */
 async function configure(...configurations: readonly Json[]): Promise<void> {
   for (const object of configurations) {
     const { code, message } = await ask("POST", `${CONFIGURATIONS}/${object.kind.toLowerCase()}s`, object);
     expect([code, message]).toEqual([undefined, undefined]);
   }
   const count = configurations.flatMap(({ webhooks }) => webhooks).length;
-  // Each webhook has its own path.
+  // Each webhook has its own path, so the number of paths is the number of webhooks that were called.
   await expect
     .poll(async () => {
       await ask("POST", `${MAPS}?dryRun=All`, map("probe"));
@@ -116,7 +122,7 @@ describe("a validating webhook", () => {
     expect(await ask("GET", `${MAPS}/two`)).toMatchObject({ reason: "NotFound" });
   });
 
-  test("that fails makes the request fail, unless its failure policy is Ignore", async () => {
+  test("that fails makes the write fail, unless its failure policy is Ignore", async () => {
     await configure(webhook.configuration("Validating", "v", {}));
     webhook.answer = () => ({ httpStatus: 500, text: "boom" });
     expect(await ask("POST", MAPS, map("one"))).toMatchObject({
@@ -136,7 +142,7 @@ describe("a validating webhook", () => {
 });
 
 describe("mutating webhooks", () => {
-  test("change the object that is validated and stored, and with reinvocationPolicy IfNeeded are called again after a later change", async () => {
+  test("change the object before it is validated and stored, and are called again after a later change if reinvocationPolicy is IfNeeded", async () => {
     await configure(
       webhook.configuration("Mutating", "b", { path: "/b" }),
       webhook.configuration("Mutating", "a", { path: "/a", reinvocationPolicy: "IfNeeded" }),
@@ -183,7 +189,7 @@ describe("mutating webhooks", () => {
   });
 });
 
-test("a webhook that rejects everything does not prevent the deletion of its configuration", async () => {
+test("a webhook that denies every request does not prevent the deletion of its own configuration", async () => {
   const everything = [{ operations: ["*"], apiGroups: ["*"], apiVersions: ["*"], resources: ["*/*"] }];
   await configure(webhook.configuration("Validating", "v", { rules: everything }));
   webhook.answer = () => ({ allowed: false });
@@ -291,7 +297,7 @@ describe("webhooks receive", () => {
   });
 });
 
-test("webhooks without side effects on dry runs receive dry runs, and sideEffects Some is rejected", async () => {
+test("webhooks with sideEffects None or NoneOnDryRun receive dry runs, and a configuration with sideEffects Some is rejected", async () => {
   await configure(webhook.configuration("Validating", "v", {}));
   const { webhooks } = webhook.configuration("Validating", "v", { sideEffects: "NoneOnDryRun" });
   const target = `${CONFIGURATIONS}/validatingwebhookconfigurations/v`;
@@ -313,7 +319,7 @@ test("warnings about the body are sent even if a webhook fails", async () => {
   });
 });
 
-test("a webhook that is configured through one server is called by the others", async () => {
+test("a webhook that is configured through one server is called by the other servers too", async () => {
   const other = await startServer("there");
   try {
     await configure(webhook.configuration("Validating", "v", {}));

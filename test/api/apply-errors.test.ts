@@ -1,4 +1,4 @@
-/** Tests of the error messages of server-side apply, which are those of kube-apiserver. */
+/** Tests of the error messages of server-side apply, which are the same as those of kube-apiserver. */
 import { describe, expect, test } from "vitest";
 import { CONFIG_MAPS, deployment, startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
@@ -41,7 +41,7 @@ describe("the patch options", () => {
     ["0", 409],
     ["true", 200],
     ["1", 200],
-  ])("of an apply with force=%s return %i on a conflict", async (force, status) => {
+  ])("of an apply that conflicts, with force=%s, lead to status %i", async (force, status) => {
     await using api = await startServer();
     await apply(api, `${TARGET}?fieldManager=one`, { ...CONFIG_MAP, data: { a: "1" } });
     const response = await apply(api, `${TARGET}?fieldManager=two&force=${force}`, { ...CONFIG_MAP, data: { a: "2" } });
@@ -159,7 +159,7 @@ describe("duplicate keys", () => {
     expect((await api.get(TARGET)).status).toBe(404);
   });
 
-  test("cause a warning by default and none with fieldValidation=Ignore, and the last value is used", async () => {
+  test("cause a warning by default and none with fieldValidation=Ignore, and the last value is stored in either case", async () => {
     await using api = await startServer();
     const warned = await apply(api, `${TARGET}?fieldManager=one`, TEXT);
     expect(warned).toMatchObject({ status: 201, body: { data: { a: "2" } } });

@@ -1,4 +1,6 @@
-/** Tests of server-side apply against a whole server. The tests of the merge itself are beside its code. */
+/**
+ * Tests of server-side apply through a whole server. The tests of the merge itself are in src/objects/managed-fields.
+ */
 import { describe, expect, test } from "vitest";
 import { CONFIG_MAPS, deployment, startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
@@ -15,7 +17,7 @@ function configMap(data: Json, metadata: Json = {}): Json {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", ...metadata }, data };
 }
 
-/** The fields of each manager, by "manager operation apiVersion subresource". */
+/** The owned fields (fieldsV1) of each managedFields entry, keyed by "manager operation apiVersion subresource". */
 function owners(response: ApiTestResponse): Record<string, Json> {
   const entries: Json[] = response.body.metadata.managedFields ?? [];
   return Object.fromEntries(
@@ -47,7 +49,7 @@ describe("apply", () => {
     expect(one["f:spec"]["f:revisionHistoryLimit"]).toBeUndefined();
   });
 
-  test("merges fields, reports conflicts, and takes over ownership with force", async () => {
+  test("merges fields, reports conflicts, and with force takes over ownership", async () => {
     await using api = await startServer();
     await apply(api, `${CONFIG_MAPS}/a?fieldManager=one`, configMap({ a: "1", b: "1" }));
     const conflict = await apply(api, `${CONFIG_MAPS}/a?fieldManager=two`, configMap({ b: "2" }));
@@ -78,12 +80,12 @@ describe("apply", () => {
     const again = await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, applied);
     expect(again.status).toBe(200);
     expect(again.body).toEqual(first.body);
-    // A null value sets nothing, so it must not count as a change either.
+    // A null value sets no field, so it must not count as a change either.
     const withNull = { ...applied, metadata: { ...applied.metadata, creationTimestamp: null } };
     expect((await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, withNull)).body).toEqual(first.body);
   });
 
-  test("treats equal quantities in different notations as equal, also beside a null field", async () => {
+  test("treats equal quantities in different notations as equal, even if the object also has a null field", async () => {
     await using api = await startServer();
     const applied = (cpu: Json, template: Json): Json => {
       const { spec } = deployment("web");
@@ -126,7 +128,7 @@ describe("apply", () => {
     expect(created).toMatchObject({ status: 201, body: { data: { a: "1" } } });
   });
 
-  test("in another version converts the ownership of the earlier version", async () => {
+  test("in another version converts the fields that the same manager owns in the earlier version", async () => {
     await using api = await startServer();
     const target = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
     const v1 = (spec: Json): Json => ({
@@ -150,7 +152,7 @@ describe("apply", () => {
     expect([minReplicas, targetCPUUtilizationPercentage]).toEqual([1, 60]);
   });
 
-  test("by two concurrent managers adds the fields of both to an existing object", async () => {
+  test("by two managers at the same time adds the fields of both to an existing object", async () => {
     await using api = await startServer();
     await apply(api, `${CONFIG_MAPS}/a?fieldManager=one`, configMap({ a: "1" }));
     const both = await api.world.run(
@@ -167,7 +169,7 @@ describe("apply", () => {
     expect((await api.get(`${CONFIG_MAPS}/a`)).body.data).toEqual({ a: "1", b: "2", c: "3" });
   });
 
-  test("by two concurrent managers creates one object with the fields of both", async () => {
+  test("by two managers at the same time creates one object with the fields of both", async () => {
     await using api = await startServer();
     const headers = { "content-type": "application/apply-patch+yaml" };
     const both = await api.world.run(
@@ -192,7 +194,7 @@ describe("apply", () => {
     ...part,
   });
 
-  test("through status owns the status and leaves other fields unchanged", async () => {
+  test("through the status subresource owns the status and leaves other fields unchanged", async () => {
     await using api = await startServer();
     await api.create(`${DEPLOYMENTS}?fieldManager=maker`, deployment("web"));
     const applied = await apply(
@@ -206,13 +208,13 @@ describe("apply", () => {
     expect(owners(applied)["ctrl Apply apps/v1 status"]).toEqual({ "f:status": { "f:replicas": {} } });
   });
 
-  test("through status of a missing object returns 404", async () => {
+  test("through the status subresource of a missing object returns 404", async () => {
     await using api = await startServer();
     const missing = await apply(api, `${DEPLOYMENTS}/web/status?fieldManager=ctrl`, bodyOf({ status: {} }));
     expect(missing).toMatchObject({ status: 404, body: { message: 'deployments.apps "web" not found' } });
   });
 
-  test("through scale owns the replicas of the workload", async () => {
+  test("through the scale subresource owns the replicas of the workload", async () => {
     await using api = await startServer();
     await apply(api, `${DEPLOYMENTS}/web?fieldManager=one`, {
       ...bodyOf({}),
@@ -240,7 +242,7 @@ describe("apply", () => {
   });
 });
 
-test("an unpaired surrogate is replaced in the stored object, by an apply as by a creation", async () => {
+test("an unpaired surrogate is replaced in the stored object, both by an apply and by a creation", async () => {
   await using api = await startServer();
   const body = (name: string): string =>
     `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"${name}"},"data":{"a":"x\\ud800y"}}`;

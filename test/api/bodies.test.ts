@@ -44,7 +44,7 @@ describe("request bodies", () => {
     expect(response.body.message).toContain('no kind "ConfigMap" is registered for version "v2"');
   });
 
-  test("a value of the wrong type is rejected with its field", async () => {
+  test("a value of the wrong type is rejected, and the message names its field", async () => {
     await using api = await startServer();
     const response = await api.create(CONFIG_MAPS, configMap("a", { data: { k: 1 } }));
     expect(response.status).toBe(400);
@@ -75,7 +75,7 @@ describe("request bodies", () => {
     });
   });
 
-  test("a body that is nested too deeply is rejected, and the server stays live", async () => {
+  test("a body that is nested too deeply is rejected, and the server keeps serving requests", async () => {
     await using api = await startServer();
     const depth = 1_000_000;
     const response = await post(api, `{"data":${"[".repeat(depth)}${"]".repeat(depth)}}`);
@@ -84,7 +84,7 @@ describe("request bodies", () => {
     expect((await api.get("/livez")).status).toBe(200);
   });
 
-  test("a member named __proto__ does not pollute prototypes and is kept in a map", async () => {
+  test("a field named __proto__ does not pollute prototypes and is kept in a map", async () => {
     await using api = await startServer();
     const response = await post(
       api,
@@ -100,7 +100,7 @@ describe("field validation", () => {
   const unknown = configMap("v", { bogus: 1, metadata: { wrong: 2 } });
   const twice = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"v"},"data":{"a":"1","a":"2"}}';
 
-  test("drops unknown fields and all but the last duplicate with a warning each by default", async () => {
+  test("by default drops unknown fields and all but the last of duplicate fields, with a warning for each", async () => {
     await using api = await startServer();
     const response = await api.create(CONFIG_MAPS, unknown);
     expect(response.status).toBe(201);
@@ -114,21 +114,21 @@ describe("field validation", () => {
     expect(duplicate.body.data).toEqual({ a: "2" });
   });
 
-  test("Warn sends a warning for each unknown field", async () => {
+  test("with Warn sends a warning for each unknown field", async () => {
     await using api = await startServer();
     const response = await api.create(`${CONFIG_MAPS}?fieldValidation=Warn`, unknown);
     expect(response.status).toBe(201);
     expect(response.headers["warning"]).toHaveLength(2);
   });
 
-  test("Ignore accepts unknown fields without a warning", async () => {
+  test("with Ignore accepts unknown fields without a warning", async () => {
     await using api = await startServer();
     const response = await api.create(`${CONFIG_MAPS}?fieldValidation=Ignore`, unknown);
     expect(response.status).toBe(201);
     expect(header(response, "warning")).toBeUndefined();
   });
 
-  test("Strict rejects unknown and duplicate fields and stores nothing", async () => {
+  test("with Strict rejects unknown and duplicate fields and stores nothing", async () => {
     await using api = await startServer();
     const response = await api.create(`${CONFIG_MAPS}?fieldValidation=Strict`, unknown);
     expect(response.status).toBe(400);
@@ -141,13 +141,13 @@ describe("field validation", () => {
     expect((await api.get(`${CONFIG_MAPS}/v`)).status).toBe(404);
   });
 
-  test("Strict also applies to updates", async () => {
+  test("with Strict also applies to updates", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("v"));
     expect((await api.put(`${CONFIG_MAPS}/v?fieldValidation=Strict`, unknown)).status).toBe(400);
   });
 
-  test('Strict returns 422 for a patch and names the field "patch"', async () => {
+  test('with Strict returns 422 for a patch and names the field "patch"', async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("v"));
     const response = await api.mergePatch(`${CONFIG_MAPS}/v?fieldValidation=Strict`, { bogus: 1 });
@@ -155,7 +155,7 @@ describe("field validation", () => {
     expect(response.body.details.causes[0]).toMatchObject({ field: "patch", reason: "FieldValueInvalid" });
   });
 
-  test("rejects any other value", async () => {
+  test("rejects any value other than Warn, Ignore and Strict", async () => {
     await using api = await startServer();
     const response = await api.create(`${CONFIG_MAPS}?fieldValidation=Bogus`, configMap("v"));
     expect(response.status).toBe(422);
@@ -172,7 +172,7 @@ describe("field validation", () => {
     expect((response.headers["warning"] as string[]).join("").length).toBeLessThanOrEqual(4096);
   });
 
-  test("a fieldManager may have at most 128 bytes, all printable", async () => {
+  test("a fieldManager may have at most 128 bytes, and all its characters must be printable", async () => {
     await using api = await startServer();
     expect((await api.create(`${CONFIG_MAPS}?fieldManager=${"m".repeat(128)}`, configMap("a"))).status).toBe(201);
     expect((await api.create(`${CONFIG_MAPS}?fieldManager=${"m".repeat(129)}`, configMap("b"))).status).toBe(422);

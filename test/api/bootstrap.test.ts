@@ -8,7 +8,7 @@ const NETWORKING = "/apis/networking.k8s.io/v1";
 const SCHEMAS_COUNT = 11;
 const LEVELS_COUNT = 8;
 
-/** Starts a server that is configured to listen at an address. It opens no socket. */
+/** Starts a server that is configured to listen at the address but opens no socket. */
 async function startListening(at: { address?: string; port: number }, options: StartOptions = {}): Promise<TestServer> {
   const server = await startServer({ ...options, advertise: { address: at.address }, skipReady: true });
   server.server.announce(`127.0.0.1:${at.port}`);
@@ -70,7 +70,7 @@ describe.each(RELEASES)("an empty store, once a server of release %s is ready,",
     expect(address.body.metadata.labels["ipaddress.kubernetes.io/managed-by"]).toBe("ipallocator.k8s.io");
   });
 
-  test("is not written by the next server of the same release", async () => {
+  test("is not changed by the next server of the same release", async () => {
     const world = new World({ seed: 1 });
     await using first = await startListening({ address: "192.0.2.10", port: 6443 }, { release, world });
     const objects = await storedObjects(first.kv);
@@ -79,19 +79,20 @@ describe.each(RELEASES)("an empty store, once a server of release %s is ready,",
   });
 });
 
-test("a store that servers of an older and a newer release have filled is not written by a restarted server of the older release", async () => {
+test("a store that servers of an older and a newer release have filled is not changed when the server of the older release restarts", async () => {
   const world = new World({ seed: 1 });
   await using old = await startListening({ address: "192.0.2.10", port: 6443 }, { release: "1.30", world });
   await using next = await startListening({ address: "192.0.2.10", port: 6443 }, { release: "1.37", world });
   const objects = await storedObjects(next.kv);
   await using again = await startListening({ address: "192.0.2.10", port: 6443 }, { release: "1.30", world });
   expect(await storedObjects(again.kv)).toEqual(objects);
-  // The newer release has added the objects that the older one does not serve, including the IPAddress of the Service.
+  // The newer release has added the objects that the older release does not serve, including the IPAddress of the
+  // kubernetes Service.
   expect((await next.get(`${NETWORKING}/ipaddresses/10.0.0.1`)).status).toBe(200);
   expect((await old.get("/api/v1/namespaces/default/services/kubernetes")).status).toBe(200);
 });
 
-test("a server at another address updates the endpoints of the kubernetes Service and keeps the rest", async () => {
+test("a server at another address and port updates the target port and the endpoints of the kubernetes Service, and keeps its other fields", async () => {
   const world = new World({ seed: 1 });
   await using first = await startListening({ address: "192.0.2.10", port: 6443 }, { world });
   const before = (await first.get("/api/v1/namespaces/default/services/kubernetes")).body;
@@ -111,7 +112,7 @@ test("a server at another address updates the endpoints of the kubernetes Servic
   ]);
 });
 
-test("a server without a reachable address publishes no endpoints, and a server without a listener creates no Service", async () => {
+test("a server without a reachable address publishes no endpoints, and a server without a listener does not create the kubernetes Service", async () => {
   await using local = await startListening({ port: 6443 });
   expect(names(await local.get("/api/v1/namespaces/default/services"))).toEqual(["kubernetes"]);
   expect(names(await local.get("/api/v1/namespaces/default/endpoints"))).toEqual([]);
@@ -138,7 +139,7 @@ test("changes that users made to bootstrap objects are kept", async () => {
   ).toEqual({ ours: "yes" });
 });
 
-test("every flow schema refers to an existing priority level, and its condition reports that", async () => {
+test("every flow schema refers to an existing priority level, and its Dangling condition is False", async () => {
   await using server = await startServer();
   const levels = names(await server.get("/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations"));
   const schemas = (await server.get("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas")).body.items;

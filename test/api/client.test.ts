@@ -1,4 +1,4 @@
-/** Tests of the client against the server, in one process. */
+/** Tests of Evenkeel's API client and informer against a server in the same process. */
 import { describe, expect, test } from "vitest";
 import { createClient, type Client } from "../../src/client/client.ts";
 import { createInProcessTransport } from "../../src/client/in-process.ts";
@@ -61,7 +61,7 @@ describe("the client", () => {
     expect((await api.world.run(configMaps.list({ namespace: "default" }))).items).toEqual([]);
   });
 
-  test("lists a collection in pages, selects from it, and deletes it", async () => {
+  test("lists a collection in pages, lists it with selectors, and deletes it", async () => {
     await using api = await startServer();
     const configMaps = clientOf(api).resource<ConfigMap>(CONFIG_MAPS);
     for (let index = 0; index < 7; index++)
@@ -82,7 +82,7 @@ describe("the client", () => {
   test("retries requests that an overloaded server rejects until they succeed", async () => {
     const access = { ...OPEN, priorityAndFairness: false };
     await using api = await startServer({ maxMutatingRequestsInflight: 1, access });
-    // A client with its own identity: the server never rejects requests of its loopback client.
+    // This client has its own identity, because the server never rejects requests of its loopback client.
     const transport = new FlakyTransport(createInProcessTransport(api.server.handle));
     const client = createClient({ transport, clock: api.world.clock, random: api.world.randomFor("client") });
     const configMaps = client.resource<ConfigMap>(CONFIG_MAPS);
@@ -130,7 +130,7 @@ class Following {
     this.#running = this.informer.run(this.#stop.signal);
   }
 
-  /** The notifications since the last call, as "add name" and so on, without versions. */
+  /** The notifications since the last call, for example "add a" and "delete b", without resource versions. */
   async news(afterMs = 0): Promise<string[]> {
     await this.api.world.advance(afterMs);
     return this.reported.splice(0).map((line) => line.replace(/@\d+(→\d+)?/, ""));
@@ -143,7 +143,7 @@ class Following {
 }
 
 describe("an informer", () => {
-  test("lists by one watch stream and continues to watch it", async () => {
+  test("lists and watches with a single streaming-list request", async () => {
     await using api = await startServer();
     await api.create(PATH, configMap("a"));
     await using following = new Following(api);
@@ -171,7 +171,7 @@ describe("an informer", () => {
     await api.create(PATH, configMap("later"));
     expect(await following.news()).toEqual(["add later"]);
     expect(following.transport.requests).toHaveLength(2);
-    // None of the informer's own objects has such a version, so it must come from a bookmark.
+    // No object of the informer has a resource version in this range, so the version must come from a bookmark.
     const resumed = Number(/[?&]resourceVersion=(\d+)/.exec(following.transport.requests[1]!)?.[1]);
     expect(resumed).toBeGreaterThanOrEqual(written);
     expect(resumed).toBeLessThanOrEqual(ended);
@@ -185,7 +185,7 @@ describe("an informer", () => {
     expect(await following.news()).toEqual(["add late"]);
   });
 
-  test("lists again if the history of the server does not reach back to its last version", async () => {
+  test("lists again if the history of the server does not reach back to the informer's last resource version", async () => {
     await using api = await startServer();
     await api.create(PATH, configMap("stays"));
     await api.create(PATH, configMap("goes"));
@@ -206,7 +206,7 @@ describe("an informer", () => {
     expect(following.transport.requests[resumed + 1]).not.toContain("resourceVersion=");
   });
 
-  test("continues with the restarted server", async () => {
+  test("continues after the server has restarted", async () => {
     const api = await startServer();
     await api.create(PATH, configMap("a"));
     await using following = new Following(api);
@@ -232,7 +232,7 @@ describe("an informer", () => {
     expect(await following.news()).toEqual(["delete a"]);
   });
 
-  test("selects by label, and reports objects as added and deleted as their labels change", async () => {
+  test("with a label selector reports an object as added or deleted when its labels start or stop matching", async () => {
     await using api = await startServer();
     await api.create(PATH, configMap("a", { metadata: { labels: { on: "yes" } } }));
     await api.create(PATH, configMap("b"));

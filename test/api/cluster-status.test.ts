@@ -21,14 +21,14 @@ describe("the status of a cluster", () => {
     expect(body.servers[0].onlyServes).toContainEqual(expect.objectContaining({ groupVersion: "apps/v1" }));
   });
 
-  test("names the missing flag if peers cannot be called, and reports a disabled proxy", async () => {
+  test("names the missing flag if the server cannot call peers, and reports a disabled proxy", async () => {
     await using api = await startServer({ release: "1.36" });
     expect((await api.get(STATUS)).body.proxy).toEqual({ isEnabled: true, missingFlag: "--peer-ca-file" });
     await using off = await startServer({ featureGates: ["UnknownVersionInteroperabilityProxy=false"] });
     expect((await off.get(STATUS)).body.proxy.isEnabled).toBe(false);
   });
 
-  test("requires authorization and is read-only", async () => {
+  test("is served only to authorized users and only for GET", async () => {
     await using api = await startServer({ access: {}, tokenFile: "secret,ann,ann,system:masters\nother,jane,jane" });
     expect((await api.call("GET", STATUS, undefined, { asClient: true })).status).toBe(403);
     const asJane = { asClient: true, headers: { authorization: "Bearer other" } };
@@ -38,7 +38,7 @@ describe("the status of a cluster", () => {
     expect((await api.call("POST", STATUS, {}, { asClient: true, headers })).status).toBe(405);
   });
 
-  test("has no parent paths and no subpaths, and is listed at the root", async () => {
+  test("is served at its exact path only, which the root path lists", async () => {
     await using api = await startServer();
     for (const path of ["/evenkeel", "/evenkeel/v1", "/evenkeel/v2/status", "/evenkeel/v1/status/x"])
       expect((await api.get(path)).status).toBe(404);
@@ -46,7 +46,7 @@ describe("the status of a cluster", () => {
   });
 });
 
-describe("an explained route", () => {
+describe("an explained route (/evenkeel/v1/route)", () => {
   test.each([
     ["get", "/api/v1/namespaces/default/pods/x", { verb: "get", resource: "pods", name: "x" }, "served-here"],
     ["get", "/apis/batch/v1/namespaces/default/jobs", { verb: "list", resource: "jobs" }, "served-here"],
@@ -65,7 +65,7 @@ describe("an explained route", () => {
     expect(body.route.sentence).not.toBe("");
   });
 
-  test("reports the field selector or the patch type that no server supports", async () => {
+  test("of a request with a field selector or a patch type that no server supports reports this requirement", async () => {
     await using api = await startServer({ release: "1.36" });
     const { body } = await api.get(route("list", "/api/v1/pods?fieldSelector=spec.nonsense%3Dx"));
     expect(body.request.needs).toEqual({ kind: "field-selector", labels: ["spec.nonsense"] });
@@ -86,7 +86,7 @@ describe("an explained route", () => {
     [route("get", "api/v1/pods"), "slash"],
     [route("get", "/api/v1/%zz"), "decoded"],
     [route("get", `/${"x".repeat(9_000)}`), "at most"],
-  ])("of the invalid target %.60s returns 400 with an explanation", async (target, words) => {
+  ])("at the invalid path %.60s returns 400 with an explanation", async (target, words) => {
     await using api = await startServer();
     const { status, body } = await api.get(target);
     expect([status, body.message]).toEqual([400, expect.stringContaining(words)]);

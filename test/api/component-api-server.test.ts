@@ -1,4 +1,7 @@
-/** Tests of API servers of other components beside the main one, and of their part in the agreement on encodings. */
+/**
+ * Tests of the API servers of other components (such as aggregated servers) that register with the main API server:
+ * their identity leases, their StorageVersion entries, and the encodings on which they agree.
+ */
 import { describe, expect, test } from "vitest";
 import { createClient, type Client } from "../../src/client/client.ts";
 import { TransportError, type Transport } from "../../src/client/transport.ts";
@@ -21,13 +24,13 @@ import { startServer, type Json, type TestServer } from "./start.ts";
 const STORAGE_VERSION = `/apis/internal.apiserver.k8s.io/v1alpha1/storageversions/${GROUP}.widgets`;
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 const V1_WIDGETS = WIDGETS.replace("/v2/", "/v1/");
-/** Longer than the time after which an expired lease is collected. */
+/** After this time the main API server has deleted an expired lease. */
 const MINUTE_MS = 60_000;
 
-/** A server with this definition decodes the older version only. */
+/** A server with this resource definition decodes only v1. */
 const OLD_WIDGET: ResourceDefinition = { ...WIDGET, versions: WIDGET.versions.filter(({ name }) => name === "v1") };
 
-/** The connection to the main API server, which can be cut. */
+/** A client of the main API server whose connection the test can cut. */
 class CuttableConnection {
   isCut = false;
   readonly client: Client;
@@ -56,8 +59,8 @@ async function leaseNames(main: TestServer): Promise<string[]> {
   return body.items.map((lease: Json) => lease.metadata.name);
 }
 
-describe("an API server that registers with the main one", () => {
-  test("has an identity lease and entries there while it is live", async () => {
+describe("an API server that registers with the main API server", () => {
+  test("has an identity lease and StorageVersion entries in the main API server while it is live", async () => {
     await using main = await startMain();
     await using server = await startApiServer(main.world, {
       main: new CuttableConnection(main).client,
@@ -84,7 +87,7 @@ describe("an API server that registers with the main one", () => {
   });
 
   test.each(["discovery", "storageversion"])(
-    "is not a peer of the main one, also with routing source %s",
+    "is not a peer of the main API server, also with routing source %s",
     async (routingSource) => {
       await using main = await startMain({ hostname: "main", routingSource });
       await using server = await startApiServer(main.world, {
@@ -97,7 +100,7 @@ describe("an API server that registers with the main one", () => {
     },
   );
 
-  test("leaves neither a lease nor entries after it has stopped", async () => {
+  test("leaves neither a lease nor StorageVersion entries after it has stopped", async () => {
     await using main = await startMain();
     {
       await using server = await startApiServer(main.world, {
@@ -112,7 +115,7 @@ describe("an API server that registers with the main one", () => {
     expect(await entries(main)).toEqual([]);
   });
 
-  test("stops writing when it is cut off, is collected later, and writes again after it is reconnected", async () => {
+  test("stops writing when its connection is cut, loses its lease and entries, and writes again after it is reconnected", async () => {
     await using main = await startMain();
     const way = new CuttableConnection(main);
     await using server = await startApiServer(main.world, {
@@ -133,7 +136,7 @@ describe("an API server that registers with the main one", () => {
     expect((await server.call("POST", WIDGETS, widget("a"))).status).toBe(201);
   });
 
-  test("writes nothing before it has published its entries", async () => {
+  test("writes nothing before it has published its StorageVersion entries", async () => {
     await using main = await startMain();
     const way = new CuttableConnection(main);
     way.isCut = true;
@@ -151,7 +154,7 @@ describe("an API server that registers with the main one", () => {
   });
 });
 
-test("an API server is not ready and rejects writes until its store contains the published agreement", async () => {
+test("an API server is not ready and rejects writes until the agreement on encodings is in its own store", async () => {
   await using main = await startMain();
   const held = Promise.withResolvers<void>();
   const store = createMemoryStore({ clock: main.world.clock });
@@ -209,7 +212,7 @@ describe("two API servers of one component with one store", () => {
     await kv.close();
   });
 
-  test("report a stored version that one of them cannot decode, and that server writes nothing until the objects are rewritten", async () => {
+  test("return an error for writes to the server that cannot decode the stored version, until the other server has rewritten the objects", async () => {
     await using main = await startMain();
     const store = createMemoryStore({ clock: main.world.clock });
     await using newer = await startApiServer(main.world, { main: new CuttableConnection(main).client, kv: store.open });
@@ -262,7 +265,9 @@ function versionOf(event: KvEvent | undefined): string {
   return objectIn(event).apiVersion;
 }
 
-/** Objects that were written in v2 after the store contained an entry of a server that cannot decode it. */
+/**
+ * Keys of objects that were written in v2 after the agreement in the store contained things-2, which cannot decode v2.
+ */
 function unreadable(events: readonly KvEvent[]): string[] {
   const agreedAt = events.findIndex(
     (event) => event.key.endsWith(`agreement/${GROUP}.widgets`) && JSON.stringify(objectIn(event)).includes("things-2"),

@@ -1,6 +1,6 @@
 /**
- * A conversion webhook behind real TLS that converts endpoints between two shapes: v1 has a host and a port, v2 an
- * address.
+ * A conversion webhook that serves real TLS. It converts between two versions of an Endpoint: v1 has the fields host
+ * and port, v2 has the field address.
  */
 import type { ServerResponse } from "node:http";
 import { ReviewServer } from "./review-server.ts";
@@ -10,9 +10,9 @@ const GROUP = "net.example.com";
 export const SERVICE = { namespace: "default", name: "hook", path: "/convert" };
 
 export class ConversionWebhook extends ReviewServer {
-  /** Changes or replaces the correct response. */
+  /** Changes or replaces the correct ConversionReview before it is sent. */
   tamper: (review: Json) => Json = (review) => review;
-  /** Delay of each response. */
+  /** The delay of the next response. */
   delayMs: () => number = () => 0;
 
   get clientConfig(): Json {
@@ -29,7 +29,7 @@ export class ConversionWebhook extends ReviewServer {
   }
 }
 
-/** The review with the correct response. */
+/** The ConversionReview with the correct response. */
 function converted({ kind, apiVersion, request }: Json): Json {
   const convertedObjects = request.objects.map((object: Json) => convert(object, request.desiredAPIVersion));
   return { kind, apiVersion, response: { uid: request.uid, convertedObjects, result: { status: "Success" } } };

@@ -1,4 +1,7 @@
-/** Tests of custom resources with webhook conversion. They use real TLS, because most failures occur there. */
+/**
+ * Tests of custom resources with webhook conversion over real TLS, because most failures of webhooks occur in the TLS
+ * connection.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { InProcessRequest } from "../../src/client/in-process.ts";
 import { buildServer, type Server } from "../../src/server/build-server.ts";
@@ -46,7 +49,8 @@ async function ask(method: string, target: string, body?: Json): Promise<Json> {
 }
 
 /**
- * Checks code and message, because the status of the created object replaces the HTTP status in the result of `ask`.
+ * Creates the CRD. Checks code and message instead of the HTTP status, which `ask` replaces by the status field of the
+ * created object.
  */
 async function define(definition: Json = endpointDefinition(webhook.clientConfig)): Promise<void> {
   const { code, message } = await ask("POST", DEFINITIONS, definition);
@@ -72,7 +76,7 @@ async function storedObject(name: string): Promise<Json> {
 }
 
 describe("an object", () => {
-  test("that is created in one version is readable in the other, and is stored in the storage version", async () => {
+  test("that is created in one version is readable in the other version, and is stored in the storage version", async () => {
     await define();
     expect(await ask("POST", of("v1"), v1("one"))).toMatchObject({ spec: { host: "a", port: 80 } });
     expect(webhook.requests).toHaveLength(0);
@@ -114,14 +118,14 @@ describe("an object", () => {
     expect(await ask("GET", of("v1", "one"))).toMatchObject({ code: 404 });
   });
 
-  test("is selected by the fields of the requested version", async () => {
+  test("is selected by field selectors with the fields of the requested version", async () => {
     await define();
     for (const name of ["one", "two"]) await ask("POST", of("v1"), { ...v1(name), spec: { host: name, port: 1 } });
     const { items } = await ask("GET", `${of("v2")}?fieldSelector=spec.address%3Dtwo:1`);
     expect(items.map(({ metadata }: Json) => metadata.name)).toEqual(["two"]);
   });
 
-  test("that was stored before a change of the storage version is readable in both versions, and new writes use the new version", async () => {
+  test("that was stored before a change of the storage version is readable in both versions, and later writes use the new storage version", async () => {
     await define();
     await ask("POST", of("v1"), v1("old"));
     const flipped = await ask("PATCH", DEFINITION, { spec: endpointDefinition(webhook.clientConfig, "v2").spec });
@@ -149,7 +153,7 @@ describe("an object", () => {
 });
 
 describe("several objects", () => {
-  test("are converted by one call to the webhook, and only once", async () => {
+  test("are converted by one call to the webhook, and a second list causes no call", async () => {
     await define();
     for (const name of ["a", "b", "c"]) await ask("POST", of("v1"), v1(name));
     const list = await ask("GET", of("v2"));
@@ -162,7 +166,7 @@ describe("several objects", () => {
     expect(webhook.requests.map(({ request }) => request.objects.length)).toEqual([3]);
   });
 
-  test("appear in order in a watch of the other version, however long each conversion takes", async () => {
+  test("appear in a watch of the other version in the order of their changes, however long each conversion takes", async () => {
     await define();
     await ask("POST", of("v1"), v1("first"));
     let responses = 0;
@@ -184,7 +188,7 @@ describe("several objects", () => {
   });
 
   test.each(["labelSelector=keep%3Dyes", "fieldSelector=spec.address%3Da:80"])(
-    "that stop matching %s leave a watch of the other version with their last matching state",
+    "that stop matching %s leave a watch of the other version by a DELETED event with their last matching state",
     async (selector) => {
       await define();
       const response = await server.call({ method: "GET", target: `${of("v2")}?watch=true&${selector}` });
@@ -201,7 +205,7 @@ describe("several objects", () => {
     },
   );
 
-  test("are converted at most twice for 20 watches of the other version", async () => {
+  test("cause at most two calls to the webhook for 20 watches of the other version", async () => {
     await define();
     const responses = await Promise.all(
       Array.from({ length: 20 }, () => server.call({ method: "GET", target: `${of("v2")}?watch=true` })),
@@ -218,7 +222,7 @@ describe("several objects", () => {
 });
 
 describe("if the webhook fails", () => {
-  test("the stored version is served, and the other version returns an error with the reason", async () => {
+  test("the stored version is still served, and a request for the other version returns an error with the reason", async () => {
     await define();
     await ask("POST", of("v1"), v1("one"));
     await webhook.stop();
@@ -251,7 +255,7 @@ describe("if the webhook fails", () => {
     expect(frames).toMatchObject([{ type: "ERROR", object: { kind: "Status", code: 500 } }]);
   });
 
-  test("because the caBundle does not verify its certificate, it receives no objects", async () => {
+  test("because its certificate does not match the caBundle, it receives no objects", async () => {
     const other = new ConversionWebhook();
     await define(endpointDefinition({ ...webhook.clientConfig, caBundle: other.caBundle }));
     await ask("POST", of("v1"), v1("one"));
@@ -262,7 +266,7 @@ describe("if the webhook fails", () => {
 
 const FAILED = "conversion webhook for net.example.com/v1, Kind=Endpoint ";
 
-describe("a webhook response is rejected", () => {
+describe("the server rejects a webhook response", () => {
   const object = (change: (object: Json) => Json) => (review: Json) => {
     review.response.convertedObjects = review.response.convertedObjects.map(change);
     return review;
@@ -350,7 +354,7 @@ test("a webhook can change labels, but not finalizers, generation or owner refer
   expect(read.metadata.ownerReferences).toBeUndefined();
 });
 
-test("a webhook behind a Service fails until the Service exists and resolves to the webhook", async () => {
+test("a webhook that is reached through a Service fails until the Service exists and resolves to the webhook", async () => {
   const service = { namespace: "default", name: "hook", path: "/convert/", port: webhook.port };
   await define(endpointDefinition({ service, caBundle: webhook.caBundle }));
   await ask("POST", of("v1"), v1("one"));

@@ -39,7 +39,7 @@ describe("events", () => {
     expect((await server.mergePatch(`${CORE}/events/e`, { count: 2 })).body.count).toBe(2);
   });
 
-  test("are validated more strictly in events.k8s.io", async () => {
+  test("are validated more strictly in events.k8s.io than in the core group", async () => {
     await using server = await startServer();
     const response = await server.create(EVENTS, { metadata: { name: "n" }, type: "Normal" });
     expect(sentence(response)).toContain("eventTime: Required value");
@@ -91,7 +91,7 @@ describe("names", () => {
   test.each([
     ["1.35", 422],
     ["1.36", 201],
-  ])("of Services that begin with a digit: release %s returns %i", async (release, status) => {
+  ])("of Services may begin with a digit in some releases: release %s returns %i", async (release, status) => {
     await using server = await startServer({ release });
     const created = await server.create(`${CORE}/services`, {
       metadata: { name: "1a" },

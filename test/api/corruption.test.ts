@@ -33,7 +33,7 @@ const VALUES: [string, string][] = [
 
 describe("a stored value that cannot be read", () => {
   test.each(VALUES)(
-    "(%s) is an error for the object and for lists that contain it, and for no other request",
+    "(%s) is an error for a GET of the object and for lists that contain it, and for no other request",
     async (_what, value) => {
       await using api = await startServer();
       await api.create(CONFIG_MAPS, configMap("good"));
@@ -87,7 +87,7 @@ describe("a stored value that cannot be read", () => {
     expect((await second.get(BAD)).status).toBe(500);
   });
 
-  test("because of its depth does not terminate the server", async () => {
+  test("because of its depth does not end the server process", async () => {
     await using api = await startServer();
     const depth = 200_000;
     await store(
@@ -148,7 +148,7 @@ describe("a stored value that cannot be read", () => {
     expect(names(await api.get(CONFIG_MAPS))).toEqual(["bad"]);
   });
 
-  test("that is a namespace makes a creation in it return 500, not 404", async () => {
+  test("that is a namespace makes a creation in that namespace return 500, not 404", async () => {
     await using api = await startServer();
     await store(api, "junk", "/registry/namespaces/broken");
     const response = await api.create("/api/v1/namespaces/broken/configmaps", configMap("a"));
@@ -156,7 +156,7 @@ describe("a stored value that cannot be read", () => {
     expect(response.body.message).toContain("/registry/namespaces/broken");
   });
 
-  test("is an error for a list at an exact earlier version", async () => {
+  test("is an error for a list at an exact earlier resourceVersion, even after it is repaired", async () => {
     await using api = await startServer();
     await store(api, "junk");
     const revision = await api.kv.currentRevision();

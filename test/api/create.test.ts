@@ -36,7 +36,7 @@ describe("creation", () => {
     expect((await api.get("/apis/rbac.authorization.k8s.io/v1/clusterroles/system:reader")).status).toBe(200);
   });
 
-  test("takes a missing kind and apiVersion from the path", async () => {
+  test("accepts an object without kind and apiVersion, and takes them from the path", async () => {
     await using api = await startServer();
     const created = await api.create(CONFIG_MAPS, { metadata: { name: "bare" } });
     expect(created.status).toBe(201);
@@ -60,7 +60,7 @@ describe("creation", () => {
     });
   });
 
-  test("ignores values for fields that the server sets", async () => {
+  test("ignores values that the client sends for fields that the server sets", async () => {
     await using api = await startServer();
     const metadata = {
       uid: "mine",
@@ -77,7 +77,7 @@ describe("creation", () => {
     expect(body.metadata).not.toHaveProperty("deletionGracePeriodSeconds");
   });
 
-  test("with a resource version is rejected", async () => {
+  test("of an object with a resource version is rejected", async () => {
     await using api = await startServer();
     const response = await api.create(CONFIG_MAPS, configMap("one", { metadata: { resourceVersion: "5" } }));
     expect(response.status).toBe(500);
@@ -147,7 +147,7 @@ describe("data", () => {
     expect((await api.create(SECRETS, secret(MEBIBYTE + 1))).status).toBe(422);
   });
 
-  test("of a config map must not have a key that binaryData has too", async () => {
+  test("of a config map must not share a key with binaryData", async () => {
     await using api = await startServer();
     const response = await api.create(CONFIG_MAPS, configMap("twice", { binaryData: { a: "eA==" } }));
     expect(response.status).toBe(422);
@@ -229,7 +229,7 @@ describe("metadata", () => {
     expect(tooLong.body.details.causes[0].reason).toBe("FieldValueTooLong");
   });
 
-  test("with a duplicate owner reference keeps one of them, with a warning", async () => {
+  test("with a duplicate owner reference keeps one of the duplicates, with a warning", async () => {
     await using api = await startServer();
     const owner = { apiVersion: "v1", kind: "ConfigMap", name: "x", uid: "u" };
     const other = { ...owner, uid: "v" };
@@ -266,7 +266,7 @@ describe("metadata", () => {
     );
   });
 
-  test("with a generateName gets a name of the prefix and five characters without vowels", async () => {
+  test("with a generateName gets a name of the prefix and five random characters that are not vowels", async () => {
     await using api = await startServer();
     const { status, body } = await api.create(CONFIG_MAPS, { metadata: { generateName: "gen-" } });
     expect(status).toBe(201);
@@ -288,7 +288,7 @@ describe("metadata", () => {
     expect(body.metadata.name).toBe("given");
   });
 
-  test("with a generateName returns 409 with Retry-After if eight generated names are taken", async () => {
+  test("with a generateName returns 409 with Retry-After if eight generated names in a row are taken", async () => {
     let draws = 0;
     const random = { float: () => (draws++, 0), bytes: (length: number) => new Uint8Array(length) };
     await using api = await startServer({ random });

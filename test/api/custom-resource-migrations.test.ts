@@ -1,6 +1,6 @@
 /**
- * Tests of custom resources after a change of their storage version: the objects are migrated, and only then is the old
- * version removed from the CRD's stored versions.
+ * Tests of custom resources after a change of their storage version: all objects are rewritten in the new version, and
+ * then the old version is removed from status.storedVersions of the CRD.
  */
 import { afterEach, describe, expect, test } from "vitest";
 import { startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
@@ -88,7 +88,7 @@ async function conditions(name = "m"): Promise<string[]> {
 }
 
 describe("the automatic migration", () => {
-  test("rewrites every object after a change of the storage version, and then removes the old stored version from the CRD", async () => {
+  test("rewrites every object after a change of the storage version, and then removes the old version from the stored versions of the CRD", async () => {
     await start(["storage-version-migrator", "storage-version-garbage-collector"]);
     await define();
     const before = (await make("a")).body.metadata;
@@ -108,7 +108,7 @@ describe("the automatic migration", () => {
     expect(await state()).toBeUndefined();
   });
 
-  test("keeps the old stored version for a while after the storage version has changed back and forth", async () => {
+  test("keeps both stored versions for a while if the storage version has changed back and forth, and then removes the old one", async () => {
     await start(["storage-version-migrator"]);
     await define();
     await make("a");
@@ -160,7 +160,7 @@ describe("the automatic migration", () => {
 });
 
 describe("a requested migration", () => {
-  test("rewrites every object and updates the stored versions of the CRD", async () => {
+  test("rewrites every object and removes the old version from the stored versions of the CRD", async () => {
     await start(["storage-version-migrator-controller"]);
     await define();
     await make("a");
@@ -182,7 +182,7 @@ describe("a requested migration", () => {
     });
   });
 
-  test("without a change of the storage version changes no stored version", async () => {
+  test("without a change of the storage version does not change the stored versions", async () => {
     await start(["storage-version-migrator-controller"]);
     await define();
     await make("a");
@@ -192,7 +192,7 @@ describe("a requested migration", () => {
     expect(await storedVersions()).toEqual(["v1"]);
   });
 
-  test("can be followed by another after the next change of the storage version", async () => {
+  test("can be followed by a second migration after the next change of the storage version", async () => {
     await start(["storage-version-migrator-controller"]);
     await define();
     await make("a");
@@ -210,7 +210,7 @@ describe("a requested migration", () => {
   });
 });
 
-test("without a migration controller, stored versions are kept", async () => {
+test("without a migration controller, no version is removed from the stored versions of the CRD", async () => {
   await start([]);
   await define();
   await make("a");

@@ -1,4 +1,7 @@
-/** Tests of the scale subresource of custom resources, whose paths the CRD declares. */
+/**
+ * Tests of the scale subresource of custom resources. The CRD declares the paths of the replicas and the label
+ * selector.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
@@ -67,7 +70,10 @@ async function one(): Promise<Json> {
   return (await server.get(`${NOXUS}/one`)).body;
 }
 
-/** The fields below spec that each manager owns. */
+/**
+ * For each managedFields entry that owns fields below spec: "manager operation subresource", whether it has a time, and
+ * these fields.
+ */
 async function owners(): Promise<Json> {
   const entries: Json[] = (await one()).metadata.managedFields;
   return entries
@@ -79,7 +85,7 @@ async function owners(): Promise<Json> {
     ]);
 }
 
-test("a scale shows the values at the declared paths", async () => {
+test("a scale contains the values at the declared paths", async () => {
   await make({ size: { replicas: 3 } }, { size: { replicas: 2 }, sel: "a=b" });
   const { metadata } = await one();
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
@@ -111,7 +117,7 @@ test("a scale of a missing object returns 404", async () => {
   expect(await apply(scale(2), "fieldManager=me")).toMatchObject(missing);
 });
 
-test("a PUT of a scale writes the replicas and nothing else, and its manager owns them", async () => {
+test("a PUT of a scale changes only the replicas, and its manager owns them", async () => {
   await make({ size: { replicas: 3, other: 1 } });
   const written = await put({ ...scale(5, { labels: { a: "b" } }), status: { replicas: 9 } }, "?fieldManager=writer");
   expect(written).toMatchObject({
@@ -147,7 +153,7 @@ test("a scale with negative replicas is rejected", async () => {
   expect(await apply(scale(-1), "fieldManager=me&force=true")).toMatchObject(negative);
 });
 
-test("a resourceVersion in a scale is a precondition", async () => {
+test("a resourceVersion in a PUT of a scale is a precondition", async () => {
   await make({ size: { replicas: 3 } });
   expect((await put(scale(4, { resourceVersion: "1" }))).status).toBe(409);
   const { resourceVersion } = (await one()).metadata;
@@ -179,13 +185,13 @@ describe("an object without replicas", () => {
     },
   );
 
-  test("gets 0 replicas from a Scale without replicas", async () => {
+  test("gets 0 replicas from a PUT of a Scale without replicas", async () => {
     await make({});
     expect((await put(scale(undefined))).body.spec).toEqual({});
     expect((await one()).spec).toEqual({ size: { replicas: 0 } });
   });
 
-  test("cannot be scaled if the parent of the path is null", async () => {
+  test("cannot be scaled if the field that contains the replicas is null", async () => {
     await make({ size: null });
     expect(await put(scale(4))).toMatchObject({
       status: 500,

@@ -1,6 +1,6 @@
 /**
- * Tests of the StorageVersion objects of custom resources: every server publishes its entry before it writes the
- * resource.
+ * Tests of the StorageVersion objects of custom resources: every server publishes its entry before it writes objects of
+ * the resource.
  */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startServer, type Json, type TestServer } from "./start.ts";
@@ -51,7 +51,7 @@ async function create(plural: string, name: string, version = "v1"): Promise<num
   return (await server.create(`/apis/example.com/${version}/${plural}`, body)).status;
 }
 
-test("a CRD has a StorageVersion object with the CRD as owner", async () => {
+test("a CRD has a StorageVersion object, which the CRD owns", async () => {
   const { metadata } = await define("things");
   const object = await published("things");
   const owner = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
@@ -93,7 +93,7 @@ test("an unserved version is published as decodable but not as served", async ()
   });
 });
 
-test("ten changes of one CRD neither delay another CRD nor end a watch of CRDs", async () => {
+test("ten changes of one CRD neither delay the StorageVersion of another CRD nor end a watch of CRDs", async () => {
   const watch = await server.watch(`${DEFINITIONS}?watch=true`);
   await define("things");
   for (let number = 2; number <= 11; number++) {
@@ -113,7 +113,7 @@ test("ten changes of one CRD neither delay another CRD nor end a watch of CRDs",
   expect(watch.isEnded).toBe(false);
 });
 
-test("a version in which nothing is stored can be removed from the CRD and its StorageVersion", async () => {
+test("a version in which no object is stored can be removed from the CRD, and it disappears from the StorageVersion", async () => {
   await define("things", ["v1", "v2"], "v2");
   await change("things", ["v2"], "v2");
   await server.world.advance(1_000);
@@ -121,7 +121,7 @@ test("a version in which nothing is stored can be removed from the CRD and its S
   expect(await create("things", "one", "v2")).toBe(201);
 });
 
-test("a CRD that is created again has a StorageVersion without the versions of the earlier one", async () => {
+test("a CRD that is deleted and created again has a StorageVersion without the versions of the deleted CRD", async () => {
   await define("things", ["v1", "v2"], "v2");
   expect(await create("things", "old", "v2")).toBe(201);
   await server.call("DELETE", `${DEFINITIONS}/things.example.com`);

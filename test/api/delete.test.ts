@@ -24,7 +24,7 @@ describe("a deletion", () => {
     });
   });
 
-  test("returns the group of the kind", async () => {
+  test("returns the API group of the deleted object's kind", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, deployment("web"));
     expect((await api.delete(`${DEPLOYMENTS}/web`)).body.details).toMatchObject({
@@ -61,7 +61,7 @@ describe("a deletion", () => {
     expect((await api.delete(`${CONFIG_MAPS}/d`, { preconditions: { uid, resourceVersion } })).status).toBe(200);
   });
 
-  test("accepts options of meta.k8s.io/v1, but not of another kind", async () => {
+  test("accepts delete options of meta.k8s.io/v1, but not of another kind", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("d"));
     expect((await api.delete(`${CONFIG_MAPS}/d`, { kind: "Secret", apiVersion: "v1" })).status).toBe(400);
@@ -70,7 +70,7 @@ describe("a deletion", () => {
     );
   });
 
-  test("with malformed options is rejected and deletes nothing", async () => {
+  test("with malformed delete options is rejected and deletes nothing", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("d"));
     expect((await api.delete(`${CONFIG_MAPS}/d`, "{")).status).toBe(400);
@@ -81,7 +81,7 @@ describe("a deletion", () => {
     expect((await api.get(`${CONFIG_MAPS}/d`)).status).toBe(200);
   });
 
-  test("of a system priority class is rejected, and of another priority class succeeds", async () => {
+  test("of a system priority class is rejected, and of another priority class is accepted", async () => {
     await using api = await startServer();
     const classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
     const rejected = await api.delete(`${classes}/system-node-critical`);
@@ -143,7 +143,7 @@ describe("an object with finalizers", () => {
     expect(response.body.metadata.deletionTimestamp).toBe("2030-01-01T00:00:00Z");
   });
 
-  test("is removed by the write that removes the last finalizer, and watches receive DELETED", async () => {
+  test("is removed by the write that removes its last finalizer, and watches receive DELETED", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, held);
     const { body } = await api.delete(`${CONFIG_MAPS}/f`);
@@ -186,23 +186,26 @@ describe("a deletion policy", () => {
     ["propagationPolicy=Orphan", ["orphan"]],
     ["orphanDependents=true", ["orphan"]],
   ] as const;
-  test.each(cases)("(%s) keeps the object with the finalizers %j", async (query, finalizers) => {
-    await using api = await startServer();
-    await api.create(CONFIG_MAPS, configMap("p"));
-    const deleted = await api.delete(`${CONFIG_MAPS}/p?${query}`);
-    expect(deleted.status).toBe(200);
-    expect(deleted.body.metadata.finalizers).toEqual(finalizers);
-    expect((await api.get(`${CONFIG_MAPS}/p`)).body.metadata.deletionTimestamp).toBeDefined();
-  });
+  test.each(cases)(
+    "(%s) keeps the object with a deletion timestamp and the finalizers %j",
+    async (query, finalizers) => {
+      await using api = await startServer();
+      await api.create(CONFIG_MAPS, configMap("p"));
+      const deleted = await api.delete(`${CONFIG_MAPS}/p?${query}`);
+      expect(deleted.status).toBe(200);
+      expect(deleted.body.metadata.finalizers).toEqual(finalizers);
+      expect((await api.get(`${CONFIG_MAPS}/p`)).body.metadata.deletionTimestamp).toBeDefined();
+    },
+  );
 
-  test("Background deletes the object immediately", async () => {
+  test("(Background) deletes the object immediately", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p"));
     expect((await api.delete(`${CONFIG_MAPS}/p?propagationPolicy=Background`)).body.status).toBe("Success");
     expect((await api.get(`${CONFIG_MAPS}/p`)).status).toBe(404);
   });
 
-  test("of a later deletion replaces that of an earlier one", async () => {
+  test("of a later deletion replaces the policy of an earlier deletion", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p"));
     await api.delete(`${CONFIG_MAPS}/p`, { propagationPolicy: "Foreground" });
@@ -250,7 +253,7 @@ describe("a deletion policy", () => {
     expect((await api.get(`${CONFIG_MAPS}/p`)).body.metadata).not.toHaveProperty("deletionTimestamp");
   });
 
-  test("orphanDependents=false returns 202 if the object remains", async () => {
+  test("(orphanDependents=false) returns 202 if a finalizer keeps the object", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p", { metadata: { finalizers: ["example.com/hold"] } }));
     expect((await api.delete(`${CONFIG_MAPS}/p`, { orphanDependents: false })).status).toBe(202);
@@ -260,7 +263,7 @@ describe("a deletion policy", () => {
 describe("a graceful deletion of a pod", () => {
   const running = (name: string) => pod(name, { nodeName: "n1", terminationGracePeriodSeconds: 40 });
 
-  test("without a node removes it immediately and returns the pod", async () => {
+  test("without a node removes the pod immediately and returns it", async () => {
     await using api = await startServer();
     await api.create(PODS, pod("p"));
     const deleted = await api.delete(`${PODS}/p`);
@@ -268,7 +271,7 @@ describe("a graceful deletion of a pod", () => {
     expect((await api.get(`${PODS}/p`)).status).toBe(404);
   });
 
-  test("on a node uses its termination grace period", async () => {
+  test("on a node uses the termination grace period of the pod", async () => {
     await using api = await startServer();
     await api.create(PODS, running("p"));
     const { body } = await api.delete(`${PODS}/p`);
@@ -280,7 +283,7 @@ describe("a graceful deletion of a pod", () => {
     expect((await api.get(`${PODS}/p`)).status).toBe(200);
   });
 
-  test("can set the grace period, and a negative period means one second", async () => {
+  test("can set the grace period, and a negative value means one second", async () => {
     await using api = await startServer();
     await api.create(PODS, running("p"));
     expect((await api.delete(`${PODS}/p?gracePeriodSeconds=7`)).body.metadata.deletionGracePeriodSeconds).toBe(7);
@@ -314,7 +317,7 @@ describe("a graceful deletion of a pod", () => {
     expect((await api.delete(`${PODS}/p`)).body.metadata.deletionGracePeriodSeconds).toBe(100);
   });
 
-  test("with finalizers removes it after the last finalizer, even if the pod has terminated", async () => {
+  test("with finalizers removes the pod with its last finalizer, even if the pod has terminated before", async () => {
     await using api = await startServer();
     await api.create(PODS, { ...running("p"), metadata: { name: "p", finalizers: ["example.com/hold"] } });
     await api.delete(`${PODS}/p`);
@@ -324,7 +327,7 @@ describe("a graceful deletion of a pod", () => {
     expect((await api.get(`${PODS}/p`)).status).toBe(404);
   });
 
-  test("with zero seconds removes it, as the kubelet does after termination", async () => {
+  test("with a grace period of zero seconds removes the pod immediately, as the kubelet requests after termination", async () => {
     await using api = await startServer();
     await api.create(PODS, running("p"));
     await api.delete(`${PODS}/p`);
@@ -332,7 +335,7 @@ describe("a graceful deletion of a pod", () => {
     expect((await api.get(`${PODS}/p`)).status).toBe(404);
   });
 
-  test("that has terminated removes it immediately", async () => {
+  test("that has terminated removes the pod immediately", async () => {
     await using api = await startServer();
     await api.create(PODS, running("p"));
     await api.mergePatch(`${PODS}/p/status`, { status: { phase: "Succeeded" } });
@@ -340,7 +343,7 @@ describe("a graceful deletion of a pod", () => {
     expect((await api.get(`${PODS}/p`)).status).toBe(404);
   });
 
-  test("keeps it during the grace period, even without finalizers", async () => {
+  test("keeps the pod until the grace period is over, even after its last finalizer is removed", async () => {
     await using api = await startServer();
     await api.create(PODS, { ...running("p"), metadata: { name: "p", finalizers: ["example.com/hold"] } });
     await api.delete(`${PODS}/p`);
@@ -371,7 +374,7 @@ describe("a deletion of a collection", () => {
     expect(names(await api.get(CONFIG_MAPS))).toEqual([]);
   });
 
-  test("is limited to its namespace", async () => {
+  test("deletes only objects of the namespace in the path", async () => {
     await using api = await startServer();
     await withThree(api);
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));

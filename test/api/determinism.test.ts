@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { CONFIG_MAPS, configMap, deployment, startServer } from "./start.ts";
 
-/** Runs a scenario that depends on randomness: generated names, uids, races, watches, time. */
+/** Runs requests whose responses depend on randomness: generated names, uids, concurrent updates, watches and times. */
 async function runScenario(seed: number): Promise<string> {
   await using api = await startServer({ seed });
   const reported: string[] = [];

@@ -77,7 +77,7 @@ describe.each(RELEASES)("discovery of %s", (release) => {
     },
   );
 
-  test("names the verb list only for resources that can be listed", async () => {
+  test('contains the verb "list" only for resources that can be listed', async () => {
     await using api = await startServer({ release });
     for (const group of catalog.groups) {
       for (const resource of group.resources) {
@@ -125,7 +125,7 @@ describe("discovery", () => {
     }
   });
 
-  test("sends an ETag with the aggregated document, and 304 without a body if the client has it", async () => {
+  test("sends an ETag with the aggregated document, and returns 304 without a body to a client that sends this ETag", async () => {
     await using api = await startServer();
     const first = await api.get("/apis", { accept: KUBECTL });
     const etag = header(first, "etag")!;
@@ -183,7 +183,7 @@ describe("discovery", () => {
     expect(body).toEqual({ ...current, apiVersion: "apidiscovery.k8s.io/v2beta1" });
   });
 
-  test("names the group of a subresource if it differs", async () => {
+  test("names the group of a subresource if it differs from the group of the resource", async () => {
     await using api = await startServer();
     const { body } = await api.get("/apis/apps/v1");
     expect(body.resources.find(({ name }: Json) => name === "deployments/scale")).toMatchObject({
@@ -194,7 +194,7 @@ describe("discovery", () => {
     expect(body.resources.find(({ name }: Json) => name === "deployments/status")).not.toHaveProperty("group");
   });
 
-  test("does not show a disabled version, which is not served either", async () => {
+  test("does not contain a disabled version, which is not served either", async () => {
     await using api = await startServer({ runtimeConfig: ["batch/v1=false"] });
     expect((await api.get("/apis")).body.groups.map(({ name }: Json) => name)).not.toContain("batch");
     expect((await api.get("/apis/batch/v1")).status).toBe(404);

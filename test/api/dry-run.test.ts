@@ -35,7 +35,7 @@ describe("dryRun=All", () => {
     ],
   ];
 
-  test.each(verbs)("on %s returns the normal response and changes nothing", async (_verb, act) => {
+  test.each(verbs)("on %s returns the same response as without a dry run and changes nothing", async (_verb, act) => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const before = (await api.get("/api/v1/configmaps")).text;
@@ -72,7 +72,7 @@ describe("dryRun=All", () => {
     ).toBe(409);
   });
 
-  test("is the only valid value for every verb", async () => {
+  test("is the only valid value of dryRun, for every verb", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const created = await api.create(`${CONFIG_MAPS}?dryRun=Some`, configMap("y"));

@@ -1,4 +1,4 @@
-/** Tests of a server of one release that emulates an earlier one. */
+/** Tests of a server that emulates an earlier release (--emulated-version). */
 import { describe, expect, test } from "vitest";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
 import { OptionError } from "../../src/base/option-error.ts";
@@ -6,7 +6,7 @@ import { startServer, type ApiTestResponse, type Json, type TestServer } from ".
 
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const CLASSES = "/apis/resource.k8s.io/v1beta2/deviceclasses";
-/** Introduced in 1.34. */
+/** A feature gate that was introduced in 1.34. */
 const LATER_GATE = "PodCertificateRequest";
 const DRA = ["resource.k8s.io/v1beta1=true", "resource.k8s.io/v1beta2=true"];
 
@@ -29,7 +29,7 @@ function served(response: ApiTestResponse): string[] {
 }
 
 describe("an emulating server", () => {
-  test("returns the versions of the binary, the emulation and the compatibility at /version", async () => {
+  test("returns its binary version, emulation version and minimum compatibility version at /version", async () => {
     await using api = await startServer({ release: "1.36", emulatedVersion: ["1.35"] });
     expect((await api.get("/version")).body).toMatchObject({
       ...{ major: "1", minor: "36", gitVersion: "v1.36.4+evenkeel" },
@@ -37,14 +37,14 @@ describe("an emulating server", () => {
     });
   });
 
-  test("differs at /version from a server without emulation, which reports its own release, or none before 1.33", async () => {
+  test("differs at /version from a server without emulation, which from 1.33 on reports its own release as its emulation version", async () => {
     await using newer = await startServer({ release: "1.36" });
     expect((await newer.get("/version")).body).toMatchObject({ emulationMinor: "36", minCompatibilityMinor: "35" });
     await using older = await startServer({ release: "1.32" });
     expect(Object.keys((await older.get("/version")).body)).not.toContain("emulationMinor");
   });
 
-  test("publishes the versions in the metric and in the identity lease", async () => {
+  test("publishes its versions in the metric version_info and in its identity lease", async () => {
     await using api = await startServer({
       ...{ release: "1.36", emulatedVersion: ["1.35"], minCompatibilityVersion: ["1.33"] },
       peers: { serverId: "one" },
@@ -71,7 +71,7 @@ describe("the resources of an emulating server", () => {
     expect((await emulating.get(policies)).status).toBe(404);
   });
 
-  test("include later versions of the same objects if the server is forward compatible", async () => {
+  test("include later versions of these resources if --emulation-forward-compatible is set", async () => {
     await using api = await startServer({
       ...{ release: "1.34", emulatedVersion: ["1.33"], runtimeConfig: DRA },
       emulationForwardCompatible: true,
@@ -96,7 +96,7 @@ describe("the stored objects of an emulating server", () => {
     expect(await storedVersion(careful, "/registry/deviceclasses/one")).toBe("resource.k8s.io/v1beta2");
   });
 
-  test("include those that the binary wrote before the emulation, and the binary can read all of them afterwards", async () => {
+  test("include objects that the binary wrote before the emulation, and a server without emulation can read all of them", async () => {
     await using before = await startServer({ release: "1.36" });
     const { world } = before;
     await before.create(CLASSES.replace("v1beta2", "v1"), deviceClass("one", "v1"));
@@ -112,7 +112,7 @@ describe("the stored objects of an emulating server", () => {
     expect([again.status, again.body.metadata.labels]).toEqual([200, { a: "b" }]);
   });
 
-  test("have a StorageVersion with the encoding of the emulated release and all versions that the binary decodes", async () => {
+  test("have a StorageVersion with an encoding version of the emulated release and all versions that the binary can decode", async () => {
     await using api = await startServer({
       ...{ release: "1.36", emulatedVersion: ["1.33"], runtimeConfig: DRA, strictRelease: false },
       peers: { serverId: "one" },
@@ -151,7 +151,7 @@ describe("the options", () => {
     );
   });
 
-  test("enable VersionAwareProxying by default, but not for a strict release, and can set it explicitly", () => {
+  test("enable VersionAwareProxying unless strictRelease is set, and a feature gate overrides this default", () => {
     const isOn = (options: Partial<ServerOptions>): boolean =>
       resolveOptions({ storage: { kind: "memory" }, ...options }).isVersionAware;
     expect([isOn({}), isOn({ strictRelease: true })]).toEqual([true, false]);

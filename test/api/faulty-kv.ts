@@ -1,4 +1,4 @@
-/** A store wrapper for tests that fails or stalls on demand. */
+/** Wraps a store so that a test can make it unreachable, delay its watches, compact its history or stall its calls. */
 import {
   StorageError,
   type Kv,
@@ -25,14 +25,14 @@ export class FaultyKv implements Kv {
     this.#kv = kv;
   }
 
-  /** Makes the store unreachable. Watches receive the missed events when the store is back. */
+  /** Makes the store unreachable, or reachable again. Watches then receive the events that they missed. */
   setDown(isDown: boolean): void {
     this.#isDown = isDown;
     if (!isDown) this.#catchUp();
     for (const { sink } of this.#followed) sink.interrupted(isDown);
   }
 
-  /** Delays the events of watches. Other calls succeed. */
+  /** Delays the events of watches, or delivers the delayed events. Other calls succeed at once. */
   setLagging(isLagging: boolean): void {
     this.#isLagging = isLagging;
     if (!isLagging) this.#catchUp();
@@ -46,7 +46,7 @@ export class FaultyKv implements Kv {
     }
   }
 
-  /** Makes calls wait until `resume`. */
+  /** Makes all calls wait until `resume` is called. */
   stall(): void {
     this.#stalled ??= [];
   }

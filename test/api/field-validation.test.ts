@@ -67,7 +67,7 @@ describe("strict decoding", () => {
     );
   });
 
-  test("of YAML reports duplicate keys first, then unknown fields by name", async () => {
+  test("of YAML reports duplicate keys first, then unknown fields in the order of their names", async () => {
     await using api = await startServer();
     const yaml =
       "kind: ConfigMap\napiVersion: v1\nzzz: 1\nmetadata:\n  name: a\n  name: b\n  wrong: 1\ndata:\n  k: v\n  k: w\nbogus: 1\n";
@@ -82,7 +82,7 @@ describe("strict decoding", () => {
 describe("warnings", () => {
   const yaml = "metadata: {name: a}\ndata:\n  k: v\n  k: w\nbogus: 1\n";
 
-  test("report duplicate keys in YAML, whose last value is used", async () => {
+  test("report duplicate keys in YAML, of which the last value is stored", async () => {
     await using api = await startServer();
     const response = await post(api, yaml, { type: "application/yaml", validation: "Warn" });
     expect(response.status).toBe(201);
@@ -93,7 +93,7 @@ describe("warnings", () => {
     ]);
   });
 
-  test("are not sent with field validation Ignore", async () => {
+  test("are not sent with fieldValidation=Ignore", async () => {
     await using api = await startServer();
     const response = await post(api, yaml, { type: "application/yaml", validation: "Ignore" });
     expect(response.status).toBe(201);
@@ -147,11 +147,11 @@ describe("the Warning header", () => {
     expect(warningHeaders([text])).toEqual({ warning: [line] });
   });
 
-  test("does not repeat warnings", () => {
+  test("does not repeat equal warnings", () => {
     expect(warningHeaders(["a", "b", "a"])["warning"]).toHaveLength(2);
   });
 
-  test("truncates long warnings if their total size exceeds the limit", () => {
+  test("contains truncated warnings if their total size exceeds the limit", () => {
     expect(warningHeaders(["x".repeat(10_000)])["warning"]).toEqual([`299 - "${"x".repeat(256)}"`]);
     const many = warningHeaders(Array.from({ length: 100 }, (_, index) => `${index} ${"x".repeat(1000)}`))["warning"]!;
     expect(many.join("").length).toBeLessThanOrEqual(4096);

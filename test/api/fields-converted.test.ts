@@ -1,4 +1,7 @@
-/** Tests of fields that a newer server has stored and an older one updates in a version of another shape. */
+/**
+ * Tests of fields that a newer server has stored, after an older server has updated the object in an API version with
+ * another structure.
+ */
 import { expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
 import { header, startServer, type ApiTestResponse, type Json } from "./start.ts";
@@ -7,7 +10,7 @@ function outcome(response: ApiTestResponse): [number, string | undefined] {
   return [response.status, header(response, "warning")];
 }
 
-test("an update by 1.33 keeps unknown fields of claim requests, which are flat in one version and nested in the other", async () => {
+test("an update by 1.33 keeps unknown fields of claim requests, which are flat in v1beta1 and nested in v1beta2", async () => {
   const world = new World({ seed: 1 });
   const versions = ["resource.k8s.io/v1beta1=true", "resource.k8s.io/v1beta2=true"];
   await using young = await startServer({ world, release: "1.36", strictRelease: false, runtimeConfig: versions });
@@ -44,13 +47,13 @@ test("an update by 1.33 keeps unknown fields of claim requests, which are flat i
     expect(outcome(patched)[0]).toBe(200);
     const { spec, metadata } = (await young.get(`${path("v1")}/one`)).body;
     expect(spec).toEqual(claim.spec);
-    // 1.33 keeps the managed fields that it cannot decode.
+    // 1.33 keeps the managedFields entry of "maker", although it cannot decode all fields in it.
     const maker = (of: Json): Json => of.managedFields.find((entry: Json) => entry.manager === "maker");
     expect(maker(metadata)).toEqual(maker(made.body.metadata));
   }
 });
 
-test("an update by 1.31 in autoscaling/v1 or v2 keeps fields that only a newer autoscaling/v2 has", async () => {
+test("an update by 1.31 in autoscaling/v1 or v2 keeps fields that only the autoscaling/v2 of a newer release has", async () => {
   const world = new World({ seed: 1 });
   await using young = await startServer({ world, release: "1.35" });
   await using old = await startServer({ world, release: "1.31" });

@@ -1,5 +1,5 @@
 /**
- * Tests of fields that a newer server has stored, in a cluster with an older one. The servers do not proxy requests
+ * Tests of fields that a newer server has stored, in a cluster with an older server. The servers do not proxy requests
  * here.
  */
 import fc from "fast-check";
@@ -45,7 +45,7 @@ function workload(): Json {
   };
 }
 
-/** The pod as a client of the older release sends it. */
+/** The pod as a client of the older release sends it: without the fields that this release does not define. */
 function asOldClientKnows(pod: Json): Json {
   const { resources: _resources, ...spec } = pod.spec;
   const containers = spec.containers.map(({ lifecycle: _lifecycle, ...rest }: Json) =>
@@ -80,7 +80,7 @@ describe("a server returns stored fields that its release does not define", () =
   });
 });
 
-describe("a write through the older server keeps fields that it does not define", () => {
+describe("a write through the older server keeps fields that the server does not define", () => {
   test("if the client sends back the object unchanged, even with strict field validation", async () => {
     await young.create(PODS, novelPod("one"));
     const { body: read } = await old.get(`${PODS}/one`);
@@ -89,7 +89,7 @@ describe("a write through the older server keeps fields that it does not define"
     expect(await stored(`${PODS}/one`)).toEqual(read);
   });
 
-  test("if an older client sends back the object without them", async () => {
+  test("if an older client sends back the object without these fields", async () => {
     await young.create(PODS, novelPod("one"));
     const { body: read } = await old.get(`${PODS}/one`);
     const { managedFields: _fields, ...metadata } = read.metadata;
@@ -98,7 +98,7 @@ describe("a write through the older server keeps fields that it does not define"
     expect(await stored(`${PODS}/one`)).toEqual(read);
   });
 
-  test("if a PUT changes other fields, and the fields keep their managers", async () => {
+  test("if a PUT changes other fields, and the kept fields keep their managers", async () => {
     await young.call("POST", `${PODS}?fieldManager=maker`, JSON.stringify(novelPod("one")));
     const sent = asOldClientKnows(await stored(`${PODS}/one`));
     delete sent.metadata.managedFields;
@@ -140,7 +140,7 @@ describe("a write through the older server keeps fields that it does not define"
     ]);
   });
 
-  test("in the status", async () => {
+  test("in the status, after a write of the status", async () => {
     await young.create(PODS, novelPod("one"));
     await young.mergePatch(`${PODS}/one/status`, { status: { observedGeneration: 7, message: "m" } });
     const { body: read } = await old.get(`${PODS}/one`);
@@ -229,7 +229,7 @@ describe("a write through the older server keeps fields that it does not define"
   });
 });
 
-describe("without a proxy, field validation decides about fields that the older server does not define:", () => {
+describe("without a proxy, a field that the older server does not define is subject to field validation:", () => {
   const DROPPED = '299 - "unknown field \\"spec.resources\\""';
 
   test("a changed value is dropped with a warning, or rejected with Strict", async () => {
@@ -252,7 +252,7 @@ describe("without a proxy, field validation decides about fields that the older 
   test.each<[type: string, body: Json]>([
     ["merge-patch", { spec: { template: { spec: { resources: null } } } }],
     ["json-patch", [{ op: "remove", path: "/spec/template/spec/resources" }]],
-  ])("%s %j removes the field", async (type, body) => {
+  ])("%s %j removes the stored field", async (type, body) => {
     await young.create(DEPLOYMENTS, workload());
     const response = await strictly("PATCH", `${DEPLOYMENTS}/web`, body, `application/${type}+json`);
     expect(outcome(response)).toEqual([200, undefined, undefined]);
@@ -260,7 +260,7 @@ describe("without a proxy, field validation decides about fields that the older 
     expect([spec.resources, spec.containers[0].lifecycle]).toEqual([undefined, { stopSignal: "SIGUSR1" }]);
   });
 
-  test("a new object is stored without them, with a warning for each", async () => {
+  test("a new object is stored without such fields, with a warning for each", async () => {
     const response = await old.create(PODS, novelPod("one"));
     expect(outcome(response)).toEqual([
       201,
@@ -270,7 +270,7 @@ describe("without a proxy, field validation decides about fields that the older 
     expect(response.body.spec.resources).toBeUndefined();
   });
 
-  test("a PUT of a missing object with an unknown field returns 400 with Strict and 404 otherwise", async () => {
+  test("a PUT of a missing object with such a field returns 400 with Strict and 404 otherwise", async () => {
     const wrong = { apiVersion: "v1", kind: "Pod", metadata: { name: "none" }, wrong: 1 };
     expect((await strictly("PUT", `${PODS}/none`, wrong)).status).toBe(400);
     expect((await old.put(`${PODS}/none`, wrong)).status).toBe(404);

@@ -1,6 +1,6 @@
 /**
- * Tests of the garbage collector in a cluster in which only one of two releases serves the owner's resource, and that
- * server stops and starts.
+ * Tests of the garbage collector in a cluster of two servers of different releases. Only one of them serves the owner's
+ * resource, and this server stops and starts.
  */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { assert } from "../../src/base/assert.ts";
@@ -37,7 +37,7 @@ function collect(): RunningCollector {
   return new RunningCollector({ world: cluster.world, transport: older.run!.server.transport, resources });
 }
 
-/** Elects a new leader, which has no state of the earlier one. */
+/** Replaces the collector by a new one without its state, as after the election of a new leader. */
 async function changeLeader(): Promise<void> {
   await collector.stop();
   collector = collect();
@@ -79,7 +79,7 @@ afterEach(async () => {
   cluster.shutDown();
 });
 
-test("dependents of a live owner are kept while no server serves its resource, however long that is", async () => {
+test("dependents of an existing owner are kept while no server serves the owner's resource, however long that is", async () => {
   await cluster.stop(newer);
   await cluster.advance({ seconds: 60 });
   await changeLeader();
@@ -113,7 +113,7 @@ test("dependents of a live owner are kept while no server serves its resource, h
   expect(await hasChild()).toBe(false);
 });
 
-test("dependents of an owner whose deletion the collector did not see are deleted when its resource is served again", async () => {
+test("dependents of an owner whose deletion the collector did not see are deleted when the owner's resource is served again", async () => {
   cluster.partition(newer, older);
   await cluster.advance({ seconds: 10 });
   const { server } = newer.run!;

@@ -1,6 +1,6 @@
 /**
- * Compares the garbage collector with a simple model after random owners, deletions and faults in random order. Links
- * are slow, so that requests and events can overtake each other.
+ * Compares the garbage collector with a simple model: a test creates objects with random owners, then deletes objects
+ * and injects faults in random order. Links are slow, so that requests and events can overtake each other.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -24,7 +24,7 @@ type Resource = (typeof RESOURCES)[number];
 
 interface Planned {
   readonly resource: Resource;
-  /** Indexes of owners, modulo the number of objects. */
+  /** Indexes of the owners in `objects`, modulo the number of objects. */
   readonly owners: readonly number[];
   readonly blocks: boolean;
   /** True if the object also has an owner that never existed. */
@@ -45,7 +45,9 @@ interface Plan {
   readonly seed: number;
 }
 
-/** If objects have one owner at most, the set of orphans does not depend on the order of events. */
+/**
+ * Generates plans. With Orphan, `ownersMax` must be 1: then the set of orphans does not depend on the order of events.
+ */
 function plans(ownersMax: number, policies: readonly ("Background" | "Foreground" | "Orphan")[]): fc.Arbitrary<Plan> {
   const object = fc.record({
     resource: fc.constantFrom(...RESOURCES),
@@ -79,7 +81,7 @@ class Play implements AsyncDisposable {
   readonly #resources: ManualResources;
   #collector: RunningCollector;
   readonly #made: Json[] = [];
-  /** The objects that the test itself has deleted, with their policies. */
+  /** Index and propagation policy of each object that the test itself has deleted. */
   readonly #deleted = new Map<number, string>();
 
   constructor(api: TestServer, plan: Plan) {
@@ -125,7 +127,10 @@ class Play implements AsyncDisposable {
     }
   }
 
-  /** The owners that an object can have. Other owners, which the collector ignores, are tested elsewhere. */
+  /**
+   * The planned owners without those that the collector ignores: a cluster-scoped object cannot have a namespaced
+   * owner.
+   */
   #owners(index: number): number[] {
     const { objects } = this.#plan;
     const { resource, owners } = objects[index]!;
@@ -161,7 +166,7 @@ class Play implements AsyncDisposable {
     }
   }
 
-  /** An object that is already being deleted keeps its first policy. */
+  /** Deletes the object, unless it is already being deleted and therefore keeps its first policy. */
   async #delete(index: number, propagationPolicy: string): Promise<void> {
     const target = `${path(this.#plan.objects[index]!.resource)}/o${index}`;
     const { status, body } = await this.#api.get(target);

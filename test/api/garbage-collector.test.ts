@@ -20,9 +20,9 @@ import {
 const APPS = "/apis/apps/v1/namespaces/default";
 const DEPLOYMENTS = `${APPS}/deployments`;
 const REPLICA_SETS = `${APPS}/replicasets`;
-/** Time in which the collector completes everything that needs no retry. */
+/** The time in which the collector completes all work that needs no retry. */
 const SOON_MS = 5_000;
-/** Time in which the collector retries and completes everything that can be completed. */
+/** The time in which the collector also completes all work that needs retries, if it can be completed. */
 const LATER_MS = 70_000;
 
 class Collecting implements AsyncDisposable {
@@ -59,7 +59,7 @@ class Collecting implements AsyncDisposable {
     return body;
   }
 
-  /** Creates a deployment, its replica set and two pods. No controller creates them here. */
+  /** Creates a deployment, its replica set and two pods, because no workload controller runs here. */
   async makeChain(name: string): Promise<{ top: Json; middle: Json; bottom: Json[] }> {
     const top = await this.make(DEPLOYMENTS, deployment(name));
     const middle = await this.make(REPLICA_SETS, ownedBy(replicaSet(`${name}-1`), top));
@@ -70,7 +70,7 @@ class Collecting implements AsyncDisposable {
     return { top, middle, bottom };
   }
 
-  /** The names of the remaining objects of some resources. */
+  /** The names of all objects that the lists at these paths contain. */
   async left(...targets: string[]): Promise<string[]> {
     const found: string[] = [];
     for (const target of targets) found.push(...names(await this.api.get(target)));
@@ -194,7 +194,7 @@ describe("an object", () => {
     expect(await run.left(CONFIG_MAPS)).toEqual([]);
   });
 
-  test("with a live owner and one in foreground deletion stays and loses the reference to the second", async () => {
+  test("with a live owner and an owner in foreground deletion stays and loses the reference to the owner in foreground deletion", async () => {
     await using run = await Collecting.begin();
     const going = await run.make(CONFIG_MAPS, configMap("going"));
     const staying = await run.make(CONFIG_MAPS, configMap("staying"));
@@ -205,7 +205,7 @@ describe("an object", () => {
     expect(await run.references(`${CONFIG_MAPS}/child`)).toEqual([reference(staying)]);
   });
 
-  test("is deleted if its owner was replaced by another object of the same name", async () => {
+  test("is deleted if its owner was replaced by another object with the same name", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     await run.collector.stop();
@@ -218,7 +218,7 @@ describe("an object", () => {
     expect(anew.metric("evenkeel_garbage_collector_deleted_total")).toBe(1);
   });
 
-  test("is not deleted if its owner reference names a version that is not served any more", async () => {
+  test("is not deleted if the API version in its owner reference is not served, as long as the owner exists", async () => {
     await using run = await Collecting.begin();
     const top = await run.make(DEPLOYMENTS, deployment("web"));
     await run.make(CONFIG_MAPS, ownedBy(configMap("child"), reference(top, { apiVersion: "apps/v1beta1" })));
@@ -229,7 +229,7 @@ describe("an object", () => {
     expect(await run.left(CONFIG_MAPS)).toEqual([]);
   });
 
-  test("with the orphan finalizer is collected, and its own dependents are kept", async () => {
+  test("with the orphan finalizer is collected, and its own dependents stay", async () => {
     await using run = await Collecting.begin();
     const { middle } = await run.makeChain("web");
     await run.api.mergePatch(`${REPLICA_SETS}/${middle.metadata.name}`, { metadata: { finalizers: ["orphan"] } });
@@ -265,7 +265,7 @@ describe("a cycle of owners", () => {
     expect(await run.left(CONFIG_MAPS)).toEqual([]);
   });
 
-  test("of one object that owns itself can be deleted", async () => {
+  test("that consists of one object that owns itself can be deleted", async () => {
     await using run = await Collecting.begin();
     const self = await run.make(CONFIG_MAPS, configMap("self"));
     await run.api.mergePatch(`${CONFIG_MAPS}/self`, { metadata: { ownerReferences: [reference(self)] } });
@@ -276,7 +276,7 @@ describe("a cycle of owners", () => {
   });
 });
 
-describe("an owner of another namespace", () => {
+describe("an owner in another namespace", () => {
   const OTHER = "/api/v1/namespaces/other/configmaps";
 
   test("counts as missing: the dependent is deleted, and one warning event is recorded", async () => {
@@ -317,7 +317,7 @@ describe("an owner of another namespace", () => {
 });
 
 describe("no object is collected if", () => {
-  test("a server does not serve the owner's resource", async () => {
+  test("the server of the collector does not serve the owner's resource", async () => {
     await using run = await Collecting.begin();
     await run.makeChain("web");
     await run.soon();
@@ -336,7 +336,7 @@ describe("no object is collected if", () => {
     expect(anew.run.failuresInRow).toBe(0);
   });
 
-  test("a server cannot reach the peer that serves the owner's resource, and other objects are not delayed", async () => {
+  test("the server of the collector cannot reach the peer that serves the owner's resource, and other objects are collected without delay", async () => {
     await using run = await Collecting.begin();
     await run.makeChain("web");
     await run.make(CONFIG_MAPS, ownedBy(configMap("x"), await run.make(CONFIG_MAPS, configMap("y"))));
@@ -366,8 +366,8 @@ describe("no object is collected if", () => {
   });
 });
 
-describe("an object that waits for its dependents", () => {
-  test("waits while a resource that may contain dependents cannot be watched", async () => {
+describe("an object in foreground or orphan deletion", () => {
+  test("stays while a resource that may contain its dependents cannot be watched", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     run.link.fail("secrets", "unavailable");
@@ -385,7 +385,7 @@ describe("an object that waits for its dependents", () => {
     expect(await run.references("/api/v1/namespaces/default/secrets/s")).toBeUndefined();
   });
 
-  test("waits for a resource of a departed server until the resource cannot return", async () => {
+  test("stays while a departed server that may have served dependents can still return", async () => {
     await using run = await Collecting.begin();
     const doubts = [
       { group: "example.org", resource: "things", namespaced: true, server: "b", because: "departed at noon" },
@@ -401,8 +401,8 @@ describe("an object that waits for its dependents", () => {
   });
 });
 
-describe("a resource that is not served any more", () => {
-  test("still owns its dependents while it may return, and they are collected after it has returned", async () => {
+describe("a resource that is no longer served", () => {
+  test("still keeps the dependents of its objects while it may return, and they are collected after it has returned", async () => {
     await using run = await Collecting.begin();
     await run.makeChain("web");
     await run.soon();
@@ -421,7 +421,7 @@ describe("a resource that is not served any more", () => {
     expect(await run.leftOfChains()).toEqual([]);
   });
 
-  test("delays every deletion that waits for dependents while it may return, because it may contain unknown ones", async () => {
+  test("delays every foreground deletion while it may return, because it may contain unknown dependents", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     await run.make(DEPLOYMENTS, ownedBy(deployment("web"), owner));
@@ -443,7 +443,7 @@ describe("a resource that is not served any more", () => {
     expect(await run.left(CONFIG_MAPS, DEPLOYMENTS)).toEqual([]);
   });
 
-  test("keeps dependents that the collector has not seen if their owner is deleted with Orphan", async () => {
+  test("keeps its objects that the collector has not seen if their owner is deleted with Orphan", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     await run.soon();
@@ -464,7 +464,7 @@ describe("a resource that is not served any more", () => {
     expect(await run.left(DEPLOYMENTS)).toEqual(["web"]);
   });
 
-  test("and cannot return keeps the dependents of its objects, and does not delay the deletion of the owners of its objects", async () => {
+  test("and cannot return keeps the dependents of its objects, and does not delay the deletion of their owners", async () => {
     await using run = await Collecting.begin();
     const owner = await run.make(CONFIG_MAPS, configMap("owner"));
     const top = await run.make(DEPLOYMENTS, ownedBy(deployment("web"), owner));

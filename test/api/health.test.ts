@@ -26,7 +26,7 @@ describe("the health endpoint", () => {
     expect(text.endsWith(`${endpoint} check passed\n`)).toBe(true);
   });
 
-  test("can exclude a check by name, and reports unknown names", async () => {
+  test("can exclude a check by name, and warns about unknown names", async () => {
     await using api = await startServer();
     const { status, text } = await api.get("/readyz?verbose&exclude=etcd&exclude=nosuch");
     expect(status).toBe(200);
@@ -47,7 +47,7 @@ describe("the health endpoint", () => {
     expect((await api.get(CONFIG_MAPS)).status).toBe(200);
   });
 
-  test("returns 404 for a check of another endpoint", async () => {
+  test("returns 404 for a check that only another endpoint has", async () => {
     await using api = await startServer();
     expect((await api.get("/livez/shutdown")).status).toBe(404);
     expect((await api.get("/livez/etcd")).status).toBe(404);
@@ -71,7 +71,7 @@ describe("the metrics", () => {
     expect((await api.get("/metrics")).text).not.toContain("made-up-by-the-client");
   });
 
-  test("are Prometheus text, and each family has a help and a type", async () => {
+  test("are Prometheus text, and each metric family has HELP and TYPE", async () => {
     await using api = await startServer();
     const { text, headers } = await api.get("/metrics");
     expect(headers["content-type"]).toBe("text/plain; version=0.0.4; charset=utf-8; escaping=underscores");

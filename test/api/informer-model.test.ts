@@ -1,6 +1,6 @@
 /**
- * Compares an informer with the server after random faults between them: it must end with the server's objects, and
- * every notification must be consistent with the earlier ones.
+ * Compares an informer with the server while random faults occur on the connection: at the end the informer must have
+ * the objects of the server, and every notification must be consistent with the earlier notifications.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -15,10 +15,10 @@ import { configMap, CONFIG_MAPS as PATH, startServer, type TestServer } from "./
 
 type Step =
   | { readonly kind: "create" | "update" | "delete"; readonly name: string }
-  /** Many changes at once, so that the history of the server moves past the informer's position. */
+  /** Makes so many changes that the history of the server no longer contains the informer's resource version. */
   | { readonly kind: "churn" }
   | { readonly kind: "cut" | "end watches" | "disconnect" | "reconnect" | "compact" | "restart" }
-  /** Cuts the connection after a number of pieces of the stream. */
+  /** Cuts the connection after a number of chunks of the watch stream. */
   | { readonly kind: "cut soon"; readonly pieces: number }
   | { readonly kind: "advance"; readonly ms: number };
 
@@ -54,7 +54,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Checks every notification against the earlier ones: an object is added, updated, then deleted. */
+/**
+ * Checks that every notification is consistent with the earlier ones: an object is added, then updated, then deleted.
+ */
 class Historian implements InformerHandler<KubernetesObject> {
   readonly known = new Map<string, KubernetesObject>();
   readonly complaints: string[] = [];
@@ -86,7 +88,7 @@ class Historian implements InformerHandler<KubernetesObject> {
 const nameOf = (object: KubernetesObject): string => object.metadata?.name ?? "";
 const versionOf = (object: KubernetesObject): number => Number(object.metadata?.resourceVersion);
 
-/** A server that can be restarted, and an informer that continues with the restarted server. */
+/** A server that a test can restart, and an informer that reconnects to it. */
 class Scene {
   readonly world: World;
   readonly transport: FlakyTransport;

@@ -19,7 +19,7 @@ function report({ status, text }: ApiTestResponse): Json {
 }
 
 describe("the stored versions of a server's store", () => {
-  test("include those that the server writes and those that other servers wrote", async () => {
+  test("include the version that the server writes and versions that other servers wrote", async () => {
     await using api = await startServer({ release: "1.36" });
     await api.create(CONFIG_MAPS, configMap("a"));
     await api.create(DEVICE_CLASSES, deviceClass("gpu"));
@@ -43,7 +43,7 @@ describe("the stored versions of a server's store", () => {
   });
 
   test.each(["1.28", "1.31", "1.33", "1.36", "1.37"])(
-    "are those that %s writes if it is the only release, and a rollback check to it finds no problem",
+    "are only the versions that %s writes if no other release has written, and a rollback check to this release finds no problem",
     async (release) => {
       await using api = await startServer({ release });
       for (const { versions, writes, unreadable } of report(await api.get(VERSIONS)).resources) {
@@ -67,7 +67,7 @@ describe("a rollback check", () => {
   });
 });
 
-test("the reports require authorization and are read-only", async () => {
+test("the reports are served only to authorized users and only for GET", async () => {
   await using api = await startServer({ access: {}, tokenFile: "secret,ann,ann,system:masters\nother,jane,jane" });
   const asJane = { asClient: true, headers: { authorization: "Bearer other" } };
   const headers = { authorization: "Bearer secret" };

@@ -101,7 +101,7 @@ describe("a paged list", () => {
     expect(seen).toEqual(["a", "b", "c", "d", "e", "z"]);
   });
 
-  test("with a selector fills its pages as long as objects match, and does not count the rest", async () => {
+  test("with a selector fills its pages as long as objects match, and does not report the number of remaining items", async () => {
     await using api = await startServer();
     await withFive(api);
     const first = await api.get(`${CONFIG_MAPS}?limit=2&labelSelector=odd%3D0`);
@@ -115,7 +115,7 @@ describe("a paged list", () => {
     expect(second.body.metadata).not.toHaveProperty("continue");
   });
 
-  test("returns 410 with a new token for the current state if the history is compacted", async () => {
+  test("returns 410 with a new token that continues at the current state if the history is compacted", async () => {
     await using api = await startServer();
     await withFive(api);
     const first = await api.get(`${CONFIG_MAPS}?limit=2`);
@@ -129,7 +129,7 @@ describe("a paged list", () => {
     expect(rest.body.metadata.resourceVersion).not.toBe(first.body.metadata.resourceVersion);
   });
 
-  test("can continue for five minutes, and expires within 15 minutes", async () => {
+  test("can continue for five minutes, and its token expires within 15 minutes", async () => {
     await using api = await startServer();
     await withFive(api);
     const first = await api.get(`${CONFIG_MAPS}?limit=2`);
@@ -140,7 +140,7 @@ describe("a paged list", () => {
     expect((await api.get(`${CONFIG_MAPS}?limit=2&continue=${first.body.metadata.continue}`)).status).toBe(410);
   });
 
-  test("with an inconsistent token continues over several pages", async () => {
+  test("with the token of such a 410 response continues over several pages", async () => {
     await using api = await startServer();
     await withFive(api);
     const first = await api.get(`${CONFIG_MAPS}?limit=1`);
@@ -168,7 +168,7 @@ describe("a paged list", () => {
     expect(response.body.message).toMatch(/^invalid continue token: continue key is not valid: /);
   });
 
-  test("with a token of another list returns only objects of its own namespace and selector", async () => {
+  test("with a token of another list returns only objects that match its own namespace and selector", async () => {
     await using api = await startServer();
     await withFive(api);
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("z"));
@@ -179,7 +179,7 @@ describe("a paged list", () => {
     expect(names(await api.get(elsewhere))).toEqual(["z"]);
   });
 
-  test("with a token of a future version returns 504, as for any future version", async () => {
+  test("with a token for a future resourceVersion returns 504, as every list at a future resourceVersion", async () => {
     await using api = await startServer();
     const response = await api.get(
       `${CONFIG_MAPS}?continue=${token({ v: "meta.k8s.io/v1", rv: 99999999, start: "a" })}`,
@@ -207,7 +207,7 @@ describe("a paged list", () => {
   });
 });
 
-describe("resourceVersion and resourceVersionMatch", () => {
+describe("resourceVersion and resourceVersionMatch:", () => {
   async function withTwo(api: TestServer): Promise<{ first: string; second: string }> {
     const first = (await api.create(CONFIG_MAPS, configMap("a"))).body.metadata.resourceVersion;
     const second = (await api.create(CONFIG_MAPS, configMap("b"))).body.metadata.resourceVersion;
@@ -279,14 +279,14 @@ describe("resourceVersion and resourceVersionMatch", () => {
       "sendInitialEvents=true&resourceVersion=5",
       "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list",
     ],
-  ])("are invalid in the combination %s", async (query, sentence) => {
+  ])("the combination %s is invalid", async (query, sentence) => {
     await using api = await startServer();
     const response = await api.get(`${CONFIG_MAPS}?${query}`);
     expect(response.status).toBe(422);
     expect(response.body.message).toBe(`ListOptions.meta.k8s.io "" is invalid: ${sentence}`);
   });
 
-  test("a version that is not a number is rejected", async () => {
+  test("a resourceVersion that is not a number is rejected", async () => {
     await using api = await startServer();
     for (const target of [CONFIG_MAPS, `${CONFIG_MAPS}/a`]) {
       const response = await api.get(`${target}?resourceVersion=abc`);
@@ -297,7 +297,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
     }
   });
 
-  test("an exact future version returns 504", async () => {
+  test("an exact future resourceVersion returns 504", async () => {
     await using api = await startServer();
     const response = await api.get(`${CONFIG_MAPS}?resourceVersion=99999999&resourceVersionMatch=Exact`);
     expect(response.status).toBe(504);
@@ -308,7 +308,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
   });
 
   test.each([`${CONFIG_MAPS}?resourceVersion=99999999`, `${CONFIG_MAPS}/a?resourceVersion=99999999`])(
-    "a request for a future version waits three seconds, then returns 504: %s",
+    "a request for a future resourceVersion waits three seconds, then returns 504: %s",
     async (target) => {
       await using api = await startServer();
       await withTwo(api);
@@ -328,7 +328,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
     },
   );
 
-  test("a request for a future version is served when the version is reached in time", async () => {
+  test("a request for a future resourceVersion is served if the store reaches it within three seconds", async () => {
     await using api = await startServer();
     const { second } = await withTwo(api);
     const waiting = api.begin("GET", `${CONFIG_MAPS}?resourceVersion=${Number(second) + 1}`);
@@ -337,7 +337,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
     expect(names(await api.world.run(waiting))).toEqual(["a", "b", "c"]);
   });
 
-  test("an exact version that is compacted returns 410", async () => {
+  test("an exact resourceVersion that is compacted returns 410", async () => {
     await using api = await startServer();
     const { first } = await withTwo(api);
     await api.kv.compact(await api.kv.currentRevision());
@@ -346,7 +346,7 @@ describe("resourceVersion and resourceVersionMatch", () => {
     expect(response.body.reason).toBe("Expired");
   });
 
-  test("a GET with a compacted version as its minimum is served", async () => {
+  test("a GET with a compacted resourceVersion as its minimum is served", async () => {
     await using api = await startServer();
     const { first } = await withTwo(api);
     await api.kv.compact(await api.kv.currentRevision());

@@ -27,7 +27,7 @@ function send(
   return api.call(method, target, JSON.stringify(body), { headers: { "user-agent": agent, "content-type": type } });
 }
 
-/** "manager operation apiVersion subresource" of each managed fields entry. */
+/** "manager operation apiVersion subresource" of each managedFields entry. */
 function managers(response: ApiTestResponse): string[] {
   return (response.body.metadata.managedFields ?? []).map((entry: Json) =>
     [entry.manager, entry.operation, entry.apiVersion, entry.subresource ?? ""].join(" ").trim(),
@@ -39,7 +39,7 @@ function fields(answer: ApiTestResponse, manager: string): Json {
 }
 
 describe("managed fields", () => {
-  test("record the creator as the manager of the sent fields, named after its user agent", async () => {
+  test("name the creator as the manager of the sent fields, and its name is taken from the user agent", async () => {
     await using api = await startServer();
     const created = await send(api, "POST", CONFIG_MAPS, {
       body: configMap("a", { metadata: { labels: { x: "y" } } }),
@@ -56,14 +56,14 @@ describe("managed fields", () => {
     ]);
   });
 
-  test("prefer the fieldManager parameter to the user agent", async () => {
+  test("use the fieldManager parameter as the manager's name instead of the user agent", async () => {
     await using api = await startServer();
     expect(managers(await send(api, "POST", `${CONFIG_MAPS}?fieldManager=me`, { body: configMap("a") }))).toEqual([
       "me Update v1",
     ]);
   });
 
-  test("move a changed field to its writer, and leave unchanged fields with their manager", async () => {
+  test("move a changed field to the manager that changes it, and leave unchanged fields with their manager", async () => {
     await using api = await startServer();
     await send(api, "POST", `${CONFIG_MAPS}?fieldManager=one`, { body: configMap("a", { data: { a: "1", b: "1" } }) });
     await api.world.advance(5_000);
@@ -79,7 +79,7 @@ describe("managed fields", () => {
   test.each([
     ["application/merge-patch+json", { data: { b: "2" } }],
     ["application/json-patch+json", [{ op: "add", path: "/data/b", value: "2" }]],
-  ])("record a patch of type %s", async (type, body) => {
+  ])("record the manager of a patch of type %s", async (type, body) => {
     await using api = await startServer();
     await send(api, "POST", `${CONFIG_MAPS}?fieldManager=one`, { body: configMap("a") });
     const patched = await send(api, "PATCH", `${CONFIG_MAPS}/a?fieldManager=two`, { body, type });
@@ -154,7 +154,7 @@ describe("managed fields", () => {
     expect(managers(cleared)).toEqual([]);
   });
 
-  test("have an entry for each version in which a manager writes, converted between versions", async () => {
+  test("have one entry for each manager and version, and a changed field leaves an entry of another version too", async () => {
     await using api = await startServer();
     const spec = {
       maxReplicas: 3,

@@ -78,7 +78,7 @@ describe("on one server, a deleted namespace", () => {
     expect(await keysOf(api.kv)).toEqual([]);
   });
 
-  test("is not written repeatedly while it waits", async () => {
+  test("is not written repeatedly while finalizers block its deletion", async () => {
     await using api = await start();
     await api.create(`${TEAM}/configmaps`, configMap("a", { metadata: { finalizers: ["example.com/hold"] } }));
     await api.delete(TEAM);
@@ -88,7 +88,7 @@ describe("on one server, a deleted namespace", () => {
     expect((await api.get(TEAM)).body.metadata.resourceVersion).toBe(resourceVersion);
   });
 
-  test("is removed with thousands of objects", async () => {
+  test("is removed even if it contains thousands of objects", async () => {
     await using api = await start();
     for (let at = 0; at < 3_000; at++) await api.create(`${TEAM}/configmaps`, configMap(`c-${at}`));
     await api.delete(TEAM);
@@ -165,7 +165,7 @@ describe("a client that finalizes a namespace that is not empty", () => {
     );
   });
 
-  test("cannot remove the last finalizer of its metadata either", async () => {
+  test("cannot remove the last finalizer of the namespace's metadata either", async () => {
     await using api = await start();
     const metadata = { name: "team", finalizers: ["example.com/keep"] };
     await api.mergePatch(TEAM, { metadata });
@@ -178,7 +178,7 @@ describe("a client that finalizes a namespace that is not empty", () => {
     expect(await keysOf(api.kv)).toEqual([]);
   });
 
-  test("cannot delete a namespace that was finalized before until it is empty", async () => {
+  test("cannot delete a namespace whose spec finalizers were removed before until the namespace is empty", async () => {
     await using api = await start();
     await api.put(`${TEAM}/finalize`, finalized);
     await api.create(`${TEAM}/configmaps`, configMap("a"));
@@ -215,7 +215,7 @@ class ClusterRequests {
     this.cluster = cluster;
   }
 
-  /** Sends a request and retries it after 503, as a client would. */
+  /** Sends a request, and retries it after a 503 as a client would. */
   async through(
     server: SimulatedServer,
     method: string,
@@ -240,7 +240,7 @@ describe("in a cluster of mixed releases,", () => {
     ...{ apiVersion: "resource.k8s.io/v1alpha2", kind: "ResourceClaimParameters", metadata: { name } },
   });
 
-  /** Starts two servers. Only the older one serves the objects in the namespace. */
+  /** Starts two servers. Only the older server serves the resourceclaimparameters in the namespace. */
   async function start(seed: number): Promise<{
     cluster: SimulatedCluster;
     ask: ClusterRequests;
@@ -273,7 +273,7 @@ describe("in a cluster of mixed releases,", () => {
     cluster.shutDown();
   });
 
-  test("no key is purged if the proxy is disabled and other servers are live", async () => {
+  test("no object is purged if the proxy is disabled and other servers are live", async () => {
     const cluster = simulate({ seed: 4 });
     const newer = await cluster.addServer({ ...NEW, id: "newer", mixedVersionProxy: false });
     const older = await cluster.addServer({ ...OLD, id: "older", mixedVersionProxy: false });
@@ -290,7 +290,7 @@ describe("in a cluster of mixed releases,", () => {
     cluster.shutDown();
   });
 
-  test("objects that only another server serves are deleted too", async () => {
+  test("the server that deletes the namespace also deletes objects that only its peer serves", async () => {
     const { cluster, ask, newer, kv } = await start(1);
     expect((await ask.through(newer, "DELETE", TEAM)).status).toBe(200);
     await cluster.advance({ seconds: 10 });
@@ -299,7 +299,7 @@ describe("in a cluster of mixed releases,", () => {
   });
 
   test.each(["stopped", "crashed"])(
-    "a namespace stays, with a condition, while the only server for some of its objects is %s, and is removed after its return",
+    "a namespace stays, and a condition reports why, while the only server for some of its objects is %s, and is removed after that server has returned",
     async (how) => {
       const { cluster, ask, newer, older, kv } = await start(2);
       if (how === "stopped") await cluster.stop(older);
@@ -311,7 +311,7 @@ describe("in a cluster of mixed releases,", () => {
       expect(condition(terminating, "NamespaceDeletionDiscoveryFailure")).toMatch(
         /^True DiscoveryFailed: .*resourceclaimparameters\.resource\.k8s\.io.*: older (departed at|cannot be reached)/,
       );
-      // All other objects are already deleted.
+      // Only the objects that the missing server serves are left.
       expect(await keysOf(kv)).toEqual([
         "namespaces/team",
         "resourceclaimparameters/team/a",
@@ -336,7 +336,7 @@ describe("in a cluster of mixed releases,", () => {
     cluster.shutDown();
   });
 
-  test("objects of a server that does not return can be purged after the grace period, and not before", async () => {
+  test("objects of a server that does not return can be purged only after the grace period", async () => {
     const { cluster, ask, newer, older, kv } = await start(4);
     expect((await ask.get(newer, PURGE)).status).toBe(409);
     await cluster.stop(older);

@@ -1,6 +1,6 @@
 /**
- * Tests of creations that race with the deletion of their namespace, on servers of which one has an outdated view of
- * the store.
+ * Tests of creations that race with the deletion of their namespace, with two servers of which one has an outdated
+ * watch cache.
  */
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/base/clock.ts";
@@ -29,7 +29,7 @@ async function keysInTeam(kv: Kv): Promise<string[]> {
 interface Pair extends AsyncDisposable {
   readonly api: TestServer;
   readonly other: TestServer;
-  /** Between `api` and the store. */
+  /** The store as `api` sees it. */
   readonly store: FaultyKv;
 }
 
@@ -48,7 +48,7 @@ async function startPair(): Promise<Pair> {
   return { api, other, store, [Symbol.asyncDispose]: dispose };
 }
 
-describe("a server that has not seen the deletion yet", () => {
+describe("a server that has not seen the latest change of a namespace yet", () => {
   test("creates nothing in a deleted namespace", async () => {
     await using pair = await startPair();
     const { api, other, store } = pair;
@@ -146,7 +146,7 @@ describe("a server that has not seen the deletion yet", () => {
   });
 });
 
-/** Calls `before` ahead of each commit that puts an object into the namespace. */
+/** Returns a store that calls `before` ahead of each commit of an object in the namespace. */
 function committing(kv: Kv, before: (change: Change) => Promise<void>): Kv {
   return overlaidKv(kv, {
     async commit(change) {
@@ -157,7 +157,10 @@ function committing(kv: Kv, before: (change: Change) => Promise<void>): Kv {
 }
 
 describe("a namespace without finalizers", () => {
-  /** Its deletion needs one request. The test chooses what happens just before each of its commits. */
+  /**
+   * Starts two servers and creates such a namespace. `before` sets a function that is called ahead of each commit of
+   * the namespace.
+   */
   async function startDeleting(): Promise<{
     api: TestServer;
     other: TestServer;
@@ -182,7 +185,7 @@ describe("a namespace without finalizers", () => {
     return { api, other, before: (commit) => void (hook = commit) };
   }
 
-  test("is terminating before it is removed", async () => {
+  test("is Terminating before it is removed by the same request", async () => {
     const { api, other, before } = await startDeleting();
     const commits: string[] = [];
     before(async ({ kind }) => void commits.push(kind));
@@ -204,7 +207,8 @@ describe("a namespace without finalizers", () => {
       statuses.push((await other.begin("POST", `${TEAM}/configmaps`, configMap(`c-${at++}`))).status);
     });
     const rejected = await api.delete(TEAM);
-    // The first object is created before the namespace is terminating and is counted, so there is no second commit.
+    // The first object is created before the namespace is Terminating. The server finds it, so it does not try the
+    // second commit, which would remove the namespace.
     expect(statuses).toEqual([201]);
     expect(rejected.status).toBe(409);
     expect(rejected.body.message).toContain("still holds 1 object: 1 configmaps");
@@ -218,7 +222,7 @@ describe("a namespace without finalizers", () => {
 });
 
 describe("with concurrent requests to two servers,", () => {
-  /** From `start` to `stop`, calls take time and watches lag now and then. */
+  /** A store whose calls are slow and whose watches sometimes lag, between `start` and `stop`. */
   class SlowStore {
     readonly kv: Kv;
     readonly #faulty: FaultyKv;
@@ -357,7 +361,7 @@ describe("with concurrent requests to two servers,", () => {
       removals += story.removals;
       created += story.created;
     }
-    // Otherwise the test would have covered nothing.
+    // Otherwise the requests would not have raced.
     expect(removals).toBeGreaterThan(30);
     expect(created).toBeGreaterThan(100);
   });

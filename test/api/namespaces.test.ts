@@ -21,7 +21,7 @@ describe("namespaces", () => {
     ]);
   });
 
-  test("start as Active, labeled with their name, and with the kubernetes finalizer", async () => {
+  test("start with phase Active, a label with their name, and the kubernetes finalizer", async () => {
     await using api = await startServer();
     const { body } = await api.create(NAMESPACES, namespace("team", { status: { phase: "Terminating" } }));
     expect(body).toMatchObject({
@@ -31,7 +31,7 @@ describe("namespaces", () => {
     });
   });
 
-  test("keep their label and spec finalizers in an ordinary update", async () => {
+  test("keep their name label and spec finalizers in an ordinary update", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     const { body } = await api.put(`${NAMESPACES}/team`, namespace("team", { spec: { finalizers: [] } }));
@@ -54,13 +54,13 @@ describe("namespaces", () => {
     });
   });
 
-  test("that do not exist have empty lists, and a deletion in them returns 404 for the object", async () => {
+  test("that do not exist have empty lists, and deleting an object in them returns 404 for the object", async () => {
     await using api = await startServer();
     expect((await api.get(`${NAMESPACES}/nowhere/configmaps`)).body.items).toEqual([]);
     expect((await api.delete(`${NAMESPACES}/nowhere/configmaps/a`)).body.message).toBe('configmaps "a" not found');
   });
 
-  test("become terminating when deleted, and the deletion returns them", async () => {
+  test("become Terminating when they are deleted, and the response of the deletion contains them", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     const { status, body } = await api.delete(`${NAMESPACES}/team`);
@@ -129,7 +129,7 @@ describe("namespaces", () => {
     expect((await api.get(`${NAMESPACES}/team`)).status).toBe(404);
   });
 
-  test("with their own finalizers stay after the finalization until these are removed", async () => {
+  test("with finalizers in their metadata stay after the finalization until these finalizers are removed", async () => {
     await using api = await startServer();
     const metadata = { name: "team", finalizers: ["example.com/hold"] };
     await api.create(NAMESPACES, { ...namespace("team"), metadata });
@@ -158,7 +158,7 @@ describe("namespaces", () => {
     expect(second.body).toEqual(first.body);
   });
 
-  test("get the finalizer of a propagation policy", async () => {
+  test("get the finalizer of the propagation policy with which they are deleted", async () => {
     await using api = await startServer();
     await api.create(NAMESPACES, namespace("team"));
     const { body } = await api.delete(`${NAMESPACES}/team?propagationPolicy=Foreground`);

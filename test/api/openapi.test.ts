@@ -16,7 +16,7 @@ const METHODS: Readonly<Record<string, string>> = {
   deletecollection: "delete",
 };
 
-/** The distinct $refs of the document. */
+/** The distinct values of $ref in the document. */
 function references(value: unknown, found = new Set<string>()): Set<string> {
   if (Array.isArray(value)) value.forEach((item) => references(item, found));
   else if (typeof value === "object" && value !== null) {
@@ -38,7 +38,7 @@ function unresolved(document: Json): string[] {
   });
 }
 
-/** Verbs that are in discovery but not in the document. */
+/** Verbs of resources that discovery lists but the OpenAPI document does not contain. */
 function missingOperations(
   document: Json,
   catalog: Catalog,
@@ -96,7 +96,7 @@ function patchesWithoutFieldValidation(document: Json): string[] {
 describe.each(RELEASES)("the OpenAPI documents of %s", (release) => {
   const catalog = openCatalog({ release, extensions: true });
 
-  test("in v3 resolve all references and contain every verb of discovery", () => {
+  test("in v3 resolve all references and contain every verb that discovery lists", () => {
     for (const group of catalog.groups) {
       for (const version of group.versions) {
         const document = JSON.parse(JSON.stringify(openApiV3Document(catalog, group, version)));
@@ -113,7 +113,7 @@ describe.each(RELEASES)("the OpenAPI documents of %s", (release) => {
     }
   });
 
-  test("in v2 resolve all references and contain every verb of discovery", () => {
+  test("in v2 resolve all references and contain every verb that discovery lists", () => {
     const document = JSON.parse(JSON.stringify(openApiV2Document(catalog)));
     expect(unresolved(document)).toEqual([]);
     expect(missingOperations(document, catalog, () => true)).toEqual([]);
@@ -182,7 +182,7 @@ describe("for kubectl,", () => {
 });
 
 describe("caching:", () => {
-  test("a document under its current hash is immutable, and another hash is redirected", async () => {
+  test("a document with its current hash in the URL is immutable, and a URL with another hash is redirected", async () => {
     await using api = await startServer();
     const index = (await api.get("/openapi/v3")).body;
     const url: string = index.paths["apis/apps/v1"].serverRelativeURL;
@@ -212,7 +212,7 @@ describe("caching:", () => {
     },
   );
 
-  test("hashes depend only on the release and the runtime configuration", async () => {
+  test("hashes depend only on the release and --runtime-config", async () => {
     const paths = async (options: Parameters<typeof startServer>[0]): Promise<Json> => {
       await using api = await startServer(options);
       return (await api.get("/openapi/v3")).body.paths;
@@ -257,28 +257,31 @@ describe("deprecated APIs", () => {
     expect((await before.get(flowSchemas("v1beta3"))).headers["warning"]).toBeUndefined();
   });
 
-  test.each(RELEASES)("cause warnings exactly as the catalog of %s declares", async (release) => {
-    await using api = await startServer({ release });
-    const minor = Number(release.split(".")[1]);
-    for (const group of api.server.catalog.groups) {
-      for (const resource of group.resources) {
-        for (const { version, verbs, lifecycle } of resource.versions.filter((candidate) =>
-          candidate.verbs.includes("list"),
-        )) {
-          const target = `${group.name === "" ? `/api/${version}` : `/apis/${group.name}/${version}`}/${resource.resource}`;
-          const deprecated = lifecycle?.deprecated;
-          const isDeprecated = deprecated !== undefined && Number(deprecated.split(".")[1]) <= minor;
-          expect(verbs).toContain("list");
-          expect((await api.get(target)).headers["warning"] !== undefined, target).toBe(isDeprecated);
+  test.each(RELEASES)(
+    "cause warnings for exactly the versions that the catalog of %s marks as deprecated",
+    async (release) => {
+      await using api = await startServer({ release });
+      const minor = Number(release.split(".")[1]);
+      for (const group of api.server.catalog.groups) {
+        for (const resource of group.resources) {
+          for (const { version, verbs, lifecycle } of resource.versions.filter((candidate) =>
+            candidate.verbs.includes("list"),
+          )) {
+            const target = `${group.name === "" ? `/api/${version}` : `/apis/${group.name}/${version}`}/${resource.resource}`;
+            const deprecated = lifecycle?.deprecated;
+            const isDeprecated = deprecated !== undefined && Number(deprecated.split(".")[1]) <= minor;
+            expect(verbs).toContain("list");
+            expect((await api.get(target)).headers["warning"] !== undefined, target).toBe(isDeprecated);
+          }
         }
       }
-    }
-  });
+    },
+  );
 });
 
 type Message = ReadonlyMap<number, readonly Buffer[]>;
 
-/** Decodes length-delimited fields only, because the document has no others. */
+/** Decodes only length-delimited protobuf fields, because the document has no others. */
 function decode(bytes: Buffer): Message {
   const fields = new Map<number, Buffer[]>();
   let at = 0;

@@ -1,7 +1,6 @@
 /**
- * The records that a server writes at every start, whatever is stored: its identity lease, its endpoint record and its
- * discovery document. All other objects under its name are created once. The keys are spelled out, so that no other key
- * matches.
+ * Helpers that ignore the records that a server writes at every start: its identity lease, its endpoint record and its
+ * served record. A server creates all other objects only once. The keys are spelled out, so that no other key matches.
  */
 import { prefixEnd, type Kv } from "../../src/storage/kv.ts";
 import type { TestServer } from "./start.ts";
@@ -16,16 +15,19 @@ export function isOwnRecord(key: string): boolean {
   return OWN_RECORDS.some((pattern) => pattern.test(key));
 }
 
-/** Key and revision of every stored object: equal only if none was created, written or deleted. */
+/**
+ * Key and revision of every stored object except these records. Two results are equal only if no object was created,
+ * changed or deleted in between.
+ */
 export async function storedObjects(kv: Kv): Promise<string[]> {
   const { items } = await kv.range({ start: "/registry/", end: prefixEnd("/registry/") });
   return items.filter(({ key }) => !isOwnRecord(key)).map(({ key, modRevision }) => `${key} ${modRevision}`);
 }
 
-/** A server watches the identity leases through its own API, with one watch. */
+/** The number of watches of the server itself: one, of the identity leases. */
 export const OWN_WATCHES_COUNT = 1;
 
-/** The number of watches of clients. */
+/** The number of watches of clients that are open. */
 export async function openWatches(server: TestServer): Promise<number> {
   return (await server.metric("evenkeel_open_watches")) - OWN_WATCHES_COUNT;
 }

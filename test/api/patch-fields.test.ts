@@ -1,4 +1,4 @@
-/** Tests of strategic merge patches through a server that does not define all stored fields. */
+/** Tests of strategic merge patches through a server that does not define all fields of the stored object. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
 import { header, startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
@@ -48,7 +48,7 @@ async function stored(): Promise<Json> {
 }
 
 describe("a strategic merge patch through an older server", () => {
-  test("keeps unknown fields that it does not name, in maps and in list items", async () => {
+  test("keeps unknown fields that the patch does not contain, in maps and in list items", async () => {
     const response = await patch({
       hostname: "h",
       containers: [
@@ -62,14 +62,14 @@ describe("a strategic merge patch through an older server", () => {
     expect(containers[0]).toMatchObject({ image: "other", lifecycle: { stopSignal: "SIGUSR1" } });
   });
 
-  test("removes unknown fields that it sets to null, in maps and in list items", async () => {
+  test("removes unknown fields that the patch sets to null, in maps and in list items", async () => {
     const response = await patch({ resources: null, containers: [{ name: "main", lifecycle: { stopSignal: null } }] });
     expect(response.status).toBe(200);
     const { resources, containers } = await stored();
     expect([resources, containers[0].lifecycle.stopSignal]).toEqual([undefined, undefined]);
   });
 
-  test("is rejected with Strict and causes a warning with Warn if it sets a field that the server does not define", async () => {
+  test("that sets a field that the server does not define is rejected with Strict and causes a warning with Warn", async () => {
     const containers = [{ name: "main", lifecycle: { stopSignal: "SIGTERM" } }];
     expect((await patch({ containers })).body.message).toContain(
       'unknown field "spec.template.spec.containers[0].lifecycle.stopSignal"',

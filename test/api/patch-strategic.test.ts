@@ -61,7 +61,7 @@ describe("a strategic merge patch", () => {
     expect(recreated.body.spec.strategy).toEqual({ type: "Recreate" });
   });
 
-  test("treats finalizers as a set and identifies owners by uid", async () => {
+  test("treats finalizers as a set and merges owner references by uid", async () => {
     await using api = await startServer();
     const owner = (uid: string): Json => ({ apiVersion: "v1", kind: "ConfigMap", name: "o", uid });
     await api.create(CONFIG_MAPS, { ...configMap("p"), metadata: { name: "p", ownerReferences: [owner("1")] } });
@@ -79,7 +79,7 @@ describe("a strategic merge patch", () => {
     expect(none.body.metadata).not.toHaveProperty("ownerReferences");
   });
 
-  test("of scale and status merges according to the kind of the subresource", async () => {
+  test("of scale and status merges lists according to the schema of the subresource's kind", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, WEB);
     const scaled = await strategic(api, `${TARGET}/scale`, { spec: { replicas: 3 } });
@@ -146,14 +146,14 @@ describe("a strategic merge patch", () => {
     expect((await api.get(TARGET)).text).toBe(text);
   });
 
-  test("returns merge failures without a reason and details", async () => {
+  test("that cannot be merged returns an error without a reason and details", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, WEB);
     const { body } = await strategic(api, TARGET, containersPatch({ image: "noname" }));
     expect(Object.keys(body).toSorted()).toEqual(["apiVersion", "code", "kind", "message", "metadata", "status"]);
   });
 
-  test("reports duplicate fields first, then unknown fields by name", async () => {
+  test("reports duplicate fields first, then unknown fields in the order of their names", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p", { data: { a: "1" } }));
     const patch = '{"zzz":1,"metadata":{"wrong":1},"data":{"a":"1","a":"2"},"bogus":{"b":1}}';

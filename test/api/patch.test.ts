@@ -59,7 +59,7 @@ describe("a JSON patch", () => {
     expect(response.body).toMatchObject({ code: 400, message });
   });
 
-  test("reports unknown and duplicate members of an operation", async () => {
+  test("reports unknown and duplicate fields of an operation", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const patch = '[{"op":"test","path":"/kind","path":"/kind","value":"ConfigMap","Value":1}]';
@@ -81,7 +81,7 @@ describe("a JSON patch", () => {
     expect(body.details.causes[0].message).toContain("cannot unmarshal array into Go value of type struct");
   });
 
-  test("with a failed test operation returns the generic message for a rejected request", async () => {
+  test('with a failed test operation returns the message "the server rejected our request due to an error in our request"', async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, TWO);
     const { body } = await api.jsonPatch(TARGET, [{ op: "test", path: "/data/a", value: "nope" }]);
@@ -113,7 +113,7 @@ describe("a JSON patch", () => {
     expect(response.status).toBe(413);
   });
 
-  test("cannot grow an object without limit by copies", async () => {
+  test("cannot grow an object without limit by copy operations", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("p", { data: { a: "x".repeat(1_000) } }));
     const doubling = Array.from({ length: 30 }, (_, index) => ({ op: "copy", from: "/data", path: `/data/c${index}` }));

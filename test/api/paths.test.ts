@@ -122,7 +122,7 @@ describe("a request for", () => {
     "/api/v1/namespaces/default/configmaps/..%2Fsecrets%2Fs",
     "/api/v1/namespaces/../secrets",
     "/api/v1/namespaces/default/configmaps/../../../kube-system/configmaps/x",
-  ])("the path %s does not leave its namespace or resource", async (target) => {
+  ])("the path %s does not reach another namespace or resource", async (target) => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces/default/secrets", { metadata: { name: "s" } });
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("x"));

@@ -1,4 +1,4 @@
-/** Tests of the rules of pods through the whole server. */
+/** Tests of the defaulting, validation and update rules of pods through the whole server. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { header, pod, PODS, startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
 
@@ -20,7 +20,7 @@ function rejection({ status, body }: ApiTestResponse): [number, string[]] {
 }
 
 describe("a new pod", () => {
-  test("gets its defaults and the phase Pending, and the writer owns sent and defaulted fields, not those of admission", async () => {
+  test("gets its defaults and the phase Pending, and its creator owns the sent and the defaulted fields, but not those that admission plugins set", async () => {
     const { status, body } = await server.create(PODS, pod("a"));
     expect(status).toBe(201);
     expect(body.status).toEqual({ phase: "Pending", qosClass: "BestEffort" });
@@ -72,7 +72,7 @@ describe("a new pod", () => {
 describe("an existing pod", () => {
   beforeEach(() => server.create(PODS, pod("a")));
 
-  test("is not changed by a PUT of its original manifest", async () => {
+  test("is not changed by a PUT of the manifest from which it was created", async () => {
     const { body: before } = await server.get(`${PODS}/a`);
     const { status, body } = await server.put(`${PODS}/a`, pod("a"));
     expect([status, body]).toEqual([200, before]);
@@ -97,7 +97,7 @@ describe("an existing pod", () => {
     ]);
   });
 
-  test("accepts its status, but not a change of its QoS class", async () => {
+  test("accepts an update of its status, but not a change of its QoS class", async () => {
     const running = await server.mergePatch(`${PODS}/a/status`, { status: { phase: "Running", podIP: "10.0.0.1" } });
     expect(running.body.status).toEqual({
       phase: "Running",
@@ -119,7 +119,7 @@ describe("an existing pod", () => {
     expect((await server.get(`${PODS}/a`)).body).toEqual(body);
   });
 
-  test("rejects a resize without containers, because it would change the QoS class", async () => {
+  test("rejects a resize that omits the containers, because it would change the QoS class", async () => {
     const resources = { requests: { cpu: "1" } };
     const containers = [{ name: "main", image: "main", resources }];
     await server.create(PODS, withSpec("b", { containers }));

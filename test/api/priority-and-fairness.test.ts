@@ -1,6 +1,6 @@
 /**
- * Tests of priority and fairness: a user with many requests waits, while other users, administrators and probes are
- * served.
+ * Tests of priority and fairness: the requests of a user with many requests wait, while those of other users,
+ * administrators and probes are served.
  */
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
@@ -68,7 +68,7 @@ async function timed(api: TestServer, user: string, [method, target, body]: Time
 const made = (name: string): TimedRequest => ["POST", CONFIG_MAPS, configMap(name)];
 const read = (target: string): TimedRequest => ["GET", target];
 
-/** Returns when the requests are in progress. */
+/** Sends slow writes of the user and returns when the server has received them. */
 async function flood(api: TestServer, user: string, count: number): Promise<Promise<Timed>[]> {
   const begun = Array.from({ length: count }, (_, at) => timed(api, user, made(`slow-${user}-${at}`)));
   await api.world.advance(1);
@@ -78,7 +78,7 @@ async function flood(api: TestServer, user: string, count: number): Promise<Prom
 const statuses = (all: readonly Timed[]): Set<number> => new Set(all.map(({ answer }) => answer.status));
 
 describe("with priority and fairness", () => {
-  test("a user with many requests does not delay others", async () => {
+  test("a user with many requests does not delay other users", async () => {
     await using api = await start(12);
     const many = await flood(api, "bob", 60);
     const own = await api.world.run(timed(api, "alice", made("slow-alice")));
@@ -95,7 +95,7 @@ describe("with priority and fairness", () => {
     expect(statuses(all)).toEqual(new Set([201]));
   });
 
-  test("requests beyond the queue limit return 429 with Retry-After, and admitted writes are stored", async () => {
+  test("requests that exceed the queue limit return 429 with Retry-After, and all writes that returned 201 are stored", async () => {
     await using api = await start(12);
     const all = await api.world.run(Promise.all(await flood(api, "bob", 450)));
     expect(statuses(all)).toEqual(new Set([201, 429]));
@@ -111,7 +111,7 @@ describe("with priority and fairness", () => {
     expect((await api.get("/metrics")).text).toContain(rejected);
   });
 
-  test("a watch occupies no seat after its start", async () => {
+  test("a watch occupies no seat once it has started", async () => {
     await using api = await start(12);
     const target = `${CONFIG_MAPS}?watch=true&timeoutSeconds=300`;
     const watches = await api.world.run(

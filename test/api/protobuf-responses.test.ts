@@ -44,7 +44,7 @@ async function ask(api: TestServer, target: string, asked: RequestOptions = {}):
   );
 }
 
-/** Reads a protobuf response. Any other response fails the test. */
+/** Sends a GET and decodes the protobuf response. A response of another media type fails the test. */
 async function read(api: TestServer, target: string, asked: RequestOptions = {}): Promise<Json> {
   const { status, contentType, bytes } = await ask(api, target, asked);
   expect(contentType).toBe(PROTOBUF);
@@ -56,7 +56,10 @@ interface WatchedEvent {
   readonly object: Json;
 }
 
-/** Decodes frames: four bytes of length, then the event, which contains the object with its envelope. */
+/**
+ * Decodes the frames of a watch stream: four bytes of length, then the event, which contains the object with its
+ * protobuf envelope.
+ */
 function eventsIn(stream: Buffer): WatchedEvent[] {
   const events: WatchedEvent[] = [];
   for (let at = 0; at < stream.length;) {
@@ -80,13 +83,13 @@ function rawIn(extension: Buffer): Buffer<ArrayBuffer> {
   return Buffer.from(reader.bytes());
 }
 
-/** The whole response of a watch that ends after a second. */
+/** Watches for one second and returns the whole response. */
 function watch(api: TestServer, target: string, accept = TYPED): Promise<BytesResponse> {
   const mark = target.includes("?") ? "&" : "?";
   return ask(api, `${target}${mark}watch=true&timeoutSeconds=1`, { accept });
 }
 
-/** The object as Go's JSON encoder writes it after decoding protobuf, without empty values. */
+/** The object without empty values, which are lost when an object is encoded in protobuf. */
 function withoutEmptyValues(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutEmptyValues);
   if (typeof value !== "object" || value === null) return value;
@@ -124,7 +127,7 @@ describe("protobuf responses", () => {
     expect(gone).toMatchObject({ status: 200, body: { kind: "Status", status: "Success", details: { name: "web" } } });
   });
 
-  test("contain the same lists as JSON, page by page", async () => {
+  test("contain the same lists as JSON responses, page by page", async () => {
     await using api = await startServer();
     for (const name of ["a", "b", "c"]) await api.create(CONFIG_MAPS, configMap(name));
     const whole = await read(api, CONFIG_MAPS);
@@ -138,7 +141,7 @@ describe("protobuf responses", () => {
     expect((await read(api, `${PODS}?limit=1`)).body).toMatchObject({ kind: "PodList", items: null });
   });
 
-  test("of a long list contain every object, and are equal the second time", async () => {
+  test("of a long list contain every object, and a second list returns the same bytes", async () => {
     await using api = await startServer();
     const data = { text: "x".repeat(100_000) };
     const names = Array.from({ length: 12 }, (_, number) => `c-${String(number).padStart(2, "0")}`);
@@ -183,7 +186,7 @@ describe("errors", () => {
     });
   });
 
-  test("are returned in JSON to a client that requested metadata", async () => {
+  test("are returned in JSON to a client that requested PartialObjectMetadata", async () => {
     await using api = await startServer();
     const response = await ask(api, `${PODS}/nope`, { accept: partial("PartialObjectMetadata") });
     expect(response).toMatchObject({ status: 404, contentType: "application/json" });
@@ -214,7 +217,7 @@ describe("protobuf watches", () => {
     );
   });
 
-  test("send an ERROR event if they cannot start at the requested version", async () => {
+  test("send an ERROR event if they cannot start at the requested resourceVersion", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     await api.kv.compact(await api.kv.currentRevision());
@@ -224,7 +227,7 @@ describe("protobuf watches", () => {
     expect(event).toMatchObject({ type: "ERROR", object: { kind: "Status", reason: "Expired", code: 410 } });
   });
 
-  test("share one encoding, separate from that of JSON watches", async () => {
+  test("share one encoding of an event, separate from that of JSON watches", async () => {
     await using api = await startServer();
     const { resourceVersion } = (await api.get(CONFIG_MAPS)).body.metadata;
     const target = `${CONFIG_MAPS}?resourceVersion=${resourceVersion}`;

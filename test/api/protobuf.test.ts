@@ -29,7 +29,7 @@ function send(api: TestServer, method: string, target: string, body: Buffer): Pr
 }
 
 describe("protobuf bodies", () => {
-  test("create and update objects, and the response has the accepted media type", async () => {
+  test("create and update objects, and the response has the media type of the Accept header", async () => {
     await using api = await startServer();
     const created = await send(api, "POST", DEPLOYMENTS, encode(deployment("web", 2)));
     expect(created.status).toBe(201);
@@ -55,7 +55,7 @@ describe("protobuf bodies", () => {
       ["ConfigMap", "Deployment", "Secret", "Job", "ClusterRole"].includes(String(object["kind"])),
     ),
   )(
-    "of `kubectl $command` create the object with its metadata under strict field validation",
+    "of `kubectl $command` create the object with its metadata, also with fieldValidation=Strict",
     async ({ hex, object }) => {
       await using api = await startServer();
       const apiVersion = String(object["apiVersion"]);
@@ -156,7 +156,7 @@ describe("protobuf bodies", () => {
     expect((await send(api, "PATCH", `${CONFIG_MAPS}/a`, encode(configMap("a")))).status).toBe(415);
   });
 
-  test("of StatefulSets get the kind of their volume claim templates, as in JSON", async () => {
+  test("of StatefulSets get the kind and apiVersion of their volume claim templates, as JSON bodies do", async () => {
     await using api = await startServer();
     const spec = deployment("db").spec;
     const statefulSet = {
@@ -284,7 +284,7 @@ describe("values that kube-apiserver stored as protobuf", () => {
     expect((await second.get(`${CONFIG_MAPS}/a`)).body.data).toEqual({ a: "1" });
   });
 
-  test("and cannot be decoded return an error with the reason, and affect no other object", async () => {
+  test("that cannot be decoded return an error with the reason, and affect no other object", async () => {
     await using api = await startServer();
     const value = encode(configMap("a")).subarray(0, -3);
     await api.kv.commit({ kind: "put", key: "/registry/configmaps/default/a", value, expectedRevision: 0 });

@@ -1,10 +1,10 @@
-/** Regression tests for bugs that reviews found. */
+/** Regression tests for bugs that code reviews found. */
 import { expect, test } from "vitest";
 import { SIGNING_REQUEST } from "../testing/objects/kinds/access/signing-request.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import { CONFIG_MAPS, configMap, startServer } from "./start.ts";
 
-test("servers that share a store do not shorten each other's history", async () => {
+test("servers that share a store do not shorten each other's watch history", async () => {
   const world = new World({ seed: 1 });
   await using first = await startServer({ world, compactionIntervalMs: 300_000 });
   await world.advance(298_000);
@@ -64,7 +64,7 @@ test("an integer that cannot be represented exactly is rejected", async () => {
   expect((await api.call("POST", pods, pod(9007199254740991), { headers })).status).toBe(201);
 });
 
-test("a certificate signing request records the authenticated user, whatever the client sends", async () => {
+test("the spec of a certificate signing request names the authenticated user, whatever the client sends", async () => {
   await using api = await startServer();
   const requests = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
   const spec = { request: SIGNING_REQUEST, signerName: "example.com/s", usages: ["client auth"] };

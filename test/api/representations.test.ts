@@ -75,7 +75,7 @@ describe("a Table", () => {
     ["Metadata", { kind: "PartialObjectMetadata", apiVersion: "meta.k8s.io/v1" }],
     ["Object", { kind: "ConfigMap", apiVersion: "v1", data: { a: "1" } }],
     ["", { kind: "PartialObjectMetadata" }],
-  ])("with includeObject=%s contains that part of the object", async (include, object) => {
+  ])("with includeObject=%s contains that part of each object", async (include, object) => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     const { body } = await api.get(`${CONFIG_MAPS}?includeObject=${include}`, TABLE);
@@ -83,7 +83,7 @@ describe("a Table", () => {
     else expect(body.rows[0].object).toMatchObject(object);
   });
 
-  test("with an unknown includeObject is rejected, while other representations ignore the parameter", async () => {
+  test("with an unknown includeObject is rejected, while JSON responses ignore the parameter", async () => {
     await using api = await startServer();
     const response = await api.get(`${CONFIG_MAPS}?includeObject=Bogus`, TABLE);
     expect(response.status).toBe(400);
@@ -91,7 +91,7 @@ describe("a Table", () => {
     expect((await api.get(`${CONFIG_MAPS}?includeObject=Bogus`)).status).toBe(200);
   });
 
-  test("in v1beta1 has this apiVersion, also in its rows", async () => {
+  test("in v1beta1 has the apiVersion meta.k8s.io/v1beta1, also in its rows", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     const { body } = await api.get(CONFIG_MAPS, { accept: "application/json;as=Table;v=v1beta1;g=meta.k8s.io" });
@@ -123,7 +123,7 @@ describe("a Table", () => {
     expect((await send(api, "DELETE", CONFIG_MAPS, { headers: TABLE })).body.rows.length).toBeGreaterThan(0);
   });
 
-  test("in a watch contains its columns only in the first event", async () => {
+  test("in a watch contains column definitions only in the first event", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     const watch = await watchAs(api, `${CONFIG_MAPS}?watch=true`, TABLE);
@@ -142,7 +142,7 @@ describe("a Table", () => {
     expect(events[2].object.metadata.resourceVersion).toBe(events[2].object.rows[0].object.metadata.resourceVersion);
   });
 
-  test("as a bookmark has one row whose object carries the annotation", async () => {
+  test("as a bookmark has one row, and the object of the row carries the annotation k8s.io/initial-events-end", async () => {
     await using api = await startServer();
     const target = `${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
     const watch = await watchAs(api, target, TABLE);
@@ -157,7 +157,7 @@ describe("a Table", () => {
     expect(row.cells).toHaveLength(3);
   });
 
-  test("is available as a bookmark for every watchable kind", async () => {
+  test("is sent as a bookmark for every watchable kind", async () => {
     await using api = await startServer({ strictRelease: false });
     for (const group of api.server.catalog.groups) {
       for (const resource of group.resources) {
@@ -188,10 +188,10 @@ describe("a Table", () => {
   });
 });
 
-describe("a metadata response", () => {
+describe("a PartialObjectMetadata response", () => {
   const nasty = { "a/b": '"}{\\', c: '\\\\"', d: "é 😀 \u2028\n", "e.f/g": "{[" };
 
-  test("is a PartialObjectMetadata for every verb that returns the object", async () => {
+  test("is returned for every verb that returns the object", async () => {
     await using api = await startServer();
     const named = {
       metadata: { name: "a", annotations: nasty },
@@ -255,7 +255,7 @@ describe("a metadata response", () => {
     );
   });
 
-  test("in a watch includes bookmarks of its own kind", async () => {
+  test("in a watch includes bookmarks of the kind PartialObjectMetadata", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     const target = `${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
@@ -297,7 +297,7 @@ describe("a metadata response", () => {
 });
 
 describe("watch events", () => {
-  test("are encoded once for all watches with the same representation", async () => {
+  test("are encoded once for all watches with the same media type and representation", async () => {
     await using api = await startServer();
     const { body } = await api.get(CONFIG_MAPS);
     const target = `${CONFIG_MAPS}?watch=true&resourceVersion=${body.metadata.resourceVersion}`;
@@ -319,7 +319,7 @@ describe("watch events", () => {
 });
 
 describe("YAML responses", () => {
-  test("quote strings that YAML would read as another type, and contain errors too", async () => {
+  test("quote strings that YAML would read as another type, and errors are YAML too", async () => {
     await using api = await startServer();
     await api.create(
       CONFIG_MAPS,
@@ -341,7 +341,7 @@ describe("YAML responses", () => {
     expect((await api.get(`${CONFIG_MAPS}?watch=true`, YAML)).status).toBe(406);
   });
 
-  test("are available for Tables and metadata", async () => {
+  test("are available for Tables and PartialObjectMetadata", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("a"));
     expect((await api.get(CONFIG_MAPS, { accept: "application/yaml;as=Table;v=v1;g=meta.k8s.io" })).text).toContain(

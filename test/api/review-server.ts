@@ -1,4 +1,7 @@
-/** A webhook behind real TLS. It records every review that it receives, and its subclass responds. */
+/**
+ * The base class of test webhooks. It serves real TLS and records every review that it receives; the subclass sends the
+ * response.
+ */
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";

@@ -50,7 +50,7 @@ describe("a selector", () => {
     expect(names(await api.get(`${CONFIG_MAPS}?fieldSelector=${encodeURIComponent(selector)}`))).toEqual(expected);
   });
 
-  test("by fields can select one object among all namespaces", async () => {
+  test("by fields can select one object in all namespaces", async () => {
     await using api = await startServer();
     await withFive(api);
     await api.create("/api/v1/namespaces/kube-system/configmaps", configMap("b"));
@@ -86,7 +86,7 @@ describe("a selector", () => {
   });
 
   test.each(["constructor", "toString", "__proto__"])(
-    "by the label %s matches only objects that have the label",
+    "by the label %s, the name of a JavaScript property, matches only objects that have the label",
     async (label) => {
       await using api = await startServer();
       await withFive(api);

@@ -22,7 +22,7 @@ function sentence(response: ApiTestResponse): string {
 }
 
 describe("a cluster IP", () => {
-  test("is allocated for a Service that requests none, with the related fields", async () => {
+  test("is allocated for a Service that requests none, and the related fields are set", async () => {
     await using server = await startServer();
     const { status, body } = await server.create(SERVICES, service("web"));
     expect(status).toBe(201);
@@ -68,7 +68,7 @@ describe("a cluster IP", () => {
     );
   });
 
-  test("that an IPAddress object of another owner reserves is not allocated", async () => {
+  test("that an IPAddress of another owner reserves is not allocated", async () => {
     await using server = await startServer({ serviceClusterIpRange: "10.0.0.0/30" });
     const parentRef = { group: "gateway.example.com", resource: "gateways", namespace: "default", name: "g" };
     for (const name of ["10.0.0.1"]) {
@@ -169,7 +169,7 @@ describe("a cluster IP", () => {
     expect(await claims(server.kv)).toEqual([]);
   });
 
-  test("cannot be allocated if the range is full, until an address is released", async () => {
+  test("cannot be allocated while the range is full, and can be after an address is released", async () => {
     await using server = await startServer({ serviceClusterIpRange: "10.0.0.0/30" });
     await server.create(SERVICES, service("a"));
     await server.create(SERVICES, service("b"));
@@ -211,7 +211,7 @@ describe("node ports", () => {
     expect((await claims(server.kv)).filter((claim) => claim.startsWith("nodeports/"))).toHaveLength(4);
   });
 
-  test("are shared by one port with two protocols", async () => {
+  test("can be shared by two ports of a Service with the same number and different protocols", async () => {
     await using server = await startServer();
     const { ports } = (
       await server.create(
@@ -247,7 +247,7 @@ describe("node ports", () => {
     expect(await claims(server.kv)).toEqual(before);
   });
 
-  test("stay with the name of their port, and are released with the port or when the type changes", async () => {
+  test("stay with the port of the same name, and are released when the port is removed or the type changes", async () => {
     await using server = await startServer();
     await server.create(
       SERVICES,
@@ -278,7 +278,7 @@ describe("node ports", () => {
     expect(await claims(server.kv)).toEqual(["clusterips/10.0.0.5"]);
   });
 
-  test("of a Service with thousands of ports are rejected before any is claimed", async () => {
+  test("of a Service with thousands of ports are rejected before any node port is claimed", async () => {
     await using server = await startServer();
     await server.create(SERVICES, service("a", { type: "NodePort", ports: [{ port: 80, nodePort: 32_767 }] }));
     const written: string[] = [];
@@ -329,7 +329,7 @@ test("a dry run returns an address and a port, and claims none", async () => {
   expect(await server.kv.currentRevision()).toBe(revision);
 });
 
-test("a Service that cannot be created releases its allocations", async () => {
+test("a Service whose creation fails releases its allocations", async () => {
   await using server = await startServer();
   await server.create(SERVICES, service("web"));
   const before = await claims(server.kv);
@@ -344,7 +344,9 @@ test("a Service with port number 0 is rejected", async () => {
   );
 });
 
-/** Delays calls to the store by some milliseconds, so that the actions of two servers interleave in every order. */
+/**
+ * Delays each call to the store by some milliseconds, so that the requests of two servers interleave in every order.
+ */
 function slowly(world: World, name: string): (kv: Kv) => Kv {
   const random = world.randomFor(`distance ${name}`);
   const wait = (): Promise<boolean> => sleep(world.clock, Math.ceil(random.float() * 10));
@@ -421,8 +423,8 @@ describe("several servers on one store", () => {
   });
 });
 
-describe("an uncertain commit of a Service", () => {
-  /** Executes the commit of a Service or not, and reports in either case that the result is unknown. */
+describe("a commit of a Service with an unknown result", () => {
+  /** Fails the commit of a Service with an unknown result, after executing it if `isStored` is true. */
   function uncertain(when: { fails: boolean; isStored: boolean }): (kv: Kv) => Kv {
     return (kv) =>
       overlaidKv(kv, {
@@ -434,21 +436,24 @@ describe("an uncertain commit of a Service", () => {
       });
   }
 
-  test.each([true, false])("keeps its claims, because the Service may be stored (it is: %s)", async (isStored) => {
-    const store = { fails: false, isStored };
-    await using server = await startServer({ wrapKv: uncertain(store) });
-    store.fails = true;
-    const { status, headers } = await server.create(SERVICES, service("web", { type: "NodePort" }));
-    expect([status, headers["retry-after"]]).toEqual([504, undefined]);
-    expect(await claims(server.kv)).toHaveLength(2);
-    await server.world.advance(600_000);
-    expect(await claims(server.kv)).toHaveLength(isStored ? 2 : 0);
-    expect((await server.get("/apis/networking.k8s.io/v1/ipaddresses")).body.items).toHaveLength(isStored ? 1 : 0);
-  });
+  test.each([true, false])(
+    "keeps the claims at first, because the Service may be stored (isStored: %s)",
+    async (isStored) => {
+      const store = { fails: false, isStored };
+      await using server = await startServer({ wrapKv: uncertain(store) });
+      store.fails = true;
+      const { status, headers } = await server.create(SERVICES, service("web", { type: "NodePort" }));
+      expect([status, headers["retry-after"]]).toEqual([504, undefined]);
+      expect(await claims(server.kv)).toHaveLength(2);
+      await server.world.advance(600_000);
+      expect(await claims(server.kv)).toHaveLength(isStored ? 2 : 0);
+      expect((await server.get("/apis/networking.k8s.io/v1/ipaddresses")).body.items).toHaveLength(isStored ? 1 : 0);
+    },
+  );
 });
 
 describe("the repair of allocations", () => {
-  test("releases claims for a Service that was never stored, but not before the request has timed out", async () => {
+  test("releases claims for a Service that is not stored, but not before the request that made them has timed out", async () => {
     await using server = await startServer({ serviceNodePortRange: "30000-30000" });
     const leaked = {
       kind: "Claim",
@@ -502,7 +507,7 @@ describe("the repair of allocations", () => {
     await kv.close();
   });
 
-  test("restores the IPAddress of a Service that an older release created, and a deletion by that release removes it", async () => {
+  test("creates the missing IPAddress of a Service that an older release created, and a deletion by that release removes the IPAddress", async () => {
     const world = new World({ seed: 1 });
     await using old = await startServer({ release: "1.30", world });
     await using young = await startServer({ release: "1.37", world });

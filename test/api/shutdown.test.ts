@@ -42,7 +42,7 @@ describe("the events of a shutdown", () => {
     { delayMs: 0, sendRetryAfter: true, last: ["InFlightRequestsDrained", "HTTPServerStoppedListening"] },
     { delayMs: 50, sendRetryAfter: true, last: ["InFlightRequestsDrained", "HTTPServerStoppedListening"] },
   ])(
-    "occur once and in order with delay $delayMs and sendRetryAfter $sendRetryAfter",
+    "occur once and in order with a delay of $delayMs ms and sendRetryAfter $sendRetryAfter",
     async ({ last, ...shutdown }) => {
       const events: string[] = [];
       const env = {
@@ -60,7 +60,7 @@ describe("the events of a shutdown", () => {
       const running = await startListening(env, config, { host: "127.0.0.1", port: 0, cert, key });
       await running.server.ready;
       await Promise.all([running.stop(), running.stop()]);
-      // The delay and the pre-shutdown hooks end in either order.
+      // The delay and the pre-shutdown hooks can end in either order.
       expect(events.slice(0, 3).toSorted()).toEqual(COMMON.toSorted());
       expect([events[0], ...events.slice(3)]).toEqual(["ShutdownInitiated", "NotAcceptingNewRequest", ...last]);
     },
@@ -68,7 +68,7 @@ describe("the events of a shutdown", () => {
 });
 
 describe("a server that shuts down", () => {
-  test("is unready immediately, and serves all requests until the delay has passed", async () => {
+  test("is unready immediately, but serves all requests until the shutdown delay has passed", async () => {
     await using api = await startServer({ tokenFile: TOKEN_FILE, shutdown: { delayMs: DELAY_MS } });
     const rejecting = api.server.beginShutdown();
     expect((await asClient(api, "/readyz")).status).toBe(500);
@@ -102,7 +102,7 @@ describe("a server that shuts down", () => {
     expect((await api.get(`${CONFIG_MAPS}/late`)).status).toBe(404);
   });
 
-  test("completes requests that it received before, and is drained after them", async () => {
+  test("completes requests that it received before the shutdown, and only then is drained", async () => {
     let store: FaultyKv | undefined;
     await using api = await startServer({
       tokenFile: TOKEN_FILE,
@@ -122,7 +122,7 @@ describe("a server that shuts down", () => {
     expect((await api.get(`${CONFIG_MAPS}/kept`)).status).toBe(200);
   });
 
-  test("does not wait longer than the limit for a request that does not end", async () => {
+  test("does not wait longer than the drain limit for a request that does not end", async () => {
     let store: FaultyKv | undefined;
     await using api = await startServer({ tokenFile: TOKEN_FILE, wrapKv: (kv) => (store = new FaultyKv(kv)) });
     store!.stall();
@@ -134,7 +134,7 @@ describe("a server that shuts down", () => {
     await api.world.run(created);
   });
 
-  test("ends the watches of clients cleanly, with a bookmark if requested, and keeps its own watches", async () => {
+  test("ends the watches of clients cleanly, with a bookmark if requested, and keeps the watches of its loopback client", async () => {
     await using api = await startServer({ tokenFile: TOKEN_FILE });
     const plain = await clientWatch(api, `${CONFIG_MAPS}?watch=true`);
     const marked = await clientWatch(api, `${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true`);
@@ -152,7 +152,7 @@ describe("a server that shuts down", () => {
     );
   });
 
-  test("ends 200 watches per second during the grace period", async () => {
+  test("ends 200 watches per second, so that all watches end early in the grace period", async () => {
     const shutdown = { watchGraceMs: 10_000 };
     await using api = await startServer({ tokenFile: TOKEN_FILE, shutdown });
     const watches: TestWatch[] = [];
@@ -163,7 +163,7 @@ describe("a server that shuts down", () => {
       await api.world.advance(afterMs);
       return watches.filter(({ isEnded }) => isEnded).length;
     };
-    // 200 watches per second.
+    // 200 watches per second, of which the first ends at once.
     expect([await ended(0), await ended(250), await ended(250)]).toEqual([1, 51, 100]);
     await api.world.run(drained);
   });
@@ -183,7 +183,7 @@ test("--goaway-chance applies to every HTTP/2 response, including errors", async
   expect(await asked("http/1.1", "/livez")).toEqual([200, undefined]);
 });
 
-describe("a server of a cluster that shuts down", () => {
+describe("a server that shuts down in a cluster", () => {
   const LEADER = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evenkeel-controllers";
   const IDENTITIES =
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases?labelSelector=apiserver.kubernetes.io/identity=kube-apiserver";
@@ -201,7 +201,7 @@ describe("a server of a cluster that shuts down", () => {
     expect([first === "", await leader(two)]).toEqual([false, first]);
 
     const rejecting = one.server.beginShutdown();
-    // Less than the fifteen seconds after which the lease of a silent leader expires.
+    // Less than the 15 seconds after which the lease of a leader that does not renew it expires.
     await world.advance(5_000);
     expect(["", first]).not.toContain(await leader(two));
     expect((await asClient(one, CONFIG_MAPS)).status).toBe(200);

@@ -4,7 +4,7 @@ import { EMPTY_BODY } from "../../src/serving/http/request-body.ts";
 import { openWatches } from "./own-records.ts";
 import { CONFIG_MAPS, configMap, startServer, type Json, type TestServer } from "./start.ts";
 
-/** A client that reads one frame and then nothing until `readOn` is called. */
+/** A client that reads one frame, and then another with each call of `readOn`. */
 class SlowReader implements StreamSink {
   readonly events: Json[] = [];
   isEnded = false;
@@ -61,7 +61,7 @@ async function watchSlowly(api: TestServer, rawQuery: string): Promise<SlowReade
 
 const TOKEN = { tokenFile: "t,user,uid\n" };
 
-test("a slow reader is sent only what it reads, and misses nothing when it continues", async () => {
+test("a slow reader is sent no more events than it reads, and misses none when it continues", async () => {
   await using api = await startServer(TOKEN);
   for (const name of ["a", "b"]) await api.create(CONFIG_MAPS, configMap(name));
   const reader = await watchSlowly(api, "watch=true");
@@ -77,7 +77,7 @@ test("a slow reader is sent only what it reads, and misses nothing when it conti
   ]);
 });
 
-test("a reader that falls behind the history gets 410 and delays no other reader", async () => {
+test("a reader that falls behind the watch history gets 410 and delays no other reader", async () => {
   await using api = await startServer(TOKEN);
   const slow = await watchSlowly(api, "watch=true");
   const quick = await api.watch(`${CONFIG_MAPS}?watch=true`);

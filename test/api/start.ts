@@ -1,4 +1,4 @@
-/** Starts a server in its own world: virtual time, no socket, and direct access to the store. */
+/** Starts a server in its own world for tests: virtual time, no socket, and direct access to the store. */
 import type { Random } from "../../src/base/random.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../src/client/in-process.ts";
 import { headerValue, type ResponseHeaders } from "../../src/serving/http/message.ts";
@@ -8,7 +8,7 @@ import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 
-/** Responses are untyped: a missing member fails the expectation, not the compilation. */
+/** The untyped body of a response: a missing field fails the expectation, not the compilation. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- responses are untyped
 
 export interface ApiTestResponse {
@@ -21,7 +21,7 @@ export interface ApiTestResponse {
 
 export interface CallOptions {
   readonly headers?: Record<string, string>;
-  /** True if the request is authenticated by its headers, not sent by the loopback client. */
+  /** True if the server authenticates the request by its headers. Otherwise the loopback client sends the request. */
   readonly asClient?: boolean;
 }
 
@@ -29,16 +29,16 @@ export interface StartOptions extends Partial<ServerOptions> {
   readonly seed?: number;
   readonly world?: World;
   readonly random?: Random;
-  /** Wraps the store of the server. */
+  /** Wraps the store that the server uses. The test itself uses the unwrapped store. */
   readonly wrapKv?: (kv: Kv) => Kv;
-  /** True if the server is returned before it is ready. */
+  /** True if `startServer` must not wait until the server is ready. */
   readonly skipReady?: boolean;
 }
 
 export class TestServer {
   readonly world: World;
   readonly server: Server;
-  /** The store, without the server. */
+  /** Direct access to the store, not through the server. */
   readonly kv: Kv;
 
   constructor(world: World, server: Server) {
@@ -110,7 +110,7 @@ export class TestServer {
     return watch;
   }
 
-  /** The value of one series of /metrics, or 0 if it does not exist. */
+  /** The value of one series of /metrics, or 0 if the series does not exist. */
   async metric(series: string): Promise<number> {
     const { text } = await this.get("/metrics");
     const line = text.split("\n").find((candidate) => candidate.startsWith(`${series} `));
@@ -124,7 +124,7 @@ export class TestServer {
   }
 }
 
-/** All events that a watch has received. */
+/** A watch that records all events that it has received. */
 export class TestWatch {
   readonly status: number;
   readonly #world: World;
@@ -147,7 +147,7 @@ export class TestWatch {
     return events;
   }
 
-  /** The events since the last call as "ADDED name", in order. */
+  /** The events since the last call as "ADDED name", in the order of their arrival. */
   async story(): Promise<string[]> {
     return (await this.events()).map((event) =>
       `${event.type} ${event.object.metadata.name ?? event.object.reason ?? ""}`.trim(),
@@ -162,7 +162,7 @@ export class TestWatch {
 
 const hosts = new WeakMap<World, number>();
 
-/** Servers that share a world belong to one cluster, so their names must differ. */
+/** Returns another host name for each server of a world, because servers of one world belong to one cluster. */
 function nextHost(world: World): string {
   const number = (hosts.get(world) ?? 0) + 1;
   hosts.set(world, number);
@@ -188,7 +188,9 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   return new TestServer(world, server);
 }
 
-/** For tests that do not concern access control: they need no roles and no service accounts for pods. */
+/**
+ * Access options for tests that do not concern access control: no roles are needed, and pods need no service accounts.
+ */
 export const OPEN: AccessOptions = {
   authorizationModes: ["AlwaysAllow"],
   anonymousAuth: true,

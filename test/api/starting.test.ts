@@ -1,5 +1,5 @@
 /**
- * Tests of the responses of a server during each step of its start, to clients that do not send X-Kubernetes-If-Ready.
+ * Tests of the responses of a server during each step of its start, for clients that do not send X-Kubernetes-If-Ready.
  */
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../src/base/clock.ts";
@@ -23,7 +23,7 @@ const STEPS_MAX = 1_000;
 const NO_PATH = "the request has been made before all known HTTP paths have been installed, please try again";
 const NOT_SURE = "this server is still starting and has not loaded all data yet";
 
-/** Request → status that a server returns once it has been ready. */
+/** Maps each request to the status that a server returns once it has been ready. */
 const REQUESTS: Readonly<Record<string, number>> = {
   "GET /api/v1/namespaces/default": 200,
   "GET /apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical": 200,
@@ -45,7 +45,7 @@ const REQUESTS: Readonly<Record<string, number>> = {
   "jane /api": 200,
 };
 
-/** Requests with the same response at any time. */
+/** Requests that have this status at any time, also before the server is ready. */
 const EXEMPT: Readonly<Record<string, number>> = {
   "anonymous /livez": 200,
   "GET /livez": 200,
@@ -55,7 +55,7 @@ const EXEMPT: Readonly<Record<string, number>> = {
   "jane /metrics": 403,
 };
 
-/** Users that are not listed here are administrators. */
+/** Headers of users. A request with any other first word is sent by an administrator. */
 const OTHER_USERS: Readonly<Record<string, Record<string, string>>> = {
   anonymous: {},
   jane: { authorization: "Bearer jane-token" },
@@ -92,13 +92,13 @@ function slowKv(world: World, kv: Kv): Kv {
 }
 
 interface Early {
-  /** The step that kept the server from being ready when the request was sent. */
+  /** The first failed check of /readyz when the request was sent. */
   readonly step: string;
   readonly question: string;
   readonly response: Promise<ApiTestResponse>;
 }
 
-/** Sends all requests at every step, until the server has been ready. */
+/** Sends all requests every 100 ms until the server is ready. */
 async function walk(api: TestServer): Promise<Early[]> {
   const asked: Early[] = [];
   let isReady = false;
@@ -135,8 +135,8 @@ describe.each<{ where: string; options?: StartOptions; isFilled?: boolean; steps
     options: { featureGates: ["UnknownVersionInteroperabilityProxy=false"] },
     steps: [PUBLISHING, REPAIR, SEEDING],
   },
-])("on $where,", ({ options, isFilled = false, steps }) => {
-  test("no client gets 404 or 403 before the server has been ready, and every client gets the final response afterwards", async () => {
+])("during a start on $where,", ({ options, isFilled = false, steps }) => {
+  test("no client gets 404 or 403, and every client gets the final response afterwards", async () => {
     const world = new World({ seed: 1 });
     if (isFilled) await (await startServer({ world, access: {}, strictRelease: false }))[Symbol.asyncDispose]();
     await using api = await startSlowly(world, options);
@@ -159,7 +159,7 @@ function allowedEarly(question: string): unknown[] {
   return later < 400 ? [503, later] : [503];
 }
 
-describe("an early request", () => {
+describe("a request before the server has been ready", () => {
   async function startStalled(options: StartOptions = {}): Promise<{ api: TestServer; kv: FaultyKv }> {
     let kv: FaultyKv | undefined;
     const wrapKv = (real: Kv): Kv => {
@@ -187,7 +187,7 @@ describe("an early request", () => {
   test.each([
     ["anonymous", "system:anonymous"],
     ["jane", "jane"],
-  ])("that would be forbidden returns 503 with the original message: %s", async (who, user) => {
+  ])("that would be forbidden returns 503, with the message of the 403 at its end: %s", async (who, user) => {
     const { api, kv } = await startStalled();
     const { status, body } = await api.world.run(ask(api, `${who} ${CONFIG_MAPS}`));
     expect([status, body.reason]).toEqual([503, "ServiceUnavailable"]);
@@ -197,7 +197,7 @@ describe("an early request", () => {
     await api[Symbol.asyncDispose]();
   });
 
-  test("gets a Retry-After as long as the current step has taken, at most 30 seconds", async () => {
+  test("gets as Retry-After the seconds that the current step has taken, at most 30", async () => {
     const { api, kv } = await startStalled({ ifReadyMode: "retry", advertise: { address: undefined } });
     const wait = async (headers: Record<string, string>): Promise<string | undefined> =>
       header(await api.begin("GET", "/nosuch", undefined, { asClient: true, headers }), "retry-after");
@@ -207,7 +207,7 @@ describe("an early request", () => {
     expect(await both()).toEqual(["12", "12"]);
     await api.world.advance(20_000);
     expect(await both()).toEqual(["30", "30"]);
-    // The next step that takes time waits for the server's address.
+    // The store responds now. The next step waits until the server's address is known.
     kv.resume();
     await api.world.advance(2_500);
     expect(await both()).toEqual(["3", "3"]);
@@ -227,7 +227,7 @@ describe("an early request", () => {
     await api[Symbol.asyncDispose]();
   });
 
-  test("does not return 404 although the server has become ready meanwhile", async () => {
+  test("never returns 404, even if the server becomes ready before the response", async () => {
     const { api, kv } = await startStalled();
     const asked = ask(api, "GET /nosuch");
     const question = `GET ${CONFIG_MAPS}/nosuch`;

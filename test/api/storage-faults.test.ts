@@ -48,24 +48,27 @@ describe("while the store is unreachable,", () => {
     ],
   ];
 
-  test.each(verbs)("%s returns 503 with Retry-After, never 404, and succeeds afterwards", async (_verb, act) => {
-    await using world = await startWithFaults();
-    const { api, store } = world;
-    await api.create(CONFIG_MAPS, configMap("x"));
-    store.setDown(true);
-    const response = await act(api);
-    expect(response.status).toBe(503);
-    expect(response.body).toMatchObject({
-      kind: "Status",
-      reason: "ServiceUnavailable",
-      details: { retryAfterSeconds: expect.any(Number) },
-    });
-    expect(Number(header(response, "retry-after"))).toBeGreaterThan(0);
-    store.setDown(false);
-    if (!_verb.includes("watch")) expect([200, 201]).toContain((await act(api)).status);
-  });
+  test.each(verbs)(
+    "%s returns 503 with Retry-After, never 404, and succeeds when the store is back",
+    async (_verb, act) => {
+      await using world = await startWithFaults();
+      const { api, store } = world;
+      await api.create(CONFIG_MAPS, configMap("x"));
+      store.setDown(true);
+      const response = await act(api);
+      expect(response.status).toBe(503);
+      expect(response.body).toMatchObject({
+        kind: "Status",
+        reason: "ServiceUnavailable",
+        details: { retryAfterSeconds: expect.any(Number) },
+      });
+      expect(Number(header(response, "retry-after"))).toBeGreaterThan(0);
+      store.setDown(false);
+      if (!_verb.includes("watch")) expect([200, 201]).toContain((await act(api)).status);
+    },
+  );
 
-  test("reads that accept old data are served", async () => {
+  test("reads that accept any resourceVersion are served", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await api.create(CONFIG_MAPS, configMap("x"));
@@ -93,7 +96,7 @@ describe("while the store is unreachable,", () => {
     expect((await api.get("/readyz")).status).toBe(200);
   });
 
-  test("open watches stay open and receive the missed events once afterwards", async () => {
+  test("open watches stay open, and receive the missed events once when the store is back", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await using other = await startServer({ world: api.world });
@@ -125,8 +128,8 @@ describe("while the store is unreachable,", () => {
   });
 });
 
-describe("while the watch of the store lags,", () => {
-  test("reads and lists return every acknowledged write", async () => {
+describe("while the server's watch of the store lags,", () => {
+  test("GET and LIST return every acknowledged write", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await api.create(CONFIG_MAPS, configMap("gone"));
@@ -139,7 +142,7 @@ describe("while the watch of the store lags,", () => {
     expect(names(await api.get(`${CONFIG_MAPS}?resourceVersion=0`))).toEqual(["gone"]);
   });
 
-  test("writes are decided on the stored object, not on the cached one", async () => {
+  test("writes are checked against the stored object, not the cached object", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
@@ -156,7 +159,7 @@ describe("while the watch of the store lags,", () => {
     expect((await api.delete(`${CONFIG_MAPS}/x`)).status).toBe(404);
   });
 
-  test("an update back to the cached state is a change", async () => {
+  test("an update that restores the cached state counts as a change and is stored", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await api.create(CONFIG_MAPS, configMap("x"));
@@ -190,7 +193,7 @@ describe("while the watch of the store lags,", () => {
 });
 
 describe("after the store has compacted events that the server had not received,", () => {
-  test("open watches get 410, and later reads are complete", async () => {
+  test("open watches get 410, and later reads return all objects", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     await using other = await startServer({ world: api.world });
@@ -213,7 +216,7 @@ describe("after the store has compacted events that the server had not received,
     expect(await again.story()).toEqual(["ADDED meanwhile", "ADDED after"]);
   });
 
-  test("an earlier version is too old for a watch", async () => {
+  test("a watch from an earlier resourceVersion gets 410", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     const { body } = await api.create(CONFIG_MAPS, configMap("before"));
@@ -225,8 +228,8 @@ describe("after the store has compacted events that the server had not received,
   });
 });
 
-describe("limits of requests:", () => {
-  test("a request that takes too long returns 504", async () => {
+describe("with limits on requests,", () => {
+  test("a request that takes longer than 60 seconds returns 504", async () => {
     await using world = await startWithFaults();
     const { api, store } = world;
     store.stall();
@@ -239,7 +242,7 @@ describe("limits of requests:", () => {
     expect((await api.get(CONFIG_MAPS)).status).toBe(200);
   });
 
-  test("a client can shorten its timeout, but not extend it", async () => {
+  test("a client can shorten the timeout of its request, but not extend it", async () => {
     await using world = await startWithFaults({ requestTimeoutMs: 5_000 });
     const { api, store } = world;
     store.stall();
@@ -262,7 +265,7 @@ describe("limits of requests:", () => {
     const access = { ...OPEN, priorityAndFairness: false };
     await using world = await startWithFaults({ maxRequestsInflight: 2, maxMutatingRequestsInflight: 1, access });
     const { api, store } = world;
-    // A client with its own identity: the server never rejects requests of its loopback client.
+    // This client has its own identity, because the server never rejects requests of its loopback client.
     const asked = (method: string, body?: Json): Promise<ApiTestResponse> =>
       api.begin(method, CONFIG_MAPS, body, { asClient: true });
     store.stall();

@@ -1,4 +1,7 @@
-/** Tests of the kinds about storage through the whole server: defaults, validation messages and warnings. */
+/**
+ * Tests of the storage kinds (claims, volumes, StorageClasses, attachments) through the whole server: defaults,
+ * validation messages and warnings.
+ */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { header, startServer, type TestServer } from "./start.ts";
 
@@ -22,7 +25,7 @@ test("a claim gets its defaults and the finalizer that protects it while it is i
     spec: { ...CLAIM_SPEC, volumeMode: "Filesystem" },
     status: { phase: "Pending" },
   });
-  // The creator owns the fields that it sent and their defaults, and not those that the server added later.
+  // The creator owns the fields that it sent and their defaults, but not the fields that admission plugins added.
   expect(body.metadata.managedFields[0].fieldsV1).toEqual({
     "f:spec": {
       "f:accessModes": {},
@@ -36,7 +39,7 @@ test("a claim gets its defaults and the finalizer that protects it while it is i
   expect((await server.get(`${CLAIMS}/c`)).status).toBe(404);
 });
 
-test("a claim is immutable, but can be expanded once it is bound if its class allows it", async () => {
+test("the spec of a claim is immutable, except that a bound claim can be expanded if its class allows it", async () => {
   await server.create(CLAIMS, { metadata: { name: "c" }, spec: { ...CLAIM_SPEC, storageClassName: "grows" } });
   const grown = { spec: { resources: { requests: { storage: "2Gi" } } } };
   const rejected = await server.mergePatch(`${CLAIMS}/c`, grown);
@@ -55,7 +58,7 @@ test("a claim is immutable, but can be expanded once it is bound if its class al
   expect((await server.mergePatch(`${CLAIMS}/c`, grown)).body.spec.resources.requests.storage).toBe("2Gi");
 });
 
-test("a volume has the time of its last phase transition, a deprecated policy causes a warning, and its source is immutable", async () => {
+test("a volume records the time of its last phase transition, a deprecated reclaim policy causes a warning, and its source is immutable", async () => {
   const spec = { accessModes: ["ReadWriteOnce"], capacity: { storage: "1Gi" }, hostPath: { path: "/data" } };
   const recycled = { ...spec, persistentVolumeReclaimPolicy: "Recycle" };
   const created = await server.create(VOLUMES, { metadata: { name: "v" }, spec: recycled });
@@ -76,7 +79,7 @@ test("an invalid StorageClass is rejected with all errors, in the order of the f
   ]);
 });
 
-test("the status of an attachment is written through its subresource, which does not write metadata", async () => {
+test("the status of a VolumeAttachment is written through its subresource, which does not write metadata", async () => {
   const spec = { attacher: "d.example.com", nodeName: "n", source: { persistentVolumeName: "v" } };
   await server.create(ATTACHMENTS, { metadata: { name: "a" }, spec });
   const patch = { metadata: { labels: { a: "b" } }, status: { attached: true } };

@@ -1,4 +1,6 @@
-/** Tests of servers that share a store and agree on encodings. Each test runs whole servers in its own world. */
+/**
+ * Tests of servers that share a store and agree on encodings. Each test runs whole servers in its own simulated world.
+ */
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
 import { type Change, type CommitResult, type Kv, StorageError } from "../../src/storage/kv.ts";
@@ -23,7 +25,7 @@ async function storageVersion(server: TestServer, name: string): Promise<Json> {
   return (await server.get(`${STORAGE_VERSIONS}/${name}`)).body;
 }
 
-/** The version that each server writes for the resource. */
+/** The encoding version of each server's entry in the StorageVersion of the resource. */
 async function encodings(server: TestServer, name: string): Promise<string[]> {
   const { status } = await storageVersion(server, name);
   return (status.storageVersions ?? []).map(({ encodingVersion }: Json) => encodingVersion);
@@ -43,7 +45,7 @@ const HEALTH = 'kubernetes_healthcheck{name="poststarthook/built-in-resources-st
 const asClient = { asClient: true, headers: { authorization: "Bearer t" } };
 const tokenFile = 't,admin,1,"system:masters"';
 
-describe("before a server has published its entries,", () => {
+describe("before a server has published its StorageVersion entries,", () => {
   const start503 = async (held: (key: string) => boolean): Promise<{ server: TestServer; release: () => void }> => {
     const gate = Promise.withResolvers<void>();
     const server = await start({
@@ -62,7 +64,7 @@ describe("before a server has published its entries,", () => {
     server.call("POST", path, body, asClient);
   const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition", metadata: { name: "a.b.c" } };
 
-  test("it rejects writes of stored resources with 503 and the reason, and serves other requests", async () => {
+  test("the server rejects writes of stored resources with 503 and the reason, and serves other requests", async () => {
     const { server, release } = await start503((key) => key.startsWith(KEYS));
     const blocked = await write(server, "/api/v1/namespaces/kube-system/configmaps", configMap("a"));
     expect(blocked).toMatchObject({
@@ -82,7 +84,7 @@ describe("before a server has published its entries,", () => {
       },
     });
     expect((await write(server, "/apis/apiregistration.k8s.io/v1/apiservices", {})).status).toBe(503);
-    // Stricter than kubernetes: only the server itself can write them.
+    // Stricter than kubernetes: only the server itself can write StorageVersions.
     expect((await write(server, STORAGE_VERSIONS, { metadata: { name: "a.b" } })).status).toBe(503);
     const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview", spec: {} };
     expect((await write(server, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review)).status).not.toBe(
@@ -101,7 +103,7 @@ describe("before a server has published its entries,", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  test("a slow resource does not delay the others", async () => {
+  test("an entry that is slow to publish does not delay the entries of other resources", async () => {
     const { server, release } = await start503((key) => key === `${KEYS}apps.deployments`);
     const made = await write(server, "/api/v1/namespaces/kube-system/configmaps", configMap("a"));
     expect(made.status).toBe(201);
@@ -113,7 +115,7 @@ describe("before a server has published its entries,", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  test("an error is retried within seconds and reported meanwhile", async () => {
+  test("an error of publishing is retried within seconds and reported meanwhile", async () => {
     let failures = 0;
     const server = await start({
       skipReady: true,
@@ -159,7 +161,7 @@ test("a restart without changes writes no StorageVersion", async () => {
   await second[Symbol.asyncDispose]();
 });
 
-describe("of two releases,", () => {
+describe("with servers of two releases,", () => {
   const claim = (name: string): Json => ({
     metadata: { name },
     spec: { devices: { requests: [{ name: "r", exactly: { deviceClassName: "c" } }] } },
@@ -190,7 +192,7 @@ describe("of two releases,", () => {
     await newer[Symbol.asyncDispose]();
   });
 
-  test("a server switches to a version that a joining older server can decode before it writes again", async () => {
+  test("the newer server switches to a version that a joining older server can decode, before its next write", async () => {
     const world = new World({ seed: 1 });
     const runtimeConfig = ["resource.k8s.io/v1beta1=true", "resource.k8s.io/v1beta2=true"];
     const newer = await start({ world, release: "1.35", runtimeConfig });
@@ -281,7 +283,7 @@ describe("the automatic migration", () => {
   });
 });
 
-describe("the feature gate", () => {
+describe("the feature gate StorageVersionAPI", () => {
   test("can be turned off and on again without losing objects, and every StorageVersion is correct again", async () => {
     const world = new World({ seed: 1 });
     const peers = { hostname: "one" };
@@ -294,7 +296,7 @@ describe("the feature gate", () => {
       release: "1.35",
       runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=false"],
     });
-    // Until the grace period of the departed server is over, no server returns 404.
+    // Until the grace period of the departed server is over, a server returns 503 instead of 404.
     expect((await off.get(STORAGE_VERSIONS)).status).toBe(503);
     await world.advance(12 * 60_000);
     expect((await off.get(STORAGE_VERSIONS)).status).toBe(404);
@@ -302,7 +304,8 @@ describe("the feature gate", () => {
     await off[Symbol.asyncDispose]();
     const on = await start({ world, peers, release: "1.35" });
     expect((await on.get(CONFIG_MAPS)).body.items).toHaveLength(2);
-    // The object of a resource that only the newer release stored is deleted after it has been empty for a while.
+    // The StorageVersion of a resource that only the newer release stored has no entry left. It is deleted after a
+    // while.
     await world.advance(20_000);
     const { items } = (await on.get(STORAGE_VERSIONS)).body;
     for (const { metadata, status } of items) {
@@ -312,7 +315,7 @@ describe("the feature gate", () => {
     await on[Symbol.asyncDispose]();
   });
 
-  test("if off on one server makes the StorageVersion Unknown, and no version counts as agreed or migrated until that server has departed", async () => {
+  test("if disabled on one server makes the condition of every StorageVersion Unknown, and no version counts as agreed or migrated until that server has departed", async () => {
     const world = new World({ seed: 1 });
     const peers = { hostname: "one" };
     const off = { featureGates: ["StorageVersionAPI=false"] };
@@ -343,7 +346,7 @@ describe("the feature gate", () => {
     [{ runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=false"] }, 404],
     [{ strictRelease: true }, 404],
     [{ strictRelease: true, runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=true"] }, 200],
-  ])("with the options %j: nothing is published", async (options, status) => {
+  ])("publishes no StorageVersion with the options %j", async (options, status) => {
     const server = await start(options);
     const response = await server.get(STORAGE_VERSIONS);
     expect(response.status).toBe(status);
@@ -351,7 +354,7 @@ describe("the feature gate", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  test("without its API is rejected with an explanation", async () => {
+  test("is rejected with an explanation if the API or the feature gate that it requires is disabled", async () => {
     await expect(
       start({
         featureGates: ["StorageVersionAPI=true"],

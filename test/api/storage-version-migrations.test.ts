@@ -45,7 +45,7 @@ function shown(...conditions: Json[]): string {
   return JSON.stringify(conditions);
 }
 
-/** Creates an object and writes two statuses through its status subresource. */
+/** Creates a migration and writes two statuses through its status subresource, one after the other. */
 async function statuses(api: TestServer, before: Json, after: Json): Promise<ApiTestResponse> {
   const { body } = await api.create(path(), migration({ resource: "secrets" }));
   const first = await api.put(`${path()}/m/status`, { ...body, status: before });
@@ -58,27 +58,27 @@ function sentences(response: ApiTestResponse): string[] {
   return response.body.details.causes.map((cause: Json) => `${cause.field}: ${cause.message}`);
 }
 
-describe("the API", () => {
+describe("the API of StorageVersionMigrations", () => {
   test.each([
     ["1.34", "v1alpha1", ["v1alpha1"]],
     ["1.35", "v1beta1", ["v1beta1"]],
     ["1.36", "v1beta1", ["v1beta1"]],
     ["1.37", "v1beta1", ["v1", "v1beta1"]],
-  ])("in release %s with %s enabled serves %j", async (release, version, versions) => {
+  ])("in release %s with %s enabled is served in the versions %j", async (release, version, versions) => {
     await using api = await start(release, version);
     const { body } = await api.get(`/apis/${GROUP}`);
     expect(body.versions.map((served: Json) => served.version)).toEqual(versions);
     expect((await api.get(path(version))).status).toBe(200);
   });
 
-  test("also needs the feature gate", async () => {
+  test("is not served without its feature gate", async () => {
     await using api = await startServer({ release: "1.36", runtimeConfig: [`${GROUP}/v1beta1=true`] });
     expect((await api.get(path())).status).toBe(404);
   });
 });
 
 describe("a new migration", () => {
-  test("contains its resource and an empty status", async () => {
+  test("is returned with its resource and an empty status", async () => {
     await using api = await start();
     const resource = { group: "apps", resource: "deployments" };
     const created = await api.create(path(), migration(resource, { status: { resourceVersion: "5" } }));
@@ -99,7 +99,7 @@ describe("a new migration", () => {
     expect(response.body.message).toBe(`StorageVersionMigration.storagemigration.k8s.io "m" is invalid: ${sentence}`);
   });
 
-  test("needs a subdomain as name, and cannot be created by PUT", async () => {
+  test("must have a DNS subdomain as its name, and cannot be created by PUT", async () => {
     await using api = await start();
     const wrong = await api.create(path(), migration({ resource: "pods" }, { metadata: { name: "A" } }));
     expect(sentences(wrong)).toEqual([`metadata.name: Invalid value: "A": ${SUBDOMAIN}`]);
@@ -108,7 +108,7 @@ describe("a new migration", () => {
 });
 
 describe("an update", () => {
-  test("without changes or of the labels is accepted and keeps the status", async () => {
+  test("without changes, or of the labels only, is accepted and keeps the status", async () => {
     await using api = await start();
     const { body } = await statuses(api, {}, { resourceVersion: "5" });
     const same = await api.put(`${path()}/m`, body);
@@ -122,7 +122,7 @@ describe("an update", () => {
     expect(labelled.body).toMatchObject({ metadata: { labels: { a: "b" } }, status: { resourceVersion: "5" } });
   });
 
-  test("of the spec or without a resource version is rejected", async () => {
+  test("of the spec, or without a resource version, is rejected", async () => {
     await using api = await start();
     const { body } = await api.create(path(), migration({ resource: "secrets" }));
     const changed = await api.put(`${path()}/m`, { ...body, spec: { resource: { resource: "pods" } } });
@@ -217,7 +217,7 @@ describe("a status", () => {
 });
 
 describe("a migration", () => {
-  test("is the same in v1beta1 and v1", async () => {
+  test("has the same fields in v1beta1 and v1", async () => {
     await using api = await start("1.37");
     await api.create(path(), migration({ group: "apps", resource: "deployments" }));
     const { body } = await api.get(`${path("v1")}/m`);
@@ -232,7 +232,7 @@ describe("a migration", () => {
     expect(sentences(both)).toHaveLength(1);
   });
 
-  test("in v1alpha1 must name the version and cannot be running and succeeded at once", async () => {
+  test("in v1alpha1 must name the version of the resource, and cannot be running and succeeded at the same time", async () => {
     await using api = await start("1.34", "v1alpha1");
     const alpha = path("v1alpha1");
     const spare = await api.create(alpha, migration({ resource: "secrets" }, {}, "v1alpha1"));
@@ -253,7 +253,7 @@ describe("a migration", () => {
   });
 });
 
-test("a table shows the resource and the last true condition", async () => {
+test("a table contains the resource and the last condition that is True", async () => {
   await using api = await start();
   const cells = async (): Promise<Json> => {
     const table = await api.get(`${path()}/m`, { accept: "application/json;as=Table;v=v1;g=meta.k8s.io" });

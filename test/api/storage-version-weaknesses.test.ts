@@ -1,6 +1,6 @@
 /**
- * Known weaknesses of kube-apiserver around storage versions, and the tests that prove that this server does not have
- * them.
+ * Lists the known weaknesses of kube-apiserver's storage versions, and for each the test that proves that this server
+ * does not have it.
  */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -17,8 +17,12 @@ type Held = readonly [weakness: string, file: string, name: string];
 
 const HELD: readonly Held[] = [
   ["1 conflicts are retried forever", PUBLISHER, "a conflict that never ends is an error like any other"],
-  ["2 one failure delays readiness ten minutes", SERVERS, "an error is retried within seconds"],
-  ["3 updates are sequential", SERVERS, "a slow resource does not delay the others"],
+  ["2 one failure delays readiness ten minutes", SERVERS, "an error of publishing is retried within seconds"],
+  [
+    "3 updates are sequential",
+    SERVERS,
+    "an entry that is slow to publish does not delay the entries of other resources",
+  ],
   [
     "4 an error of the lease at the start is fatal",
     "src/cluster/peers/identity-lease.test.ts",
@@ -36,7 +40,7 @@ const HELD: readonly Held[] = [
   [
     "8 a crashed member stays two hours",
     "test/cluster/storage-versions.test.ts",
-    "remove those of one that does not return",
+    "remove those of a server that does not return",
   ],
   ["9 an absent member is invisible", PUBLISHER, "a server that has not published yet makes the condition Unknown"],
   ["10 stale entries are not dropped on publish", PUBLISHER, "stale ones are dropped in the same write"],
@@ -61,12 +65,12 @@ const HELD: readonly Held[] = [
   [
     "15 an old writer continues after the new version is published",
     SERVERS,
-    "a server switches to a version that a joining older server can decode before it writes again",
+    "the newer server switches to a version that a joining older server can decode, before its next write",
   ],
   [
     "16 aggregated servers cannot join",
     "test/api/component-api-server.test.ts",
-    "has an identity lease and entries there while it is live",
+    "has an identity lease and StorageVersion entries in the main API server while it is live",
   ],
   ["17 unordered lists and writes without changes", SERVERS, "a restart without changes writes no StorageVersion"],
   ["19 no metric of blocked writes", GATE, "is counted by resource, and passing requests are not"],
@@ -97,12 +101,12 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "26": "A failed pre-shutdown hook is logged, and the shutdown continues: src/server/shutdown.ts. No test covers it.",
 };
 
-test("every weakness has an existing test or a note", () => {
+test("every weakness has a test or a note", () => {
   const numbers = Array.from({ length: 27 }, (_, at) => String(at + 1));
   const held = new Set(HELD.map(([weakness]) => weakness.split(" ")[0]));
   expect(numbers.filter((number) => !held.has(number) && ELSEWHERE[number] === undefined)).toEqual([]);
 });
 
-test.each(HELD)("%s: covered by a test in %s", (_, file, name) => {
+test.each(HELD)('the weakness "%s" has a test in %s', (_, file, name) => {
   expect(readFileSync(file, "utf8")).toContain(name);
 });

@@ -22,7 +22,7 @@ function condition(more: Json = {}): Json {
   return { type: "AllEncodingVersionsEqual", status: "True", reason: "Because", message: "so it is", ...more };
 }
 
-/** Creates an object and writes its status through the status subresource. */
+/** Creates a StorageVersion and writes its status through the status subresource. */
 async function putStatus(api: TestServer, status: Json): Promise<ApiTestResponse> {
   const { body } = await api.create(STORAGE_VERSIONS, storageVersion({ name: "example.com.things" }));
   return api.put(`${STORAGE_VERSIONS}/example.com.things/status`, { ...body, status });
@@ -33,7 +33,7 @@ function sentences(response: ApiTestResponse): string[] {
   return response.body.details.causes.map((cause: Json) => `${cause.field}: ${cause.message}`);
 }
 
-describe("a new object", () => {
+describe("a new StorageVersion", () => {
   test("has an empty spec and status, whatever the client sends", async () => {
     await using api = await start();
     const status = { storageVersions: [entry()], commonEncodingVersion: "v1" };
@@ -46,7 +46,7 @@ describe("a new object", () => {
     expect([body.spec, body.status]).toEqual([{}, {}]);
   });
 
-  test("must be named after a group and a resource", async () => {
+  test("must have the name GROUP.RESOURCE", async () => {
     await using api = await start();
     const rejected = await api.create(STORAGE_VERSIONS, storageVersion({ name: "nodot" }));
     expect(rejected.status).toBe(422);
@@ -82,7 +82,7 @@ describe("a new object", () => {
     ]);
   });
 
-  test("cannot be created by PUT, neither of the object nor of the status", async () => {
+  test("cannot be created by a PUT of the object or of its status", async () => {
     await using api = await start();
     for (const door of ["", "/status"]) {
       const response = await api.put(
@@ -95,8 +95,8 @@ describe("a new object", () => {
   });
 });
 
-describe("an update", () => {
-  test("needs a resource version, for the object and for the status", async () => {
+describe("an update of a StorageVersion", () => {
+  test("needs a resource version, through the object and through the status", async () => {
     await using api = await start();
     await api.create(STORAGE_VERSIONS, storageVersion({ name: "example.com.things" }));
     for (const door of ["", "/status"]) {
@@ -127,7 +127,7 @@ describe("an update", () => {
     }
   });
 
-  test("of the object keeps the status and validates the metadata only", async () => {
+  test("through the object keeps the status and validates the metadata only", async () => {
     await using api = await start();
     const status = { storageVersions: [entry()], commonEncodingVersion: "v1", conditions: [condition()] };
     const { body } = await putStatus(api, status);
@@ -143,7 +143,7 @@ describe("an update", () => {
     expect(sentences(bad)[0]).toMatch(/^metadata\.labels: Invalid value: "-"/);
   });
 
-  test("of the status keeps spec and metadata, and its manager owns the status only", async () => {
+  test("through the status keeps spec and metadata, and its manager owns the status only", async () => {
     await using api = await start();
     const made = { name: "example.com.things", labels: { a: "b" }, annotations: { c: "d" }, finalizers: ["x.io/y"] };
     const { body } = await api.create(STORAGE_VERSIONS, storageVersion(made));
@@ -175,7 +175,7 @@ describe("an update", () => {
   });
 });
 
-describe("a status", () => {
+describe("the status of a StorageVersion", () => {
   test("is stored if it is consistent", async () => {
     await using api = await start();
     const status = {
@@ -191,7 +191,7 @@ describe("a status", () => {
     expect(response.body.status).toEqual(status);
   });
 
-  test("that is invalid returns all errors in order", async () => {
+  test("that is invalid is rejected with all errors, in the order of the fields", async () => {
     await using api = await start();
     const status = {
       storageVersions: [entry(), entry({ decodableVersions: ["v2"], servedVersions: ["v1"] })],
@@ -211,7 +211,7 @@ describe("a status", () => {
     expect(response.body.details).toMatchObject({ kind: "StorageVersion", name: "example.com.things" });
   });
 
-  test("is validated the same way in a patch", async () => {
+  test("is validated in a patch as in a PUT", async () => {
     await using api = await start();
     await putStatus(api, { storageVersions: [entry()], commonEncodingVersion: "v1" });
     const patch = { status: { commonEncodingVersion: null } };
@@ -223,7 +223,7 @@ describe("a status", () => {
   });
 });
 
-test("a table shows the common version and the first three servers", async () => {
+test("a table contains the common encoding version and the first three servers", async () => {
   await using api = await start();
   const { body } = await api.create(STORAGE_VERSIONS, storageVersion({ name: "example.com.things" }));
   const cells = async (): Promise<Json> => {

@@ -1,4 +1,4 @@
-/** Tests of subresources that do more than write a part of the stored object. */
+/** Tests of subresources that do more than write one part of the stored object: scale, binding, eviction and others. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SIGNING_REQUEST } from "../testing/objects/kinds/access/signing-request.ts";
 import { protobufTables } from "../../src/objects/catalog/protobuf-tables.ts";
@@ -46,7 +46,7 @@ function eviction(name: string, deleteOptions?: Json): Json {
   };
 }
 
-/** Changes a stored value directly, because no client may write such an object. */
+/** Changes a stored value directly in the store, because the API does not allow such a change. */
 async function overwrite(key: string, text: string, by: string): Promise<void> {
   const { items } = await server.kv.range({ start: key });
   const { value: before, modRevision: expectedRevision } = items[0]!;
@@ -96,7 +96,7 @@ async function budget(name: string, status: Json, spec: Json = {}): Promise<void
 describe("the scale subresource", () => {
   beforeEach(() => created(server.create(DEPLOYMENTS, deployment("web", 3))));
 
-  test("shows the replicas, the selector and the identity of the workload", async () => {
+  test("returns the replicas, the selector and the identity of the workload", async () => {
     const { metadata } = await object(`${DEPLOYMENTS}/web`);
     const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
     expect((await server.get(`${DEPLOYMENTS}/web/scale`)).body).toEqual({
@@ -108,7 +108,7 @@ describe("the scale subresource", () => {
     });
   });
 
-  test("prints a selector of labels and expressions in the order of its keys", async () => {
+  test("returns the label selector as a string in the order of its keys", async () => {
     const expressions = [
       { key: "tier", operator: "In", values: ["b", "a"] },
       { key: "env", operator: "NotIn", values: ["dev"] },
@@ -129,7 +129,7 @@ describe("the scale subresource", () => {
     expect(body.spec).toEqual({ replicas: 1 });
   });
 
-  test("of a replication controller has a selector from its map", async () => {
+  test("of a replication controller returns its selector map as a string", async () => {
     const controllers = "/api/v1/namespaces/default/replicationcontrollers";
     const template = {
       metadata: { labels: { b: "2", a: "1" } },
@@ -147,7 +147,7 @@ describe("the scale subresource", () => {
     expect((await object(`${controllers}/old`)).spec.replicas).toBe(5);
   });
 
-  test("by PUT writes the replicas only, and increments the generation", async () => {
+  test("writes only the replicas with a PUT, and increments the generation", async () => {
     const before = await object(`${DEPLOYMENTS}/web`);
     const put = await server.put(`${DEPLOYMENTS}/web/scale`, {
       ...scale("web", 7, { labels: { a: "b" } }),
@@ -161,7 +161,7 @@ describe("the scale subresource", () => {
     expect(put.body.metadata.resourceVersion).toBe(after.metadata.resourceVersion);
   });
 
-  test("by merge and JSON patches writes the replicas, down to zero", async () => {
+  test("writes the replicas with a merge patch or a JSON patch, also to zero", async () => {
     expect((await server.mergePatch(`${DEPLOYMENTS}/web/scale`, { spec: { replicas: 4 } })).body.spec).toEqual({
       replicas: 4,
     });
@@ -174,7 +174,7 @@ describe("the scale subresource", () => {
     expect((await object(`${DEPLOYMENTS}/web`)).spec.replicas).toBe(0);
   });
 
-  test("gives ownership of the replicas to its manager, without a time, and takes it from the creator", async () => {
+  test("gives ownership of the replicas to the manager of the PUT, in an entry without a time, and takes it from the creator", async () => {
     await server.call("PATCH", `${DEPLOYMENTS}/web/scale?fieldManager=hpa`, JSON.stringify({ spec: { replicas: 4 } }), {
       headers: { "content-type": "application/merge-patch+json" },
     });
@@ -239,7 +239,7 @@ describe("the scale subresource", () => {
     expect((await object(`${DEPLOYMENTS}/web`)).spec.replicas).toBe(3);
   });
 
-  test("applies all concurrent patches one after the other", async () => {
+  test("applies every one of several concurrent patches", async () => {
     const writers = ["a", "b", "c", "d"].map((manager) =>
       server.begin(
         "PATCH",
@@ -257,7 +257,7 @@ describe("the scale subresource", () => {
     expect(metadata.managedFields.filter((entry: Json) => entry.subresource === "scale")).toHaveLength(1);
   });
 
-  test("is available as YAML and as a table", async () => {
+  test("can be requested as YAML and as a Table", async () => {
     const yaml = await server.get(`${DEPLOYMENTS}/web/scale`, { accept: "application/yaml" });
     expect(yaml.text).toContain("kind: Scale\n");
     const table = await server.get(`${DEPLOYMENTS}/web/scale`, {
@@ -289,7 +289,7 @@ describe("the binding subresource", () => {
     expect(names(await server.get("/api/v1/pods?fieldSelector=spec.nodeName%3Dn1"))).toEqual(["a"]);
   });
 
-  test("has an older path, which takes the pod's name from the body", async () => {
+  test("has an older path, for which the body contains the pod's name", async () => {
     const bound = await server.create("/api/v1/namespaces/default/bindings", binding("a", "n2"));
     expect([bound.status, bound.body]).toEqual([201, SUCCESS]);
     expect((await object(`${PODS}/a`)).spec.nodeName).toBe("n2");
@@ -307,7 +307,7 @@ describe("the binding subresource", () => {
     });
   });
 
-  test("rejects a pod that is being deleted or has scheduling gates", async () => {
+  test("rejects the binding of a pod that is being deleted or has scheduling gates", async () => {
     await created(
       server.create(PODS, { ...pod("held"), metadata: { name: "held", finalizers: ["example.com/hold"] } }),
     );
@@ -355,7 +355,7 @@ describe("the binding subresource", () => {
 });
 
 describe("the eviction subresource", () => {
-  test("deletes a pod without a budget gracefully, and sets a condition with the reason", async () => {
+  test("deletes a pod without a disruption budget gracefully, and sets a condition with the reason", async () => {
     await runningPod("a");
     const evicted = await server.create(`${PODS}/a/eviction`, eviction("a", { gracePeriodSeconds: 5 }));
     expect([evicted.status, evicted.body]).toEqual([201, SUCCESS]);
@@ -371,7 +371,7 @@ describe("the eviction subresource", () => {
     );
   });
 
-  test("removes a pod without a node immediately, even against a budget", async () => {
+  test("removes a pod without a node immediately, even if its budget allows no disruption", async () => {
     await budget("none", { disruptionsAllowed: 0 });
     await created(server.create(PODS, { ...pod("a"), metadata: { name: "a", labels: { app: "web" } } }));
     await created(server.create(`${PODS}/a/eviction`, eviction("a")));
@@ -395,7 +395,7 @@ describe("the eviction subresource", () => {
     expect((await object(`${PODS}/a`)).metadata.deletionTimestamp).toBeUndefined();
   });
 
-  test("charges the budget and records the pod for its controller", async () => {
+  test("decrements the allowed disruptions of the budget and records the pod in its status for the disruption controller", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 1, currentHealthy: 2 });
     await created(server.create(`${PODS}/a/eviction`, eviction("a")));
@@ -415,7 +415,7 @@ describe("the eviction subresource", () => {
     ]);
   });
 
-  test("does not admit two concurrent evictions for one allowed disruption", async () => {
+  test("does not admit two concurrent evictions if the budget allows one disruption", async () => {
     await runningPod("a");
     await runningPod("b");
     await budget("web", { disruptionsAllowed: 1, currentHealthy: 2 });
@@ -426,7 +426,7 @@ describe("the eviction subresource", () => {
     expect((await object(`${BUDGETS}/web`)).status.disruptionsAllowed).toBe(0);
   });
 
-  test("returns 429 with Retry-After if the controller has not processed the budget yet", async () => {
+  test("returns 429 with Retry-After if the disruption controller has not processed the budget yet", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 1, observedGeneration: 0 });
     const rejected = await server.create(`${PODS}/a/eviction`, eviction("a"));
@@ -436,7 +436,7 @@ describe("the eviction subresource", () => {
     );
   });
 
-  test("rejects a negative budget and more than one budget", async () => {
+  test("rejects evictions if the budget has a negative number of allowed disruptions, or if several budgets select the pod", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 0 });
     await overwrite("/registry/poddisruptionbudgets/default/web", '"disruptionsAllowed":0', '"disruptionsAllowed":-1');
@@ -453,7 +453,7 @@ describe("the eviction subresource", () => {
     ]);
   });
 
-  test("evicts an unready pod if enough others are healthy, or if the budget always allows it", async () => {
+  test("evicts an unready pod if enough other pods are healthy, or if the budget always allows it", async () => {
     await runningPod("a");
     await server.mergePatch(`${PODS}/a/status`, { status: { conditions: [{ type: "Ready", status: "False" }] } });
     await budget("web", { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 1 });
@@ -466,7 +466,7 @@ describe("the eviction subresource", () => {
     expect((await object(`${BUDGETS}/web`)).status.disruptedPods).toBeUndefined();
   });
 
-  test("checks preconditions, and accepts the older version of the kind", async () => {
+  test("checks preconditions, and accepts policy/v1beta1 evictions", async () => {
     const { metadata } = await runningPod("a");
     expect((await server.create(`${PODS}/a/eviction`, eviction("a", { preconditions: { uid: "other" } }))).status).toBe(
       409,
@@ -482,7 +482,7 @@ describe("the eviction subresource", () => {
     expect((await server.create(`${PODS}/a/eviction`, old)).status).toBe(201);
   });
 
-  test("in a dry run deletes nothing and charges no budget", async () => {
+  test("in a dry run deletes no pod and does not change the budget", async () => {
     await runningPod("a");
     await budget("web", { disruptionsAllowed: 1 });
     await created(server.create(`${PODS}/a/eviction?dryRun=All`, eviction("a")));
@@ -491,7 +491,7 @@ describe("the eviction subresource", () => {
     expect((await object(`${BUDGETS}/web`)).status.disruptionsAllowed).toBe(1);
   });
 
-  test("rejects invalid options for an existing pod, and returns 404 for a missing one", async () => {
+  test("with invalid delete options rejects the eviction of an existing pod, and returns 404 for a missing pod", async () => {
     await runningPod("a");
     const odd = (name: string): Json => eviction(name, { propagationPolicy: "Later" });
     const rejected = await server.create(`${PODS}/a/eviction`, odd("a"));
@@ -539,7 +539,7 @@ describe("the eviction subresource", () => {
     expect([rejected.status, rejected.body.details.causes[0].reason]).toEqual([403, "NamespaceTerminating"]);
   });
 
-  test("rejects an eviction that names another pod", async () => {
+  test("rejects a body that names another pod than the path", async () => {
     expect((await server.create(`${PODS}/absent/eviction`, eviction("absent"))).status).toBe(404);
     await runningPod("a");
     expect((await server.create(`${PODS}/a/eviction`, eviction("b"))).body.message).toBe(
@@ -633,7 +633,7 @@ describe("the resize subresource", () => {
     return server.mergePatch(`${PODS}/a/resize`, { spec: { containers } });
   }
 
-  test("changes cpu and memory of a container and nothing else", async () => {
+  test("changes cpu and memory of a container and no other field", async () => {
     const before = await object(`${PODS}/a`);
     const resized = await resize(container(amounts("2000m", "2048Mi"), { image: "other" }));
     expect(resized.status).toBe(200);
@@ -707,7 +707,7 @@ describe("the resize subresource", () => {
   });
 });
 
-test("bindings and evictions are accepted in protobuf, in which delete options have no kind", async () => {
+test("bindings and evictions are accepted in protobuf, where delete options have no kind", async () => {
   const send = (target: string, body: Json): Promise<ApiTestResponse> =>
     server.call("POST", target, encodeProtobufObject(body, protobufTables()), {
       headers: { "content-type": "application/vnd.kubernetes.protobuf" },
@@ -760,7 +760,7 @@ describe("the approval subresource of a certificate signing request", () => {
     ),
   );
 
-  test("writes the conditions with times, and neither spec nor certificate", async () => {
+  test("writes the conditions and their times, and neither the spec nor the certificate", async () => {
     const before = await object(`${REQUESTS}/me`);
     const changed = {
       ...before,
@@ -780,7 +780,7 @@ describe("the approval subresource of a certificate signing request", () => {
     expect((await server.get(`${REQUESTS}/me/approval`)).body).toEqual(after);
   });
 
-  test("accepts exactly one true verdict, which is immutable", async () => {
+  test("accepts exactly one condition that is True, Approved or Denied, which is immutable afterwards", async () => {
     const both = await server.mergePatch(`${REQUESTS}/me/approval`, {
       status: { conditions: [approved, { ...approved, type: "Denied" }] },
     });
@@ -800,7 +800,7 @@ describe("the approval subresource of a certificate signing request", () => {
   });
 });
 
-describe("a connection to a node", () => {
+describe("a connection through the server to a node (log, exec, attach, portforward, proxy)", () => {
   test("for a missing pod returns 404", async () => {
     for (const subresource of ["log", "exec", "attach", "portforward", "proxy"]) {
       const absent = await server.get(`${PODS}/absent/${subresource}`);
@@ -824,7 +824,7 @@ describe("a connection to a node", () => {
     expect((await server.get(`${PODS}/ftp:a:21/proxy/`)).body.message).toBe('invalid pod request "ftp:a:21"');
   });
 
-  test("needs a container of the pod, by name if there are several", async () => {
+  test("for a pod with several containers needs the name of one of them", async () => {
     await server.create(
       PODS,
       pod("two", {
@@ -841,7 +841,7 @@ describe("a connection to a node", () => {
     expect((await server.get(`${PODS}/two/log?container=y`)).status).toBe(204);
   });
 
-  test("for a running pod returns 503 without Retry-After, not 404", async () => {
+  test("for a running pod whose node cannot be reached returns 503 without Retry-After, not 404", async () => {
     await runningPod("a");
     for (const subresource of ["log", "exec", "attach", "portforward"]) {
       const rejected = await server.get(`${PODS}/a/${subresource}`, { accept: "text/html" });

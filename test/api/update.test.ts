@@ -15,7 +15,7 @@ function lease(name: string, metadata: Json = {}): Json {
 }
 
 describe("optimistic locking:", () => {
-  test("an update with the current resource version succeeds and returns a new one", async () => {
+  test("an update with the current resource version succeeds and returns a new resource version", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
     const updated = await api.put(`${CONFIG_MAPS}/x`, { ...body, data: { a: "2" } });
@@ -39,7 +39,7 @@ describe("optimistic locking:", () => {
     });
   });
 
-  test("an update without a resource version overwrites", async () => {
+  test("an update without a resource version succeeds, whatever the stored resource version is", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     expect((await api.put(`${CONFIG_MAPS}/x`, configMap("x", { data: { a: "2" } }))).status).toBe(200);
@@ -134,7 +134,7 @@ describe("an update", () => {
     expect((await api.get(`${LEASES}/l`)).status).toBe(200);
   });
 
-  test("that would create an object needs an existing namespace", async () => {
+  test("that would create an object in a missing namespace is rejected", async () => {
     await using api = await startServer();
     const response = await api.put("/apis/coordination.k8s.io/v1/namespaces/nowhere/leases/l", lease("l"));
     expect(response.status).toBe(404);
@@ -157,7 +157,7 @@ describe("an update", () => {
     expect(await watch.events()).toEqual([]);
   });
 
-  test("cannot change the creation time", async () => {
+  test("cannot change the creationTimestamp", async () => {
     await using api = await startServer();
     const { body } = await api.create(CONFIG_MAPS, configMap("x"));
     await api.world.advance(10_000);
@@ -169,7 +169,7 @@ describe("an update", () => {
     expect(updated.body.metadata.uid).toBe(body.metadata.uid);
   });
 
-  test("cannot start a deletion", async () => {
+  test("cannot set a deletionTimestamp", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("x"));
     const metadata = { deletionTimestamp: "2001-01-01T00:00:00Z", deletionGracePeriodSeconds: 4 };
@@ -181,7 +181,7 @@ describe("an update", () => {
 });
 
 describe("the generation", () => {
-  test("starts at 1 and counts changes of the spec only", async () => {
+  test("starts at 1 and is incremented only by changes of the spec", async () => {
     await using api = await startServer();
     const created = await api.create(DEPLOYMENTS, { ...deployment("web"), metadata: { name: "web", generation: 7 } });
     expect(created.body.metadata.generation).toBe(1);
@@ -197,7 +197,7 @@ describe("the generation", () => {
     ).toBe(2);
   });
 
-  test("is incremented by the first deletion of an object that stays", async () => {
+  test("is incremented by the first deletion if the object stays", async () => {
     await using api = await startServer();
     await api.create(DEPLOYMENTS, {
       ...deployment("web"),
@@ -215,7 +215,7 @@ describe("the generation", () => {
     );
   });
 
-  test("is not incremented by a status in an ordinary update", async () => {
+  test("is not incremented by an ordinary update that contains a status", async () => {
     await using api = await startServer();
     const { body } = await api.create(PODS, pod("p"));
     const updated = await api.put(`${PODS}/p`, { ...body, status: { phase: "Failed" } });
@@ -261,7 +261,7 @@ describe("the status subresource", () => {
     expect((await api.get(`${CONFIG_MAPS}/x/status`)).status).toBe(404);
   });
 
-  test("of a missing object returns 404, even if an update may create it", async () => {
+  test("of a missing object returns 404, even if a PUT of the object could create it", async () => {
     await using api = await startServer();
     const service = { apiVersion: "v1", kind: "Service", metadata: { name: "s" }, spec: { ports: [{ port: 80 }] } };
     expect((await api.put("/api/v1/namespaces/default/services/s/status", service)).status).toBe(404);

@@ -1,4 +1,4 @@
-/** Tests of one stored object that is served in two versions or in two groups. */
+/** Tests of stored objects that are served in two API versions or in two API groups. */
 import { describe, expect, test } from "vitest";
 import { names, startServer } from "./start.ts";
 
@@ -13,7 +13,7 @@ const autoscalerV1 = {
 };
 
 describe("a horizontal pod autoscaler", () => {
-  test("that is created in v1 is readable in v1 and v2, each in its own shape", async () => {
+  test("that is created in v1 is readable in v1 and v2, each with the fields of that version", async () => {
     await using api = await startServer();
     const created = await api.create(V1, autoscalerV1);
     expect(created.status).toBe(201);
@@ -46,7 +46,7 @@ describe("a horizontal pod autoscaler", () => {
     });
   });
 
-  test("that is changed through v2 changes in v1, and a watch sends each change in its own version", async () => {
+  test("that is changed through v2 changes in v1 too, and each watch sends the change in the version of the watch", async () => {
     await using api = await startServer();
     const { body } = await api.create(V1, autoscalerV1);
     const watches = await Promise.all(
@@ -87,7 +87,7 @@ describe("a horizontal pod autoscaler", () => {
     });
   });
 
-  test("of one version is rejected by the other", async () => {
+  test("in one version is rejected as the body of a request for the other version", async () => {
     await using api = await startServer();
     expect((await api.create(V2, autoscalerV1)).status).toBe(400);
   });
@@ -106,7 +106,7 @@ const coreEvent = {
 };
 
 describe("an event in the core group and in events.k8s.io", () => {
-  test("that is created in one group is readable in the other with its field names", async () => {
+  test("that is created in one group is readable in the other group with the field names of that group", async () => {
     await using api = await startServer();
     const { status, body } = await api.create(CORE, coreEvent);
     expect(status).toBe(201);
@@ -125,7 +125,7 @@ describe("an event in the core group and in events.k8s.io", () => {
     expect((await api.get(NEW)).body.items[0]).toMatchObject({ regarding: { name: "p" }, note: "it runs" });
   });
 
-  test("is selected in each group by its own field names", async () => {
+  test("is selected in each group by the field names of that group", async () => {
     await using api = await startServer();
     await api.create(CORE, coreEvent);
     await api.create(CORE, {
@@ -148,7 +148,7 @@ describe("an event in the core group and in events.k8s.io", () => {
     expect((await api.get(`${NEW}?fieldSelector=involvedObject.kind%3DPod`)).status).toBe(400);
   });
 
-  test("is sent to watches of both groups in their own shape, by their own selectors", async () => {
+  test("is sent to watches of both groups in the format of each group, if it matches the selector of the watch", async () => {
     await using api = await startServer();
     const core = await api.watch(`${CORE}?watch=true&fieldSelector=involvedObject.kind%3DPod`);
     const other = await api.watch(`${NEW}?watch=true&fieldSelector=regarding.kind%3DPod`);
@@ -175,7 +175,7 @@ describe("an event in the core group and in events.k8s.io", () => {
     ]);
   });
 
-  test("that is missing returns a message with the requested group", async () => {
+  test("that does not exist returns a 404 message with the requested group", async () => {
     await using api = await startServer();
     expect((await api.get(`${NEW}/nosuch`)).body.message).toBe('events.events.k8s.io "nosuch" not found');
     expect((await api.get(`${CORE}/nosuch`)).body.message).toBe('events "nosuch" not found');
@@ -192,7 +192,7 @@ describe("an event in the core group and in events.k8s.io", () => {
     expect(await watch.story()).toEqual(["ADDED e", "DELETED e"]);
   });
 
-  test("that is written again does not expire an hour after its creation", async () => {
+  test("that is written again is kept for longer than an hour after its creation", async () => {
     await using api = await startServer({ compactionIntervalMs: 0 });
     await api.create(CORE, coreEvent);
     await api.world.advance(50 * 60_000);

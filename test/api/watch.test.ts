@@ -7,7 +7,7 @@ async function currentVersion(api: TestServer): Promise<string> {
 }
 
 describe("a watch", () => {
-  test("from a version sends every later change in order, and nothing earlier", async () => {
+  test("from a resourceVersion sends every later change in order, and no earlier change", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("before"));
     const version = await currentVersion(api);
@@ -37,7 +37,7 @@ describe("a watch", () => {
   });
 
   test.each(["watch=true", "watch=1&resourceVersion=0", "watch=true&resourceVersion="])(
-    "without a version (%s) sends existing objects, then changes",
+    "without a resourceVersion (%s) sends existing objects, then changes",
     async (query) => {
       await using api = await startServer();
       await api.create(CONFIG_MAPS, configMap("there"));
@@ -47,7 +47,7 @@ describe("a watch", () => {
     },
   );
 
-  test("of a namespace sends its events only, and a watch of all namespaces sends all", async () => {
+  test("of a namespace sends only events of that namespace, and a watch of all namespaces sends all", async () => {
     await using api = await startServer();
     const one = await api.watch(`${CONFIG_MAPS}?watch=true`);
     const all = await api.watch("/api/v1/configmaps?watch=true");
@@ -57,7 +57,7 @@ describe("a watch", () => {
     expect(await all.story()).toEqual(["ADDED elsewhere", "ADDED here"]);
   });
 
-  test("can use the old /watch/ paths, for a collection and for one object", async () => {
+  test("can use the old /watch/ paths, for a list and for one object", async () => {
     await using api = await startServer();
     await api.create(CONFIG_MAPS, configMap("one"));
     await api.create(CONFIG_MAPS, configMap("two"));
@@ -70,13 +70,13 @@ describe("a watch", () => {
     expect(await single.story()).toEqual(["MODIFIED two"]);
   });
 
-  test("of a path with a name returns the object, as kube-apiserver does", async () => {
+  test("at the path of one object returns the object, as kube-apiserver does", async () => {
     await using api = await startServer();
     const { text } = await api.create(CONFIG_MAPS, configMap("one"));
     expect((await api.get(`${CONFIG_MAPS}/one?watch=true`)).text).toBe(text);
   });
 
-  test("of one name by field selector sends events of that object only", async () => {
+  test("of one object by field selector sends events of that object only", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&fieldSelector=metadata.name%3Dw`);
     await api.create(CONFIG_MAPS, configMap("other"));
@@ -85,7 +85,7 @@ describe("a watch", () => {
     expect(await watch.story()).toEqual(["ADDED w"]);
   });
 
-  test("sends ADDED if an object starts to match, and DELETED with the last matching state and the version of the change if it stops", async () => {
+  test("sends ADDED if an object starts to match, and if it stops, DELETED with its last matching state and the resourceVersion of the change", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&labelSelector=k%3Dyes`);
     await api.create(CONFIG_MAPS, configMap("w", { metadata: { labels: { k: "no" } } }));
@@ -107,7 +107,7 @@ describe("a watch", () => {
     expect(await watch.events()).toEqual([]);
   });
 
-  test("sends ADDED for a new object of the same name", async () => {
+  test("sends ADDED for an object that is deleted and created again with the same name", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true`);
     await api.create(CONFIG_MAPS, configMap("w"));
@@ -135,7 +135,7 @@ describe("a watch", () => {
     expect(watch.isEnded).toBe(true);
   });
 
-  test("has no request deadline", async () => {
+  test("does not end after the request timeout", async () => {
     await using api = await startServer({ requestTimeoutMs: 1_000 });
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&timeoutSeconds=600&timeout=1s`);
     await api.world.advance(60_000);
@@ -151,11 +151,11 @@ describe("a watch", () => {
       expect(await watch.events()).toEqual([]);
       expect(watch.isEnded).toBe(true);
     }
-    // The server's own watch has started again: it runs until the server is closed.
+    // The server's own watch has started again, because it runs until the server is closed.
     expect(await openWatches(api)).toBe(0);
   });
 
-  test("shares the encoding of an event with all others", async () => {
+  test("shares the encoding of an event with all other watches of the same resource", async () => {
     await using api = await startServer();
     const version = await currentVersion(api);
     const watches = await Promise.all(
@@ -187,7 +187,7 @@ describe("initial events", () => {
   const END = { "k8s.io/initial-events-end": "true" };
 
   test.each(["", "&resourceVersion=0", "&resourceVersion=1"])(
-    "end with exactly one bookmark that marks the end of the existing objects (%s)",
+    "end with exactly one bookmark, which marks the end of the existing objects (%s)",
     async (version) => {
       await using api = await startServer();
       await api.create(CONFIG_MAPS, configMap("a"));
@@ -207,13 +207,13 @@ describe("initial events", () => {
     },
   );
 
-  test("of an empty collection are the bookmark only", async () => {
+  test("of an empty list are only the bookmark", async () => {
     await using api = await startServer();
     const watch = await api.watch(STREAM);
     expect((await watch.events()).map(({ type }) => type)).toEqual(["BOOKMARK"]);
   });
 
-  test("of a plain watch without a version end with the bookmark too, if bookmarks are allowed", async () => {
+  test("of a watch without a resourceVersion and without sendInitialEvents end with the bookmark too, if bookmarks are allowed", async () => {
     await using api = await startServer();
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true`);
     const [bookmark] = await watch.events();
@@ -237,7 +237,7 @@ describe("initial events", () => {
     expect(await watch.story()).toEqual(["ADDED b"]);
   });
 
-  test("at a future version return 504", async () => {
+  test("at a future resourceVersion return 504", async () => {
     await using api = await startServer();
     const response = await api.get(`${STREAM}&resourceVersion=99999999`);
     expect(response.status).toBe(504);
@@ -264,7 +264,7 @@ describe("initial events", () => {
 });
 
 describe("bookmarks", () => {
-  test("are sent every minute with the version up to which all events were sent", async () => {
+  test("are sent every minute with the resourceVersion up to which all events were sent", async () => {
     await using api = await startServer();
     const watch = await api.watch(
       `${CONFIG_MAPS}?watch=true&resourceVersion=${await currentVersion(api)}&allowWatchBookmarks=true&timeoutSeconds=600`,
@@ -311,7 +311,7 @@ describe("bookmarks", () => {
     expect(await watch.events()).toEqual([]);
   });
 
-  test("are positions from which a resumed watch misses and repeats nothing", async () => {
+  test("contain a resourceVersion from which a new watch misses and repeats no event", async () => {
     await using api = await startServer();
     const first = await api.watch(`${CONFIG_MAPS}?watch=true&allowWatchBookmarks=true&timeoutSeconds=70`);
     await api.create(CONFIG_MAPS, configMap("a"));
@@ -326,7 +326,7 @@ describe("bookmarks", () => {
 });
 
 describe("a watch that starts", () => {
-  test("before the history gets an ERROR event with 410, then the stream ends", async () => {
+  test("before the watch history gets an ERROR event with 410, then the stream ends", async () => {
     await using api = await startServer();
     const version = await currentVersion(api);
     await api.create(CONFIG_MAPS, configMap("a"));
@@ -340,7 +340,7 @@ describe("a watch that starts", () => {
     expect(watch.isEnded).toBe(true);
   });
 
-  test("within the last hundred changes of an idle resource is served, however old they are", async () => {
+  test("within the last hundred changes of an idle resource is served, however old the changes are", async () => {
     await using api = await startServer();
     const version = await currentVersion(api);
     for (let index = 0; index < 100; index++) await api.create(CONFIG_MAPS, configMap(`c${index}`));
@@ -349,7 +349,7 @@ describe("a watch that starts", () => {
     expect(await watch.events()).toHaveLength(100);
   });
 
-  test("more than five minutes ago on a busy resource gets 410", async () => {
+  test("at a resourceVersion that is more than five minutes old on a busy resource gets 410", async () => {
     await using api = await startServer();
     const version = await currentVersion(api);
     for (let index = 0; index < 101; index++) await api.create(CONFIG_MAPS, configMap(`c${index}`));
@@ -359,7 +359,7 @@ describe("a watch that starts", () => {
     expect((await watch.events())[0]).toMatchObject({ type: "ERROR", object: { code: 410 } });
   });
 
-  test("at a future version sends nothing until it is reached, and then only later events", async () => {
+  test("at a future resourceVersion sends no event until the store reaches it, and then only later events", async () => {
     await using api = await startServer();
     const future = Number(await currentVersion(api)) + 2;
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${future}`);
@@ -370,7 +370,7 @@ describe("a watch that starts", () => {
     expect(await watch.story()).toEqual(["ADDED three"]);
   });
 
-  test("at a future version gets no bookmark with a lower version", async () => {
+  test("at a future resourceVersion gets no bookmark with a lower resourceVersion", async () => {
     await using api = await startServer();
     const future = Number(await currentVersion(api)) + 100;
     const watch = await api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${future}&allowWatchBookmarks=true`);
@@ -378,7 +378,7 @@ describe("a watch that starts", () => {
     expect((await watch.events()).map(({ object }) => object.metadata.resourceVersion)).toEqual([String(future)]);
   });
 
-  test("with a malformed version or selector is rejected before the stream", async () => {
+  test("with a malformed resourceVersion or selector is rejected before the stream starts", async () => {
     await using api = await startServer();
     const version = await api.get(`${CONFIG_MAPS}?watch=true&resourceVersion=abc`);
     expect(version.status).toBe(500);

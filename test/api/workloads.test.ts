@@ -1,4 +1,7 @@
-/** Tests of the rules of workloads through the whole server: defaults, fields that the server sets, and validation. */
+/**
+ * Tests of the rules of workloads (Deployments, Jobs, autoscalers …) through the whole server: defaults, fields that
+ * the server sets, and validation.
+ */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { header, startServer, type Json, type TestServer } from "./start.ts";
 
@@ -38,7 +41,7 @@ function job(spec: Json = {}): Json {
 }
 
 describe("a Deployment", () => {
-  test("gets its defaults, and the writer owns sent and defaulted fields", async () => {
+  test("gets its defaults, and its creator owns the sent and the defaulted fields", async () => {
     const { status, body } = await server.create(`${APPS}/deployments`, workload("Deployment"));
     expect(status).toBe(201);
     expect(body.spec).toMatchObject({
@@ -77,7 +80,7 @@ describe("a Deployment", () => {
   });
 });
 
-test("a DaemonSet counts the changes of its template in an annotation", async () => {
+test("a DaemonSet has an annotation that counts the changes of its template", async () => {
   const annotation = "deprecated.daemonset.template.generation";
   const { body } = await server.create(`${APPS}/daemonsets`, workload("DaemonSet"));
   expect(body.metadata.annotations).toEqual({ [annotation]: "1" });
@@ -120,7 +123,7 @@ describe("a Job", () => {
     expect(body.spec.selector).toEqual({ matchLabels: { "batch.kubernetes.io/controller-uid": uid } });
   });
 
-  test("can be written back unchanged", async () => {
+  test("can be updated with the object that a GET returned", async () => {
     const { body } = await server.create(`${BATCH}/jobs`, job());
     const again = await server.put(`${BATCH}/jobs/j`, body);
     expect(again.status).toBe(200);
@@ -152,7 +155,7 @@ test("a CronJob with a malformed schedule is rejected", async () => {
   );
 });
 
-test("an autoscaler has the same defaults in both versions", async () => {
+test("a HorizontalPodAutoscaler has the same defaults in both API versions", async () => {
   const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
   const autoscaler = {
     apiVersion: "autoscaling/v1",
@@ -170,7 +173,7 @@ test("an autoscaler has the same defaults in both versions", async () => {
   expect(patched.status).toBe(422);
 });
 
-test("release 1.34 rejects maxReplicas 0 with its own message", async () => {
+test("release 1.34 rejects a HorizontalPodAutoscaler with maxReplicas 0 with the message of that release", async () => {
   await using old = await startServer({ release: "1.34" });
   const scaleTargetRef = { apiVersion: "apps/v1", kind: "Deployment", name: "web" };
   const { body } = await old.create(AUTOSCALERS("v2"), {

@@ -61,7 +61,7 @@ describe("YAML bodies", () => {
   });
 
   test.each(["", "# nothing\n", "null\n", "---\n"])(
-    "without content (%j) are treated as an object without a name",
+    "without content (%j) are treated as objects without a name",
     async (yaml) => {
       await using api = await startServer();
       const response = await post(api, yaml);
@@ -70,14 +70,14 @@ describe("YAML bodies", () => {
     },
   );
 
-  test("and JSON bodies that are null are treated as an object without a name", async () => {
+  test("and JSON bodies that are null are treated as objects without a name", async () => {
     await using api = await startServer();
     expect(
       (await api.call("POST", CONFIG_MAPS, "null", { headers: { "content-type": "application/json" } })).status,
     ).toBe(422);
   });
 
-  test("that are malformed are rejected, and the server stays live", async () => {
+  test("that are malformed are rejected, and the server keeps serving requests", async () => {
     await using api = await startServer();
     expect((await post(api, Buffer.from([0xff, 0xfe, 0x00, 0x61]))).status).toBe(400);
     expect((await post(api, "a: &a [*a]\n")).body.message).toContain("anchor 'a' value contains itself");
@@ -85,14 +85,14 @@ describe("YAML bodies", () => {
     expect((await api.get("/livez")).status).toBe(200);
   });
 
-  test("that contain __proto__ affect only the object", async () => {
+  test("that contain the key __proto__ affect only the object", async () => {
     await using api = await startServer();
     const response = await post(api, "metadata: {name: a}\n__proto__: {polluted: 1}\ndata: {__proto__: x}\n");
     expect(response.text).toContain('"data":{"__proto__":"x"}');
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
-  test("of the server's own YAML responses are accepted unchanged", async () => {
+  test("that repeat a YAML response of the server are accepted unchanged", async () => {
     await using api = await startServer();
     const data = {
       yes: "no",

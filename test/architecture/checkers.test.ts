@@ -1,4 +1,4 @@
-/** Tests that each checker finds a planted violation and accepts the nearest valid code. */
+/** Tests of the architecture checks: each check finds a planted violation and accepts similar code that is valid. */
 import { describe, expect, test } from "vitest";
 import { checkAny, checkEmptyCatches, checkErrorNames, checkReleaseComparisons, checkTags } from "./conventions.ts";
 import { checkBannedGlobals, checkModuleState } from "./determinism.ts";
@@ -46,7 +46,7 @@ function lines(count: number): string {
 }
 
 describe("the import checks", () => {
-  test("find an import of a higher module and a module without a row", () => {
+  test("find an import of a higher module, and a folder of src/ without a row in the module table", () => {
     const sources = parsed({
       "src/base/clock.ts": 'import { x } from "../meta/names.ts";',
       "src/meta/names.ts": '// import { y } from "../server/y.ts";\nexport const x = \'import "../server/y.ts"\';',
@@ -61,7 +61,7 @@ describe("the import checks", () => {
     ]);
   });
 
-  test("can allow types but not values, and one file but not its module", () => {
+  test("can allow the types of a module but not its values, and one file of a module but not the others", () => {
     const sources = parsed({
       "src/serving/endpoints/watch.ts":
         'import type { Entry } from "../../storage/entry.ts";\nimport { read } from "../../storage/entry.ts";',
@@ -74,7 +74,7 @@ describe("the import checks", () => {
     ]);
   });
 
-  test("assign a file to the longest row that matches its path", () => {
+  test("assign a file to the longest row of the module table that matches its path", () => {
     const table = { "serving/http": { imports: [] }, storage: { imports: [] }, "storage/a/b": { imports: [] } };
     const rows = [
       "storage/kv.ts",
@@ -88,7 +88,7 @@ describe("the import checks", () => {
     expect(moduleOf("test/storage/kv.ts", table)).toBeUndefined();
   });
 
-  test("find a row that imports from a lower row or from none, and allow types to point down inside a room", () => {
+  test("find a row that may import a row below it or an unknown row, and allow types to point down inside a room", () => {
     const wrong = (values: readonly string[], types: readonly string[] = []): number =>
       checkTableOrder({
         base: { imports: [] },
@@ -108,7 +108,7 @@ describe("the import checks", () => {
     expect(places(checkAllowedImports(sources))).toEqual(["src/base/a.ts:1", "src/base/a.ts:2"]);
   });
 
-  test("find a cycle of values, and accept one that a type closes", () => {
+  test("find an import cycle of values, and accept a cycle that includes an import of types", () => {
     const sources = parsed({
       "src/base/a.ts": 'import { b } from "./b.ts";',
       "src/base/b.ts": 'export { c as b } from "./c.ts";',
@@ -121,7 +121,7 @@ describe("the import checks", () => {
     expect(found[0]?.message).toContain("src/base/a.ts → src/base/b.ts → src/base/c.ts → src/base/a.ts");
   });
 
-  test("allow imports of an internal folder only in its module", () => {
+  test("allow only the files of a module to import from its internal/ folder", () => {
     const sources = parsed({
       "src/base/a.ts": 'import { x } from "./internal/x.ts";',
       "src/meta/b.ts": 'import { x } from "../base/internal/x.ts";',
@@ -129,7 +129,7 @@ describe("the import checks", () => {
     expect(places(checkInternalFolders(sources))).toEqual(["src/meta/b.ts:1"]);
   });
 
-  test("find all three ways of exporting a default", () => {
+  test("find the three ways to write a default export", () => {
     const sources = parsed({
       "src/base/a.ts": "export default 1;",
       "src/base/b.ts": "const b = 1;\nexport { b as default };",
@@ -150,7 +150,7 @@ describe("the import checks", () => {
     expect(places(checkBarrels(sources))).toEqual(["src/base/index.ts:1"]);
   });
 
-  test("find a file without imports, and count workers and imports of tests and scripts", () => {
+  test("find a file that no other file imports, where workers and the imports of tests and scripts count as imports", () => {
     const sources = parsed({
       "src/tools/cli/main.ts": 'new Worker(new URL("./worker.ts", import.meta.url));',
       "src/tools/cli/worker.ts": "export {};",
@@ -239,7 +239,7 @@ describe("the export checks", () => {
     expect(places(checkUnusedExports(sources))).toEqual(["src/base/a.ts:1"]);
   });
 
-  test("accept names of a public entry, and ignore helpers of test/", () => {
+  test("accept all names of a public entry, and do not check helpers in test/", () => {
     const sources = parsed({
       "src/index.ts": 'export { a } from "./base/a.ts";\nexport const b = 1;',
       "src/base/a.ts": "export const a = 1;",
@@ -248,7 +248,7 @@ describe("the export checks", () => {
     expect(checkUnusedExports(sources)).toEqual([]);
   });
 
-  test("find a name under which several files export different things once, with their number", () => {
+  test("report a name under which several files export different things once, with the number of files", () => {
     const users = ["a", "b", "c"]
       .map((name) => `export { Thing as ${name} } from "../src/base/${name}.ts";`)
       .join("\n");
@@ -267,7 +267,7 @@ describe("the export checks", () => {
     );
   });
 
-  test("allow re-exports, names without imports, limits and helpers of tests to share a name", () => {
+  test("allow re-exports, names that no file imports, limits.ts files and helpers of tests to share a name", () => {
     const sources = parsed({
       "src/base/a.ts": "export const x = 1;",
       "src/base/b.ts": 'export { x } from "./a.ts";',
@@ -320,7 +320,7 @@ describe("the determinism checks", () => {
     expect(places(checkBannedGlobals(parsed({ "src/base/a.ts": `// first\n${line}\n` })))).toEqual(["src/base/a.ts:2"]);
   });
 
-  test("accept code that only looks like access to the outside world", () => {
+  test("accept code that only looks like access to time, randomness or the outside world", () => {
     const innocent = [
       "// Date.now() and setTimeout in a comment",
       'export const text = "Date.now() fetch( console.log";',
@@ -337,7 +337,7 @@ describe("the determinism checks", () => {
     expect(checkBannedGlobals(parsed({ "src/base/a.ts": innocent }))).toEqual([]);
   });
 
-  test("allow access to the real world in the listed files", () => {
+  test("allow access to the outside world in the listed files", () => {
     const real = "export const now = Date.now();";
     const paths = [
       "src/server/env-node.ts",
@@ -349,7 +349,7 @@ describe("the determinism checks", () => {
     expect(checkBannedGlobals(parsed(Object.fromEntries(paths.map((path) => [path, real]))))).toEqual([]);
   });
 
-  test("forbid it in the parts of the simulator in test/, but not in the tests beside them", () => {
+  test("forbid access to the outside world in the parts of the simulator in test/, but not in the tests beside them", () => {
     const real = "export const now = Date.now();";
     const sources = parsed({ "test/simulator/nemesis.ts": real, "test/simulator/seeds.test.ts": real });
     expect(places(checkBannedGlobals(sources))).toEqual(["test/simulator/nemesis.ts:1"]);
@@ -389,7 +389,7 @@ describe("the determinism checks", () => {
     expect(checkModuleState(parsed({ "src/base/a.ts": innocent }), [])).toEqual([]);
   });
 
-  test("allow listed state by name, and find entries without state", () => {
+  test("allow module state that is listed by name, and find list entries without such state", () => {
     const allowed = [{ path: "src/base/a.ts", name: "memo", reason: "planted" }];
     expect(checkModuleState(parsed({ "src/base/a.ts": "const memo = new Map();" }), allowed)).toEqual([]);
     expect(places(checkModuleState(parsed({ "src/base/a.ts": "export {};" }), allowed))).toEqual(["src/base/a.ts:1"]);
@@ -442,7 +442,7 @@ describe("the shape checks", () => {
     expect(offendersOf(shapeOffences(parsed(files)))).toEqual({});
   });
 
-  test("allow a known offender to stay but not to grow, and require its entry to follow it", () => {
+  test("allow a known offender to stay but not to grow, and require that its entry in known-offenders.json has its size", () => {
     const sources = parsed({ "src/base/a.ts": "function f(a, b, c, d, e) {}" });
     const key = "parameters src/base/a.ts f";
     expect(checkShapes(sources, { [key]: 5 })).toEqual([]);
@@ -452,7 +452,7 @@ describe("the shape checks", () => {
     expect(checkShapes([], { [key]: 5 })[0]?.message).toContain("remove");
   });
 
-  test("list the worse of two offenders with one name", () => {
+  test("list the larger of two offenders with the same name", () => {
     const sources = parsed({ "src/base/a.ts": "each((a, b, c, d, e) => {}); each((a, b, c, d, e, f) => {});" });
     const key = "parameters src/base/a.ts callback";
     expect(offendersOf(shapeOffences(sources))).toEqual({ [key]: 6 });
@@ -513,7 +513,7 @@ describe("the convention checks", () => {
     expect(places(checkEmptyCatches(sources))).toEqual(["src/base/a.ts:1", "src/base/a.ts:2"]);
   });
 
-  test("find any as a type only, and accept it with a reason on its line", () => {
+  test("find the type any, but not the word elsewhere, and accept it with a reason on its line", () => {
     const sources = parsed({
       "src/base/a.ts":
         "let a: any;\nconst any = 'any'; // any\nb as any;\nlet c: any; // oxlint-disable-line typescript/no-explicit-any -- planted",
@@ -521,7 +521,7 @@ describe("the convention checks", () => {
     expect(places(checkAny(sources))).toEqual(["src/base/a.ts:1", "src/base/a.ts:3"]);
   });
 
-  test("find a release that is compared by its number, except in the listed files", () => {
+  test("find a comparison of a release's number, except in the listed files", () => {
     const bad = [
       "if (minor >= 36) f();",
       "if (context.minor < 33) f();",
@@ -550,7 +550,7 @@ describe("the convention checks", () => {
     expect(places(found)).toEqual(bad.map((_, index) => `src/base/a.ts:${index + 1}`));
   });
 
-  test("find tags other than the four, in comments only", () => {
+  test("find tags other than the four allowed tags, in comments only", () => {
     const bad = [
       "// TODO: later",
       "/* FIXME */",
@@ -573,7 +573,7 @@ describe("the convention checks", () => {
 });
 
 describe("the document checks", () => {
-  test("find a second or a missing heading of the first level", () => {
+  test("find a document with more or less than one heading of the first level", () => {
     const files = texts({
       "README.md": "# One\n\n# Two\n",
       "docs/a.md": "## None\n",
@@ -583,7 +583,7 @@ describe("the document checks", () => {
     expect(places(checkHeadings(files))).toEqual(["README.md:3", "docs/a.md:1"]);
   });
 
-  test("find a document that exceeds its budget", () => {
+  test("find a document with more lines than its budget", () => {
     const budgets = {
       "README.md": 120,
       "CONTRIBUTING.md": 100,
@@ -596,7 +596,7 @@ describe("the document checks", () => {
     expect(checkBudgets(sized(1)).map(({ path }) => path)).toEqual(Object.keys(budgets));
   });
 
-  test("find a named file or folder that does not exist", () => {
+  test("find a file or folder that a document names and that does not exist", () => {
     const files = texts({
       "src/base/clock.ts": "",
       "src/access/auth/user.ts": "",
@@ -625,7 +625,7 @@ describe("the document checks", () => {
     ]);
   });
 
-  test("find a filter or a route that request-flow.md omits or lists in another place", () => {
+  test("find a filter or a route that request-flow.md omits or lists in another position", () => {
     const code = {
       "src/server/handler-chain.ts": "chain()\n.through(filters.a)\n.through(filters.b)\n.to(route)",
       "src/server/router.ts": "export interface Routes { readonly x: number; readonly y: number }",
@@ -646,7 +646,7 @@ describe("the document checks", () => {
     expect(checkRequestFlow([])).toHaveLength(2);
   });
 
-  test("find a walk with too many stops, one stop or none, and a stop that is not a file", () => {
+  test("find a walk of request-flow.md with too many stops, one stop or none, and a stop that is not a file", () => {
     const stop = (path = "base/a.ts"): string => `1. \`${path}\` — reads\n   and writes.\n`;
     const walks = (text: string): readonly string[] =>
       places(checkWalks(texts({ "src/base/a.ts": "", "docs/request-flow.md": `# Flow\n## Walks\n${text}` })));
@@ -664,7 +664,7 @@ describe("the document checks", () => {
     expect(places(checkWalks([]))).toEqual(["docs/request-flow.md:1"]);
   });
 
-  describe("on rooms", () => {
+  describe("on the folders of src/", () => {
     const table = { base: { imports: [] }, "serving/http": { imports: [] }, "serving/registry": { imports: [] } };
     const folders = ["base/a.ts", "base/more/a.ts", "serving/http/node/a.ts", "serving/registry/a.ts"];
     const map = (rows: readonly string[], nodes = ["base", "serving"]): string =>
@@ -681,22 +681,22 @@ describe("the document checks", () => {
         ),
       );
 
-    test("accept equal folders, rows, map and diagram", () => {
+    test("accept folders, rows of the module table, a code map and a diagram that are equal", () => {
       expect(rooms(folders)).toEqual([]);
     });
 
-    test("find a folder without a row, at the top and inside a room that has no row itself", () => {
+    test("find a folder without a row in the module table, at the top or inside a room that has no row itself", () => {
       expect(rooms([...folders, "serving/novelty/a.ts"])).toEqual(["src/serving/novelty/:1"]);
       expect(rooms([...folders, "novelty/a.ts"], map(Object.keys(table), ["base", "novelty", "serving"]))).toEqual([
         "src/novelty/:1",
       ]);
     });
 
-    test("find a row without a folder", () => {
+    test("find a row of the module table without a folder", () => {
       expect(rooms(folders.slice(0, -1))).toEqual(["test/architecture/module-table.ts:1"]);
     });
 
-    test("find a map that lacks a row, adds one or has another order, and a diagram without a room", () => {
+    test("find a code map that lacks a row, adds one or has another order, and a diagram that lacks a room", () => {
       const [base = "", http = "", registry = ""] = Object.keys(table);
       for (const rows of [
         [base, http],
@@ -709,7 +709,7 @@ describe("the document checks", () => {
       expect(rooms(folders, "# A\n")).toHaveLength(2);
     });
 
-    test("find more than twelve folders at the top", () => {
+    test("find more than twelve folders directly in src/", () => {
       const names = Array.from({ length: 13 }, (_, index) => `room${index + 10}`);
       const found = (count: number): readonly string[] => {
         const used = names.slice(0, count);
@@ -724,7 +724,7 @@ describe("the document checks", () => {
     });
   });
 
-  test("find private paths, neighboring folders and registries", () => {
+  test("find private paths, folders beside the project, and package registries", () => {
     const rooted = (name: string): string => ["", name, "x"].join("/");
     const neighbour = (folder: string): string => ["..", "shared", folder].join("/");
     const host = ["https://registry", "npmjs", "org/x"].join(".");
@@ -755,7 +755,7 @@ describe("the language check", () => {
     );
   }
 
-  test("finds rejected phrases in comments, also across lines, in test names, messages and documents", () => {
+  test("finds rejected phrases in comments, also across line breaks, in test names, messages and documents", () => {
     const files = {
       "src/base/a.ts": "/** The client is\n * told about it. */\nexport const a = 1; // in vain\n",
       "src/base/b.ts": 'export const b = "the store is out of reach";\n',
@@ -795,7 +795,7 @@ describe("the language check", () => {
     ]);
   });
 
-  test("accepts an excepted passage, and reports an exception that excuses nothing", () => {
+  test("accepts a passage that an exception allows, and reports an exception that allows no passage", () => {
     const files = { "src/base/a.ts": "// The connection is refused.\n" };
     const exception = { path: /./, text: /connection is refused/, reason: "TCP" };
     const check = (given: Readonly<Record<string, string>>): readonly string[] =>

@@ -1,4 +1,4 @@
-/** Small rules of the style guide that can be checked by syntax alone. */
+/** Checks small rules of the style guide that need only the syntax of a file. */
 import {
   isBinaryExpression,
   isCallExpression,
@@ -41,7 +41,10 @@ export function checkErrorNames(sources: readonly Source[]): readonly Violation[
   });
 }
 
-/** A comment in place of a statement is accepted, because it explains why nothing is to be done. */
+/**
+ * Finds catch blocks without a statement or a comment. A comment is sufficient, because it explains why the error is
+ * ignored.
+ */
 export function checkEmptyCatches(sources: readonly Source[]): readonly Violation[] {
   return collect(sources, (source, node) => {
     if (!isCatchClause(node) || node.block.statements.length > 0) return undefined;
@@ -54,7 +57,7 @@ export function checkEmptyCatches(sources: readonly Source[]): readonly Violatio
   });
 }
 
-/** The only accepted exception is the linter's directive, with its reason, on the same line. */
+/** The only accepted use of `any`: the linter's directive, with a reason, is on the same line. */
 const EXCUSED_ANY = /oxlint-disable-line typescript\/no-explicit-any -- \S/;
 
 export function checkAny(sources: readonly Source[]): readonly Violation[] {
@@ -79,7 +82,7 @@ export function checkTags(sources: readonly Source[]): readonly Violation[] {
   );
 }
 
-/** This file rejects flags by the name and number of a release, and compares versions with a range. */
+/** Files that may compare releases. effective-version.ts checks whether a version is within a range. */
 const COMPARES_RELEASES: readonly RegExp[] = [/\/effective-version\.ts$/];
 
 const COMPARISONS: ReadonlySet<SyntaxKind> = new Set([
@@ -91,7 +94,10 @@ const COMPARISONS: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.ExclamationEqualsEqualsToken,
 ]);
 
-/** Finds comparisons of a minor release with a number, or of any value with a constant that is named as one. */
+/**
+ * Finds comparisons of a minor release with a number or a constant, and of any value with a constant whose name
+ * contains MINOR.
+ */
 export function checkReleaseComparisons(sources: readonly Source[]): readonly Violation[] {
   const shipped = sources.filter(
     ({ path }) => path.startsWith("src/") && !isTestCode(path) && !COMPARES_RELEASES.some((file) => file.test(path)),
@@ -105,7 +111,10 @@ export function checkReleaseComparisons(sources: readonly Source[]): readonly Vi
   });
 }
 
-/** Examples: `minor`, `served.minor`, `serverMinor`, `Number(release.minor)`. */
+/**
+ * Whether an expression is a minor release number, such as `minor`, `served.minor`, `serverMinor` or
+ * `Number(release.minor)`.
+ */
 function isMinorNumber(node: Node): boolean {
   if (isCallExpression(node)) return node.arguments.some(isMinorNumber);
   const name = isPropertyAccessExpression(node) ? node.name : node;

@@ -1,6 +1,6 @@
 /**
- * Checks that time, randomness and the outside world enter in a few places only, and that modules keep no state.
- * Otherwise the simulator cannot replay a run, and two servers in one process share state.
+ * Checks that only a few files access time, randomness and the outside world, and that modules keep no state. Otherwise
+ * the simulator could not replay a run, and two servers in one process would share state.
  */
 import {
   isArrayLiteralExpression,
@@ -30,7 +30,10 @@ import {
 } from "typescript/unstable/ast";
 import { isTestCode, violation, walk, type Source, type Violation } from "./sources.ts";
 
-/** The files that access the real world. All others receive a Clock, a Random, a Log or a Kv. */
+/**
+ * The files that may access time, randomness and the outside world. All others receive a Clock, a Random, a Log or a
+ * Kv.
+ */
 const REAL_WORLD: readonly RegExp[] = [
   /^src\/server\/env-node\.ts$/,
   /^src\/client\/system\.ts$/,
@@ -46,7 +49,7 @@ const ASK_CHANCE = "use a Random";
 const ASK_THE_ENV = "receive it from server/env-node.ts";
 const NO_THREAD_POOL = "use the synchronous form, because work in the thread pool ends in no fixed order";
 
-/** Members of a global, by the name of the global. */
+/** Rejected properties of global objects, keyed by the name of the object, with the alternative. */
 const BANNED_MEMBERS: Readonly<Record<string, readonly (readonly [members: RegExp, instead: string])[]>> = {
   Date: [[/^now$/, ASK_THE_CLOCK]],
   performance: [[/./, ASK_THE_CLOCK]],
@@ -76,7 +79,7 @@ const BANNED_GLOBALS: Readonly<Record<string, string>> = {
   DecompressionStream: NO_THREAD_POOL,
 };
 
-/** Names that may be imported from a built-in module. All others are rejected. */
+/** The names that may be imported from a built-in module, and the alternative to all other names of this module. */
 const ALLOWED_NAMES: Readonly<Record<string, readonly [names: RegExp, instead: string]>> = {
   crypto: [
     /^(?!random|getRandom|webcrypto|subtle|scrypt$|pbkdf2$|hkdf$|generate(Key|KeyPair|Prime)$|checkPrime$)/,
@@ -101,7 +104,10 @@ function isGuarded(path: string): boolean {
   return isDeterministic(path) && !REAL_WORLD.some((place) => place.test(path));
 }
 
-/** A run of the simulator must be repeatable from its seed, so its parts in test/ follow the rules of src/. */
+/**
+ * Whether a file must be deterministic: all shipped code, and the parts of the simulator in test/, because a run must
+ * be repeatable from its seed.
+ */
 function isDeterministic(path: string): boolean {
   if (path.startsWith("test/simulator/")) return !path.endsWith(".test.ts");
   return path.startsWith("src/") && !isTestCode(path);
@@ -154,7 +160,7 @@ function rejectImports(node: ImportDeclaration, refuse: (node: Node, what: strin
   }
 }
 
-/** Matches `x` and `globalThis.x`. */
+/** The name of a global that is written as `x` or `globalThis.x`. */
 function globalName(node: Node): string | undefined {
   if (isIdentifier(node)) return node.text;
   if (isPropertyAccessExpression(node) && isIdentifier(node.expression) && node.expression.text === "globalThis")
@@ -162,7 +168,7 @@ function globalName(node: Node): string | undefined {
   return undefined;
 }
 
-/** Whether a name is read, not a member name or a declaration. */
+/** Whether an identifier reads a variable, and is not a property name or a declaration. */
 function isReference(node: Node): boolean {
   const { parent } = node;
   if ("name" in parent && parent.name === node) return parent.kind === SyntaxKind.ShorthandPropertyAssignment;
@@ -281,7 +287,10 @@ function isLiteralOrCollection(node: Node): boolean {
   return isArrayLiteralExpression(node) || isObjectLiteralExpression(node);
 }
 
-/** A named type of this project counts as readonly, because its interface declares that. */
+/**
+ * Whether a type is mutable. A named type of this project counts as readonly, because its interface declares its fields
+ * readonly.
+ */
 function isMutableType(type: TypeNode): boolean {
   if (isArrayTypeNode(type) || isTypeLiteralNode(type))
     return isArrayTypeNode(type) || !type.members.every((member) => hasModifier(member, SyntaxKind.ReadonlyKeyword));

@@ -1,4 +1,4 @@
-/** Checks on documents and on the text of every file. */
+/** Checks documents against the code, and checks the text of every file for private paths. */
 import { MODULE_TABLE, type ModuleRule } from "./module-table.ts";
 import type { TextFile, Violation } from "./sources.ts";
 
@@ -21,7 +21,10 @@ export function checkHeadings(files: readonly TextFile[]): readonly Violation[] 
     });
 }
 
-/** Line numbers from one. A `#` inside a fenced block is a shell comment. */
+/**
+ * The line numbers of headings of the first level, from 1. A `#` inside a fenced block is a shell comment, not a
+ * heading.
+ */
 function headingLines(text: string): readonly number[] {
   const lines: number[] = [];
   let fence: string | undefined;
@@ -45,13 +48,13 @@ export function checkBudgets(files: readonly TextFile[]): readonly Violation[] {
 }
 
 /**
- * Files are recognized by their extension, folders only if the text marks them as code, because much other text ends
+ * Paths in documents. A file is recognized by its extension, a folder only in backquotes, because much other text ends
  * with a slash.
  */
 const NAMED_FILE = /(?<![\w/.@…*:-])[\w.-][\w./-]*\.(?:ts|mjs)(?![\w*])/g;
 const NAMED_FOLDER = /(?<=`)[\w.-][\w./-]*\/(?=`)/g;
 
-/** Folders of a running server, and keys of the store. */
+/** Paths that documents name but that are not in the project: folders of a running server, and keys of the store. */
 const NOT_IN_THE_PROJECT: readonly string[] = [".evenkeel/", "pki/", "ranges/evenkeel/"];
 
 /**
@@ -82,8 +85,8 @@ export function checkNamedPaths(files: readonly TextFile[]): readonly Violation[
 }
 
 /**
- * docs/request-flow.md has a table of the filters and one of the routes. Each row contains `name`, `file`, and a
- * description. The names are those of the code, in its order.
+ * Checks that the tables of filters and routes in docs/request-flow.md have the names of the code, in the same order.
+ * Each row contains `name`, `file`, and a description.
  */
 export function checkRequestFlow(files: readonly TextFile[]): readonly Violation[] {
   const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? "";
@@ -103,7 +106,7 @@ interface Rows {
   readonly document: string;
   readonly heading: string;
   readonly source: string;
-  /** The first group is a name. Repetitions are ignored. */
+  /** Matches whose first group is a name. Repeated names count once. */
   readonly matches: Iterable<RegExpMatchArray>;
 }
 
@@ -121,9 +124,9 @@ const STOPS_MAX = 12;
 const STOP = /^\d+\. `([^`]+)` — \S/;
 
 /**
- * Checks the walks of docs/request-flow.md: a heading of the third level under "## Walks", then a numbered list. A stop
- * is `path` — description, and the path leads from src/ to a file. A walk with more stops is hard to read, and shows
- * that the code makes a detour.
+ * Checks the walks of docs/request-flow.md, which follow a request through the code: under "## Walks", a heading of the
+ * third level and a numbered list of stops. A stop is `path` — description, and the path of a file starts below src/. A
+ * walk with more than twelve stops is hard to read and shows that the code makes a detour.
  */
 export function checkWalks(files: readonly TextFile[]): readonly Violation[] {
   const path = "docs/request-flow.md";
@@ -162,8 +165,8 @@ const ARCHITECTURE = "docs/ARCHITECTURE.md";
 const TABLE_FILE = "test/architecture/module-table.ts";
 
 /**
- * Checks that the folders of src/, the rows of the module table, and the diagram and the map of docs/ARCHITECTURE.md
- * are equal. A folder at the top has a row, or each folder inside it has one.
+ * Checks that the folders of src/ match the rows of the module table, and the diagram and the code map of
+ * docs/ARCHITECTURE.md. A folder directly in src/ has a row, or each folder inside it has a row.
  */
 export function checkRooms(
   files: readonly TextFile[],
@@ -193,7 +196,7 @@ export function checkRooms(
   return [...violations, ...checkMap(files, rows), ...checkPicture(files, rooms)];
 }
 
-/** The folders below src/, relative to it. */
+/** The paths of all folders below src/, relative to src/. */
 function foldersOf(files: readonly TextFile[]): readonly string[] {
   const folders = files.flatMap(({ path }) => {
     const [top, ...inside] = path.split("/").slice(0, -1);
@@ -215,7 +218,7 @@ function checkMap(files: readonly TextFile[], rows: readonly string[]): readonly
   return [{ path: ARCHITECTURE, line, message: `${difference}: copy the rows of ${TABLE_FILE} in their order` }];
 }
 
-/** The nodes of the diagram are the rooms. */
+/** Checks that the nodes of the diagram are the rooms. */
 function checkPicture(files: readonly TextFile[], rooms: readonly string[]): readonly Violation[] {
   const { line, section } = sectionOf(files, "## Rooms");
   const [, picture = ""] = /^```mermaid\n([^]*?)^```/m.exec(section) ?? [];
@@ -242,7 +245,10 @@ const NEIGHBOUR = /\.\.\/shared(?!\w)(?:\/(\w+))?/g;
 const REGISTRY_HOST = /registry\.(?:npmjs\.org|yarnpkg\.com)/;
 const RESOLVED_URL = /"resolved":\s*"http/;
 
-/** Paths of one machine do not belong in the project. Facts in a neighboring folder may be used if present. */
+/**
+ * Rejects paths that exist on one machine only. Tests and scripts may name folders of facts beside the project, if they
+ * do not require them.
+ */
 export function checkPrivateText(files: readonly TextFile[]): readonly Violation[] {
   return files.flatMap(({ path, text }) =>
     text.split("\n").flatMap((line, index) => {

@@ -1,5 +1,5 @@
 /**
- * Checks on exported names of src/. An unused export hides dead code from the compiler, and two different things under
+ * Checks the exported names of src/. An unused export hides dead code from the compiler, and two different things with
  * one name force a reader to open both files.
  */
 import {
@@ -27,7 +27,7 @@ import { importsOf, type Import } from "./imports.ts";
 import { checkRatchet, type KnownOffenders, type Offence } from "./ratchet.ts";
 import { isExported, isTestCode, violation, type Source, type Violation } from "./sources.ts";
 
-/** The exports of package.json, whose names other projects use. */
+/** The files in "exports" of package.json. Other projects use the names that they export. */
 const PUBLIC_ENTRIES: readonly string[] = [
   "src/index.ts",
   "src/client/index.ts",
@@ -56,7 +56,10 @@ export function unusedExports(sources: readonly Source[]): readonly Export[] {
     .filter(({ source, name }) => !used.has(`${source.path} ${name}`) && !used.has(`${source.path} *`));
 }
 
-/** A folder's limits.ts contains the limits of that folder: several have a REQUEST_TIMEOUT_MS. */
+/**
+ * Files that may export the same names. Each folder's limits.ts contains the limits of that folder, so several export a
+ * REQUEST_TIMEOUT_MS.
+ */
 const SHARED_NAMES = /\/limits\.ts$/;
 
 export function checkDuplicateNames(sources: readonly Source[], known: KnownOffenders): readonly Violation[] {
@@ -64,8 +67,8 @@ export function checkDuplicateNames(sources: readonly Source[], known: KnownOffe
 }
 
 /**
- * One offence for each name under which several shipped files export different things; its size is their number. A name
- * that no file imports is left to the check of unused exports.
+ * Returns one offence for each name under which several shipped files export different things. Its size is the number
+ * of files. Names that no file imports are ignored, because the check of unused exports reports them.
  */
 export function duplicateNameOffences(sources: readonly Source[]): readonly Offence[] {
   const unused = new Set(unusedExports(sources).map(({ node }) => node));
@@ -90,7 +93,7 @@ function isReexport(node: Node): boolean {
   return isExportDeclaration(declaration) && declaration.moduleSpecifier !== undefined;
 }
 
-/** Every name that a file exports. `export *` adds none. */
+/** Every name that a file exports, except names of `export *`. */
 export function exportsOf(source: Source): readonly Export[] {
   return source.ast.statements.flatMap((statement) =>
     exportedNames(statement).map(({ name, node }) => ({ source, name, node })),
@@ -132,7 +135,7 @@ function boundNames(name: BindingName | undefined): readonly string[] {
   return name.elements.flatMap((element) => (isBindingElement(element) ? boundNames(element.name) : []));
 }
 
-/** `path name` for each imported name, `path *` if all names are imported. */
+/** `path name` for each name that an import uses, or `path *` if it uses all names. */
 function usesOf({ node, target }: Import): readonly string[] {
   if (target === undefined) return [];
   return importedNames(node).map((name) => `${target} ${name}`);
@@ -157,6 +160,6 @@ function importedNames(node: Node): readonly string[] {
     while (name !== undefined && isQualifiedName(name)) name = name.left;
     return name !== undefined && isIdentifier(name) ? [name.text] : ["*"];
   }
-  // A worker's URL imports no name, `import()` may import any.
+  // `import()` may use any name of the file. The URL of a worker uses none.
   return isCallExpression(node) ? ["*"] : [];
 }

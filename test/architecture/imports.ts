@@ -1,4 +1,7 @@
-/** Checks on the import graph: direction, cycles, internal folders, barrels, default exports, dead files. */
+/**
+ * Checks the import graph: direction of imports, cycles, internal/ folders, files that only re-export, default exports
+ * and dead files.
+ */
 import {
   isCallExpression,
   isExportAssignment,
@@ -20,9 +23,9 @@ export interface Import {
   readonly from: Source;
   readonly node: Node;
   readonly specifier: string;
-  /** The imported file if the specifier is relative. */
+  /** The path of the imported file; undefined if the specifier is not relative. */
   readonly target: string | undefined;
-  /** Whether the import disappears at run time. */
+  /** Whether the import exists only for the type checker. */
   readonly typeOnly: boolean;
 }
 
@@ -79,7 +82,8 @@ function rejection(edge: Import, module: string, rule: ModuleRule): string | und
 }
 
 /**
- * Checks that a row names only rows above it, or files in them. Inside a room, types may point in the other direction.
+ * Checks that a row of the module table imports only rows above it, or files in them. Inside a room, types may be
+ * imported in the other direction.
  */
 export function checkTableOrder(table: Readonly<Record<string, ModuleRule>> = MODULE_TABLE): readonly Violation[] {
   const rows = Object.keys(table);
@@ -145,7 +149,10 @@ export function checkImportCycles(sources: readonly Source[]): readonly Violatio
   return violations;
 }
 
-/** Finds files that no entry, test or script imports. `checkTestOnlyFiles` finds files that only tests import. */
+/**
+ * Finds files that no entry, test or script reaches through imports. `checkTestOnlyFiles` finds files that only tests
+ * and scripts reach.
+ */
 export function checkDeadFiles(sources: readonly Source[]): readonly Violation[] {
   const alive = reachable(sources, [...ENTRIES, ...testsAndScripts(sources)]);
   return sources
@@ -153,7 +160,10 @@ export function checkDeadFiles(sources: readonly Source[]): readonly Violation[]
     .map((source) => violation(source, 0, "is not reachable from any entry or test: use or delete it"));
 }
 
-/** Helpers of tests belong in test/, so that src/ contains only shipped code and the tests beside it. */
+/**
+ * Finds files of src/ that only tests and scripts import. They belong in test/, so that src/ contains only shipped code
+ * and the tests beside it.
+ */
 export function checkTestOnlyFiles(sources: readonly Source[]): readonly Violation[] {
   const shipped = reachable(sources, ENTRIES);
   const others = reachable(sources, testsAndScripts(sources));
@@ -162,7 +172,7 @@ export function checkTestOnlyFiles(sources: readonly Source[]): readonly Violati
     .map((source) => violation(source, 0, "is imported by tests and scripts only: move it to test/testing/"));
 }
 
-/** Whether a file is useful only if another one imports it: sources and helpers of tests. */
+/** Whether a file has an effect only if another file imports it: source files, and helpers of tests. */
 function isImportedCode(path: string): boolean {
   return /^(src|test\/testing|test\/simulator)\//.test(path) && !path.endsWith(".test.ts");
 }
@@ -184,7 +194,7 @@ function reachable(sources: readonly Source[], roots: readonly string[]): Readon
   return seen;
 }
 
-/** Configuration files are exempt, because their tools read the default export. */
+/** Finds default exports. Configuration files are exempt, because their tools read the default export. */
 export function checkDefaultExports(sources: readonly Source[]): readonly Violation[] {
   const violations: Violation[] = [];
   for (const source of sources) {
@@ -214,7 +224,7 @@ export function checkBarrels(sources: readonly Source[]): readonly Violation[] {
     .map((source) => violation(source, 0, "only re-exports: delete it and import the original files"));
 }
 
-/** The longest row of the table that contains a source file; undefined outside src/ and for files directly in it. */
+/** The longest row of the module table that matches the path; undefined for files outside src/ and directly in src/. */
 export function moduleOf(path: string, table: Readonly<Record<string, ModuleRule>> = MODULE_TABLE): string | undefined {
   const [top, ...folders] = path.split("/").slice(0, -1);
   if (top !== "src" || folders.length === 0) return undefined;
@@ -236,7 +246,7 @@ function specifierOf(node: Node): { readonly specifier: string; readonly typeOnl
   if (isImportTypeNode(node) && isLiteralTypeNode(node.argument) && isStringLiteral(node.argument.literal)) {
     return { specifier: node.argument.literal.text, typeOnly: true };
   }
-  // Handles `import("./x.ts")` and `new URL("./x.ts", import.meta.url)`, which names a worker.
+  // Dynamic imports: `import("./x.ts")`, and `new URL("./x.ts", import.meta.url)`, which starts a worker.
   const dynamic = isCallExpression(node) && node.expression.kind === SyntaxKind.ImportKeyword;
   const url = isNewExpression(node) && isIdentifier(node.expression) && node.expression.text === "URL";
   if (!dynamic && !url) return undefined;

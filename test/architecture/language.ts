@@ -1,6 +1,7 @@
 /**
- * Keeps the English of the project plain: comments, test names, messages and documents must not use the words that
- * docs/glossary.md rejects, nor phrases that had to be read twice. CONTRIBUTING.md names the rules; this file is their list.
+ * Checks the English of the project: comments, test names, messages and documents must not use the words that
+ * docs/glossary.md rejects, nor phrases that readers had to read twice. CONTRIBUTING.md describes the rules, and this
+ * file lists the phrases.
  */
 import {
   isCallExpression,
@@ -36,14 +37,17 @@ interface Exception {
 
 interface Excused {
   readonly exceptions: readonly Exception[];
-  /** The exceptions that have excused a passage. */
+  /** The exceptions that have allowed at least one passage. */
   readonly used: Set<Exception>;
 }
 
 const OWN_PATH = "test/architecture/language.ts";
 const GLOSSARY_PATH = "docs/glossary.md";
 
-/** Phrases without an actor, and everyday words where the field has a term. Each entry names the plain alternative. */
+/**
+ * Regular expressions for phrases without an actor, and for everyday words where the field has a term. Each entry names
+ * the alternative.
+ */
 const BANNED_PHRASES: readonly (readonly [phrase: string, advice: string])[] = [
   ["(?:is|are|be|was|were|been|being) told", "name the actor: notifies, reports, publishes, receives"],
   ["(?:is|are|be|was|were) said", "name the actor: reports, returns, documents"],
@@ -82,11 +86,11 @@ const BANNED_PHRASES: readonly (readonly [phrase: string, advice: string])[] = [
   ["as the (?:test|script|sentence above) says", "the condition itself"],
 ];
 
-/** American spelling, as upstream. */
+/** British spellings. The project uses American spelling, as kubernetes does. */
 const BRITISH =
   /\b(?:behaviour|colour|honour|favour|neighbour|catalogue|centre|licence|(?:serial|organ|recogn|initial|normal|general|minim|optim|authoris|summar|emphas)is(?:e|es|ed|ing|ation)|cancelled|cancelling|labelled|modelled|travell(?:ed|ing))\w*\b/i;
 
-/** A sentence that begins with "What …" or "Who …" hides its subject, unless it asks. Headings may. */
+/** A sentence that begins with "What …" or "Who …" and is no question hides its subject. Headings may begin so. */
 const SUBJECTLESS = /(?:^|[.:;] )(?:What|Whatever|Who|Whoever|Whom)\b(?![^.;]*\?)/;
 
 const EXCEPTIONS: readonly Exception[] = [
@@ -146,7 +150,7 @@ function spellingRules(): Rule[] {
   ];
 }
 
-/** The rows of the glossary: | use | meaning | not |. */
+/** Rules from the table rows of the glossary, | use | meaning | not |: the words of the last column are rejected. */
 function glossaryRules(files: readonly TextFile[]): Rule[] {
   const glossary = files.find(({ path }) => path === GLOSSARY_PATH)?.text ?? "";
   return glossary
@@ -158,7 +162,7 @@ function glossaryRules(files: readonly TextFile[]): Rule[] {
     );
 }
 
-/** The word itself and its regular endings. */
+/** Matches the word and its regular endings. */
 function wordPattern(word: string): RegExp {
   const stem = word.replace(/e$/, "");
   return new RegExp(`\\b(?:${word}s?|${stem}(?:ed|ing|es|er|ers|al|als))\\b`, "i");
@@ -168,7 +172,10 @@ function passagesOf(source: Source): Passage[] {
   return [...commentPassages(source), ...literalPassages(source)];
 }
 
-/** Comments on consecutive lines are one passage, since a phrase may be broken between two of them. */
+/**
+ * The comments of a file. Line comments on consecutive lines are one passage, because a phrase may be broken between
+ * two lines.
+ */
 function commentPassages(source: Source): Passage[] {
   const passages: { path: string; line: number; kind: Prose; text: string; end: number }[] = [];
   for (const { start, text } of source.comments) {
@@ -189,7 +196,7 @@ function commentPassages(source: Source): Passage[] {
   return passages;
 }
 
-/** Names of tests, and messages: literals of the shipped code that have at least three words. */
+/** The test names of a file, and its messages: string literals of shipped code with at least three words. */
 function literalPassages(source: Source): Passage[] {
   const passages: Passage[] = [];
   const names = new Set<Node>();
@@ -218,14 +225,14 @@ function isText(node: Node): boolean {
   return isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node) || isTemplateExpression(node);
 }
 
-/** `test` of `test(…)`, `test.each(…)(…)` and `test.each`…`(…)`. */
+/** The name of the called function: `test` for `test(…)`, `test.each(…)(…)` and `test.each`…`(…)`. */
 function calledName(node: Node): string {
   if (isIdentifier(node)) return node.text;
   if (isPropertyAccessExpression(node) || isCallExpression(node)) return calledName(node.expression);
   return node.kind === SyntaxKind.TaggedTemplateExpression && "tag" in node ? calledName(node.tag as Node) : "";
 }
 
-/** Paragraphs of documents, without code. The glossary lists the rejected words. */
+/** The paragraphs of documents, without code blocks. The glossary is excluded, because it lists the rejected words. */
 function documentPassages(files: readonly TextFile[]): Passage[] {
   return files
     .filter(({ path }) => /^(?:docs\/.*|examples\/.*|[^/]+)\.md$/.test(path) && path !== GLOSSARY_PATH)
@@ -247,7 +254,7 @@ function documentPassages(files: readonly TextFile[]): Passage[] {
     });
 }
 
-/** Comments of scripts that are not TypeScript. */
+/** The comments of scripts in .mjs files. */
 function scriptPassages(files: readonly TextFile[]): Passage[] {
   return files
     .filter(({ path }) => path.endsWith(".mjs"))

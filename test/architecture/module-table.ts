@@ -1,14 +1,15 @@
 /**
- * The rooms of src/ and the imports that each may use, lowest first. An import that no row allows fails. If two rooms
- * need each other, the lower one declares a function type and server/ passes the function in.
+ * The rooms of src/ (its top-level folders) and the imports that each may use, lowest first. An import that no row
+ * allows fails the architecture test. If two rooms need each other, the lower room declares a function type, and
+ * server/ passes the function in.
  *
  * A row names a room ("storage") or a part of a room ("serving/http"). A file belongs to the longest row that matches
- * its path. docs/ARCHITECTURE.md explains the same rows, and a test keeps both equal to the folders.
+ * its path. docs/ARCHITECTURE.md explains the same rows, and a test checks that both match the folders.
  */
 export interface ModuleRule {
-  /** Rows, or single files such as `serving/http/message.ts`. */
+  /** The rows that may be imported, or single files such as `serving/http/message.ts`. */
   readonly imports: readonly string[];
-  /** Rows whose types may be imported in addition. */
+  /** Rows of which only the types may be imported. */
   readonly types?: readonly string[];
 }
 
@@ -28,7 +29,7 @@ const LAYERS = {
 
   "serving/http": { imports: VOCABULARY },
   "serving/registry": { imports: [...VOCABULARY, "objects", "objects/kinds", "storage"] },
-  // A watch sends entries of the watch cache and states how fresh a read must be.
+  // Needs the types of watch cache entries and of the freshness that a read requires.
   "serving/endpoints": {
     imports: [...VOCABULARY, "objects", "serving/registry", "serving/http"],
     types: ["storage"],
@@ -36,7 +37,7 @@ const LAYERS = {
   "serving/discovery": { imports: [...VOCABULARY, "objects", "objects/catalog", "serving/http"] },
   "serving/resources": { imports: [...OBJECTS, "storage", "serving/registry", "serving/endpoints"] },
 
-  // Runs in browsers: it may use the message types of serving/http and nothing that serves them.
+  // The client also runs in browsers, so it may import the message types of serving/http, but not its server code.
   client: {
     imports: [...VOCABULARY, "serving/http/message.ts", "serving/http/request-body.ts", "serving/http/closed-sink.ts"],
   },
@@ -81,7 +82,7 @@ const LAYERS = {
     imports: [...VOCABULARY, "objects/kinds", "storage", "serving/registry"],
     types: ["objects"],
   },
-  // Leader election and work queues, for the controllers of every part of the cluster.
+  // Leader election and work queues, which the controllers of all parts of the cluster use.
   "cluster/controller-runtime": { imports: [...VOCABULARY, "client"] },
   "cluster/storageversion": {
     imports: [
@@ -126,7 +127,7 @@ const LAYERS = {
       "cluster/peers",
     ],
   },
-  // Reads the store directly, without the registry, including objects of resources that no server serves.
+  // Reads the store directly, without the registry, because it also reads objects of resources that no server serves.
   "cluster/inspect": {
     imports: [
       ...VOCABULARY,
@@ -196,10 +197,10 @@ export const MODULE_TABLE: Readonly<Record<string, ModuleRule>> = {
   "tools/cli": { imports: [...BELOW_SERVER, "server", "tools/simulator", "tools/rehearsal"] },
 };
 
-/** The public entries, which are also the only files that may only re-export. */
+/** The public entries. Only these files may contain nothing but re-exports. */
 export const PUBLIC_ENTRIES: readonly string[] = ["src/index.ts", "src/client/index.ts"];
 
-/** The entries of the shipped program. Source files that are not reachable from these are dead. */
+/** The entries of the shipped program. A source file that none of them reaches through imports is dead. */
 export const ENTRIES: readonly string[] = [
   ...PUBLIC_ENTRIES,
   "src/client/node-transport.ts",

@@ -1,10 +1,11 @@
 /**
- * Rules that part of the code does not follow yet. Existing offenders are listed with their size in
- * known-offenders.json: a new one fails, a listed one may only shrink, and a fixed one must be removed.
+ * Checks rules that part of the code does not follow yet. known-offenders.json lists the existing offenders with their
+ * sizes: a new offender fails the test, a listed offender may only shrink, and the entry of a fixed offender must be
+ * removed.
  */
 import type { Violation } from "./sources.ts";
 
-/** `rule path name` → size. */
+/** The size of each known offender, keyed by `rule path name`. */
 export type KnownOffenders = Readonly<Record<string, number>>;
 
 export interface Offence {
@@ -36,7 +37,10 @@ export function checkRatchet(offences: readonly Offence[], known: KnownOffenders
   return violations;
 }
 
-/** The required content of known-offenders.json: for functions with the same name in a file, the worst one. */
+/**
+ * The content that known-offenders.json should have. If functions of a file share a name, their entry has the largest
+ * size.
+ */
 export function offendersOf(offences: readonly Offence[]): KnownOffenders {
   const worst = new Map<string, number>();
   for (const { key, size } of offences) worst.set(key, Math.max(size, worst.get(key) ?? 0));

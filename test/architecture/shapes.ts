@@ -1,7 +1,7 @@
 /**
- * Limits on the shape of code: the number of dependencies of a file, the depth and branches of a function, the number
- * of parameters. The number of lines shows none of that, and a tight limit on it only makes lines denser
- * (docs/adr/025-limits-on-shape.md).
+ * Limits the size and complexity of code: the imports of a file, the nesting and branches of a function, the
+ * parameters, the methods of an interface. The limits on lines are generous, because a tight limit only makes lines
+ * denser (docs/adr/025-limits-on-shape.md).
  */
 import {
   isArrowFunction,
@@ -28,7 +28,7 @@ import {
 import { checkRatchet, type KnownOffenders, type Offence } from "./ratchet.ts";
 import { isTestCode, lineAt, violation, walk, type Source, type TextFile, type Violation } from "./sources.ts";
 
-/** CONTRIBUTING.md lists the same numbers. */
+/** The limits. CONTRIBUTING.md must list the same numbers. */
 export const LIMITS = {
   imports: 25,
   complexity: 15,
@@ -43,9 +43,9 @@ export const LIMITS = {
 type Rule = keyof typeof LIMITS;
 
 interface RuleTexts {
-  /** The first word of the key in known-offenders.json. */
+  /** The first word of the rule's keys in known-offenders.json. */
   readonly key: string;
-  /** The counted things, as in CONTRIBUTING.md. */
+  /** The noun for the counted things, as in CONTRIBUTING.md. */
   readonly counted: string;
   readonly advice: string;
 }
@@ -94,7 +94,7 @@ function offence(source: Source, { rule, size, name, node }: Measurement): Offen
 interface Measurement {
   readonly rule: Rule;
   readonly size: number;
-  /** Undefined for the file itself. */
+  /** The name of the function, interface or test; undefined if the file itself is measured. */
   readonly name?: string;
   readonly node?: Node;
 }
@@ -150,8 +150,8 @@ const BRANCHING_OPERATORS: ReadonlySet<SyntaxKind> = new Set([
 ]);
 
 /**
- * Cyclomatic complexity of the function without its inner functions. A switch counts once, because a flat list of cases
- * reads as a table.
+ * The cyclomatic complexity of a function without its inner functions. A switch counts once, because a flat list of
+ * cases reads like a table.
  */
 function complexityOf(node: Node): number {
   let complexity = 1;
@@ -176,7 +176,7 @@ const BLOCKS: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.TryStatement,
 ]);
 
-/** The depth of nested statements. `else if` stays at its level. */
+/** The depth of nested statements in a function. `else if` does not add a level. */
 function nestingOf(node: Node): number {
   let deepest = 0;
   const enter = (child: Node, depth: number): void => {
@@ -202,7 +202,9 @@ function isFunctionLike(node: Node): boolean {
   );
 }
 
-/** Its own name, or the name of the surrounding function and "callback", because an argument has no name. */
+/**
+ * The name of the function. A callback has no name, so its path is the name of the surrounding function and "callback".
+ */
 function pathOf(source: Source, node: Node): string {
   const own = nameOf(source, node);
   if (own !== undefined) return own;
@@ -211,7 +213,7 @@ function pathOf(source: Source, node: Node): string {
   return outer === undefined ? "callback" : `${nameOf(source, outer)}.callback`;
 }
 
-/** A function expression has the name of the variable or property that it initializes. */
+/** The name of a function. A function expression gets the name of the variable or property that it initializes. */
 function nameOf(source: Source, node: Node): string | undefined {
   if (isConstructorDeclaration(node)) return `${ownerName(source, node.parent)}.constructor`;
   const named = isArrowFunction(node) || isFunctionExpression(node) || isFunctionTypeNode(node) ? node.parent : node;
@@ -239,7 +241,7 @@ function isMethod(node: Node): boolean {
   );
 }
 
-/** `test("…", body)`, `test.only(…)`, `test.each(table)("…", body)`. */
+/** The title of a test: of `test("…", body)`, `test.only(…)` or `test.each(table)("…", body)`. */
 function testTitle(source: Source, node: Node): string | undefined {
   if (!isCallExpression(node)) return undefined;
   let callee: Node = node.expression;
@@ -251,7 +253,7 @@ function testTitle(source: Source, node: Node): string | undefined {
   return isStringLiteral(title) ? JSON.stringify(title.text) : title.getText(source.ast);
 }
 
-/** The bullet of CONTRIBUTING.md that lists the limits. */
+/** The list item of CONTRIBUTING.md that lists the limits. */
 const LISTED_LIMITS = /^- At most [^]*?(?=\n(?:- |\n|#))/m;
 
 /** Checks that CONTRIBUTING.md lists every limit with its number, and no other number. */

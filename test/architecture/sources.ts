@@ -1,10 +1,10 @@
 /**
- * Reads the project's files and parses its TypeScript with the compiler's own parser, so that the checkers see syntax
- * and never treat a string or a comment as code. Files come from the disk or from memory, so that tests can plant
+ * Reads the project's files and parses its TypeScript with the compiler's own parser, so that the checks see syntax and
+ * never treat a string or a comment as code. Files come from the disk or from memory, so that tests can plant
  * violations.
  *
- * The parser's entry points are marked unstable by TypeScript 7. Only this file calls the parser; the checkers import
- * its types and type guards.
+ * TypeScript 7 marks the parser's entry points as unstable, so only this file calls the parser. The checks import its
+ * types and type guards.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ import { createVirtualFileSystem } from "typescript/unstable/fs";
 import { API } from "typescript/unstable/sync";
 
 export interface TextFile {
-  /** Relative to the project's root, with forward slashes. */
+  /** The path relative to the project's root, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
@@ -47,7 +47,7 @@ const SKIPPED_DIRECTORIES: ReadonlySet<string> = new Set([
 const TEXT_NAME =
   /\.(ts|tsx|js|mjs|cjs|json|jsonc|md|txt|ya?ml|sh|html|css|toml)$|^(\.[a-z]+rc|\.gitignore|Dockerfile)$/;
 
-/** Every text file of the project, committed or not. */
+/** Reads every text file of the project, committed or not. */
 export function readProject(root: string = PROJECT_ROOT): readonly TextFile[] {
   const files: TextFile[] = [];
   const enter = (directory: string): void => {
@@ -95,7 +95,7 @@ export function lineAt(source: Source, position: number): number {
   return source.ast.getLineAndCharacterOfPosition(position).line + 1;
 }
 
-/** One line per violation, in a form that editors make clickable. */
+/** Formats one line per violation, with path and line number, so that editors make it clickable. */
 export function report(violations: readonly Violation[]): readonly string[] {
   return violations.map(({ path, line, message }) => `${path}:${line} ${message}`);
 }
@@ -130,7 +130,7 @@ const LITERALS: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.JsxText,
 ]);
 
-/** Text that looks like a comment and is outside every literal. */
+/** Finds comments: text that looks like a comment and is not inside a literal. */
 function commentsOf(ast: SourceFile): readonly Comment[] {
   const literalEnds = new Map<number, number>();
   walk(ast, (node) => {

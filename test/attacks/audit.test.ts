@@ -1,6 +1,6 @@
 /**
- * Tests of the audit of proxied requests: both servers record such a request with one ID, and each records its own
- * part.
+ * Tests of the audit log for proxied requests: both servers record such a request with the same audit ID, and each
+ * records the identity that it authenticated.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ function events(id: string): Json[] {
   return lines.filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** The audit events of a server for a path. */
+/** The audit events that a server recorded for a path. */
 async function recorded(id: string, path: string): Promise<Json> {
   const of = (): Json[] => events(id).filter(({ requestURI }) => requestURI === path);
   return (await eventually(of, (found) => found.length > 0))[0];
@@ -97,7 +97,7 @@ test("a rejected request is recorded with its user and without its credentials",
       expect(readFileSync(logOf(id), "utf8")).not.toContain(secret);
 });
 
-test("an impersonated request is recorded with both users by the first server and with the impersonated user by the second", async () => {
+test("an impersonated request is recorded with both users by the local server and with the impersonated user by the peer", async () => {
   const path = `${JOBS}?limit=3`;
   const response = await first.call(path, {
     headers: { "impersonate-user": "tenant", "impersonate-group": "tenants" },

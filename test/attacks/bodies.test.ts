@@ -1,6 +1,6 @@
 /**
- * Tests of bodies that consume much more than their size in memory or time, or that modify shared prototypes. The
- * server rejects each of them.
+ * Tests of request bodies that need much more memory or time than their size suggests, or that modify JavaScript's
+ * shared prototypes. The server rejects them or limits their effect.
  */
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, test } from "vitest";
 import type { PeerResponse, Json } from "../peers/client.ts";
@@ -8,7 +8,7 @@ import { applyOf, asTenant, createAsAdmin, OWN, patchOf, startSite, type Site } 
 
 const CONFIG_MAPS = `/api/v1/namespaces/${OWN}/configmaps`;
 const TARGET = `${CONFIG_MAPS}/target`;
-/** Ordinary requests take milliseconds. An exploding body takes minutes or all memory. */
+/** Longer than any rejection takes. A body that the server would expand takes minutes or all memory. */
 const LONG_MS = 5_000;
 
 let site: Site;
@@ -43,7 +43,7 @@ const post = (text: string, type = "application/json"): Promise<PeerResponse> =>
 const yaml = (text: string): Promise<PeerResponse> => post(text, "application/yaml");
 const HEAD = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"new"}';
 
-/** Nine levels of nine: a text of 1 kB that expands to 3 GB. */
+/** With nine levels: a text of 1 kB whose aliases expand to 3 GB. */
 function aliasBomb(levels: number): string {
   const lines = ['a0: &a0 ["lol","lol","lol","lol","lol","lol","lol","lol","lol"]'];
   for (let level = 1; level <= levels; level++)
@@ -66,7 +66,7 @@ describe("a YAML body is rejected if it contains", () => {
     await expectRejected(() => yaml(text), 400);
   });
 
-  test("aliases that multiply, in an apply", async () => {
+  test("aliases that multiply, in the body of an apply", async () => {
     const call = { method: "PATCH", headers: { "content-type": "application/apply-patch+yaml" } };
     const body = `${head}data:\n${aliasBomb(9).replaceAll(/^/gm, "  ")}\n`;
     await expectRejected(() => asTenant(site.first, `${CONFIG_MAPS}/new?fieldManager=t`, { ...call, body }), 400);
@@ -100,7 +100,7 @@ describe("a JSON body is rejected if it", () => {
   });
 });
 
-describe("keys of object prototypes pollute nothing", () => {
+describe("keys such as __proto__ do not modify JavaScript's shared prototypes", () => {
   const polluted = '{"polluted":"yes"}';
   const notPolluted = (): void => expect(({} as Json).polluted).toBeUndefined();
 
@@ -186,7 +186,7 @@ describe("keys of object prototypes pollute nothing", () => {
   });
 });
 
-describe("the server rejects or bounds", () => {
+describe("the server rejects", () => {
   const copies = (count: number): Json[] =>
     Array.from({ length: count }, (_, at) => ({ op: "copy", from: "/data", path: `/data/${"x".repeat(3)}${at}` }));
 

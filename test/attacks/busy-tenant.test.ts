@@ -1,4 +1,4 @@
-/** Tests of a tenant that keeps a server busy with few requests. Other users must still be served. */
+/** Tests of a tenant that tries to keep a server busy with few requests. Other users must still be served. */
 import type { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -29,7 +29,7 @@ afterAll(async () => {
 describe("a tenant that", () => {
   const path = `/api/v1/namespaces/${OWN}/configmaps`;
 
-  test("sends incomplete bodies does not block other requests", async () => {
+  test("sends incomplete bodies does not block requests of other users", async () => {
     const head = [`POST ${path} HTTP/1.1`, "Host: x", `Authorization: Bearer ${TENANT_TOKEN}`, "Content-Length: 100"];
     for (let index = 0; index < 60; index++) {
       const socket = await openTls(site.first);
@@ -42,13 +42,13 @@ describe("a tenant that", () => {
     expect(performance.now() - began).toBeLessThan(10_000);
   });
 
-  test("binds one large role repeatedly does not multiply the cost of its rules", async () => {
+  test("binds one large role 30 times does not multiply the rules in a SelfSubjectRulesReview", async () => {
     const rules = Array.from({ length: 2_000 }, (_, index) => ({
       ...(rule("", ["configmaps"], ["get"]) as object),
       resourceNames: [`c${index}`],
     }));
     await createAsAdmin(site.first, `${RBAC}/namespaces/${OWN}/roles`, { metadata: { name: "large" }, rules });
-    // The role that allows the request comes first, so that few rules have to be compared.
+    // The binding to the role that allows these requests sorts first, so that authorization compares few rules.
     const first = bindingOf("a-first", "Role", "tenant-admin");
     const bindings = Array.from({ length: 30 }, (_, index) => bindingOf(`again-${index}`, "Role", "large"));
     for (const body of [first, ...bindings]) {

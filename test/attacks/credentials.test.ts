@@ -1,4 +1,4 @@
-/** Tests of requests with a forged identity. The servers reject each of them or treat it as sent by its real author. */
+/** Tests of requests with a forged identity. The servers reject each of them or attribute it to the real user. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { issueClient, type Issued } from "../testing/access/auth/certificates.ts";
 import { PROXY_NAME } from "../peers/credentials.ts";
@@ -120,7 +120,7 @@ const AS_ADMIN = [["CN", "admin"] as const, ["O", "system:masters"] as const];
 type Forge = (authorities: Authorities) => Issued;
 
 describe("certificates:", () => {
-  test("valid certificates identify a user and a front proxy, so the cases below fail only because of their defect", async () => {
+  test("valid certificates identify a user and a front proxy, so the certificates of the other tests are rejected only because of their defect", async () => {
     const user = await asReview([], tenantCertificate(site.authorities));
     expect(userIn(user)).toMatchObject({ username: "tenant", groups: ["tenants", "system:authenticated"] });
     const proxy = issueClient(site.authorities.frontProxies, { subject: [["CN", PROXY_NAME]], ...VALID_NOW });
@@ -152,7 +152,7 @@ describe("certificates:", () => {
     ["without a name", ({ users }) => issueClient(users, { subject: [["O", "system:masters"]], ...VALID_NOW })],
     ["of the front proxy CA", ({ frontProxies }) => issueClient(frontProxies, { subject: AS_ADMIN, ...VALID_NOW })],
   ];
-  test.each(WRONG)("an administrator's certificate, %s, returns 401", async (_attack, forge) => {
+  test.each(WRONG)("an administrator's certificate (%s) returns 401", async (_attack, forge) => {
     const certificate = presented(forge(site.authorities));
     const { status, body } = await asReview([], certificate);
     expect([status, body]).toEqual([401, UNAUTHORIZED]);
@@ -160,10 +160,13 @@ describe("certificates:", () => {
     expect([read.status, read.body]).toEqual([401, UNAUTHORIZED]);
   });
 
-  test.each(WRONG)("a certificate, %s, adds nothing to a tenant's token", async (_attack, forge) => {
-    const response = await asReview([...MASTERS, BEARER], presented(forge(site.authorities)));
-    expect(userIn(response)).toEqual(TENANT);
-  });
+  test.each(WRONG)(
+    "an administrator's certificate (%s) gives no permissions to a request with a tenant's token",
+    async (_attack, forge) => {
+      const response = await asReview([...MASTERS, BEARER], presented(forge(site.authorities)));
+      expect(userIn(response)).toEqual(TENANT);
+    },
+  );
 
   const NO_PROXIES: readonly (readonly [attack: string, forge: Forge])[] = [
     [
@@ -197,18 +200,18 @@ describe("certificates:", () => {
     ],
     ["of an untrusted CA", ({ strangers }) => issueClient(strangers, { subject: [["CN", PROXY_NAME]], ...VALID_NOW })],
   ];
-  test.each(NO_PROXIES)("a front proxy certificate, %s, is rejected", async (_attack, forge) => {
+  test.each(NO_PROXIES)("a front proxy certificate (%s) returns 401", async (_attack, forge) => {
     const { status, body } = await asReview(MASTERS, presented(forge(site.authorities)));
     expect([status, body]).toEqual([401, UNAUTHORIZED]);
   });
 
-  test("a user certificate with the name of a front proxy identifies that user only", async () => {
+  test("a user certificate with the common name of a front proxy identifies the user of that name only", async () => {
     const user = issueClient(site.authorities.users, { subject: [["CN", PROXY_NAME]], ...VALID_NOW });
     const response = await asReview([...MASTERS, "X-Kubernetes-Peer-Proxied: true"], presented(user));
     expect(userIn(response)).toMatchObject({ username: PROXY_NAME, groups: ["system:authenticated"] });
   });
 
-  test("a front proxy that names no user returns 401", async () => {
+  test("a request of a front proxy that names no user returns 401", async () => {
     const proxy = presented(
       issueClient(site.authorities.frontProxies, { subject: [["CN", PROXY_NAME]], ...VALID_NOW }),
     );

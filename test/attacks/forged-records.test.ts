@@ -1,6 +1,7 @@
 /**
- * Tests of records of servers that a tenant writes. The servers reject them. If a tenant was granted the permission by
- * mistake, no request is routed elsewhere, and the servers agree on no other version.
+ * Tests of a tenant that writes identity leases and StorageVersions, the records by which servers find each other. The
+ * servers reject these writes. If the tenant has the permission by mistake, the forged records neither change routes
+ * nor the version in which servers write.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { groupNames, type PeerResponse, type Json } from "../peers/client.ts";
@@ -29,7 +30,7 @@ afterAll(() => site[Symbol.asyncDispose]());
 const storageVersion = async (): Promise<Json> => (await site.first.get(OBJECT)).body;
 const agreedOn = ({ status }: Json): Json => [status.storageVersions, status.commonEncodingVersion];
 
-/** The view of the first server on its peers, and the resulting routes. */
+/** The peers as the first server sees them, its merged discovery, and the server that serves a request. */
 async function routing(): Promise<Json> {
   const peers = site.first.view.peers.map(({ id, address, isDraining, isReachable, isDescribed, release }) => ({
     ...{ id, address, isDraining, isReachable, isDescribed, release },
@@ -91,7 +92,7 @@ describe("a tenant with permissions in its own namespace", () => {
     expect([await storageVersion(), await routing()]).toEqual(before);
   });
 
-  test("can write leases in its namespace that name servers, and they are ignored", async () => {
+  test("can write leases with the names of servers in its own namespace, and the servers ignore them", async () => {
     const before = await routing();
     const own = `/apis/coordination.k8s.io/v1/namespaces/${OWN}/leases`;
     for (const id of ["ghost", "b"])
@@ -149,7 +150,7 @@ describe("a tenant with write permission granted by mistake", () => {
     );
   });
 
-  test("that creates an identity lease gets no requests and does not change the agreed version", async () => {
+  test("that creates an identity lease receives no requests and does not change the agreed version", async () => {
     const [before, route] = [await storageVersion(), await routing()];
     const created = await asTenant(site.first, LEASES, { method: "POST", body: lease("ghost") });
     expect(created.status).toBe(201);
@@ -159,7 +160,7 @@ describe("a tenant with write permission granted by mistake", () => {
     );
     const { peers, ...rest } = await routing();
     expect(rest).toEqual({ groups: route.groups, served: route.served });
-    // The lease has no endpoint record, and the API cannot create one.
+    // The forged server has no endpoint record, because no API can create one.
     const nowhere = {
       address: undefined,
       isDraining: false,

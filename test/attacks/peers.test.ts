@@ -1,4 +1,4 @@
-/** Tests of clients that pretend to be peers, and of peers that misbehave. Neither gains access. */
+/** Tests of clients that pretend to be peers, and of peers that misbehave. Neither gains any permission. */
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { createServer } from "node:https";
@@ -39,7 +39,7 @@ beforeEach(() => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-/** The view of the first server on the others. */
+/** The peers as the first server sees them. */
 const viewed = (): Json =>
   site.first.view.peers.map(({ id, address, isDraining, isReachable, isDescribed }) => ({
     ...{ id, address, isDraining, isReachable, isDescribed },
@@ -54,7 +54,7 @@ describe("forged identity headers on a proxied request", () => {
     ["in other casings, twice", ["x-remote-USER: admin", "X-REMOTE-user: root", "x-Remote-gROUP: system:masters"]],
     ["named in Connection", ["X-Remote-User: admin", "Connection: close, X-Remote-User, X-Remote-Group, X-Remote-Uid"]],
     ["with guards", [...GUARDS, "X-Remote-Group: system:masters", "x-remote-extra-a%2fb: c"]],
-  ])("(%s) are replaced, and the peer receives the tenant's identity only", async (_attack, lines) => {
+  ])("(%s) are replaced, so that the peer receives only the tenant's identity", async (_attack, lines) => {
     const { status } = await sendLines(site.first, [`GET ${WIDGETS} HTTP/1.1`, ...lines, BEARER]);
     expect(status).toBe(200);
     const [seen, ...others] = stub.arrivals;
@@ -83,7 +83,7 @@ describe("a client that is not a peer", () => {
     ],
   ];
   test.each(callers)(
-    "(%s) does not change the route of its request by peer headers",
+    "(%s) cannot change the route of its request by sending peer headers",
     async (_who, lines, certificate) => {
       const presenting = certificate();
       const { status, head } = await sendLines(site.first, [`GET ${JOBS} HTTP/1.1`, ...GUARDS, ...lines], {
@@ -97,7 +97,7 @@ describe("a client that is not a peer", () => {
   );
 
   test.each(["", ";profile=nopeer"])(
-    "does not change the discovery document%s by peer headers over HTTP/2",
+    "cannot change the discovery document%s by sending peer headers over HTTP/2",
     async (profile) => {
       const guards = { "x-kubernetes-peer-proxied": "true", "x-evenkeel-proxied-by": "b", "x-remote-user": "b" };
       const asked = { ":path": "/apis", authorization: `Bearer ${TENANT_TOKEN}`, accept: AGGREGATED + profile };
@@ -109,7 +109,7 @@ describe("a client that is not a peer", () => {
     },
   );
 
-  test("does not move traffic by records and headers that mark a server as draining", async () => {
+  test("cannot redirect requests by records and headers that mark a server as draining", async () => {
     const before = viewed();
     const annotations = { "evenkeel.io/state": "draining", "evenkeel.io/release": "1.36" };
     const metadata = { name: "b", labels: { apiserverIdentity: "b" }, annotations };
@@ -133,7 +133,7 @@ describe("a client that is not a peer", () => {
     expect(viewed()).toEqual(before);
   });
 
-  test("cannot reach the records that servers exchange by any API path", async () => {
+  test("cannot reach the records that servers exchange through any API path", async () => {
     for (const path of [
       "/apis/coordination.k8s.io/v1/peerserverleases",
       "/api/v1/peerserverleases",
@@ -146,7 +146,7 @@ describe("a client that is not a peer", () => {
 
 describe("a redirect of a peer", () => {
   test.each([301, 302, 303, 307, 308])(
-    "with %i is not followed, and the user's identity is not sent elsewhere",
+    "with %i is not followed, and the user's identity is not sent to the redirect's location",
     async (status) => {
       await using trap = await openTrap(site);
       stub.respond = (_request, response) => void response.writeHead(status, { location: trap.url }).end();
@@ -161,7 +161,7 @@ describe("a redirect of a peer", () => {
   );
 });
 
-/** A server with a valid server certificate. */
+/** A server with a valid serving certificate that counts connections. */
 async function openTrap({ cluster }: Site): Promise<AsyncDisposable & { readonly url: string; connections(): number }> {
   const { certPem: cert, keyPem: key } = cluster.credentials.serving;
   let connections = 0;
@@ -180,8 +180,8 @@ async function openTrap({ cluster }: Site): Promise<AsyncDisposable & { readonly
 }
 
 /**
- * The vulnerability of CVE-2018-1002105: a connection that stays open would carry the next request with the server's
- * certificate.
+ * The vulnerability of CVE-2018-1002105: if the connection to the peer stayed open, the next request of the client
+ * would be sent on it with the local server's certificate.
  */
 describe("an upgrade to which a peer does not respond with 101", () => {
   const SMUGGLED = [
@@ -199,7 +199,7 @@ describe("an upgrade to which a peer does not respond with 101", () => {
       "HTTP/1.1 426 Upgrade Required\r\nConnection: keep-alive\r\nContent-Length: 2\r\n\r\n{}",
     ],
     ["a redirect", "HTTP/1.1 307 Temporary Redirect\r\nLocation: https://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"],
-  ])("but with %s closes both sides, and later bytes of the client reach no server", async (_answer, bytes) => {
+  ])("but with %s closes both connections, and later bytes of the client reach no server", async (_answer, bytes) => {
     const peerClosed = Promise.withResolvers<string>();
     stub.onUpgrade = (_request: IncomingMessage, socket: Duplex, head: Buffer): void => {
       let got = head.toString("latin1");

@@ -1,4 +1,7 @@
-/** Tests of a tenant that tries to read objects of others by other verbs, other endpoints and ambiguous paths. */
+/**
+ * Tests of a tenant that tries to read objects of other namespaces through other verbs, other endpoints and ambiguous
+ * paths.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../peers/client.ts";
 import {
@@ -71,7 +74,7 @@ describe("a Secret of another namespace is not readable", () => {
   });
 
   test.each(["../other/", "/other/", "x/../../other/treasure", "..", "./../other/"])(
-    "by a continue token of the tenant's own list that starts at %s",
+    "by a continue token of the tenant's own list with the start key %s",
     async (start) => {
       const token = Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: -1, start })).toString("base64url");
       const response = await asTenant(site.first, `/api/v1/namespaces/${OWN}/secrets?limit=10&continue=${token}`);
@@ -79,7 +82,7 @@ describe("a Secret of another namespace is not readable", () => {
     },
   );
 
-  test("by a continue token of a list of all namespaces, which returns only the requested namespace", async () => {
+  test("by a continue token of a list of all namespaces, with which a list returns only the requested namespace", async () => {
     await createAsAdmin(site.first, OTHERS, { metadata: { name: "second" } });
     await createAsAdmin(site.first, `/api/v1/namespaces/${OWN}/secrets`, { metadata: { name: "mine" } });
     const all = await site.first.get("/api/v1/secrets?limit=1");
@@ -91,7 +94,7 @@ describe("a Secret of another namespace is not readable", () => {
   });
 });
 
-describe("a permission for one name does not extend to other objects", () => {
+describe("a permission for one resource name does not extend to other objects", () => {
   beforeAll(async () => {
     const { first } = site;
     const rules = [
@@ -150,7 +153,7 @@ describe("a permission for one name does not extend to other objects", () => {
     expect([response.status, response.body?.message]).toEqual([status, message]);
   });
 
-  test("in a deletion of the collection", async () => {
+  test("in a deletion of a collection", async () => {
     for (const selector of [SHARED, OTHER_NAME, ""]) {
       const response = await asTenant(site.first, `${OTHERS}?fieldSelector=${selector}`, { method: "DELETE" });
       expect([response.status, response.body.reason]).toEqual([403, "Forbidden"]);
@@ -244,7 +247,7 @@ describe("ambiguous paths reveal nothing:", () => {
     expect([path, response.status]).toEqual([path, status]);
   });
 
-  test("an empty segment before the resource returns the list of resources at most", async () => {
+  test("a path with an empty segment before the resource returns an APIResourceList or a Status, no object", async () => {
     for (const path of [`/api/v1//namespaces/${OTHER}/secrets/treasure`, `/apis/batch/v1//namespaces/${OTHER}/jobs`]) {
       const { body } = await sendLines(site.first, [`GET ${path} HTTP/1.1`, BEARER]);
       expect(["APIResourceList", "Status"]).toContain(body.kind);
@@ -257,7 +260,7 @@ describe("ambiguous paths reveal nothing:", () => {
     expect([path, response.status]).toEqual([path, status]);
   });
 
-  test("names with path segments are rejected, and nothing is written outside the tenant's namespace", async () => {
+  test("object names that contain path segments are rejected, and nothing is written outside the tenant's namespace", async () => {
     const before = await site.cluster.kv.currentRevision();
     const leases = `/apis/coordination.k8s.io/v1/namespaces/${OWN}/leases`;
     const names = {
@@ -276,7 +279,7 @@ describe("ambiguous paths reveal nothing:", () => {
       const at = encodeURIComponent(name);
       const changed = await asTenant(site.first, `${own}/configmaps/${at}`, { method: "PUT", body: { metadata } });
       expect([name, changed.status]).toEqual([name, status]);
-      // An update that may create the object is rejected because of its name.
+      // For leases a PUT may create the object, so this PUT is rejected because of the name.
       const put = await asTenant(site.first, `${leases}/${at}`, { method: "PUT", body: { metadata, spec: {} } });
       expect([name, put.status]).toEqual([name, status === 404 ? 422 : 403]);
     }

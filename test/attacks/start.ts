@@ -1,6 +1,6 @@
 /**
- * Starts servers as an operator would, creates a tenant with permissions in one namespace, and provides the means to
- * attack the servers.
+ * Starts servers as an operator would, creates a tenant with permissions in one namespace, and provides the functions
+ * that send the attacks.
  */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ const TOKENS = [
 
 export interface Authorities {
   readonly users: Issued;
-  /** A CA besides the one that signed the servers' own certificates. */
+  /** A CA that the servers trust for front proxies, besides the CA of the servers' own proxy certificates. */
   readonly frontProxies: Issued;
   readonly strangers: Issued;
   readonly tokens: { readonly privateKey: KeyObject; readonly publicKey: KeyObject };
@@ -48,7 +48,7 @@ export function createAuthorities(): Authorities {
   };
 }
 
-/** The options that flags with file names would set. */
+/** The options that `evenkeel serve` would read from the files of its flags. */
 export function serverOptions(cluster: TestCluster, authorities: Authorities): Partial<ServerOptions> {
   const pem = authorities.tokens.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
   return {
@@ -66,7 +66,7 @@ export function serverOptions(cluster: TestCluster, authorities: Authorities): P
 export interface Site extends AsyncDisposable {
   readonly cluster: TestCluster;
   readonly authorities: Authorities;
-  /** Does not serve batch/v1, which `second` serves. */
+  /** This server does not serve batch/v1, but `second` does. */
   readonly first: Member;
   readonly second: Member;
 }
@@ -112,7 +112,7 @@ const OWN_RULES: readonly Json[] = [
   rule("rbac.authorization.k8s.io", ["roles", "rolebindings"], EVERY_VERB),
 ];
 
-/** Grants the tenant cluster-wide permissions, on purpose or by mistake. */
+/** Grants the tenant cluster-wide permissions. */
 export async function grantTenant(server: Member, name: string, rules: readonly Json[]): Promise<void> {
   await createAsAdmin(server, `${RBAC}/clusterroles`, { metadata: { name }, rules });
   await createAsAdmin(server, `${RBAC}/clusterrolebindings`, bindingOf(name, "ClusterRole", name));
@@ -128,7 +128,7 @@ export const bindingOf = (name: string, kind: string, role: string): Json => ({
   subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "tenant" }],
 });
 
-/** Creates an object as administrator, which must succeed. */
+/** Creates an object as administrator. Throws an error if the creation fails. */
 export async function createAsAdmin(server: Member, path: string, body: Json): Promise<Json> {
   const response = await server.create(path, body);
   if (response.status !== 201) throw new Error(`${path} was not created: ${response.text}`);
@@ -166,7 +166,7 @@ export function presented({ pem, privateKey }: Issued): Presented {
   return { cert: pem, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString() };
 }
 
-/** A user certificate of the servers' client CA. */
+/** A certificate for the user "tenant" that the servers' client CA has signed. */
 export function tenantCertificate({ users }: Authorities): Presented {
   const subject = [["CN", "tenant"] as const, ["O", "tenants"] as const];
   return presented(issueClient(users, { subject, ...VALID_NOW }));
@@ -181,8 +181,8 @@ export interface RawResponse {
 }
 
 /**
- * Sends HTTP/1.1 lines exactly as written, including casing and duplicates. Returns when the server closes the
- * connection.
+ * Sends HTTP/1.1 lines exactly as written, including casing and duplicates, and returns the response when the server
+ * closes the connection.
  */
 export async function sendLines(
   server: Member,
@@ -228,7 +228,7 @@ function parsed(text: string): Json {
   }
 }
 
-/** Sends an HTTP/2 request, whose header names are in lower case and may repeat. */
+/** Sends an HTTP/2 request. Its header names are in lower case, and a name may occur several times. */
 export async function sendHttp2(
   server: Member,
   headers: Record<string, string | string[]>,
@@ -255,7 +255,7 @@ export async function sendHttp2(
 export const REVIEW_PATH = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 export const REVIEW = JSON.stringify({ apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" });
 
-/** The identity that the servers report for the caller. */
+/** The user in the response to a SelfSubjectReview. */
 export const userIn = ({ body }: Pick<RawResponse, "body">): Json => body?.status?.userInfo;
 
 export const TENANT = { username: "tenant", uid: "tenant-uid", groups: ["tenants", "system:authenticated"] } as const;
@@ -269,9 +269,9 @@ export const UNAUTHORIZED = {
   code: 401,
 } as const;
 
-/** The message for an anonymous client that creates a SelfSubjectReview. */
+/** The message of the 403 for an anonymous client that creates a SelfSubjectReview. */
 export const ANONYMOUS_FORBIDDEN =
   'selfsubjectreviews.authentication.k8s.io is forbidden: User "system:anonymous" cannot create resource "selfsubjectreviews" in API group "authentication.k8s.io" at the cluster scope';
 
-/** The message for the tenant that reads the Secret of the other namespace. */
+/** The message of the 403 for the tenant that reads the Secret of the other namespace. */
 export const SECRET_FORBIDDEN = `secrets "treasure" is forbidden: User "tenant" cannot get resource "secrets" in API group "" in the namespace "${OTHER}"`;

@@ -1,6 +1,6 @@
 /**
- * Tests of a tenant with permissions in one namespace that tries to gain more. The server rejects each attempt with the
- * message of kube-apiserver and writes nothing.
+ * Tests of a tenant with permissions in one namespace that tries to gain more permissions. The server rejects each
+ * attempt with the message of kube-apiserver and writes nothing.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PeerResponse, Json } from "../peers/client.ts";
@@ -41,7 +41,8 @@ let site: Site;
 beforeAll(async () => {
   site = await startSite();
   const { first } = site;
-  // Granted by mistake: a user that may write cluster roles can still not grant more than it holds.
+  // Permissions that the tenant has by mistake. Even a user that may write cluster roles cannot grant more permissions
+  // than it has.
   await grantTenant(first, "tenant-clusterroles", [
     rule("rbac.authorization.k8s.io", ["clusterroles", "clusterrolebindings"], ["get", "create", "update", "patch"]),
   ]);
@@ -53,8 +54,7 @@ beforeAll(async () => {
 afterAll(() => site[Symbol.asyncDispose]());
 
 /**
- * Checks after an attack that the tenant's identity and its read permissions are the same, and that no object has
- * changed.
+ * Sends the attack, and checks that the tenant's identity and permissions are unchanged and that no object has changed.
  */
 async function changesNothing(attack: () => Promise<PeerResponse>, ...paths: readonly string[]): Promise<PeerResponse> {
   const look = async (): Promise<Json> =>
@@ -158,7 +158,7 @@ describe("escalation by roles is rejected", () => {
     ]);
   });
 
-  test("for a ClusterRole with labels that aggregate it into a role of others", async () => {
+  test("for a ClusterRole with labels that aggregate it into a role that other users have", async () => {
     const labels = { "rbac.authorization.k8s.io/aggregate-to-view": "true" };
     const body = { metadata: { name: "gathered", labels }, rules: [EVERYTHING] };
     const create = (): Promise<PeerResponse> => asTenant(site.first, CLUSTER_ROLES, { method: "POST", body });
@@ -251,7 +251,7 @@ describe("impersonation without permission is rejected", () => {
     ]);
   });
 
-  test("of groups, uids and extras, for a user that may impersonate one user", async () => {
+  test("of groups, uids and extras, for a user that may impersonate only one user name", async () => {
     await grantTenant(site.first, "tenant-as-jane", [
       { ...rule("", ["users"], ["impersonate"]), resourceNames: ["jane"] },
     ]);
@@ -277,7 +277,7 @@ describe("impersonation without permission is rejected", () => {
   });
 });
 
-describe("creating with update permission only is rejected", () => {
+describe("creating an object with the permissions update and patch is rejected", () => {
   beforeAll(async () => {
     await grantTenant(site.first, "tenant-changes", [
       rule("", ["configmaps"], ["get", "update", "patch"]),
@@ -304,7 +304,7 @@ describe("creating with update permission only is rejected", () => {
   });
 });
 
-describe("writing elsewhere by the content of the body is rejected", () => {
+describe("a write is rejected if its body names another namespace or object than its path,", () => {
   const OWN_MAPS = `/api/v1/namespaces/${OWN}/configmaps`;
   const OTHER_MAPS = `/api/v1/namespaces/${OTHER}/configmaps`;
   const elsewhere = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "stray", namespace: OTHER } };
@@ -339,7 +339,7 @@ describe("writing elsewhere by the content of the body is rejected", () => {
   });
 });
 
-test("token requests without permission are rejected, for the own namespace and for others", async () => {
+test("token requests without permission are rejected, in the tenant's own namespace and in others", async () => {
   for (const namespace of [OWN, "kube-system"]) {
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/default/token`;
     const response = await asTenant(site.first, path, { method: "POST", body: { spec: {} } });
@@ -351,7 +351,7 @@ test("token requests without permission are rejected, for the own namespace and 
 });
 
 describe("access reviews", () => {
-  test("deny the permissions that the attacks need", async () => {
+  test("deny the permissions that these attacks need", async () => {
     const ask = async (resourceAttributes: Json): Promise<boolean> => {
       const body = { spec: { resourceAttributes } };
       const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
@@ -370,7 +370,7 @@ describe("access reviews", () => {
       expect([attributes, await ask(attributes)]).toEqual([attributes, false]);
   });
 
-  test("of other users are not available to tenants", async () => {
+  test("cannot be created by a tenant for other users", async () => {
     for (const [group, resource] of [
       ["authorization.k8s.io", "subjectaccessreviews"],
       ["authentication.k8s.io", "tokenreviews"],

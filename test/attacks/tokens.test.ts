@@ -1,4 +1,4 @@
-/** Tests of service account tokens that are forged, modified or outdated. The server rejects each of them. */
+/** Tests of service account tokens that are forged, modified or no longer valid. The server rejects each of them. */
 import { createHmac, generateKeyPairSync, sign, type KeyObject } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { PeerResponse, Json } from "../peers/client.ts";
@@ -32,7 +32,7 @@ async function tokenOf(account: string, spec: Json = {}): Promise<string> {
   return status.token;
 }
 
-/** Sends the token to both servers, because they do not share what they have verified. */
+/** Sends the token to both servers, because each server verifies and caches tokens separately. */
 async function reviewToken(token: string): Promise<readonly [PeerResponse, PeerResponse]> {
   const call = { method: "POST", body: REVIEW, headers: { "content-type": "application/json" }, token };
   return [await site.first.call(REVIEW_PATH, call), await site.second.call(REVIEW_PATH, call)];
@@ -153,13 +153,13 @@ function withAccount(claims: Json, more: Json): Json {
 }
 
 describe("a forged token", () => {
-  test("with the right key and the right claims is accepted, so the cases below fail only because of their defect", async () => {
+  test("with the right key and the right claims is accepted, so the tokens of the other tests are rejected only because of their defect", async () => {
     const [header, claims] = partsOf(honest);
     expect(header).toMatchObject({ alg: "ES256" });
     await expectRobot(signed(header, claims));
   });
 
-  test("with the right key identifies the account that it is bound to, whatever its subject", async () => {
+  test("with the right key identifies the account in its private claims, whatever its subject claim is", async () => {
     const [header, claims] = partsOf(honest);
     await expectRobot(signed(header, asAdmin(claims)));
   });
@@ -171,7 +171,7 @@ describe("a forged token", () => {
   });
 });
 
-describe("a token of a Secret", () => {
+describe("a token from a service account token Secret", () => {
   test("is accepted until the Secret is deleted, and the Secret records its last use", async () => {
     const { uid } = (await createAsAdmin(site.first, ACCOUNTS, { metadata: { name: "old" } })).metadata;
     const claims = {
@@ -202,7 +202,7 @@ describe("a token of a Secret", () => {
 });
 
 describe("a token that was valid", () => {
-  test("is rejected after its account was deleted, even if the account is created again", async () => {
+  test("is rejected after its service account was deleted, even if the account is created again", async () => {
     await createAsAdmin(site.first, ACCOUNTS, { metadata: { name: "fired" } });
     const token = await tokenOf("fired");
     await expectRobot(token, "fired");
@@ -217,7 +217,7 @@ describe("a token that was valid", () => {
     ["Pod", PODS, { spec: { containers: [{ name: "c", image: "i" }] } }],
     ["Secret", SECRETS, {}],
   ])(
-    "is rejected after the %s that it is bound to was deleted, even if it is created again",
+    "is rejected after the %s that it is bound to was deleted, even if an object of the same name is created again",
     async (kind, path, more) => {
       const name = `bound-${kind.toLowerCase()}`;
       const object = { metadata: { name }, ...more };
@@ -233,7 +233,7 @@ describe("a token that was valid", () => {
     },
   );
 
-  test("is rejected after its account was created again in the same namespace", async () => {
+  test("is rejected after its service account was deleted and created again in the same namespace", async () => {
     const accounts = "/api/v1/namespaces/passing/serviceaccounts";
     await createAsAdmin(site.first, "/api/v1/namespaces", { metadata: { name: "passing" } });
     await createAsAdmin(site.first, accounts, { metadata: { name: "robot" } });

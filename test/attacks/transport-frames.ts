@@ -1,12 +1,12 @@
-/** Writes HTTP/2 frames by hand, for attacks on the transport that no ordinary client library can send. */
+/** Writes HTTP/2 frames byte by byte, for attacks on the transport that an ordinary client library cannot send. */
 import { once } from "node:events";
 import type { TLSSocket } from "node:tls";
 
 import { rawConnection, type TestServer } from "../testing/serving/http/node/test-server.ts";
 
 /**
- * Waits until the server has the given number of connections. It notices a closed connection slightly later than its
- * client.
+ * Waits until the server has the given number of connections, because the server notices a closed connection slightly
+ * later than its client.
  */
 export async function connectionsLeft({ listener }: TestServer, count: number): Promise<void> {
   while (listener.openConnections() !== count) await new Promise(setImmediate);
@@ -51,7 +51,7 @@ export function uint32(value: number): Buffer {
   return bytes;
 }
 
-/** Encodes one entry per setting: identifier, value. */
+/** Encodes a SETTINGS frame from pairs of identifier and value. */
 export function settings(...entries: readonly (readonly [number, number])[]): Buffer {
   const payload = Buffer.alloc(6 * entries.length);
   entries.forEach(([identifier, value], index) => {
@@ -63,11 +63,13 @@ export function settings(...entries: readonly (readonly [number, number])[]): Bu
 
 export const INITIAL_WINDOW_SIZE = 4;
 
-/** Encodes entries of HPACK's static table: `:method`, `:scheme: https`, `:path: /`, and `:authority: x`. */
+/**
+ * HPACK-encoded header fields: `:method`, `:scheme: https` and `:path: /` from the static table, and `:authority: x`.
+ */
 export const GET_ROOT: Buffer = Buffer.from([0x82, 0x87, 0x84, 0x01, 0x01, 0x78]);
 export const POST_ROOT: Buffer = Buffer.from([0x83, 0x87, 0x84, 0x01, 0x01, 0x78]);
 
-/** Encodes a short name and value without the table. */
+/** HPACK-encodes a short header field as a literal, without the table. */
 export function literal(name: string, value: string): Buffer {
   return Buffer.concat([
     Buffer.from([0x00, name.length]),
@@ -79,11 +81,11 @@ export function literal(name: string, value: string): Buffer {
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/** A connection to which frames are written unmodified. */
+/** A raw HTTP/2 connection that sends frames exactly as given. */
 export class RawHttp2 implements AsyncDisposable {
   readonly socket: TLSSocket;
   readonly received: Frame[] = [];
-  /** The received length of DATA frames. */
+  /** The total length of the received DATA frames. */
   dataBytes = 0;
   #rest: Buffer = Buffer.alloc(0);
   readonly #closed: Promise<void>;
@@ -104,7 +106,7 @@ export class RawHttp2 implements AsyncDisposable {
     if (!this.socket.destroyed) this.socket.write(Buffer.concat(frames));
   }
 
-  /** Writes as long as the server reads, until all is written or the server stops reading. */
+  /** Writes the frames many times, until all are written or the server closes the connection or sends GOAWAY. */
   async pour(frames: Buffer, times: number): Promise<void> {
     for (let time = 0; time < times && !this.socket.destroyed && this.goaway === undefined; time++) {
       if (!this.socket.write(frames))
@@ -113,7 +115,7 @@ export class RawHttp2 implements AsyncDisposable {
     }
   }
 
-  /** The error code of the received GOAWAY frame, if any. */
+  /** The error code of the last received GOAWAY frame; undefined if there is none. */
   get goaway(): number | undefined {
     return this.received.findLast(({ type }) => type === FRAME.goaway)?.payload.readUInt32BE(4);
   }

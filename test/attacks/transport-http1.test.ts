@@ -62,7 +62,7 @@ async function answer(request: ApiRequest): Promise<ApiResponse> {
 }
 
 test.each(AMBIGUOUS)(
-  "a request with %s is rejected and closes the connection, and later bytes are not read",
+  "a request with %s is rejected and its connection is closed, and the server does not read later bytes",
   async (_, text) => {
     const answered: string[] = [];
     await using server = await startServer(async (request) => {
@@ -79,7 +79,7 @@ test.each(AMBIGUOUS)(
   },
 );
 
-test("a chunked body of 100 MB returns 413 and closes the connection", async () => {
+test("a chunked body of 100 MB returns 413, and the connection is closed", async () => {
   await using server = await startServer(answer);
   const socket = await rawConnection(server, "http/1.1");
   const all = untilClosed(socket);
@@ -96,7 +96,7 @@ test("a chunked body of 100 MB returns 413 and closes the connection", async () 
 describe("a client that slowly sends the bytes", () => {
   const limits = { headersTimeoutMs: 250, requestTimeoutMs: 300 };
 
-  /** Sends often enough that an idle timer would never fire. */
+  /** Sends the text every 5 ms, so that an idle timer would never fire. */
   function trickle(socket: TLSSocket, text: string): void {
     const timer = setInterval(() => void socket.write(text), 5);
     const stop = (): void => clearInterval(timer);
@@ -107,7 +107,7 @@ describe("a client that slowly sends the bytes", () => {
     ["of its headers", GET, "a"],
     ["of its body", `${POST}Content-Length: 100000\r\n\r\n`, "a"],
     ["of its chunks", `${POST}${CHUNKED}\r\n`, "1\r\nx\r\n"],
-  ])("%s loses the connection, and others are served meanwhile", async (_, first, then) => {
+  ])("%s loses its connection, and other clients are served meanwhile", async (_, first, then) => {
     await using server = await startServer(answer, { limits });
     await using bystander = http1Client(server);
     const sockets = await Promise.all(Array.from({ length: 20 }, () => rawConnection(server, "http/1.1")));

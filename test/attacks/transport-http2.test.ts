@@ -1,4 +1,4 @@
-/** Tests of clients that abuse HTTP/2. Each loses its own connection and affects no other client. */
+/** Tests of clients that abuse HTTP/2. Each loses only its own connection. */
 import { once } from "node:events";
 import { constants, type ClientHttp2Stream } from "node:http2";
 import { describe, expect, test } from "vitest";
@@ -32,7 +32,7 @@ import {
 const WHOLE = END_HEADERS | END_STREAM;
 const NOTHING_ON_STREAM = Buffer.alloc(0);
 
-/** Opens streams 1, 3, 5, … in groups and writes the given frames for each. */
+/** Opens streams 1, 3, 5, … in groups and writes the frames of `framesOf` for each. */
 async function eachStream(raw: RawHttp2, count: number, framesOf: (streamId: number) => Buffer[]): Promise<void> {
   const group = 100;
   for (let first = 0; first < count; first += group) {
@@ -50,7 +50,7 @@ const ping = frame(FRAME.ping, 0, 0, Buffer.alloc(8));
 interface Attack {
   readonly name: string;
   run(raw: RawHttp2): Promise<void>;
-  /** The maximum number of the attack's requests that may reach the server. */
+  /** The maximum number of the attack's requests that the handler may receive. */
   readonly servedMax: number;
   readonly goaway?: number;
 }
@@ -146,7 +146,7 @@ const ATTACKS: readonly Attack[] = [
   },
 ];
 
-/** Responds after a delay, as a handler that calls a store does. */
+/** Responds after a delay, as a handler that calls the store does. */
 async function answer(request: ApiRequest): Promise<ApiResponse> {
   await new Promise(setImmediate);
   if (request.method !== "POST") return ok(Buffer.from("hello"));
@@ -158,7 +158,7 @@ async function answer(request: ApiRequest): Promise<ApiResponse> {
 }
 
 test.each(ATTACKS)(
-  "a client that $name loses the connection, and others are served",
+  "a client that $name loses its connection, and other clients are served",
   async ({ run, servedMax, goaway }) => {
     let [ofAttacker, ofBystander] = [0, 0];
     await using server = await startServer((request) => {
@@ -183,13 +183,13 @@ test.each(ATTACKS)(
   },
 );
 
-describe("a client that never completes a request", () => {
+describe("a client", () => {
   const limits = { idleConnectionMs: 40, stalledResponseMs: 20, headersTimeoutMs: 50, requestTimeoutMs: 50 };
 
   test.each([
     ["sends only the preface", []],
     ["sends incomplete headers", [openHeaders]],
-  ])("and %s loses the connection", async (_, frames) => {
+  ])("that %s loses its connection", async (_, frames) => {
     await using server = await startServer(answer, { limits });
     await using raw = await RawHttp2.connect(server);
     raw.write(...frames);
@@ -197,7 +197,7 @@ describe("a client that never completes a request", () => {
     await connectionsLeft(server, 0);
   });
 
-  test("and opens no window for responses loses the streams, then the connection", async () => {
+  test("whose flow-control window is 0 loses its streams, and then its connection", async () => {
     await using server = await startServer(answer, { limits });
     await using raw = await RawHttp2.connect(server, settings([INITIAL_WINDOW_SIZE, 0]));
     await eachStream(raw, 100, (id) => [get(id)]);
@@ -208,7 +208,7 @@ describe("a client that never completes a request", () => {
     expect(server.listener.openRequests()).toBe(0);
   });
 
-  test("and does not read an ended stream loses the stream", async () => {
+  test("that does not read the end of a stream loses the stream", async () => {
     const closed = deferred();
     await using server = await startServer(
       async () =>
@@ -225,7 +225,7 @@ describe("a client that never completes a request", () => {
     expect(raw.dataBytes).toBe(0);
   });
 
-  test("and does not end its body gets 400", async () => {
+  test("that never ends its request body gets 400", async () => {
     await using server = await startServer(answer, { limits });
     await using session = http2Session(server);
     const stream = session.request({ ":method": "POST", ":path": "/" });
@@ -234,14 +234,14 @@ describe("a client that never completes a request", () => {
   });
 });
 
-describe("a malformed request is not served", () => {
+describe("a request", () => {
   const body = frame(FRAME.data, END_STREAM, 1, Buffer.from("12345"));
   test.each([
     ["a length that does not match the body", literal("content-length", "3")],
     ["two lengths", Buffer.concat([literal("content-length", "5"), literal("content-length", "3")])],
     ["a transfer encoding", literal("transfer-encoding", "chunked")],
     ["a connection header", literal("connection", "x-remote-user")],
-  ])("with %s", async (_, header) => {
+  ])("with %s is not served", async (_, header) => {
     const bodies: string[] = [];
     await using server = await startServer(async ({ body: sent }) => {
       bodies.push(await sent.read(10).then(String, () => "failed"));
@@ -254,7 +254,7 @@ describe("a malformed request is not served", () => {
     expect(raw.count(FRAME.headers)).toBe(0);
   });
 
-  test("a body of 100 MB without a length returns 413, and the server stops reading it", async () => {
+  test("with a body of 100 MB and without a content-length returns 413, and the server stops reading the body", async () => {
     const [piece, most] = [Buffer.alloc(64 * 1024, "x"), 100_000_000];
     await using server = await startServer(answer, { limits: { unreadBodyMs: 20 } });
     await using client = http2Client(server);
@@ -272,7 +272,7 @@ describe("a malformed request is not served", () => {
 });
 
 describe("well-behaved clients are served:", () => {
-  test("200 watches on one connection can be closed and reopened at once, several times", async () => {
+  test("200 watches on one connection can be closed and reopened at once, four times", async () => {
     let open = 0;
     const changed = { check: () => undefined as void };
     await using server = await startServer(async () =>
@@ -309,7 +309,7 @@ describe("well-behaved clients are served:", () => {
     expect(session.closed).toBe(false);
   });
 
-  test("a header with spaces around its value is kept, because a dropped impersonation header would not impersonate", async () => {
+  test("a header with spaces around its value is kept: without its impersonation header a request would run as the original user", async () => {
     const seen: (string | string[] | undefined)[] = [];
     await using server = await startServer(async ({ headers }) => {
       seen.push(headers["impersonate-user"]);

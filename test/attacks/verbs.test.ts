@@ -1,6 +1,6 @@
 /**
- * Tests of users that may use one verb or one object name and try others. Authorization must check exactly the executed
- * request.
+ * Tests of users that have the permission for one verb or one object name and try others. Authorization must check the
+ * request that is executed.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { PeerResponse, Json } from "../peers/client.ts";
@@ -96,7 +96,7 @@ describe("the permission to watch", () => {
   });
 });
 
-describe("the permission for one name", () => {
+describe("the permission for one object name", () => {
   const other = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "yours" }, data: { a: "2" } };
   const WRONG_NAME = "the name of the object (yours) does not match the name on the URL (mine)";
   test.each([
@@ -132,7 +132,7 @@ describe("the permission for one name", () => {
     if (status === 400) expect(response.body.message).toBe(WRONG_NAME);
   });
 
-  test("does not allow a token of another account that the body names", async () => {
+  test("does not allow a request for a token whose body names another account", async () => {
     for (const [metadata, status, reason] of [
       [{ name: "yours" }, 422, "Invalid"],
       [{ name: "mine", namespace: "kube-system" }, 400, "BadRequest"],
@@ -145,7 +145,7 @@ describe("the permission for one name", () => {
     expect(own.status).toBe(201);
   });
 
-  test("does not allow a token of the own account bound to another account's pod", async () => {
+  test("does not allow a token of this account that is bound to a pod of another account", async () => {
     const boundObjectRef = { apiVersion: "v1", kind: "Pod", name: "yours" };
     const response = await call("POST", `${ACCOUNTS}/mine/token`, { spec: { boundObjectRef } });
     expect([response.status, response.body.message]).toEqual([
@@ -157,14 +157,14 @@ describe("the permission for one name", () => {
   test.each([
     ["binding", { apiVersion: "v1", kind: "Binding", target: { kind: "Node", name: "n" } }],
     ["eviction", { apiVersion: "policy/v1", kind: "Eviction" }],
-  ])("does not allow a %s of another pod that the body names", async (subresource, body) => {
+  ])("does not allow a %s whose body names another pod", async (subresource, body) => {
     const send = (): Promise<PeerResponse> =>
       call("POST", `${PODS}/mine/${subresource}`, { ...body, metadata: { name: "yours", namespace: OTHER } });
     const response = await leavesAlone(send);
     expect([response.status, response.body.status]).toEqual([400, "Failure"]);
   });
 
-  test("does not allow a review of another namespace that the body names", async () => {
+  test("does not allow a LocalSubjectAccessReview whose body names another namespace", async () => {
     const path = `/apis/authorization.k8s.io/v1/namespaces/${OWN}/localsubjectaccessreviews`;
     const resourceAttributes = { namespace: OTHER, verb: "get", resource: "secrets" };
     const response = await call("POST", path, {

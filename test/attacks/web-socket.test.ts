@@ -1,4 +1,7 @@
-/** Tests of watches over WebSockets, as browsers open them: the token is one of the offered protocols. */
+/**
+ * Tests of watches over WebSockets, as browsers open them: the client sends its token as one of the offered
+ * subprotocols.
+ */
 import { once } from "node:events";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
@@ -34,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => site[Symbol.asyncDispose]());
 
-/** Parses the frames of the server, which are never masked or fragmented. */
+/** Splits the bytes of the server into WebSocket frames, which a server never masks or fragments here. */
 function framesOf(bytes: Buffer): { readonly first: number; readonly payload: Buffer }[] {
   const frames = [];
   for (let at = 0; at < bytes.length;) {
@@ -76,7 +79,7 @@ describe("a watch over a WebSocket", () => {
     });
   });
 
-  test("is proxied to a server that serves the resource", async () => {
+  test("is proxied to the peer that serves the resource", async () => {
     const template = { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } };
     await createAsAdmin(site.second, JOBS, { metadata: { name: "far" }, spec: { template } });
     const { head, rest } = await conversation([watched(JOBS), ...UPGRADE, ...KEY, OFFERED]);
@@ -84,7 +87,7 @@ describe("a watch over a WebSocket", () => {
     expect(framesOf(rest)[0]!.payload.toString()).toContain('"name":"far"');
   });
 
-  test("responds to pings, ignores messages, and ends when the client closes it", async () => {
+  test("responds to pings, ignores messages of the client, and ends when the client closes it", async () => {
     const masked = (opcode: number, payload: number[]): Buffer =>
       Buffer.from([
         0x80 | opcode,
@@ -126,7 +129,7 @@ describe("a WebSocket request is rejected", () => {
     expect((await sendLines(site.first, lines)).status).toBe(403);
   });
 
-  test("if it lacks the upgrade", async () => {
+  test("if it lacks the header Connection: Upgrade", async () => {
     const { status } = await sendLines(site.first, [watched(CONFIG_MAPS), "Upgrade: websocket", OFFERED]);
     expect(status).toBe(403);
   });

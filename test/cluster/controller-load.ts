@@ -1,6 +1,7 @@
 /**
- * Creates work for the garbage collector and the namespace controller: owners with dependents, and namespaces with
- * content, created and deleted through the servers in turn. It retries until a step is done and records every response.
+ * Creates work for the garbage collector and the namespace controller in scenes: each creates owners with dependents,
+ * or a namespace with objects, and deletes some of them, through one server after the other. It retries each request
+ * until it succeeds and records every response.
  */
 import { Agent } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,7 +12,7 @@ import { formatGroupVersion } from "../../src/meta/group-version.ts";
 import { isRetryable, isSuccess, responseParts, type LoadResponse } from "./load.ts";
 import type { Member } from "./start-cluster.ts";
 
-/** The namespace of all objects that do not need their own. */
+/** The namespace of all objects that do not need their own namespace. */
 const HOME = "families";
 const NAMESPACES = "/api/v1/namespaces";
 const AGAIN_MS = 50;
@@ -26,7 +27,7 @@ interface RetriedRequest {
   readonly name: string;
   readonly path: string;
   readonly body?: object;
-  /** Status that means that an earlier attempt, whose result was unknown, has succeeded. */
+  /** The status of a retry that shows that an earlier attempt with an unknown result has succeeded. */
   readonly isDone?: number;
 }
 
@@ -36,11 +37,11 @@ interface Made {
   readonly uid: string;
 }
 
-/** The expected state after everything has settled. */
+/** The expected state of the store after the controllers have finished. */
 export interface Expected {
-  /** Keys below the root of the store. */
+  /** The keys of deleted objects, below the root of the store. */
   readonly gone: ReadonlySet<string>;
-  /** The uids of the remaining owners, by key. */
+  /** The uids of the expected owners of each remaining object, keyed by the object's key. */
   readonly kept: ReadonlyMap<string, readonly string[]>;
   readonly namespacesGone: ReadonlySet<string>;
 }
@@ -50,11 +51,14 @@ interface SceneServer extends Target {
 }
 
 export class ControllerLoad implements Disposable {
-  /** Every response. */
+  /** The responses to all requests. */
   readonly responses: LoadResponse[] = [];
-  /** Responses that are neither a success nor a legitimate rejection. */
+  /**
+   * Responses that are neither a success, nor a rejection that asks for a retry, nor a rejection because of a deleted
+   * namespace.
+   */
   readonly unexpected: LoadResponse[] = [];
-  /** Errors of scenes that were not completed. */
+  /** Errors that ended a scene before it was complete. */
   readonly failures: string[] = [];
   readonly scenes = new Map<Scene, number>();
   readonly #gone = new Set<string>();
@@ -63,7 +67,7 @@ export class ControllerLoad implements Disposable {
   readonly #servers: readonly SceneServer[];
   readonly #stopping = new AbortController();
   #actors: readonly Promise<void>[] = [];
-  /** Owns an object of every family and is never deleted. */
+  /** A ConfigMap that is never deleted. It is the second owner of an object in each scene with owners. */
   #anchor: Made | undefined;
   #asked = 0;
   #isOver = false;
@@ -86,13 +90,13 @@ export class ControllerLoad implements Disposable {
     this.#actors = this.#servers.map((_, index) => this.#act(index));
   }
 
-  /** Returns when all running scenes are complete. */
+  /** Waits until all running scenes are complete. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#actors);
   }
 
-  /** Also ends scenes whose server never returns. */
+  /** Also ends scenes that still retry, for example because a server never returns. */
   [Symbol.dispose](): void {
     this.#isOver = true;
     this.#stopping.abort();
@@ -113,7 +117,8 @@ export class ControllerLoad implements Disposable {
   }
 
   /**
-   * Owners and dependents belong to resources that all releases store in the same version, and to one that they do not.
+   * Creates an owner, a child, a grandchild and an object with two owners, and deletes the owner unless the scene is
+   * "kept". Config maps are stored in the same version by all releases, claims are not.
    */
   async #playFamily(scene: Exclude<Scene, "namespace">, number: number): Promise<void> {
     const [one, other] = number % 2 === 0 ? [CONFIG_MAP, CLAIM] : [CLAIM, CONFIG_MAP];
@@ -147,7 +152,7 @@ export class ControllerLoad implements Disposable {
     for (const { thing, name: made } of [child, grandchild]) this.#gone.add(keyOf(thing, HOME, made));
   }
 
-  /** An object is always created in the namespace while it is being deleted. */
+  /** Creates a namespace with objects, deletes it, and creates objects in it during and after the deletion. */
   async #playNamespace(namespace: string): Promise<void> {
     await this.#makeNamespace(namespace);
     const owner = await this.#insistOn(CONFIG_MAP, { namespace, name: "owner" });
@@ -202,7 +207,7 @@ export class ControllerLoad implements Disposable {
       isDone: 409,
     } as const;
     const made = await this.#insist(create);
-    // If the response to a creation was lost, a retry returns only that the object exists.
+    // If an earlier attempt succeeded without a response, the retry returns a Status with 409 instead of the object.
     const { metadata } =
       made.kind === "Status"
         ? await this.#insist({ operation: "get", resource, name, path: pathOf(thing, namespace, name) })

@@ -1,6 +1,6 @@
 /**
  * Tests of custom resources in a cluster of several servers: a CRD that is created through one server is served by all
- * immediately.
+ * servers immediately.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
@@ -14,11 +14,11 @@ if (isMissing) console.warn(ETCD_MISSING);
 
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const GROUP = "shapes.example.com";
-/** The number of rounds. EVENKEEL_ROUNDS=1000 takes a minute or two. */
+/** EVENKEEL_ROUNDS=1000 takes a minute or two. */
 const ROUNDS = Number(process.env["EVENKEEL_ROUNDS"] ?? 200);
 const FLIPS = Number(process.env["EVENKEEL_FLIPS"] ?? 40);
 const WRITERS = 4;
-/** CRDs of one round exist at the same time, so that a mix-up would be found. */
+/** The number of rounds that run at the same time, so that the test would detect a server that confuses their CRDs. */
 const AT_ONCE = 8;
 const FLIP_TIMEOUT_MS = 30_000;
 const START_TIMEOUT_MS = 60_000;
@@ -59,7 +59,7 @@ describe.skipIf(isMissing)("with three servers of two releases on one etcd,", ()
 
   const through = (index: number): Member => members[index % members.length]!;
 
-  /** Creates the CRD through one server, then an object through each of the others, without a pause. */
+  /** Creates the CRD through one server, and immediately afterwards lists and creates objects through each server. */
   async function round(number: number): Promise<SmokeResponse[]> {
     const plural = `r${number}`;
     const path = `/apis/${GROUP}/v1/${plural}`;
@@ -85,7 +85,7 @@ describe.skipIf(isMissing)("with three servers of two releases on one etcd,", ()
   }
 
   test(
-    `a CRD that is created through one server is served by the others immediately: ${ROUNDS} rounds without a 404`,
+    `a CRD that is created through one server is served by the other servers immediately: ${ROUNDS} rounds without a 404`,
     async () => {
       const counts = new Map<number, number>();
       for (let first = 0; first < ROUNDS; first += AT_ONCE) {
@@ -103,7 +103,7 @@ describe.skipIf(isMissing)("with three servers of two releases on one etcd,", ()
     ROUNDS_TIMEOUT_MS,
   );
 
-  /** Changes the storage version of the CRD to one that it may not have had before. */
+  /** Changes the storage version of the CRD, and adds the version if the CRD does not have it. */
   async function flip(plural: string, storage: string): Promise<void> {
     const path = `${DEFINITIONS}/${plural}.${GROUP}`;
     for (;;) {
@@ -114,7 +114,7 @@ describe.skipIf(isMissing)("with three servers of two releases on one etcd,", ()
       body.spec.versions = versions.map((version: Json) => ({ ...version, storage: version.name === storage }));
       const { status, text } = await ask(through(1), { method: "PUT", path, body });
       if (status === 200) return;
-      // A controller of the servers wrote the object first.
+      // A controller of the servers changed the CRD first, so the change is retried.
       expect(status, text).toBe(409);
     }
   }
@@ -134,7 +134,7 @@ describe.skipIf(isMissing)("with three servers of two releases on one etcd,", ()
   }
 
   test(
-    `${FLIPS} changes of the storage version under ${WRITERS} writers leave every object in an agreed version`,
+    `${FLIPS} changes of the storage version under ${WRITERS} writers: every object is written in a version on which the servers agree`,
     async () => {
       await using store: FollowedStore = await openFollowedStore(cluster.etcd.endpoint);
       const plural = "flipped";

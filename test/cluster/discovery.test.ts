@@ -1,4 +1,4 @@
-/** Tests of the merged discovery of 1.31, 1.34 and 1.37 through each of them, in every format. */
+/** Tests that servers of 1.31, 1.34 and 1.37 return the same merged discovery, in every format. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
@@ -46,7 +46,7 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
         text: withoutServerAddress(body, text),
       }));
       const isSame = texts.every(({ text }) => text === texts[0]!.text);
-      // Merging new documents of peers may take a moment.
+      // A server may need a moment to merge new documents of its peers, so the comparison is repeated.
       if (isSame || turn >= 20) {
         expect(texts).toEqual(texts.map(() => ({ ...texts[0]!, status: 200 })));
         return responses.map(({ body }) => body);
@@ -55,7 +55,7 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
     }
   };
 
-  test("aggregated discovery is the same on each server, and complete", async () => {
+  test("aggregated discovery is the same on each server, and contains the resources of all servers", async () => {
     for (const root of ["/api", "/apis"]) await fromEach(root, AGGREGATED);
     const [merged] = await fromEach("/apis", AGGREGATED);
     const all = merged.items.flatMap((group: Json) =>
@@ -83,7 +83,7 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
     await fromEach("/openapi/v2");
   });
 
-  test("v2beta1 is the same on each server that serves it", async () => {
+  test("v2beta1 is the same on each server that supports it", async () => {
     const accept = AGGREGATED.replace("v=v2", "v=v2beta1");
     const responses = await Promise.all(
       members.map((member) => member.request("GET", "/apis", undefined, { accept: `${accept},application/json` })),
@@ -109,7 +109,7 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
           expect(all).toEqual(all.map(() => all[0]));
           return all[0]!;
         };
-        // For each group, kubectl shows the resources of the newest version and those that only older versions have.
+        // For each group, kubectl prints the resources of the newest version, and those that only older versions have.
         expect(await printed("api-resources", "--sort-by=name")).toMatch(/^deviceclasses +resource\.k8s\.io\/v1 /m);
         const versions = (await printed("api-versions")).split("\n");
         expect(versions).toEqual(expect.arrayContaining(["resource.k8s.io/v1", ONLY_IN_1_31]));
@@ -118,7 +118,7 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
   }
 });
 
-/** The response without the member that identifies the called server. */
+/** The response without the field that contains the address of the called server. */
 function withoutServerAddress(body: Json, text: string): string {
   if (body === undefined) return text;
   const { serverAddressByClientCIDRs: _, ...rest } = body;

@@ -20,7 +20,7 @@ describe.skipIf(isMissing)("a server whose packets are dropped", { timeout: 120_
   });
   afterAll(() => hole?.[Symbol.asyncDispose]());
 
-  test("is skipped, and is reachable again when packets pass", async (context) => {
+  test("gets no requests, and gets requests again when its packets are delivered", async (context) => {
     if (hole === undefined) {
       console.warn(why);
       context.skip(why);

@@ -7,10 +7,10 @@ import { Watch, type Json } from "../smoke/client.ts";
 import { EXCLUSIVE, untilStatus } from "./settle.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 
-/** Releases much older than both servers, equal to the older one, and equal to the newer one. */
+/** Releases of kubectl: much older than both servers, equal to the older server, and equal to the newer server. */
 const SUBSET = new Set(["1.28", "1.33", "1.36"]);
 const TEST_TIMEOUT_MS = 60_000;
-/** Bookmarks are sent once a minute. */
+/** Longer than the minute between two bookmarks. */
 const IDLE_TIMEOUT_MS = 110_000;
 
 const isMissing = !hasEtcd();
@@ -22,9 +22,9 @@ const chosen = kubectls.filter(({ version, path }) => SUBSET.has(version) && pat
 interface Subject {
   readonly resource: string;
   readonly manifest: Json;
-  /** As `kubectl get -o name` prints it. */
+  /** The name of the created object as `kubectl get -o name` prints it. */
   readonly printed: string;
-  /** A field that kubectl explain must find. */
+  /** A field that `kubectl explain` must find. */
   readonly field: string;
 }
 
@@ -76,7 +76,7 @@ describe.skipIf(isMissing)("through a server that does not serve the resource,",
       cluster.start({ id: "b", release: "1.36", prefix: "lacking" }),
     ]);
     await Promise.all([untilStatus(old, EXCLUSIVE, 200), untilStatus(lacking, "/apis/batch/v1/jobs", 200)]);
-    // Starts from a version: a watch without one would get a bookmark at once.
+    // The watch starts at a resourceVersion, because a watch without one would get a bookmark at once.
     const { resourceVersion } = (await old.request("GET", EXCLUSIVE)).body.metadata;
     const only = "fieldSelector=metadata.name%3Dawaited";
     idle = new Watch(
@@ -93,7 +93,7 @@ describe.skipIf(isMissing)("through a server that does not serve the resource,",
   for (const { name, path, version } of chosen) {
     describe.skipIf(path === undefined).concurrent(name, () => {
       const id = `k${version.replace(".", "")}`;
-      test("on a server of 1.33 lists, creates, watches, explains and deletes a resource that only 1.36 serves", async () => {
+      test("lists, creates, watches, explains and deletes a resource that only 1.36 serves, on a server of 1.33", async () => {
         const kubectl = new KubectlSession({ path: path!, server: old, namespace: id });
         await kubectl.run("create", "namespace", id);
         for (const subject of [deviceClass(id), resourceClaim(id)]) await useAll(kubectl, subject);
@@ -109,7 +109,7 @@ describe.skipIf(isMissing)("through a server that does not serve the resource,",
         expect(served).toEqual(expect.arrayContaining(["200", "201"]));
       });
 
-      test("on a server of 1.33 gets the schemas of a resource that only 1.36 serves from both versions of OpenAPI, and validates with them", async () => {
+      test("on a server of 1.33 reads the schemas of a resource that only 1.36 serves from OpenAPI v2 and v3, and validates objects with them", async () => {
         const kubectl = new KubectlSession({ path: path!, server: old, namespace: `${id}-schemas` });
         await kubectl.run("create", "namespace", kubectl.namespace);
         const explain = ["explain", "resourceclaim.spec", "--api-version=resource.k8s.io/v1"];
@@ -161,7 +161,7 @@ async function useAll(kubectl: KubectlSession, { resource, manifest, printed, fi
   expect(await kubectl.run("explain", `${plural}.spec`, `--api-version=${apiVersion}`)).toMatch(
     new RegExp(`^  ${field}\t<`, "m"),
   );
-  // For cluster-scoped resources, kubectl prints a note on standard error.
+  // The standard error is ignored, because kubectl prints a note there for cluster-scoped resources.
   await using deleted = kubectl.start("delete", "-f", file, "--wait=false");
   expect({ ...(await deleted.exited), stdout: deleted.stdout }).toMatchObject({
     code: 0,
@@ -169,7 +169,7 @@ async function useAll(kubectl: KubectlSession, { resource, manifest, printed, fi
   });
 }
 
-/** The status codes of requests for the resource that were proxied. */
+/** The status codes of proxied requests for the resource, from the metrics of the server. */
 async function reroutedCodes(member: Member, resource: string): Promise<string[]> {
   const { text } = await member.request("GET", "/metrics");
   const line = new RegExp(`^apiserver_rerouted_request_total\\{code="(\\d+)",.*resource="${resource}"\\} [1-9]`);

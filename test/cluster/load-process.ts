@@ -6,16 +6,16 @@ import { Agent } from "node:https";
 import { ask, type Json, type Target } from "../smoke/client.ts";
 import { responseParts, type LoadResponse, type LoadPlan, type LoadResource } from "./load.ts";
 
-/** If more requests than this are in flight, a server does not respond, and the client pauses. */
+/** If more requests than this are in flight, a server does not respond, and the process skips requests. */
 const IN_FLIGHT_MAX = 100;
-/** One in this many requests to a resource creates an object, and a later one deletes it. */
+/** One in this many requests for a resource creates an object, and a later request deletes it. */
 const WRITE_EVERY = 10;
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 const plan = JSON.parse(process.argv[2]!) as LoadPlan;
 const stopping = new AbortController();
 process.on("SIGTERM", () => stopping.abort());
-// Ends the process if its reader is gone.
+// Ends the process when the process that reads its output has ended.
 process.stdout.on("error", () => process.exit(1));
 
 for (const server of plan.servers) {
@@ -24,7 +24,7 @@ for (const server of plan.servers) {
   if (plan.discoveryEveryMs !== undefined) startDiscovery(server.id, target, plan.discoveryEveryMs);
 }
 
-/** Keeps the rate even if timers are late. Skips requests while too many are in flight. */
+/** Calls `send` at a constant rate, even if timers are late, but skips calls while too many requests are in flight. */
 function every(milliseconds: number, send: () => Promise<void>): void {
   const startedAt = performance.now();
   let inFlight = 0;

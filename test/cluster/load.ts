@@ -1,4 +1,4 @@
-/** Generates load on several servers and records the outcome of every request. */
+/** Generates load on several servers in a process of its own, and records the outcome of every request. */
 import { join } from "node:path";
 import { NODE, ROOT } from "../smoke/built.ts";
 import { TOKEN, runProgram, type Command } from "../smoke/start-evenkeel.ts";
@@ -10,7 +10,7 @@ export type LoadOperation = "list" | "create" | "delete" | "get" | "watch" | "di
 export interface LoadResource {
   readonly name: string;
   readonly path: string;
-  /** A template whose copies get unique names. */
+  /** A template of the created objects, which get unique names. */
   readonly object: Json;
 }
 
@@ -18,10 +18,10 @@ export interface LoadPlan {
   readonly ca: string;
   readonly token: string;
   readonly servers: readonly { readonly id: string; readonly url: string; readonly port: number }[];
-  /** Requests per second to each server, in turn for each resource. */
+  /** The number of requests per second to each server. The requests alternate between the resources. */
   readonly perSecond: number;
   readonly resources: readonly LoadResource[];
-  /** Interval of aggregated discovery requests to each server; undefined means none. */
+  /** The interval of aggregated discovery requests to each server; undefined means no such requests. */
   readonly discoveryEveryMs?: number | undefined;
 }
 
@@ -31,17 +31,17 @@ export interface LoadResponse {
   readonly operation: LoadOperation;
   /** The name of the object that the request created, deleted or read. */
   readonly name?: string | undefined;
-  /** Wall clock in milliseconds, comparable with Date.now() of the reading process. */
+  /** Wall clock time in milliseconds, which the process that reads the records can compare with its own Date.now(). */
   readonly sentAt: number;
   readonly answeredAt: number;
-  /** 0 means no response. */
+  /** The HTTP status; 0 means no response. */
   readonly status: number;
   /** The routing rule by which the request was proxied or rejected; undefined if it was served locally. */
   readonly rule?: string | undefined;
   /** The message of an unsuccessful response. */
   readonly message?: string;
   readonly retryAfter?: string | undefined;
-  /** The group versions of aggregated discovery. */
+  /** The group versions in a response with aggregated discovery. */
   readonly groupVersions?: readonly string[];
 }
 
@@ -82,7 +82,7 @@ export class Load implements AsyncDisposable {
     return this.answers;
   }
 
-  /** The first response that satisfies the condition. The timeout of the test ends the wait. */
+  /** Waits for the first response that satisfies the condition. Only the timeout of the test limits the wait. */
   async until(condition: (answer: LoadResponse) => boolean): Promise<LoadResponse> {
     for (let index = 0; ;) {
       while (index < this.answers.length) {
@@ -114,7 +114,7 @@ export class Load implements AsyncDisposable {
   }
 }
 
-/** The relevant parts of a response. */
+/** The parts of a response that are recorded. */
 export function responseParts({
   status,
   headers,
@@ -131,13 +131,14 @@ export function isSuccess({ status }: LoadResponse): boolean {
   return status >= 200 && status < 300;
 }
 
-/** True for a rejection that asks the client to retry. */
+/** True for a 503 with Retry-After. */
 export function isRetryable({ status, retryAfter }: LoadResponse): boolean {
   return status === 503 && Number(retryAfter) > 0;
 }
 
 /**
- * True for a write to a server that was killed meanwhile: the result is unknown, and the client is not asked to retry.
+ * True for a write that returns 503 without Retry-After, because the server that received it was killed and the result
+ * is unknown.
  */
 export function isUndecided({ operation, status, retryAfter }: LoadResponse): boolean {
   const isRead = operation === "get" || operation === "list" || operation === "watch";
@@ -145,19 +146,20 @@ export function isUndecided({ operation, status, retryAfter }: LoadResponse): bo
 }
 
 /**
- * True for 404. Objects are read only after their creation was acknowledged and before they are deleted, so even a 404
- * about an object is wrong, unless an earlier DELETE was interrupted: no client repeats one.
+ * True for every 404. Even a 404 for an object is wrong, because objects are read only between the acknowledgment of
+ * their creation and their deletion. Exception: a DELETE that was interrupted may have been executed; the load does not
+ * repeat it.
  */
 export function isWrongNotFound({ status }: LoadResponse): boolean {
   return status === 404;
 }
 
-/** Responses that are neither a success nor a legitimate rejection. */
+/** Responses that are neither a success nor a 503 with Retry-After. */
 export function unexpected(responses: readonly LoadResponse[]): readonly LoadResponse[] {
   return responses.filter((response) => !isSuccess(response) && !isRetryable(response));
 }
 
-/** "list 200: 120, create 201: 13" */
+/** The number of responses by operation and status, for example "list 200: 120, create 201: 13". */
 export function tallied(answers: readonly LoadResponse[]): string {
   const counts = new Map<string, number>();
   for (const { operation, status } of answers) {

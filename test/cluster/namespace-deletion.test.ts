@@ -1,6 +1,6 @@
 /**
- * Tests of namespaces that are deleted while the only server of some of their objects is absent, temporarily or
- * permanently.
+ * Tests of namespaces that are deleted while the only server that serves some of their objects is temporarily or
+ * permanently absent.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";
@@ -23,7 +23,7 @@ import {
 import type { Member } from "./start-cluster.ts";
 import { poll } from "./storage-versions.ts";
 
-/** Long enough for leases to expire on a busy machine. */
+/** Long enough for leases to expire, even on a busy machine. */
 const TIMEOUT_MS = 180_000;
 
 const isMissing = !hasEtcd();
@@ -42,7 +42,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
     ["killed", "a", (server: Member) => server.kill9()],
     ["killed", "b", (server: Member) => server.kill9()],
   ] as const)(
-    "while the only server of one of its resources is %s, and %s leads,",
+    "while the only server of one of its resources is %s, and %s runs the controllers,",
     { concurrent: true },
     (how, first, end) => {
       const namespace = `${how}-${first}-leads`;
@@ -60,7 +60,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
       afterAll(() => two?.[Symbol.asyncDispose]());
 
       test(
-        "stays, names the resource and the server in its conditions, and loses all other objects",
+        "stays, reports the resource and the server in its conditions, and loses all other objects",
         IN_ORDER,
         async () => {
           await end(two.b);
@@ -78,7 +78,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
         },
       );
 
-      test("can neither be finalized by others nor purged", IN_ORDER, async () => {
+      test("can neither be finalized by another client nor be purged", IN_ORDER, async () => {
         expect(await finalizeByForce(a, namespace)).toMatchObject({
           status: 409,
           body: { reason: "Conflict", message: expect.stringContaining(`still holds 1 object: 1 ${CLAIMS}`) },
@@ -94,7 +94,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
         expect(await stored()).toEqual(content);
       });
 
-      test("still stays after the server counts as departed", IN_ORDER, async () => {
+      test("still stays after the absent server counts as departed", IN_ORDER, async () => {
         const message = await untilCondition(kubectl, "NamespaceDeletionDiscoveryFailure", /: b departed at /);
         console.info(`${namespace}: ${message}`);
         expect((await finalizeByForce(a, namespace)).status).toBe(409);
@@ -115,7 +115,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
     },
   );
 
-  test("can be purged if the server of its objects never returns", { concurrent: true }, async () => {
+  test("can be purged if the only server of some of its objects never returns", { concurrent: true }, async () => {
     const namespace = "abandoned";
     await using two = await openTwoServers("a", ["--departed-grace", "3s"]);
     const { a, b } = two;
@@ -152,7 +152,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
   });
 });
 
-test("the help of purge-namespace names the objects that it keeps", async () => {
+test("the help of purge-namespace describes the objects that the command keeps", async () => {
   await using command = run("purge-namespace", "--help");
   expect((await command.exited).code).toBe(0);
   expect(command.stdout).toMatch(/^Usage: evenkeel purge-namespace \[options\] <namespace>\n/);

@@ -1,4 +1,4 @@
-/** Helpers for tests of namespace deletion: the conditions of the namespace and its keys in the store. */
+/** Helpers for tests of namespace deletion: two servers, the conditions of the namespace, and its keys in the store. */
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
 import { realClock } from "../testing/real-clock.ts";
 import { type Kv, prefixEnd } from "../../src/storage/kv.ts";
@@ -9,14 +9,14 @@ import { untilReachable } from "./settle.ts";
 import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 import { poll } from "./storage-versions.ts";
 
-/** Served by 1.34 and later. */
+/** A resource that is served by 1.34 and later releases. */
 export const CLAIMS = "resourceclaims.resource.k8s.io";
 
 const PREFIX = "/registry/";
 const OLDER = "1.33";
 export const NEWER = "1.34";
 
-/** An older server and a newer one. Only the newer one serves claims. */
+/** An older server and a newer server. Only the newer server serves claims. */
 export interface TwoServers extends AsyncDisposable {
   readonly cluster: Cluster;
   readonly kv: Kv;
@@ -24,7 +24,7 @@ export interface TwoServers extends AsyncDisposable {
   readonly b: Member;
 }
 
-/** Starts two servers. The first one runs the controllers. */
+/** Starts two servers. The server with the ID `first` starts first and runs the controllers. */
 export async function openTwoServers(first: "a" | "b", flags: readonly string[] = []): Promise<TwoServers> {
   await using stack = new AsyncDisposableStack();
   const cluster = stack.use(await openCluster());
@@ -41,7 +41,7 @@ export async function openTwoServers(first: "a" | "b", flags: readonly string[] 
   return { cluster, kv, a, b, [Symbol.asyncDispose]: () => owned.disposeAsync() };
 }
 
-/** Creates objects that every server serves, and one object that only some servers serve. */
+/** Creates objects of resources that both servers serve, and one claim, which only the newer server serves. */
 export async function fillNamespace(kubectl: KubectlSession, claimFinalizers: readonly string[] = []): Promise<void> {
   const { namespace } = kubectl;
   await kubectl.run("create", "namespace", namespace);
@@ -61,21 +61,21 @@ export async function fillNamespace(kubectl: KubectlSession, claimFinalizers: re
 }
 
 export async function deleteNamespace(kubectl: KubectlSession): Promise<void> {
-  // Newer releases of kubectl warn on standard error that a namespace is cluster-scoped.
+  // The standard error is ignored, because newer releases of kubectl warn there that a namespace is cluster-scoped.
   await using command = kubectl.start("delete", "namespace", kubectl.namespace, "--wait=false");
   const { code } = await command.exited;
   const said = `namespace "${kubectl.namespace}" deleted\n`;
   if (code !== 0 || command.stdout !== said) throw new Error(`kubectl ended with ${code}: ${command.stderr}`);
 }
 
-/** All keys of the namespace in the store, including that of the namespace itself. */
+/** All keys of the namespace in the store, including the key of the Namespace object itself. */
 export async function keysOf(kv: Kv, namespace: string): Promise<string[]> {
   const { items } = await kv.range({ start: PREFIX, end: prefixEnd(PREFIX) });
   const paths = items.map(({ key }) => key.slice(PREFIX.length));
   return paths.filter((path) => path.split("/").includes(namespace));
 }
 
-/** The message of a condition as kubectl prints it, once the condition is true and the message matches. */
+/** Waits until the condition is True and its message matches, and returns the message as kubectl prints it. */
 export async function untilCondition(kubectl: KubectlSession, type: string, pattern: RegExp): Promise<string> {
   const conditions = `{.status.conditions[?(@.type=="${type}")]['status','message']}`;
   const path = `jsonpath={.status.phase} ${conditions}`;
@@ -84,7 +84,7 @@ export async function untilCondition(kubectl: KubectlSession, type: string, patt
   return value.slice("Terminating True ".length);
 }
 
-/** The time in ms until the namespace was removed. */
+/** Waits until the namespace is removed, and returns the time in milliseconds. */
 export async function untilGone(member: Member, namespace: string): Promise<number> {
   const { ms } = await poll(
     () => member.request("GET", `/api/v1/namespaces/${namespace}`),
@@ -93,11 +93,11 @@ export async function untilGone(member: Member, namespace: string): Promise<numb
   return ms;
 }
 
-/** Finalizes the namespace directly, as impatient users do. */
+/** Removes the spec finalizers of the namespace through its finalize subresource, as impatient users do. */
 export async function finalizeByForce(member: Member, namespace: string): Promise<SmokeResponse> {
   const path = `/api/v1/namespaces/${namespace}`;
   const { body } = await member.request("GET", path);
-  // Without a resource version the request is rejected for its content, not because of a conflict with the controller.
+  // The body has no resource version, so that the request is not rejected because of a conflict with the controller.
   const { resourceVersion: _, ...metadata } = body.metadata;
   return member.request("PUT", `${path}/finalize`, { ...body, metadata, spec: { finalizers: [] } });
 }
@@ -108,7 +108,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Retries while a busy server responds that it does not know all peers. */
+/** Runs `evenkeel purge-namespace`, and retries while a busy server responds that it does not know all peers. */
 export async function purgeNamespace({ kubeconfig }: Member, ...commandLine: string[]): Promise<Ended> {
   const attempt = async (): Promise<Ended> => {
     await using command = run("purge-namespace", ...commandLine, "--kubeconfig", kubeconfig);
@@ -119,7 +119,7 @@ export async function purgeNamespace({ kubeconfig }: Member, ...commandLine: str
   return value;
 }
 
-/** The server that runs the controllers. */
+/** The ID of the server that runs the controllers. */
 async function leaderOf(member: Member): Promise<string> {
   const path = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/evenkeel-controllers";
   const { value } = await poll(

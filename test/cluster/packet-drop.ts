@@ -1,6 +1,6 @@
 /**
- * Puts a server behind a router that can drop every packet, in two network namespaces that end with the processes that
- * hold them. Neither side is notified of dropped packets, as with an unplugged cable.
+ * Puts a server behind a router that can drop every packet, as if a cable were unplugged: neither side is notified. It
+ * uses two network namespaces, each of which exists as long as the idle process in it.
  */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
@@ -8,16 +8,16 @@ import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { runProgram, type Command } from "../smoke/start-evenkeel.ts";
 
 export interface BlackHole extends AsyncDisposable {
-  /** The address of this side, and that of the server. */
+  /** The address of this process in the test network, and the address of the server. */
   readonly near: string;
   readonly far: string;
-  /** Command line prefix that runs a program behind the router. */
+  /** The command line prefix that runs a program behind the router. */
   readonly wrapper: readonly string[];
   swallow(): void;
   pass(): void;
 }
 
-/** Returns the reason as a string if this process may not create networks. */
+/** Returns the reason as a string if this process may not create network namespaces. */
 export async function openBlackHole(): Promise<BlackHole | string> {
   if (process.platform !== "linux" || process.getuid?.() !== 0)
     return "network namespaces need Linux and root, so the test of dropped packets was skipped";
@@ -31,7 +31,7 @@ export async function openBlackHole(): Promise<BlackHole | string> {
   }
 }
 
-/** The process id of an idle process in its own network. */
+/** Starts an idle process in its own network namespace and returns its process ID. */
 async function hold(holders: Command[]): Promise<number> {
   const holder = runProgram("unshare", ["--net", "sh", "-c", "echo made; exec sleep 600"]);
   holders.push(holder);
@@ -40,7 +40,7 @@ async function hold(holders: Command[]): Promise<number> {
 }
 
 function connectThem(holders: readonly Command[], pids: { readonly router: number; readonly far: number }): BlackHole {
-  // Unlikely to be in use, and specific to this process.
+  // A subnet that is probably unused and that depends on the process ID, so that tests can run at the same time.
   const subnet = `10.231.${process.pid % 250}`;
   const [near, far] = [`${subnet}.1`, `${subnet}.130`];
   const [outer, inner] = [`ek${pids.router}o`, `ek${pids.router}i`];
@@ -74,7 +74,7 @@ function connectThem(holders: readonly Command[], pids: { readonly router: numbe
   };
 }
 
-/** Links and routes are removed with the namespaces. */
+/** Ends the idle processes. Their network namespaces, links and routes are removed with them. */
 async function release(holders: readonly Command[]): Promise<void> {
   await Promise.all(holders.map((holder) => holder[Symbol.asyncDispose]()));
 }
@@ -83,7 +83,7 @@ export interface Relay extends AsyncDisposable {
   readonly endpoint: string;
 }
 
-/** Makes a server on this machine's loopback reachable at another of its addresses. */
+/** A TCP proxy that makes a server on the loopback interface reachable at another address of this machine. */
 export async function openRelay(address: string, to: string): Promise<Relay> {
   const { hostname, port } = new URL(to);
   const sockets = new Set<Socket>();

@@ -1,7 +1,7 @@
 /**
- * Many clients that send X-Kubernetes-If-Ready, in their own process. It takes a ClientsPlan on its command line. Each
- * client sends every request at least once, and continues until SIGTERM if the plan requires it. The process writes one
- * ClientsReport and ends.
+ * Runs many clients that send X-Kubernetes-If-Ready, in a process of its own. It takes a ClientsPlan on its command
+ * line. Each client sends every request at least once, and continues until SIGTERM if the plan requires it. At its
+ * end, the process writes one ClientsReport.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { CoreV1Api, CustomObjectsApi, KubeConfig } from "@kubernetes/client-node";
@@ -11,7 +11,7 @@ import { createNodeTransport } from "../../src/client/node-transport.ts";
 import type { ClientsPlan, ClientsReport, Question } from "./restarting-clients.ts";
 import { WireTally } from "./restarting-clients-wire.ts";
 
-/** One in this many clients uses client-node. */
+/** One in this many clients is the library client-node. */
 const CLIENT_NODE_EVERY = 10;
 const FAILURES_MAX = 20;
 
@@ -20,10 +20,10 @@ type Asking = (question: Question) => Promise<void>;
 const plan = JSON.parse(process.argv[2]!) as ClientsPlan;
 const stopping = new AbortController();
 process.on("SIGTERM", () => stopping.abort());
-// Ends the process if its reader is gone.
+// Ends the process when the process that reads its output has ended.
 process.stdout.on("error", () => process.exit(1));
 
-// All requested objects exist, so a server that has not been ready must not respond with anything but a rejection.
+// All requested objects exist, so a server that has not been ready may respond only with 503 or 429.
 const isRefusal = (status: number): boolean => status === 503 || status === 429;
 const wire = new WireTally((status, ready) => !isRefusal(status) && (status >= 400 || ready !== "true"));
 const report = { finished: 0, asked: 0, failures: [] as string[] };
@@ -37,7 +37,7 @@ async function follow(index: number): Promise<void> {
   const url = plan.servers[index % plan.servers.length]!;
   const isClientNode = index % CLIENT_NODE_EVERY === CLIENT_NODE_EVERY - 1;
   const ask = isClientNode ? clientNode(url) : ours(url);
-  // Clients start at different times and with different requests.
+  // The start times and the first requests of the clients differ.
   await delay((index / plan.clients) * plan.everyMs);
   for (let turn = 0; turn < plan.questions.length || (plan.goesOn && !stopping.signal.aborted); turn++) {
     const question = plan.questions[(index + turn) % plan.questions.length]!;

@@ -1,23 +1,26 @@
 /**
- * Records every response that reaches this process, whichever library sent the request, and every failed attempt,
- * before any client retries. It uses the diagnostics channels of Node and undici.
+ * Records every HTTP response and every failed attempt of this process, whichever library sent the request, before the
+ * client retries. It uses the diagnostics channels of Node and undici.
  */
 import { subscribe } from "node:diagnostics_channel";
 import type { ClientRequest, IncomingMessage } from "node:http";
 
 export interface WireCounts {
-  /** "200 true": number of responses with this status and readiness header ("-" if absent). */
+  /**
+   * The number of responses, keyed by status and X-Kubernetes-Ready, for example "200 true" ("-" if the header is
+   * absent).
+   */
   readonly answers: Readonly<Record<string, number>>;
-  /** Number of failures by error code. */
+  /** The number of failed attempts, keyed by error code. */
   readonly failures: Readonly<Record<string, number>>;
-  /** The first few responses that must not occur, with their requests. */
+  /** The first few responses that must not occur, each with its request. */
   readonly wrong: readonly string[];
 }
 
 const READY = "x-kubernetes-ready";
 const WRONG_MAX = 20;
 
-/** Counts responses of this process from its construction on, and those that a caller reports. */
+/** Counts all responses of this process after the constructor is called, and the responses that a caller reports. */
 export class WireTally implements WireCounts {
   readonly answers: Record<string, number> = {};
   readonly failures: Record<string, number> = {};
@@ -50,7 +53,7 @@ export class WireTally implements WireCounts {
   }
 }
 
-/** "200 true: 17, 503 true: 3" */
+/** The counts as text, for example "200 true: 17, 503 true: 3". */
 export function counted(counts: Readonly<Record<string, number>>): string {
   const each = Object.entries(counts).map(([what, count]) => `${what}: ${count}`);
   return each.length === 0 ? "none" : each.join(", ");
@@ -61,7 +64,7 @@ interface UndiciResponse {
   readonly response: { readonly statusCode: number; readonly headers: UndiciHeaders };
 }
 
-/** HTTP/1.1: names and values alternate. */
+/** An array of alternating names and values with HTTP/1.1, an object with HTTP/2. */
 type UndiciHeaders = readonly Buffer[] | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 function headerIn(headers: UndiciHeaders): string | undefined {
@@ -73,7 +76,7 @@ function headerIn(headers: UndiciHeaders): string | undefined {
 
 function codeOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  // The code of a DOMException is a number: the client did not read the rest of the response.
+  // The code of a DOMException is a number. Its name shows that the client did not read the rest of the response.
   return typeof code === "string" ? code : error instanceof Error ? error.name : String(error);
 }
 

@@ -1,7 +1,7 @@
 /**
- * Runs 200 clients that prefer to wait instead of getting a wrong response. They start before the first server has
- * started on an empty store, and run while all servers restart in turn. Each uses one server. As a program, it prints
- * what the clients observed.
+ * Runs 200 clients that send X-Kubernetes-If-Ready, so that they wait instead of getting a wrong response. They start
+ * before the first server starts on an empty store, and run while all servers restart one after the other. Each client
+ * uses one server. If this file is run as a program, it prints the responses that the clients got.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -26,17 +26,17 @@ export interface ClientsPlan {
   readonly ca: string;
   readonly token: string;
   readonly clients: number;
-  /** The addresses of the servers. Each client uses one. */
+  /** The URLs of the servers. Each client uses one of them. */
   readonly servers: readonly string[];
   readonly questions: readonly Question[];
-  /** Pause between a response and the next request. */
+  /** The pause between a response and the next request of a client. */
   readonly everyMs: number;
   /** True if the clients continue until SIGTERM; otherwise they end after one response to each request. */
   readonly goesOn: boolean;
 }
 
 export interface ClientsReport {
-  /** Number of clients that got a response to every request. */
+  /** The number of clients that got a response to every request. */
   readonly finished: number;
   readonly asked: number;
   readonly failures: readonly string[];
@@ -53,10 +53,10 @@ export const CLIENTS = 200;
 const EVERY_MS = 700;
 const SLOW_MS = 1_000;
 const FLAGS = ["--startup-send-retry-after-if-not-initialized", "--controllers="];
-/** Only the last two serve device classes. */
+/** The release of each server. Only b and c serve device classes. */
 const RELEASES: Readonly<Record<string, string>> = { a: "1.33", b: "1.36", c: "1.36" };
 
-/** Objects that exist as soon as a server has been ready, on any store. */
+/** Objects that exist as soon as a server has been ready, because every server creates them. */
 const SEEDED: readonly Question[] = [
   { group: "", version: "v1", plural: "namespaces", name: "default" },
   { group: "", version: "v1", plural: "services", namespace: "default", name: "kubernetes" },
@@ -97,7 +97,7 @@ export async function restartUnderClients(): Promise<Reports> {
   };
 }
 
-/** Starts servers that listen long before they are ready, so that every client meets one that is not. */
+/** Starts servers that listen long before they are ready, so that every client calls a server that is not ready. */
 async function startSlowly(cluster: Cluster, ports: readonly number[]): Promise<Member[]> {
   cluster.etcd.pause();
   const ids = Object.keys(RELEASES);

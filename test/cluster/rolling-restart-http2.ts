@@ -1,6 +1,6 @@
 /**
- * A client transport over HTTP/2 that behaves like that of Go: one connection for all requests, and a new one after
- * GOAWAY.
+ * A client transport over HTTP/2 that behaves like the HTTP/2 client of Go: it uses one connection for all requests,
+ * and opens a new connection after GOAWAY.
  */
 import {
   connect,
@@ -22,7 +22,7 @@ export interface Http2TransportOptions {
 
 interface Connection {
   readonly session: ClientHttp2Session;
-  /** The server has not processed streams after this one. */
+  /** The last stream that the server has processed, according to its GOAWAY. */
   lastStream: number;
 }
 
@@ -51,7 +51,7 @@ export class Http2Transport implements Transport {
     }
   }
 
-  /** Returns a usable connection. */
+  /** Returns the current connection, or opens a new one if the server has sent GOAWAY or closed it. */
   async #connect(): Promise<Connection> {
     const kept = this.#connection;
     if (kept !== undefined && !kept.session.closed && !kept.session.destroyed) return kept;
@@ -91,7 +91,7 @@ export class Http2Transport implements Transport {
   }
 }
 
-/** The server has not processed the request, so any request may be repeated. */
+/** The server has not processed the request, so the client may repeat it, even if it is a write. */
 class UnprocessedError extends Error {}
 
 function responseOf(
@@ -112,7 +112,10 @@ function responseOf(
   });
 }
 
-/** Reads from the start, because a stream that is not read before it closes loses its data. */
+/**
+ * The chunks of the response. Reading starts at once, because a stream that is not read before it closes loses its
+ * data.
+ */
 function chunks(stream: ClientHttp2Stream, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
   const waiting: Uint8Array[] = [];
   let wake = (): void => {};

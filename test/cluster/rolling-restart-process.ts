@@ -1,6 +1,7 @@
 /**
- * Watches and requests of clients that retry, in their own process. It takes a RestartPlan on its command line. After
- * SIGTERM it waits until all requests are complete and all events received, writes one RestartReport, and ends.
+ * Runs the watches and requests of clients that retry, in a process of its own. It takes a RestartPlan on its command
+ * line. After SIGTERM it waits until all requests are complete and all events are received, then writes one
+ * RestartReport.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { setTimeout as delay } from "node:timers/promises";
@@ -21,9 +22,9 @@ import { Http2Transport } from "./rolling-restart-http2.ts";
 import { WireTally } from "./restarting-clients-wire.ts";
 import type { RestartPlan, RestartReport, WatchedEvents } from "./rolling-restart.ts";
 
-/** Number of clients, each with its own connections. */
+/** The number of clients, each with its own connections. */
 const TRANSPORTS = 40;
-/** A worker that waits for a server sends nothing; others continue. */
+/** The number of workers. Each sends one request at a time, so some can wait for a server while others continue. */
 const WORKERS = 400;
 const TICK_MS = 10;
 const REST_MS = 90_000;
@@ -48,7 +49,7 @@ interface Api {
 const plan = JSON.parse(process.argv[2]!) as RestartPlan;
 const stopping = new AbortController();
 process.on("SIGTERM", () => stopping.abort());
-// Ends the process if its reader is gone.
+// Ends the process when the process that reads its output has ended.
 process.stdout.on("error", () => process.exit(1));
 
 const wire = new WireTally((status) => status >= 400 && ![503, 429, 410].includes(status));
@@ -73,7 +74,7 @@ function fail(what: string, thrown: unknown): void {
   if (failures.length < FAILURES_MAX) failures.push(`${what}: ${String(thrown)}`);
 }
 
-/** Alternates between HTTP/2 and HTTP/1.1. */
+/** Creates a client with HTTP/1.1 if the index is even, and with HTTP/2 if it is odd. */
 function clientOf(index: number): Client {
   const { url, ca, token } = plan;
   const transport =
@@ -83,7 +84,7 @@ function clientOf(index: number): Client {
   return createClient({ transport, clock: createSystemClock(), random: createSystemRandom(), ifReadyHeader: true });
 }
 
-/** Sends requests at a fixed rate, whatever the responses. */
+/** Starts requests at a fixed rate, without waiting for responses. */
 async function load(): Promise<void> {
   const apis = Array.from({ length: TRANSPORTS }, (_, index) => (index % 10 === 9 ? clientNode() : ours(index)));
   const idle = Array.from({ length: WORKERS }, (_, index) => new Worker(apis[index % apis.length]!, index));
@@ -141,7 +142,7 @@ function clientNode(): Api {
   };
 }
 
-/** Creates, changes and deletes one object after the other, and reads them in between. */
+/** Creates, reads, changes and deletes one object after the other. */
 class Worker {
   readonly #api: Api;
   readonly #namespace: string;
@@ -151,7 +152,7 @@ class Worker {
   constructor(api: Api, index: number) {
     this.#api = api;
     this.#index = index;
-    // Workers start with different steps.
+    // Each worker first lists a different number of times, so that workers are at different steps.
     this.#turn = -(index % STEPS.length);
     this.#namespace = plan.namespaces[index % plan.namespaces.length]!;
   }
@@ -165,10 +166,11 @@ class Worker {
       add(requests, `${this.#api.name} ${step}`);
     } catch (thrown) {
       const what = `${this.#api.name} ${step} ${this.#namespace}/${name}`;
-      // An HTTP/1.1 server cannot announce the end of a connection to a client that is about to write.
+      // An HTTP/1.1 server can close a connection on which the client is just sending a write. The result of the write
+      // is then unknown.
       if (isFailure(thrown, "reset") && this.#api.name === "http/1.1") undecided.push(`${what}: ${String(thrown)}`);
       else fail(what, thrown);
-      // The state of this object is unknown.
+      // The state of this object is unknown, so the worker continues with the next object.
       this.#turn = Math.ceil(this.#turn / STEPS.length) * STEPS.length;
     }
   }
@@ -193,11 +195,11 @@ class Worker {
 interface Watcher {
   readonly opened: Promise<void>;
   readonly told: WatchedEvents;
-  /** Resolves when all acknowledged changes have been received. */
+  /** Waits until the watcher has received all acknowledged changes. */
   caughtUp(): Promise<void>;
 }
 
-/** One in ten watches all namespaces, the others one namespace each. */
+/** One in ten watchers watches all namespaces, the others watch one namespace each. */
 function startWatcher(index: number): Watcher {
   const namespace = index % 10 === 0 ? undefined : plan.namespaces[index % plan.namespaces.length]!;
   const configMaps = clientOf(index >> 1).resource<ConfigMap>(CONFIG_MAPS);
@@ -234,7 +236,7 @@ async function list(configMaps: ResourceClient<ConfigMap>, namespace: string | u
   return { from, listed, events: [], to: from };
 }
 
-/** Watches until the history is exceeded or the test ends. */
+/** Watches until the server returns 410 or the test ends. */
 async function followFrom(
   configMaps: ResourceClient<ConfigMap>,
   namespace: string | undefined,
@@ -264,7 +266,8 @@ function keyOf({ metadata }: KubernetesObject): string {
 const watchers = Array.from({ length: plan.watches }, (_, index) => startWatcher(index));
 await Promise.all(watchers.map(({ opened }) => opened));
 process.stdout.write("watching\n");
-// Opening the connections is not measured, and no request is rejected before.
+// The measurement of stalls starts later, because opening the connections stalls the process and no server restarts
+// before that time.
 setTimeout(() => stalls.reset(), 1_500).unref();
 await load();
 await Promise.race([Promise.all(watchers.map((watcher) => watcher.caughtUp())), delay(REST_MS)]);

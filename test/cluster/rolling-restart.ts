@@ -1,6 +1,7 @@
 /**
  * Restarts three servers behind a load balancer that checks /readyz, one after the other, as an operator would to
- * change a flag, under watches and requests of clients that retry. As a program, it prints what the clients observed.
+ * change a flag. Meanwhile, clients that retry send watches and requests. If this file is run as a program, it prints
+ * the results of the clients.
  */
 import { join } from "node:path";
 import { createReadinessProbe } from "../../src/tools/cli/up/readiness.ts";
@@ -23,23 +24,23 @@ export interface RestartPlan {
 }
 
 export interface WatchedEvents {
-  /** The prefix of the watched keys. */
+  /** The prefix of the watched keys in the store. */
   readonly prefix: string;
-  /** Lists with the watch events after them, until the history is exceeded. */
+  /** Lists, each with the watch events after it. A 410 starts a new list. */
   readonly stretches: { from: number; listed: [key: string, revision: number][]; events: string[]; to: number }[];
 }
 
 export interface RestartReport {
-  /** "h2 create": number of requests that have succeeded in the end. */
+  /** The number of requests that have succeeded, keyed by client and step, for example "h2 create". */
   readonly requests: Readonly<Record<string, number>>;
   readonly failures: readonly string[];
-  /** Writes over HTTP/1.1 whose connection ended before the response, so their result is unknown. */
+  /** Writes over HTTP/1.1 whose connection closed before the response, so that their result is unknown. */
   readonly undecided: readonly string[];
-  /** The longest stall of the clients. */
+  /** The longest time for which the event loop of the clients was blocked. */
   readonly stallMs: number;
   /** Requests that were skipped because all workers were waiting. */
   readonly left: number;
-  /** "configmaps/ns/a 17": writes that were acknowledged to a client. */
+  /** The key and revision of each acknowledged write, for example "configmaps/ns/a 17". */
   readonly acknowledged: readonly string[];
   readonly reported: readonly WatchedEvents[];
   readonly watchEnds: Readonly<Record<string, number>>;
@@ -49,7 +50,7 @@ export interface RestartReport {
 
 export interface RestartResult {
   readonly report: RestartReport;
-  /** Differences between the received events and the store, and acknowledged writes that are missing. */
+  /** Differences between the received events and the store, and acknowledged writes that the store does not contain. */
   readonly gaps: readonly string[];
   readonly events: number;
   readonly lists: number;
@@ -59,9 +60,9 @@ export interface RestartResult {
 export const WATCHES = 200;
 const PER_SECOND = 200;
 const NAMESPACES = Array.from({ length: 10 }, (_, index) => `team-${index}`);
-/** The load balancer checks twice a second, so four times in this time. */
+/** Flags of every server. The load balancer checks /readyz twice a second, so four times during the shutdown delay. */
 const COMMON = ["--shutdown-delay-duration=2s", "--startup-send-retry-after-if-not-initialized"];
-/** Each server shuts down with different options. */
+/** Additional flags, which make each server shut down differently. */
 const FLAGS: Readonly<Record<string, readonly string[]>> = {
   a: [],
   b: ["--shutdown-send-retry-after"],
@@ -117,7 +118,7 @@ async function balance(stack: AsyncDisposableStack, ca: string, members: readonl
   return balancer;
 }
 
-/** The next restart begins when the load balancer has seen this server ready. */
+/** Restarts the server, and waits until the load balancer has seen it ready. */
 async function restart(
   cluster: Cluster,
   balancer: LoadBalancer,

@@ -1,4 +1,6 @@
-/** Compares the responses that clients got while servers were replaced with the content of the store. */
+/**
+ * Compares the responses that clients got during a rolling upgrade with the content of the store, and summarizes them.
+ */
 import type { ControllerLoad } from "./controller-load.ts";
 import type { FollowedStore } from "./watched-store.ts";
 import type { Follower } from "./watch-clients.ts";
@@ -12,7 +14,7 @@ import {
   type LoadResource,
 } from "./load.ts";
 
-/** Wall clock times in milliseconds. */
+/** The replacement of a server by a server of another release, with wall clock times in milliseconds. */
 export interface Replacement {
   readonly server: string;
   readonly isUpgrade: boolean;
@@ -23,16 +25,16 @@ export interface Replacement {
 
 export interface Course {
   readonly replacements: readonly Replacement[];
-  /** Sorted. */
+  /** For each replacement and each other server, the time until its discovery showed the change. Sorted. */
   readonly stalenessMs: readonly number[];
 }
 
 export interface RollMaterial {
   readonly way: readonly string[];
-  /** The resource that only upgraded servers serve. */
+  /** The resource that only servers of the newer release serve. */
   readonly exclusive: LoadResource;
   readonly course: Course;
-  /** The time from the end of all load until the controllers were done. */
+  /** The time from the end of all load until the controllers had finished. */
   readonly restMs: number;
   readonly responses: readonly LoadResponse[];
   readonly controllerLoad: ControllerLoad;
@@ -40,11 +42,12 @@ export interface RollMaterial {
   readonly store: FollowedStore;
 }
 
-/** All members are empty if nothing was wrong. */
+/** All fields are empty if nothing was wrong. */
 export interface Wrong {
   readonly notFound: readonly LoadResponse[];
   /**
-   * Responses that are neither a success, nor 503 with Retry-After, nor missing because the server was being replaced.
+   * Responses that are neither a success, nor 503 with Retry-After, nor a 404 (see notFound), nor missing because their
+   * server was being replaced.
    */
   readonly unexpected: readonly (LoadResponse | string)[];
   /** Acknowledged writes that are not in the store. */
@@ -55,7 +58,7 @@ export interface Wrong {
    * Dependents that were collected while their owner existed, and namespaces that were removed before they were empty.
    */
   readonly broken: readonly string[];
-  /** Namespaces and dependents that should have been deleted, and objects that should not have changed. */
+  /** Objects that should have been deleted, and remaining objects that should not have changed. */
   readonly unsettled: readonly string[];
 }
 
@@ -66,16 +69,16 @@ export const NOTHING_WRONG: Wrong = {
 
 export interface RollReport {
   readonly wrong: Wrong;
-  /** Requests that a ready server proxied while a server of the resource was ready. */
+  /** The number of requests that a ready server proxied while a server of the resource was ready. */
   readonly proxied: number;
   readonly proxiedFailed: readonly LoadResponse[];
-  /** The longest response time of a ready server for local requests, which shows how busy the machine was. */
+  /** The longest response time of a ready server for local requests. It shows how busy the machine was. */
   readonly longestWaitMs: number;
-  /** Requests per second to each server that the machine achieved. */
+  /** The requests per second to each server that the load generator achieved. */
   readonly perSecond: number;
-  /** How often each scene was played. */
+  /** The number of completed scenes of the controller load, keyed by scene. */
   readonly scenes: Readonly<Record<string, number>>;
-  /** Events of lists and watches through all servers. */
+  /** The number of events that watches through all servers received. */
   readonly events: number;
   readonly summary: string;
 }
@@ -85,7 +88,8 @@ export function reportOf(material: RollMaterial): RollReport {
   const requests = responses.filter(({ operation }) => operation !== "discovery");
   const { replacements } = course;
   const firstAt = replacements[0]!.readyAt;
-  // Before the first server was upgraded no server served the resource, and 404 is right.
+  // Requests for the exclusive resource are ignored until the first upgraded server is ready, because before that a 404
+  // is right.
   const judged = requests.filter(({ sentAt, resource }) => resource !== exclusive.name || sentAt >= firstAt);
   const isMeant = (response: LoadResponse): boolean =>
     !isBeingReplaced(response, replacements) && !isDuringOutage(response, replacements);
@@ -130,7 +134,10 @@ function wrongIn(judged: readonly LoadResponse[], material: RollMaterial): Wrong
   };
 }
 
-/** Checks that created objects exist unless their deletion was requested, and that deleted objects do not. */
+/**
+ * Created objects that the store does not contain although no deletion was requested, and deleted objects that it still
+ * contains.
+ */
 function lostWrites(answers: readonly LoadResponse[], { store, exclusive }: RollMaterial): string[] {
   const keyOf = ({ resource, name }: LoadResponse): string =>
     resource === SHARED.name ? `configmaps/default/${name}` : `${exclusive.name}/${name}`;
@@ -144,7 +151,10 @@ function lostWrites(answers: readonly LoadResponse[], { store, exclusive }: Roll
   ];
 }
 
-/** True for a hop that failed after it was sent: the result is unknown to the client, and the store shows it. */
+/**
+ * True for a write that failed after it was sent to a peer. The client does not know its result, but the store shows
+ * it.
+ */
 function isUndecided({ status, operation, message }: LoadResponse): boolean {
   const isWrite = operation === "create" || operation === "delete";
   return (
@@ -156,7 +166,7 @@ function isBeingReplaced({ server, sentAt, answeredAt }: LoadResponse, replaceme
   return replacements.some((one) => one.server === server && answeredAt >= one.beganAt && sentAt <= one.readyAt);
 }
 
-/** True from the departure of the last upgraded server until one is ready again. */
+/** True for a request while no server of the newer release was live. */
 function isDuringOutage({ sentAt, answeredAt }: LoadResponse, replacements: readonly Replacement[]): boolean {
   return replacements.some(({ isUpgrade, readyAt }, index) => {
     const before = replacements[index - 1];

@@ -3,9 +3,12 @@ import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts"
 import { NOTHING_WRONG } from "./rolling-upgrade-report.ts";
 import { PER_SECOND, rollingUpgrade } from "./rolling-upgrade.ts";
 
-/** Below this, servers compete for the processor and miss their probes. */
+/**
+ * The minimum share of the planned request rate. At a lower rate, servers compete for the processor and miss their
+ * probes.
+ */
 const RATE_SHARE_MIN = 0.85;
-/** The interval of probes: a server that delays others for so long may be treated as unreachable. */
+/** The interval of probes. A server that responds more slowly may be treated as unreachable. */
 const WAIT_MS_MAX = 500;
 const FAILED_SHARE_MAX = 0.01;
 
@@ -16,7 +19,7 @@ describe.skipIf(isMissing)(
   "while three servers are upgraded, downgraded and upgraded again, one at a time, under load,",
   { timeout: 300_000 },
   () => {
-    test("no response is wrong, controllers keep their guarantees, and every server shows every change", async () => {
+    test("no response is wrong, controllers keep their guarantees, and the discovery of every server shows every change", async () => {
       const report = await rollingUpgrade();
       console.info(report.summary);
       expect(report.wrong).toEqual(NOTHING_WRONG);

@@ -1,6 +1,7 @@
 /**
- * Moves three servers from one release to the next, back, and up again, one at a time, while clients use all of them
- * and their controllers have work. As a program, it prints what the clients observed.
+ * Upgrades three servers to the next release, downgrades them, and upgrades them again, one server at a time, while
+ * clients send requests to all servers and their controllers have work. If this file is run as a program, it prints a
+ * summary of the responses.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { objectAt, stringAt } from "../../src/meta/json.ts";
@@ -16,11 +17,11 @@ const OLDER = "1.34";
 const NEWER = "1.35";
 const WAY = [NEWER, OLDER, NEWER] as const;
 /**
- * Servers shut down gracefully here, so a server that is slow for lack of a processor must not be treated as
- * unreachable.
+ * Allows many missed probes, because a server that is slow on a busy machine must not be treated as unreachable.
+ * Servers shut down gracefully here, so probes are not needed to detect their departure.
  */
 const PATIENT = ["--peer-probe-misses", "15"] as const;
-/** Enabled on the newer servers only: it is served from the first of them until the last. */
+/** Enabled only on servers of the newer release. */
 const EXCLUSIVE_VERSION = "admissionregistration.k8s.io/v1beta1";
 const MARK_CREATED = '[JSONPatch{op: "add", path: "/metadata/labels", value: {"marked": "yes"}}]';
 const EXCLUSIVE: LoadResource = {
@@ -38,7 +39,10 @@ const EXCLUSIVE: LoadResource = {
     },
   },
 };
-/** A resource that each server serves only in the newer release, so that its upgrade is visible in discovery. */
+/**
+ * A group version for each server, which the server enables only in the newer release, so that its upgrade is visible
+ * in discovery.
+ */
 const MARKS: Readonly<Record<string, string>> = {
   a: "resource.k8s.io/v1beta1",
   b: "networking.k8s.io/v1beta1",
@@ -50,9 +54,9 @@ const FOLLOWED: readonly Followed[] = [
 ];
 export const PER_SECOND = 200;
 const DISCOVERY_EVERY_MS = 100;
-/** Pause between two servers, as an operator would check one before continuing. */
+/** The pause between the replacements of two servers, in which an operator would check the first one. */
 const BETWEEN_MS = 300;
-/** Time for controllers and watches to settle on a busy machine. */
+/** The maximum time for controllers and watches to finish on a busy machine. */
 const REST_MS = 120_000;
 
 export async function rollingUpgrade(): Promise<RollReport> {
@@ -63,7 +67,7 @@ export async function rollingUpgrade(): Promise<RollReport> {
     Object.keys(MARKS).map((id) => cluster.start({ id, release: OLDER, flags: PATIENT })),
   );
   const { ca } = cluster;
-  // One client for each server, which must list again after its replacement, and one that continues on any server.
+  // One client for each server, and one client that continues with another server when its server stops.
   const ways = [...members.map((member) => [member]), members.slice()];
   const followers = FOLLOWED.flatMap((followed) =>
     ways.map((servers) => stack.use(new Follower({ ca, followed, servers }))),
@@ -100,7 +104,7 @@ export async function rollingUpgrade(): Promise<RollReport> {
 interface Rolled {
   readonly cluster: Cluster;
   readonly store: FollowedStore;
-  /** The members, replaced one by one. */
+  /** The current servers. `roll` replaces each of them by its successor. */
   readonly members: Member[];
   readonly load: Load;
 }
@@ -121,24 +125,24 @@ async function roll({ cluster, store, members, load }: Rolled): Promise<Course> 
 }
 
 /**
- * On the way up, the server that runs the controllers comes last, so that they run among newer servers for a while. On
- * the way down it comes first, so that the controllers move as often as possible.
+ * In an upgrade, the leader of the controllers is replaced last, so that the older controllers run among newer servers
+ * for a while. In a downgrade, the leader is replaced first, so that the leadership changes as often as possible.
  */
 function orderOf(members: readonly Member[], release: string, leader: string): number[] {
   const rank = (index: number): number => (members[index]!.id === leader ? (release === NEWER ? 1 : -1) : 0);
   return [...members.keys()].sort((one, other) => rank(one) - rank(other));
 }
 
-/** The server that runs the controllers, or "" if none does. */
+/** The ID of the server that leads the controllers, or "" if no server does. */
 function leaderOf(store: FollowedStore): string {
   const lease = store.get("leases/kube-system/evenkeel-controllers") ?? {};
   return stringAt(objectAt(lease, "spec"), "holderIdentity").split("_")[0]!;
 }
 
-/** The age of the discovery of one server when it shows the change of another. */
+/** How long after the replacement the discovery of the observer showed it, in milliseconds. */
 async function untilShown(load: Load, replacement: Replacement, observer: string): Promise<readonly number[]> {
   const { server, isUpgrade, stoppedAt, readyAt } = replacement;
-  // The server itself is not reachable meanwhile.
+  // The replaced server itself is not reachable meanwhile.
   if (observer === server) return [];
   const at = isUpgrade ? readyAt : stoppedAt;
   const first = await load.until(

@@ -1,4 +1,4 @@
-/** Waits for a cluster to settle, and checks the responses that clients got meanwhile. */
+/** Waits until a cluster has settled after a fault, and checks the responses that clients got meanwhile. */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "vitest";
 import type { SmokeResponse, Json } from "../smoke/client.ts";
@@ -14,20 +14,20 @@ import {
 } from "./load.ts";
 import type { Member } from "./start-cluster.ts";
 
-/** Served by 1.34 and later. */
+/** A resource that is served by 1.34 and later releases. */
 export const EXCLUSIVE = DEVICE_CLASSES.path;
 export const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-/** The time after a fault from which all requests should succeed again. */
+/** The time after a fault by which requests should succeed again. */
 const SETTLED_MS = 8_000;
 const SHARE_MIN = 0.9;
-/** How long the load continues after that time. */
+/** How long the load continues after SETTLED_MS. */
 export const AFTERWARDS_MS = 1_000;
 
 export function isSuccessOf(resource: string, sentAfter: number): (answer: LoadResponse) => boolean {
   return (response) => response.resource === resource && response.sentAt >= sentAfter && isSuccess(response);
 }
 
-/** Continues the load until well after the fault, then checks every response since. */
+/** Continues the load until well after the fault, then checks every response since the fault. */
 export async function settled(load: Load, { at, name }: { readonly at: number; readonly name: string }): Promise<void> {
   const first = await load.until(isSuccessOf(DEVICE_CLASSES.name, at));
   await load.until(isSuccessOf(DEVICE_CLASSES.name, at + SETTLED_MS));
@@ -43,13 +43,13 @@ export async function settled(load: Load, { at, name }: { readonly at: number; r
   );
   const isExcused = (response: LoadResponse): boolean => isUndecided(response) && response.sentAt < at + SETTLED_MS;
   expect(unexpected(after).filter((answer) => !isExcused(answer))).toEqual([]);
-  // On a busy machine, the remaining server may miss its probes, too.
+  // Not all requests must succeed, because on a busy machine the remaining server may miss its probes, too.
   const share = (responses: readonly LoadResponse[]): number => responses.filter(isSuccess).length / responses.length;
   expect(share(exclusive.filter(({ operation }) => operation === "list"))).toBeGreaterThan(SHARE_MIN);
   expect(share(exclusive.filter(({ sentAt }) => sentAt >= at + SETTLED_MS))).toBeGreaterThan(SHARE_MIN);
 }
 
-/** All statuses up to the expected one. */
+/** Repeats the GET until it returns the status, and returns all statuses. */
 export async function untilStatus(member: Member, path: string, status: number): Promise<number[]> {
   const seen: number[] = [];
   for (;;) {
@@ -60,7 +60,10 @@ export async function untilStatus(member: Member, path: string, status: number):
   }
 }
 
-/** The first response that is not about a server that is just joining or leaving. */
+/**
+ * Repeats the GET until its response does not depend on a server that is just joining or departing, and returns this
+ * response.
+ */
 export async function untilSettledAnswer(member: Member): Promise<SmokeResponse> {
   for (;;) {
     const response = await member.request("GET", EXCLUSIVE);
@@ -87,7 +90,7 @@ export async function groupVersions(member: Member): Promise<string[]> {
   );
 }
 
-/** Returns when the group version was first seen in that state. */
+/** Waits until the group version is present in discovery or absent, and returns that time. */
 export async function untilDiscovery(member: Member, wanted: "present" | "absent"): Promise<number> {
   for (;;) {
     const isPresent = (await groupVersions(member)).includes("resource.k8s.io/v1");

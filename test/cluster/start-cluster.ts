@@ -1,6 +1,6 @@
 /**
- * Starts several servers on one etcd that know each other, as real processes with real TLS. Every process that it
- * starts is ended by its pid.
+ * Starts several servers of one cluster on one etcd, as real processes with real TLS. It ends every process that it
+ * starts by its process ID.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { Agent } from "node:https";
@@ -15,17 +15,17 @@ import { runProgram, TOKEN, type Command, type Evenkeel, type Exit } from "../sm
 export interface MemberOptions {
   readonly id: string;
   readonly release: string;
-  /** Default: a free port. */
+  /** The port of the server. Default: a free port. */
   readonly port?: number;
   readonly flags?: readonly string[];
-  /** "off" omits the flags that only the mixed version proxy accepts. */
+  /** "off" disables the mixed version proxy and omits the flags that need it. */
   readonly proxy?: "on" | "off";
-  /** Key prefix: clusters with other prefixes on the same etcd are separate. */
+  /** The key prefix in etcd. Servers with different prefixes belong to separate clusters. */
   readonly prefix?: string;
-  /** Default: 127.0.0.1 in the network of this process. */
+  /** The address at which the server listens. Default: 127.0.0.1. */
   readonly address?: string;
   readonly etcd?: string;
-  /** Command that runs the server's command line: "nsenter" and its arguments. */
+  /** A command that runs the server's command line, for example "nsenter" with its arguments. */
   readonly wrapper?: readonly string[];
 }
 
@@ -33,7 +33,7 @@ export interface Member extends Evenkeel {
   readonly id: string;
 }
 
-/** A server that listens. */
+/** A server that listens but may not be ready yet. */
 export interface StartingMember {
   readonly member: Member;
   /** Resolves when the server has printed that it is ready. */
@@ -45,11 +45,13 @@ export interface Cluster extends AsyncDisposable {
   readonly ca: string;
   readonly directory: string;
   begin(options: MemberOptions): Promise<StartingMember>;
-  /** Resolves when the server is ready. */
+  /** Starts a server and waits until it is ready. */
   start(options: MemberOptions): Promise<Member>;
 }
 
-/** A server that changes its release is started again with the same port and data directory. */
+/**
+ * Starts etcd. A server that is started again with the same ID, such as with another release, keeps its data directory.
+ */
 export async function openCluster(hosts: readonly string[] = []): Promise<Cluster> {
   ensureBuilt();
   const directory = mkdtempSync(join(tmpdir(), "evenkeel-cluster-"));
@@ -66,7 +68,7 @@ export async function openCluster(hosts: readonly string[] = []): Promise<Cluste
     const [, url] = await command.printed(/ at (https:\/\/\S+)/);
     const member = running({ id: options.id, command, dataDir, url: url!, ca });
     const ready = command.printed(/^Ready\.$/m).then(() => member);
-    // A caller that awaits it still gets the error.
+    // Prevents an unhandled rejection. A caller that awaits `ready` still gets the error.
     ready.catch(() => {});
     return { member, ready };
   };
@@ -85,9 +87,9 @@ export async function openCluster(hosts: readonly string[] = []): Promise<Cluste
 }
 
 interface ClusterFlags {
-  /** Flags of every server. */
+  /** The flags of every server. */
   readonly common: readonly string[];
-  /** Flags of servers that can proxy. */
+  /** The flags of servers that can proxy requests. */
   readonly proxy: readonly string[];
 }
 

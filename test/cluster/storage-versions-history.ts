@@ -1,13 +1,16 @@
-/** Checks at every revision of a store that the published state of a resource matches its stored objects. */
+/**
+ * Checks at every revision of a store that the recorded state of a resource ("all objects are stored in version X")
+ * matches its stored objects.
+ */
 import { prefixEnd, type Kv, type KvEvent } from "../../src/storage/kv.ts";
 import type { Json } from "../smoke/client.ts";
 import type { Subject } from "./storage-versions.ts";
 
 const STATE_KEY = "/registry/configmaps/kube-system/evenkeel-storage-state";
-/** Long enough for a busy machine. */
+/** Long enough, even for a busy machine. */
 const DEADLINE_MS = 60_000;
 
-/** A recorded progress of a migration. */
+/** The progress of a migration that the server recorded at a revision. */
 export interface NotedMigration {
   readonly revision: number;
   readonly migrated: number;
@@ -15,21 +18,21 @@ export interface NotedMigration {
 }
 
 export class StoreHistory implements Disposable {
-  /** Number of changes of any key that were examined. */
+  /** The number of examined changes, of any key. */
   revisions = 0;
-  /** Revisions at which all objects were reported as stored in one version and some were not. */
+  /** Revisions at which the record named a single stored version, but some objects were stored in another version. */
   readonly falseReports: string[] = [];
-  /** The same, while the StorageVersion object was the one for which the report was made. */
+  /** Those of the false reports that the server had verified for the current StorageVersion object. */
   readonly provenFalseReports: string[] = [];
   readonly noted: NotedMigration[] = [];
-  /** Stored version of each object of the resource, by key. */
+  /** The stored version of each object of the resource, keyed by its key. */
   readonly #stored = new Map<string, string>();
   readonly #counts = new Map<string, number>();
   readonly #subject: Subject;
   readonly #waiting = new Set<() => void>();
   readonly #watching;
   #state: Json = {};
-  /** The resourceVersion of the StorageVersion object. */
+  /** The resourceVersion of the StorageVersion object of the resource. */
   #agreedAt = 0;
 
   constructor(kv: Kv, subject: Subject) {
@@ -41,7 +44,7 @@ export class StoreHistory implements Disposable {
     );
   }
 
-  /** The published state of the resource at the newest revision. */
+  /** The recorded state of the resource at the newest revision. */
   get state(): Json {
     return this.#state;
   }
@@ -55,7 +58,7 @@ export class StoreHistory implements Disposable {
     return this.#state.persistedVersions?.join() === version;
   }
 
-  /** Resolves at the first revision for which the condition is true, with the time in milliseconds. */
+  /** Waits until the condition is true at a revision, and returns the time in milliseconds. */
   async until(what: string, condition: () => boolean): Promise<number> {
     const startedAt = Date.now();
     const late = AbortSignal.timeout(DEADLINE_MS);

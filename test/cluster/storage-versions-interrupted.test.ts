@@ -1,6 +1,6 @@
 /**
- * Tests of storage migrations that are interrupted by a joining server of an older release and by the end of their
- * leader.
+ * Tests of storage migrations that are interrupted because a server of an older release joins, or because their leader
+ * is killed.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
@@ -13,14 +13,18 @@ import { StoreHistory } from "./storage-versions-history.ts";
 import { startSlowLink, type SlowLink } from "./storage-versions-slow-link.ts";
 import { AFTER, BEFORE, DEVICE_CLASSES, inParallel, metricSum, migrationsEnded, poll } from "./storage-versions.ts";
 
-/** Several pages of a migrator's list. */
+/** So many objects that the migration lists them in several pages. */
 const OBJECTS = 1_400;
-/** The number of migrated objects at which a migration counts as in progress. */
+/** The number of migrated objects from which a migration counts as in progress. */
 const SOME = 20;
-/** Four objects are rewritten at a time, so that a migration takes many seconds: long enough to start a server. */
+/**
+ * The delay of etcd. Only four objects are rewritten at a time, so a migration takes long enough to start a server
+ * meanwhile.
+ */
 const LAG_MS = 40;
 /**
- * Progress is recorded at the end of a page, and not before five seconds: the last page but one ends later than that.
+ * The delay of etcd for a migration that must record its progress. Progress is recorded at the end of a page, but not
+ * in the first five seconds, and the last page but one ends later than that.
  */
 const SHORTER_LAG_MS = 20;
 const MIGRATED_OBJECTS = `evenkeel_storage_migration_objects_total{resource="${DEVICE_CLASSES.name}",result="migrated"}`;
@@ -50,14 +54,14 @@ describe.skipIf(isMissing)("a storage migration of many objects", { timeout: 120
     await link?.[Symbol.asyncDispose]();
   });
 
-  test("starts with many objects in the old version, and the first server leads", async () => {
+  test("can begin: all objects are stored in the old version, and the first server leads the controllers", async () => {
     expect(await leaderName(a)).toMatch(/^leader_/);
     const names = Array.from({ length: OBJECTS }, (_, turn) => `class-${turn}`);
     expect(await createAll(a, names)).toEqual({ 201: OBJECTS });
     await history.until("all are stored", () => history.count(BEFORE) === OBJECTS);
   });
 
-  test("is aborted when an old server joins, and nothing is reported as migrated", async () => {
+  test("is aborted when an old server joins, and no version is recorded as the only stored version", async () => {
     link.lagMs = LAG_MS;
     await a.stop();
     a = await cluster.start({ id: "a", release: "1.35", port: a.port });
@@ -84,7 +88,7 @@ describe.skipIf(isMissing)("a storage migration of many objects", { timeout: 120
     );
   });
 
-  test("starts again after that server has departed, and resumes from its recorded progress when its leader is killed", async () => {
+  test("starts again after the old server has departed, and resumes from its recorded progress after its leader is killed", async () => {
     link.lagMs = SHORTER_LAG_MS;
     const isNoted = (): boolean => history.noted.at(-1)!.migrated > 0 && history.state.migration !== undefined;
     const notedMs = await history.until("progress is noted", isNoted);
@@ -109,12 +113,12 @@ describe.skipIf(isMissing)("a storage migration of many objects", { timeout: 120
     );
   });
 
-  test("was never reported as complete while an object was stored in another version", () => {
+  test("is never recorded as complete while an object is stored in another version", () => {
     expect(history.revisions).toBeGreaterThan(2 * OBJECTS);
     expect(history.falseReports).toEqual([]);
   });
 
-  test("counts as incomplete after an old server has written, and is repeated after that server has departed", async () => {
+  test("is recorded as incomplete after an old server has written an object, and is repeated after that server has departed", async () => {
     const old = await cluster.start({ id: "old", release: "1.34" });
     expect(await createAll(old, ["after-all"])).toEqual({ 201: 1 });
     const ms = await history.until("that is noted", () => history.count(BEFORE) === 1 && !history.isOnly(AFTER));

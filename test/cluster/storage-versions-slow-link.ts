@@ -1,11 +1,11 @@
-/** A link to etcd with delayed responses, so that a test can act in the middle of an operation. */
+/** A TCP proxy to etcd that delays responses, so that a test can act in the middle of an operation. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 
 export interface SlowLink extends AsyncDisposable {
   readonly endpoint: string;
-  /** Delay of the responses of etcd. */
+  /** The delay of each response of etcd, in milliseconds. */
   lagMs: number;
 }
 
@@ -24,7 +24,7 @@ export async function startSlowLink(endpoint: string): Promise<SlowLink> {
       });
     }
     client.pipe(etcd);
-    // In sequence, so that bytes do not overtake earlier ones when the delay is shortened.
+    // Chunks are sent one after the other, so that no chunk overtakes an earlier one when the delay is shortened.
     let sent: Promise<unknown> = Promise.resolve();
     etcd.on("data", (bytes) => {
       const late = delay(link.lagMs);

@@ -1,6 +1,6 @@
 /**
- * Tests of servers of two releases that write one resource in two versions, and of the migration when both have one
- * release.
+ * Tests of servers of two releases that write one resource in two versions, and of the migration after both servers
+ * have the same release.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openEtcdKv } from "../../src/storage/kv-etcd/kv.ts";
@@ -34,7 +34,7 @@ import {
   type Subject,
 } from "./storage-versions.ts";
 
-/** Per resource and combination of creating and updating server. */
+/** The number of objects per resource and pair of creating and updating server. */
 const OBJECTS = 25;
 
 const isMissing = !hasEtcd();
@@ -71,7 +71,7 @@ describe.skipIf(isMissing)("servers of 1.34 and 1.35 on one etcd", { timeout: 12
     return MIGRATED.map(({ name }) => agreement(known.get(name)));
   };
 
-  test("have no common version, write as their entries declare, and read each other's objects", async () => {
+  test("have no common version, write the versions of their StorageVersion entries, and read each other's objects", async () => {
     const differing = MIGRATED.map(() => ({ common: undefined, condition: "False" }));
     await poll(disagreements, (found) => found.every(({ condition }) => condition === "False"));
     const entries = await encodings(a);
@@ -101,12 +101,12 @@ describe.skipIf(isMissing)("servers of 1.34 and 1.35 on one etcd", { timeout: 12
     console.info(`${written.length} objects created and ${updates} updated through two releases`);
   });
 
-  test("store both versions, and `evenkeel stored-versions` reports the counts that are in the store", async () => {
+  test("store objects in both versions, and `evenkeel stored-versions` reports the counts of the store", async () => {
     const counts = await agreesWithStore(a, kv);
     for (const { name } of MIGRATED) expect(Object.keys(counts.get(name)!).sort()).toEqual([AFTER, BEFORE].sort());
   });
 
-  test("agree once both are 1.35, and stored objects are rewritten without other changes", async () => {
+  test("agree on one version once both are 1.35, and stored objects are rewritten in it without other changes", async () => {
     const before = await everything(b);
     const stale = new Set<string>();
     for (const subject of MIGRATED)
@@ -162,14 +162,14 @@ describe.skipIf(isMissing)("servers of 1.34 and 1.35 on one etcd", { timeout: 12
     expect(row?.slice(1, 3)).toEqual([AFTER, `a=${AFTER},b=${AFTER}`]);
   });
 
-  test("keep the entries of a server that is killed and restarted, and remove those of one that does not return", async () => {
+  test("keep the entries of a server that is killed and restarted, and remove those of a server that does not return", async () => {
     using watch = await watchStorageVersions(a);
     await b.kill9();
     b = await cluster.start({ id: "b", release: "1.35", port: b.port });
     const without = async (): Promise<number> =>
       [...(await storageVersions(a)).values()].filter((status) => writersOf(status) !== "a,b").length;
     expect(await without()).toBe(0);
-    // All earlier changes are on the watch by the time this object is.
+    // When the watch delivers this object, it has delivered all earlier changes.
     expect((await a.request("POST", STORAGE_VERSIONS, MARKER)).status).toBe(201);
     const isMarker = ({ name }: { readonly name: string }): boolean => name === MARKER.metadata.name;
     await watch.until((events) => events.some(isMarker));
@@ -197,7 +197,7 @@ describe("a server with its own store", { timeout: 120_000 }, () => {
   const OFF = ["--runtime-config", "internal.apiserver.k8s.io/v1alpha1=false"];
   const WITHOUT_GATE = ["--feature-gates", "StorageVersionAPI=false"];
 
-  test("loses nothing when storage versions are turned off and on again", async () => {
+  test("loses no object when storage versions are turned off and on again", async () => {
     using directory = disposableDirectory();
     const known: Record<string, Record<string, string>> = {};
     const inRun = async (flags: readonly string[], work: (server: Evenkeel) => Promise<void>): Promise<void> => {
@@ -213,7 +213,8 @@ describe("a server with its own store", { timeout: 120_000 }, () => {
     };
     const responses = async (server: Evenkeel): Promise<number> =>
       (await server.request("GET", STORAGE_VERSIONS)).status;
-    // No server has served the resource yet. Later one has, and it may return soon.
+    // Returns 404, because no server has served the resource yet. In later runs it returns 503, because a departed
+    // server has served it.
     await inRun(OFF, async (server) => expect(await responses(server)).toBe(404));
     await inRun([], untilAllAgree);
     await inRun(OFF, async (server) => expect(await responses(server)).toBe(503));
@@ -222,7 +223,7 @@ describe("a server with its own store", { timeout: 120_000 }, () => {
     await inRun([], untilAllAgree);
   });
 
-  test("migrates objects that were written while storage versions were off, whatever it had recorded before", async () => {
+  test("migrates objects that were written while storage versions were off, even if the migration was recorded as complete before", async () => {
     using directory = disposableDirectory();
     const start = (...flags: string[]): Promise<Evenkeel> => startEvenkeel({ dataDir: directory.path, flags });
     const create = async (server: Evenkeel, name: string): Promise<void> => {
@@ -255,12 +256,12 @@ describe("a server with its own store", { timeout: 120_000 }, () => {
   });
 });
 
-/** Without objects that a controller creates at any time. */
+/** The objects without kube-root-ca.crt, which a controller creates at any time. */
 function withoutPublished(objects: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(objects).filter(([name]) => name !== "kube-root-ca.crt"));
 }
 
-/** Adds objects to the known ones, and removes one. */
+/** Creates three objects of each resource, deletes one of them, and updates `known`. */
 async function makeAndRemove(server: Evenkeel, known: Record<string, Record<string, string>>): Promise<void> {
   const turn = Object.values(known)[0] === undefined ? 0 : Object.keys(Object.values(known)[0]!).length;
   for (const subject of SUBJECTS) {
@@ -288,7 +289,7 @@ const MARKER = {
   metadata: { name: "example.com.markers" },
 };
 
-/** The version that each server writes, by resource. */
+/** The version that each server writes, keyed by resource and server ID. */
 async function encodings(server: Evenkeel): Promise<Map<string, Record<string, string>>> {
   const known = await storageVersions(server);
   return new Map(
@@ -303,7 +304,7 @@ function writersOf(status: Json): string {
   return (status?.storageVersions ?? []).map(({ apiServerID }: Json) => apiServerID).join();
 }
 
-/** Objects created by each server, and updated by none, the same or the other server. */
+/** Objects that each server creates, and that no server, the same server or the other server updates. */
 function plan(a: Member, b: Member): Written[] {
   const ways = [a, b].flatMap((creator) => [undefined, a, b].map((updater) => ({ creator, updater })));
   return Array.from({ length: OBJECTS }, (_, turn) =>
@@ -326,7 +327,7 @@ async function write({ subject, name, creator, updater }: Written, statuses: Tal
   statuses.add((await updater.request("PUT", `${path}/${name}`, changed)).status);
 }
 
-/** All visible fields of the objects, except the time of the last write. */
+/** All fields of the objects, except the time of the last write. */
 async function everything(server: Evenkeel): Promise<Json> {
   const found: Record<string, Json> = {};
   for (const { name, path } of SUBJECTS) {
@@ -357,7 +358,7 @@ async function watchFromNow(server: Member, path: string): Promise<Watch> {
   return watch;
 }
 
-/** The output of the command for each resource, after comparing it with the store. */
+/** The counts that `evenkeel stored-versions` reports for each resource, after comparing them with the store. */
 async function agreesWithStore(server: Member, kv: Kv): Promise<Map<string, Record<string, number>>> {
   const report = await storedVersionsReport(server);
   const counts = countsOf(report);
@@ -383,7 +384,7 @@ async function storedVersionsReport({ dataDir }: Evenkeel): Promise<Json> {
   return JSON.parse(command.stdout);
 }
 
-/** The number of stored objects by resource and version. */
+/** The number of stored objects, keyed by resource and version. */
 function countsOf({ resources }: Json): Map<string, Record<string, number>> {
   return new Map(
     resources.map(({ group, resource, versions }: Json) => [

@@ -1,4 +1,4 @@
-/** Compares the reports of servers about stored versions with the content of the store. */
+/** Helpers that compare the reports of servers about stored versions with the content of the store. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Kv, prefixEnd } from "../../src/storage/kv.ts";
 import type { Json } from "../smoke/client.ts";
@@ -6,19 +6,19 @@ import type { Evenkeel } from "../smoke/start-evenkeel.ts";
 
 export const STORAGE_VERSIONS = "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions";
 export const STATE = "/api/v1/namespaces/kube-system/configmaps/evenkeel-storage-state";
-/** The version that 1.34 writes, and the one that 1.35 writes. */
+/** The version that 1.34 writes, and the version that 1.35 writes. */
 export const BEFORE = "resource.k8s.io/v1beta2";
 export const AFTER = "resource.k8s.io/v1";
-/** Long enough for a busy machine. */
+/** Long enough, even for a busy machine. */
 const DEADLINE_MS = 60_000;
 const POLL_MS = 50;
 
-/** A resource whose objects are written. */
+/** A resource of which the tests write objects. */
 export interface Subject {
   /** The name of the StorageVersion object. */
   readonly name: string;
   readonly path: string;
-  /** The key prefix of its objects. */
+  /** The key prefix of the resource's objects. */
   readonly prefix: string;
   readonly make: (name: string) => Json;
 }
@@ -56,7 +56,7 @@ const CLAIM_TEMPLATES: Subject = {
   }),
 };
 
-/** Both releases write the same version. */
+/** A resource that both releases write in the same version. */
 const CONFIG_MAPS: Subject = {
   name: "core.configmaps",
   path: "/api/v1/namespaces/default/configmaps",
@@ -74,7 +74,7 @@ export interface Polled<T> {
   readonly ms: number;
 }
 
-/** Polls until the result is accepted. */
+/** Repeats the call until its result is accepted. */
 export async function poll<T>(ask: () => Promise<T>, isDone: (value: T) => boolean): Promise<Polled<T>> {
   const startedAt = Date.now();
   for (let polls = 1; ; polls++) {
@@ -87,7 +87,7 @@ export async function poll<T>(ask: () => Promise<T>, isDone: (value: T) => boole
   }
 }
 
-/** Runs at most this many at a time. */
+/** Processes the items, a limited number at a time. */
 export async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const rest = items.values();
   const worker = async (): Promise<void> => {
@@ -96,7 +96,7 @@ export async function inParallel<T>(items: readonly T[], work: (item: T) => Prom
   await Promise.all(Array.from({ length: 16 }, worker));
 }
 
-/** A stored value, parsed as JSON. */
+/** A stored object, parsed as JSON. Its name is the key without the prefix of the resource. */
 export interface Raw {
   readonly name: string;
   readonly apiVersion: string;
@@ -111,7 +111,7 @@ export async function rawObjects(kv: Kv, { prefix }: Pick<Subject, "prefix">): P
   });
 }
 
-/** The number of stored objects by version. */
+/** The number of stored objects of the resource, keyed by version. */
 export async function rawCounts(kv: Kv, subject: Subject): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { apiVersion } of await rawObjects(kv, subject)) counts[apiVersion] = (counts[apiVersion] ?? 0) + 1;
@@ -123,7 +123,7 @@ export async function storageVersions(server: Evenkeel): Promise<Map<string, Jso
   return new Map((body.items ?? []).map((object: Json) => [object.metadata.name, object.status]));
 }
 
-/** The condition of a status, and the agreed version. */
+/** The common encoding version and the condition in the status of a StorageVersion. */
 export function agreement(status: Json): { readonly common: string | undefined; readonly condition: string } {
   const { status: condition } = status?.conditions?.[0] ?? {};
   return { common: status?.commonEncodingVersion, condition };
@@ -134,13 +134,13 @@ export function isAgreed(status: Json, version: string): boolean {
   return common === version && condition === "True";
 }
 
-/** The recorded state of a resource's stored objects. */
+/** The stored versions of the resource as the server has recorded them. */
 export async function storageState(server: Evenkeel, { name }: Pick<Subject, "name">): Promise<Json> {
   const { body } = await server.request("GET", STATE);
   return JSON.parse(body.data?.[name] ?? "{}");
 }
 
-/** The sum over all servers, because any of them may lead. */
+/** The sum of a metric over all servers, because any of them may lead the controllers. */
 export async function metricSum(servers: readonly Evenkeel[], line: string): Promise<number> {
   const responses = await Promise.all(servers.map((server) => server.request("GET", "/metrics")));
   return responses
@@ -153,7 +153,7 @@ export function migrationsEnded({ name }: Subject, result: string): string {
   return `evenkeel_storage_migrations_total{resource="${name}",result="${result}"}`;
 }
 
-/** Names and uids from a list. */
+/** The uid of each object in a list, keyed by name. */
 export async function listed(server: Evenkeel, { path }: Subject): Promise<Record<string, string>> {
   const { status, body } = await server.request("GET", path);
   if (status !== 200) throw new Error(`${path} is ${status}`);

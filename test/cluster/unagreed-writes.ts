@@ -1,5 +1,5 @@
 /**
- * Finds objects that were written in a version that their writer had not published, or that a live server could not
+ * Finds objects that a server wrote in a version that it had not published, or that another live server could not
  * decode.
  */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
@@ -12,7 +12,7 @@ export interface UnagreedWrites {
   readonly versions: number;
 }
 
-/** The field spec.writer of each object names the server that created it. */
+/** Checks every write of the resource. The field spec.writer of each object names the server that created it. */
 export function unagreedWrites(
   commits: readonly Commit[],
   { prefix, name }: { readonly prefix: string; readonly name: string },
@@ -29,7 +29,7 @@ export function unagreedWrites(
     versions.add(version);
     const writer = stringAt(objectAt(object, "spec"), "writer");
     const own = entries.find(({ apiServerID }) => apiServerID.endsWith(writer));
-    // A migration that rewrites an object does not change its writer.
+    // Checks only creations, because a migration by another server does not change spec.writer.
     if (before === undefined && own?.encodingVersion !== version)
       problems.push(`revision ${revision}: ${writer} wrote ${version}, but had published ${own?.encodingVersion}`);
     for (const { apiServerID, decodableVersions } of entries)

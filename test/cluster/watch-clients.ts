@@ -1,4 +1,4 @@
-/** Clients that list and watch, and the comparison of what they received with the store. */
+/** Clients that list and watch a resource, and the comparison of the received events with the store. */
 import type { IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
@@ -14,33 +14,35 @@ const EXPIRED = 410;
 export interface Followed {
   readonly name: string;
   readonly path: string;
-  /** The prefix of its keys, below the root of the store. */
+  /** The key prefix of the resource, below the root of the store. */
   readonly prefix: string;
 }
 
-/** A list and the watch events after it, without a gap that the client could notice. */
+/** A list and all watch events after it, until a 410 forces the client to list again. */
 export interface Stretch {
-  /** The resourceVersion of the list, and those of its items by key. */
+  /** The resourceVersion of the list, and below it the resourceVersion of each item, keyed by its key. */
   readonly from: number;
   readonly listed: ReadonlyMap<string, number>;
-  /** "ADDED configmaps/default/a 17" */
+  /** Events in the form "ADDED configmaps/default/a 17". */
   readonly events: string[];
-  /** The version up to which the client has received everything, as far as it can know. */
+  /**
+   * The resourceVersion of the last received event or bookmark, up to which the client should have received all events.
+   */
   to: number;
 }
 
 export interface FollowerOptions {
   readonly ca: string;
   readonly followed: Followed;
-  /** When a stream ends, the client continues with the next server. */
+  /** The servers that the client uses. When a stream ends, it continues with the next server. */
   readonly servers: readonly Pick<Member, "id" | "url" | "port">[];
 }
 
 export class Follower implements Disposable {
   readonly followed: Followed;
-  /** The responses to lists and watches. The end of a watch is not a response. */
+  /** The responses to lists and watches. */
   readonly responses: LoadResponse[] = [];
-  /** Responses that are neither a success, nor a legitimate rejection, nor 410. */
+  /** Responses that are neither a success, nor 503 with Retry-After, nor 410. */
   readonly unexpected: LoadResponse[] = [];
   readonly #stretches: Stretch[] = [];
   readonly #targets: readonly (Target & { readonly id: string })[];
@@ -75,7 +77,7 @@ export class Follower implements Disposable {
     }
   }
 
-  /** Resolves when everything up to a revision has been received. The caller limits the time. */
+  /** Waits until the client has received all events up to a revision, or until the signal aborts. */
   async until(revision: number, signal: AbortSignal): Promise<void> {
     for (;;) {
       if (signal.aborted || (this.#stretches.at(-1)?.to ?? 0) >= revision) return;
@@ -157,7 +159,7 @@ export class Follower implements Disposable {
   }
 }
 
-/** Differences between the received events and the store. `commits` contains only those of the watched keys. */
+/** Differences between the received events and the store. `commits` must contain only commits of the watched keys. */
 export function compareStretch(who: string, stretch: Readonly<Stretch>, commits: readonly Commit[]): string[] {
   const { from, listed, events, to } = stretch;
   const stored = new Map<string, number>();
@@ -183,13 +185,13 @@ interface Sent<T> {
 }
 
 interface Stream {
-  /** The headers, and the body if the status is not 200. */
+  /** The response: headers, and the body if the status is not 200. */
   readonly answered: Promise<SmokeResponse>;
   /** Resolves when the stream has ended for any reason. */
   readonly ended: Promise<void>;
 }
 
-/** Opens a stream on its own connection. */
+/** Opens a watch stream on its own connection. */
 function openStream(
   { url, ca, token, path, signal }: Target & { readonly path: string; readonly signal: AbortSignal },
   onLine: (line: string) => void,
@@ -212,7 +214,7 @@ function openStream(
       rest = lines.pop()!;
       for (const line of lines) onLine(line);
     });
-    // An interrupted stream is opened again.
+    // An error is ignored, because the client opens an interrupted stream again.
     response.on("error", () => undefined).on("close", () => tell(rest));
   });
   request.end();

@@ -1,6 +1,6 @@
 /**
- * Watches the etcd of a cluster from before its first server starts. Records every commit and every violation by
- * controllers.
+ * Watches the etcd of a cluster, starting before the first server, and records every commit and every violation of the
+ * controllers' guarantees.
  */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { StoreHistory, type Commit } from "../../src/tools/simulator/history.ts";
@@ -16,9 +16,9 @@ export async function openFollowedStore(endpoint: string): Promise<FollowedStore
 }
 
 export class FollowedStore implements AsyncDisposable {
-  /** In order. */
+  /** All commits, in the order of their revisions. */
   readonly commits: Commit[] = [];
-  /** Errors of the watch of the store. */
+  /** Errors of the watch on the store. */
   readonly failures: string[] = [];
   readonly witness: StoreWitness;
   readonly #history: StoreHistory;
@@ -43,18 +43,18 @@ export class FollowedStore implements AsyncDisposable {
     return this.#history.get(key);
   }
 
-  /** The revision of the last change of a key with the prefix. */
+  /** The revision of the last change of any key with the prefix. */
   lastRevision(prefix: string): number {
     return this.commits.findLast(({ key }) => key.startsWith(prefix))?.revision ?? 0;
   }
 
-  /** The number of the namespaces that were deleted by then. `wallMs` is wall clock time. */
+  /** The number of these namespaces that were removed before the wall clock time. */
   goneBefore(namespaces: ReadonlySet<string>, wallMs: number): number {
     const limitMs = wallMs - performance.timeOrigin;
     return [...this.witness.goneAtMs].filter(([name, atMs]) => namespaces.has(name) && atMs < limitMs).length;
   }
 
-  /** Resolves at the first commit for which the condition is true, or when the signal aborts. */
+  /** Waits until the condition is true after a commit, or until the signal aborts. */
   async until(condition: () => boolean, late: AbortSignal): Promise<void> {
     const { promise: expired, resolve: expire } = Promise.withResolvers<void>();
     late.addEventListener("abort", () => expire(), { once: true });
@@ -66,13 +66,13 @@ export class FollowedStore implements AsyncDisposable {
     }
   }
 
-  /** Resolves when all commits up to the current revision have been received. */
+  /** Waits until all commits up to the current revision have been received, or until the signal aborts. */
   async catchUp(late: AbortSignal): Promise<void> {
     const revision = await this.#kv.currentRevision();
     await this.until(() => (this.commits.at(-1)?.revision ?? 0) >= revision, late);
   }
 
-  /** Keys that are not in the expected state, as sentences. */
+  /** Differences between the store and the expected state, as sentences. */
   unsettled({ gone, kept, namespacesGone }: Expected): string[] {
     const stored = this.#history.under("");
     const inGone = stored.filter(

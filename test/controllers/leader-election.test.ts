@@ -1,4 +1,4 @@
-/** Tests of leader election with random schedules: pauses, crashes, slow and lossy networks, wrong clocks. */
+/** Tests of leader election with random faults: pauses, crashes, slow and lossy networks, and wrong clocks. */
 import { expect, test } from "vitest";
 import { randomInteger, type Random } from "../../src/base/random.ts";
 import { Elector, LEASE_NAME } from "../testing/cluster/controller-runtime/elector.ts";
@@ -9,7 +9,7 @@ const LEASE = `/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/${LEAS
 const PLACES = 3;
 const STEPS = 100;
 
-/** Runs a fixed number of processes. A crashed process is replaced. */
+/** Runs a fixed number of processes that elect a leader. A crashed or stopped process is replaced by a new one. */
 class Cluster {
   readonly overlaps: string[] = [];
   termsCount = 0;
@@ -69,7 +69,7 @@ class Cluster {
     for (const elector of this.#places) await elector.stop();
   }
 
-  /** Chooses a process, usually the leader, because faults of the leader do the most harm. */
+  /** Chooses the process for the next fault, usually the leader, because its faults do the most harm. */
   #victim(): number {
     const leader = this.#places.findIndex(({ isLeading }) => isLeading);
     return leader >= 0 && this.#random.float() < 0.6 ? leader : randomInteger(this.#random, this.#places.length);
@@ -82,7 +82,8 @@ class Cluster {
       rate: this.#rates[place]!,
       passage: this.#network(),
       offsetMs: (this.#random.float() - 0.5) * 7_200_000,
-      // A leader can only stop leading, so two lead at the same time exactly if one starts while another leads.
+      // Checking the start of each term is sufficient: two processes lead at the same time only if one starts while
+      // another leads.
       onStart: () => {
         this.termsCount++;
         if (this.leaders.some((identity) => identity !== elector.identity))
@@ -133,7 +134,7 @@ test.each(Array.from({ length: 12 }, (_, index) => index + 1))(
   },
 );
 
-test("a clock that runs at half speed causes two leaders, and the test detects it", async () => {
+test("a clock that runs at half speed causes two leaders at the same time, and the test detects them", async () => {
   const overlaps: string[] = [];
   for (let seed = 1; seed <= 4; seed++) overlaps.push(...(await runSeed(seed, [0.5, 1, 1])).overlaps);
   expect(overlaps).not.toEqual([]);

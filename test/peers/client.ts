@@ -5,13 +5,13 @@ import { connect, type TLSSocket } from "node:tls";
 import { once } from "node:events";
 import type { Credentials } from "./credentials.ts";
 
-/** Responses are untyped: a missing member fails the expectation, not the compilation. */
+/** The untyped body of a response: a missing field fails the expectation, not the compilation. */
 export type Json = any; // oxlint-disable-line typescript/no-explicit-any -- responses are untyped
 
 export interface PeerResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
-  /** name, value, name, value, … */
+  /** The headers as received: name, value, name, value, … */
   readonly rawHeaders: readonly string[];
   readonly bytes: Buffer;
   readonly text: string;
@@ -23,9 +23,9 @@ export interface CallOptions {
   readonly method?: string;
   readonly headers?: Record<string, string | readonly string[]>;
   readonly body?: Json;
-  /** Undefined means the administrator's token, "" no token. */
+  /** The bearer token: undefined sends the administrator's token, and "" sends no token. */
   readonly token?: string;
-  /** True if the request presents the certificate by which servers act for users. */
+  /** True if the client presents the certificate with which servers proxy requests of users. */
   readonly asProxy?: boolean;
   readonly signal?: AbortSignal;
 }
@@ -41,7 +41,7 @@ export class ApiClient {
     this.#credentials = credentials;
   }
 
-  /** Returns the response as soon as its headers have arrived. */
+  /** Sends the request and returns the response as soon as its headers have arrived. */
   open(target: string, options: CallOptions = {}): Promise<IncomingMessage> {
     const { method = "GET", headers = {}, body, token = ADMIN_TOKEN, asProxy = false, signal } = options;
     const isRaw = body === undefined || typeof body === "string" || Buffer.isBuffer(body);
@@ -92,20 +92,20 @@ export class ApiClient {
     return this.call(target, { method: "DELETE" });
   }
 
-  /** The aggregated discovery document, with an optional profile. */
+  /** The aggregated discovery document; `profile` is appended to the Accept header. */
   async discovery(path: "/api" | "/apis", profile = ""): Promise<Json> {
     const { body } = await this.get(path, { accept: AGGREGATED + profile });
     return body;
   }
 
-  /** The value of one series of /metrics, or 0 if it does not exist. */
+  /** The value of one series of /metrics, or 0 if the series does not exist. */
   async metric(series: string): Promise<number> {
     const { text } = await this.get("/metrics");
     const line = text.split("\n").find((candidate) => candidate.startsWith(`${series} `));
     return line === undefined ? 0 : Number(line.slice(series.length + 1));
   }
 
-  /** A connection that sends and receives raw bytes. */
+  /** Opens a TLS connection that sends and receives raw bytes. */
   async connect(): Promise<TLSSocket> {
     const { servingCa: ca } = this.#credentials;
     const socket = connect({ host: "127.0.0.1", port: this.port, ca, ALPNProtocols: ["http/1.1"] });
@@ -122,7 +122,7 @@ export function groupNames(document: Json): string[] {
   return document.items.map((item: Json) => item.metadata.name);
 }
 
-/** "group/version resource[/subresource]" of every resource in an aggregated document. */
+/** "group/version resource[/subresource]" of every resource in an aggregated discovery document. */
 export function resourcesIn(document: Json): string[] {
   return document.items.flatMap((group: Json) =>
     group.versions.flatMap((version: Json) =>

@@ -13,7 +13,7 @@ async function routeOf(member: Member, path: string): Promise<Json> {
   return (await member.get(`/evenkeel/v1/route?verb=get&path=${encodeURIComponent(path)}`)).body.route;
 }
 
-test("every server reports for each server its release, whether it is reachable, and which resources only it serves", async () => {
+test("the status of each server reports for every server its release, its reachability and the resources that only it serves", async () => {
   await using cluster = await startCluster([{ runtimeConfig: "batch/v1=false", release: "1.34" }, { release: "1.36" }]);
   const [a, b] = cluster.members as [Member, Member];
   for (const member of [a, b]) {
@@ -32,7 +32,7 @@ test("every server reports for each server its release, whether it is reachable,
   expect(seen.documentAgeSeconds).toBeGreaterThanOrEqual(0);
 });
 
-test("an explained route matches the real request: proxied, or rejected by the same rule with the same message", async () => {
+test("an explained route matches the real request: both name the same peer, or the same error message", async () => {
   await using cluster = await startCluster([{ runtimeConfig: "batch/v1=false" }, {}]);
   const [a, b] = cluster.members as [Member, Member];
   expect(await routeOf(a, ONLY_IN_B)).toMatchObject({ kind: "peer", rule: "served-by-peer", candidates: [["b"]] });

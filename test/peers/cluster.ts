@@ -1,4 +1,4 @@
-/** Starts several servers in one process that listen on 127.0.0.1 and share one store, as they would share one etcd. */
+/** Starts several servers in one process. They listen on 127.0.0.1 and share one store, as servers share one etcd. */
 import { createNodeEnv } from "../../src/server/env-node.ts";
 import { startListening, type ListeningServer } from "../../src/server/listener.ts";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
@@ -14,7 +14,7 @@ import { Link } from "./link.ts";
 import { eventually } from "./wait.ts";
 
 export interface MemberOptions {
-  /** Default: a, b, c, … */
+  /** The server ID. Default: a, b, c, … */
   readonly id?: string;
   readonly release?: string;
   readonly runtimeConfig?: string;
@@ -23,17 +23,20 @@ export interface MemberOptions {
   /** True if the server starts without the flags that are needed to call peers. */
   readonly hasNoCredentials?: boolean;
   readonly options?: Partial<ServerOptions>;
-  /** True if the store responds to nothing from the start. */
+  /** True if every call to the store fails until `resumeStore`. */
   readonly isStoreStalled?: boolean;
-  /** True if the member is returned before it is ready. */
+  /** True if `start` must not wait until the server is ready. */
   readonly skipReady?: boolean;
 }
 
-/** The sources from which a server reads which resources its peers serve. Routing tests run with each of them. */
+/** The sources from which a server reads the resources that its peers serve. Routing tests run with each source. */
 export const ROUTING_SOURCES = ["discovery", "storageversion"] as const;
 export type RoutingSource = (typeof ROUTING_SOURCES)[number];
 
-/** Notices events quickly but treats peers as departed late, because a busy machine is not an outage. */
+/**
+ * Short intervals, so that servers notice changes quickly, but a long probe timeout, because a busy machine is not an
+ * outage.
+ */
 export const TEST_TIMING: Partial<PeerTiming> = {
   probeIntervalMs: 50,
   probeTimeoutMs: 10_000,
@@ -43,10 +46,10 @@ export const TEST_TIMING: Partial<PeerTiming> = {
   endpointRefreshMs: 1_000,
 };
 
-/** For tests in which only the requests of the test may be sent. */
+/** Timing without probes, for tests that count all requests between servers. */
 export const UNPROBED: Partial<PeerTiming> = { ...TEST_TIMING, probeIntervalMs: 600_000, documentTimeoutMs: 20_000 };
 
-/** For tests in which a server crashes and others must notice it soon. */
+/** Timing with short leases, for tests in which a server crashes and the other servers must notice it soon. */
 export const SHORT_LEASES: Partial<PeerTiming> = {
   ...TEST_TIMING,
   endpointTtlSeconds: 2,
@@ -59,7 +62,8 @@ export const SHORT_LEASES: Partial<PeerTiming> = {
 };
 
 /**
- * For tests that do not concern access control: every authenticated user is authorized, and no test waits for roles.
+ * Access options for tests that do not concern access control: every authenticated user is authorized, so no test waits
+ * for roles.
  */
 export const OPEN = {
   authorizationModes: ["AlwaysAllow"],
@@ -100,12 +104,12 @@ export class Member extends ApiClient {
     return this.listening.server.view();
   }
 
-  /** The peers to which requests can be sent. */
+  /** The IDs of the peers to which this server can send requests. */
   get usablePeers(): string[] {
     return this.view.peers.filter(({ isReachable, isDescribed }) => isReachable && isDescribed).map(({ id }) => id);
   }
 
-  /** Resolves when this server can send requests to exactly these peers. */
+  /** Waits until this server can send requests to exactly these peers. */
   async knows(...ids: string[]): Promise<void> {
     const wanted = ids.toSorted().join();
     await eventually(
@@ -114,7 +118,7 @@ export class Member extends ApiClient {
     );
   }
 
-  /** Makes the store of a member with `isStoreStalled` respond. */
+  /** Ends the failure of the store of a server with `isStoreStalled`. */
   resumeStore(): void {
     this.#handle.isFrozen = false;
   }
@@ -125,7 +129,7 @@ export class Member extends ApiClient {
     return this.#stopping;
   }
 
-  /** Stops the server at once: it sends nothing more to peers or to the store. */
+  /** Stops the server like a crash: from now on it sends nothing to peers or to the store. */
   crash(): void {
     this.#handle.isFrozen = true;
     this.link.cut();
@@ -140,7 +144,7 @@ export class TestCluster implements AsyncDisposable {
   readonly members: Member[] = [];
   readonly log: string[] = [];
   readonly #store: MemoryStore;
-  /** The store, without a server. */
+  /** Direct access to the store, not through a server. */
   readonly kv: Kv;
   readonly #ends: (() => Promise<void>)[] = [];
 
@@ -152,7 +156,7 @@ export class TestCluster implements AsyncDisposable {
     this.kv = this.#store.open();
   }
 
-  /** Registers something that must end before the servers. */
+  /** Registers a function that must end before the servers are stopped. */
   defer(end: () => Promise<void>): void {
     this.#ends.push(end);
   }
@@ -177,7 +181,7 @@ export class TestCluster implements AsyncDisposable {
     return member;
   }
 
-  /** Writes a raw value to the store. */
+  /** Writes a raw value directly to the store. */
   async put(key: string, value: string | Buffer): Promise<void> {
     const { items } = await this.kv.range({ start: key });
     const expectedRevision = items[0]?.modRevision ?? 0;
@@ -237,7 +241,7 @@ export class TestCluster implements AsyncDisposable {
   }
 }
 
-/** Starts a cluster and waits until every member is ready and knows all others. */
+/** Starts a cluster and waits until every server is ready and knows all other servers. */
 export async function startCluster(members: readonly MemberOptions[], source?: RoutingSource): Promise<TestCluster> {
   const cluster = new TestCluster(source);
   for (const options of members) await cluster.start(options);
@@ -253,7 +257,7 @@ export async function startCluster(members: readonly MemberOptions[], source?: R
 }
 
 interface StoreHandle {
-  /** True after a simulated crash: nothing that the process starts has an effect. */
+  /** True after a simulated crash, or before `resumeStore`: every call to the store fails. */
   isFrozen: boolean;
   reads: number;
   readonly writes: string[];

@@ -1,4 +1,4 @@
-/** A proxy that supports CONNECT and records the requested targets. */
+/** An HTTP proxy for tests that supports only CONNECT and records the requested addresses. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect, type AddressInfo } from "node:net";

@@ -1,7 +1,7 @@
 /**
- * Maps the specification of the proxy to tests: the scenarios that kube-apiserver tests (§8.1 to §8.8), those that it
- * does not test, and its known weaknesses (§9), which this server does not have. A test carries its references in its
- * name.
+ * Checks that tests cover every item of the specification of the mixed version proxy: the scenarios that kube-apiserver
+ * tests (§8.1 to §8.8), scenarios that it does not test (§8-NAME), and its known weaknesses (§9), which this server
+ * does not have. A test names the items that it covers, such as §9-13, in its own name.
  */
 import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -42,7 +42,7 @@ const MERGE = "src/serving/discovery/merge.test.ts";
 const HANDLERS = "src/serving/discovery/handlers.test.ts";
 const EXCLUSIONS = "src/cluster/peers/exclusions.test.ts";
 
-/** Tests that cover an item without naming it: the file, and the name of the test or of one of its cases. */
+/** Tests that cover an item without naming the item: the file, and the name of the test or of one of its cases. */
 const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: string]>> = {
   "§8.1-9": [HANDLERS, "two peers add their groups"],
   "§8.3-4": ["src/cluster/peers/served-set.test.ts", "of an empty document is empty"],
@@ -63,7 +63,7 @@ const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: s
   "§8.6-15": [HANDLERS, "counts neither hits nor misses if the server never has peers"],
   "§8.6-19": [
     "test/stories/custom-resources.test.ts",
-    "is in the discovery of every server as soon as it is served, and leaves it as soon as it is deleted",
+    "is in the discovery of every server as soon as it is served, and is removed from it as soon as the CRD is deleted",
   ],
   "§8.7-vectors": [MERGE, "the order of groups that are not built in"],
   "§8.8-json": [HANDLERS, "a body ends with a line break, and the ETag is 128 digits in quotes"],
@@ -78,7 +78,7 @@ const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: s
   "§9-23": [EXCLUSIONS, "contain a custom resource, but not other resources of its group version"],
 };
 
-/** Items that cannot occur here, with the reason. */
+/** Items that do not apply to this server, with the reason. */
 const WITHOUT_OBJECT: Readonly<Record<string, string>> = {
   "§8.8-protobuf": "Discovery is JSON and YAML; a client that accepts only protobuf is rejected.",
   "§8.8-sources": "A server has one source for its resources: the catalog.",
@@ -110,14 +110,14 @@ test("every item of the specification is covered by a test or listed as not appl
   expect(REQUIRED.filter((item) => !isHeld(item))).toEqual([]);
 });
 
-test("the listed tests exist", () => {
+test("the tests in COVERED_ELSEWHERE exist", () => {
   const missing = Object.entries(COVERED_ELSEWHERE).filter(
     ([, [file, name]]) => !readFileSync(file, "utf8").includes(name),
   );
   expect(missing).toEqual([]);
 });
 
-test("no test names an unlisted item", () => {
+test("no test names an item that the specification does not have", () => {
   const listed = new Set(REQUIRED);
   expect(
     [...named(), ...Object.keys(COVERED_ELSEWHERE), ...Object.keys(WITHOUT_OBJECT)].filter((item) => !listed.has(item)),

@@ -12,10 +12,10 @@ export interface Credentials {
   /** The CA of the serving certificates. */
   readonly servingCa: string;
   readonly serving: KeyedCertificate;
-  /** The CA of the certificates that servers present to each other when they act for users. */
+  /** The CA of the certificates that servers present to each other when they proxy requests of users. */
   readonly proxyCa: string;
   readonly proxy: KeyedCertificate;
-  /** A certificate of an untrusted CA. */
+  /** A certificate that an untrusted CA has signed. */
   readonly strange: KeyedCertificate;
 }
 
@@ -40,7 +40,7 @@ export interface CredentialFiles {
   readonly caFile: string;
   readonly certFile: string;
   readonly keyFile: string;
-  /** A directory for other files of a test. */
+  /** A directory in which a test can write other files. */
   readonly directory: string;
   remove(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Tests of how a server reads the discovery documents of its peers, whatever their release and whatever fails meanwhile
- * (§8.2, §9-14 to -16, -34 to -36).
+ * Tests of how a server reads the discovery documents of its peers, of any release and with any failure (§8.2, §9-14 to
+ * -16, -34 to -36).
  */
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
@@ -33,7 +33,7 @@ async function known(member: Member, id: string): Promise<void> {
 }
 
 describe("a kube-apiserver", () => {
-  test("§8.2-1 receives requests for its local discovery document, with the server's own identity", async () => {
+  test("§8.2-1 is asked for its local discovery document by a server that uses its own identity", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster);
     expect(new Set(stub.discoveryArrivals.map(({ url }) => url))).toEqual(new Set(["/api", "/apis"]));
@@ -49,7 +49,7 @@ describe("a kube-apiserver", () => {
     );
   });
 
-  test("§8.2-2 and another one are both known", async () => {
+  test("§8.2-2 is described beside another kube-apiserver", async () => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster);
     await startStub(cluster, { id: "stub2", groups: [discoveryGroup("two.example.com", [discoveryResource("twos")])] });
@@ -59,7 +59,7 @@ describe("a kube-apiserver", () => {
     expect((await member.get("/apis/two.example.com/v1/twos")).status).toBe(200);
   });
 
-  test("§8.2-3 §9-16 that has restarted keeps its previous document until its new one is read", async () => {
+  test("§8.2-3 §9-16 that has restarted stays described by its previous document until the new document is read", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster);
     stub.groups = [...EXTRA_GROUPS, discoveryGroup("new.example.com", [discoveryResource("news")])];
@@ -71,11 +71,11 @@ describe("a kube-apiserver", () => {
       ([, status]) => status === 200,
     );
     expect(new Set(responses.map(([status]) => status))).toEqual(new Set([200]));
-    // Until it has published what it serves now, 404 would be a guess. Before its restart is noticed, 404 is right.
+    // Returns 404 before the restart of the stub is noticed, and 503 until its new document is read.
     expect(responses.every(([, status]) => status === 200 || status === 503 || status === 404)).toBe(true);
   });
 
-  test("§8.2-4 §9-3 §8-last-peer that has departed loses its resources: in discovery at once, and requests return 503 during the grace period", async () => {
+  test("§8.2-4 §9-3 §8-last-peer that has departed leaves discovery at once, and requests for its resources return 503 during the grace period", async () => {
     await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LEASES, departedGraceMs: 2_500 } } }]);
     const { member, stub } = await startStub(cluster);
     expect(groupNames(await member.discovery("/apis"))).toContain(EXTRA_GROUP);
@@ -94,7 +94,7 @@ describe("a kube-apiserver", () => {
     expect(before.at(-1)!.body.message).toMatch(/was last served by stub, which departed at /);
   });
 
-  test("§8.2-5 §9-13 with a lease but without an endpoint record returns 503, and no address is guessed", async () => {
+  test("§8.2-5 §9-13 with a lease but without an endpoint record gets no request, and requests for its resources return 503", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     const stub = await StubPeer.start(cluster, member, { id: "stub", record: "none" });
@@ -107,7 +107,7 @@ describe("a kube-apiserver", () => {
     expect(stub.discoveryArrivals).toEqual([]);
   });
 
-  test("§8.2-6 that returns 500 is retried until it responds, and 404 is not returned before", async () => {
+  test("§8.2-6 that returns 500 for its discovery document is retried, and until it responds requests return 503, not 404", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     const stub = await StubPeer.start(cluster, member, {
@@ -167,14 +167,14 @@ describe("an old peer", () => {
     ["v2beta1", (request, response) => sendDocument(response, request.url === "/api" ? [] : EXTRA_GROUPS, "v2beta1")],
     ["the legacy format", legacy],
   ];
-  test.each(forms)("§9-35 that supports only %s is understood", async (_form, discovery) => {
+  test.each(forms)("§9-35 that supports only %s is described", async (_form, discovery) => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster, { discovery });
     expect((await member.get(WIDGETS)).status).toBe(200);
     expect(resourcesIn(await member.discovery("/apis"))).toContain(`${EXTRA_GROUP}/v1 widgets`);
   });
 
-  test("§9-34 §8-api-only with a failing /api is retried, and no partial document is used", async () => {
+  test("§9-34 §8-api-only whose /api fails is retried, and its partial document is not used", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     let isBroken = true;
@@ -196,7 +196,7 @@ describe("an old peer", () => {
     expect(stub.arrivals).toHaveLength(1);
   });
 
-  test("§9-34 with a failing /apis is retried", async () => {
+  test("§9-34 whose /apis fails is retried", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     let isBroken = true;
@@ -240,7 +240,7 @@ describe("an old peer", () => {
 });
 
 describe("discovery of peers", () => {
-  test("§9-15 §9-35 continues while the peer is live, and sends the known ETag", async () => {
+  test("§9-15 §9-35 is repeated while the peer is live, with the ETag of the last document", async () => {
     await using cluster = await startCluster([{ peers: { timing: { documentRefreshMs: 50, probeIntervalMs: 50 } } }]);
     let changes = 0;
     const discovery: Respond = (request, response) => {
@@ -273,7 +273,7 @@ describe("discovery of peers", () => {
     expect(await member.metric(FETCH_ERRORS)).toBe(0);
   });
 
-  test("§9-14 is not delayed by a peer that hangs, which is abandoned at a deadline", async () => {
+  test("§9-14 is not delayed by a hanging peer, whose request is canceled at a deadline", async () => {
     await using cluster = await startCluster([{ peers: { timing: { documentTimeoutMs: 300, probeIntervalMs: 50 } } }]);
     const [member] = cluster.members as [Member];
     await StubPeer.start(cluster, member, { id: "hanging", discovery: () => {} });
@@ -290,7 +290,7 @@ describe("discovery of peers", () => {
     ]);
   });
 
-  test("§9-14 §8-many of thirty peers sends each only a few requests", async () => {
+  test("§9-14 §8-many of thirty peers sends only a few requests to each peer", async () => {
     await using cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const [member] = cluster.members as [Member];
     const ids = Array.from({ length: 30 }, (_, at) => `stub${at}`);
@@ -310,7 +310,7 @@ describe("discovery of peers", () => {
     expect(stubs.every((stub) => stub.arrivals.length === 1)).toBe(true);
   });
 
-  test("§9-36 returns the local document to a verified peer and the merged one to a client", async () => {
+  test("§9-36 returns the local document to an authenticated peer and the merged document to a client", async () => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster);
     const headers = { "x-remote-user": "system:apiserver", accept: AGGREGATED };
@@ -322,14 +322,14 @@ describe("discovery of peers", () => {
     expect(asClient.headers["x-evenkeel-server-id"]).toBeUndefined();
   });
 
-  test("§9-6 is complete when a server becomes ready, so its first responses are not 404", async () => {
+  test("§9-6 is complete when a server becomes ready, so that the server does not return 404 for resources of a peer", async () => {
     await using cluster = await startCluster([{}]);
     await startStub(cluster);
     const second = await cluster.start();
     expect((await second.get(WIDGETS)).status).toBe(200);
   });
 
-  test("§9-6 §8.1-3 returns 503 with Retry-After while a server does not know its peers", async () => {
+  test("§9-6 §8.1-3 is not complete in a starting server, which returns 503 with Retry-After for unknown resources", async () => {
     await using cluster = new TestCluster();
     const first = await cluster.start({ isStoreStalled: true, skipReady: true });
     const response = await first.get(WIDGETS);
@@ -344,7 +344,7 @@ describe("discovery of peers", () => {
     expect((await first.get(WIDGETS)).status).toBe(404);
   });
 
-  test("§9-33 with nopeer shows the server's own resources before it is ready", async () => {
+  test("§9-33 does not delay the document with profile=nopeer, which lists the server's own resources before it is ready", async () => {
     await using cluster = new TestCluster();
     const member = await cluster.start({ skipReady: true });
     expect(groupNames(await member.discovery("/apis", ";profile=nopeer"))).toContain("apps");

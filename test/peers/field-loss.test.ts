@@ -1,6 +1,6 @@
 /**
- * Tests of `--field-loss`: requests that name a field which only a peer supports. 1.33 supports `spec.resources` of
- * pods, 1.31 does not.
+ * Tests of `--field-loss`, which sets what a server does with requests that change a field that only a peer supports.
+ * 1.33 supports `spec.resources` of pods, 1.31 does not.
  */
 import { describe, expect, test } from "vitest";
 import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
@@ -83,7 +83,7 @@ describe("--field-loss=route", () => {
     }
   });
 
-  test("proxies updates and patches that name the field, also if they remove it, and no others", async () => {
+  test("proxies updates and patches that change or remove the field, and no other updates and patches", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     const one = `${DEPLOYMENTS}/one`;
@@ -113,7 +113,7 @@ describe("--field-loss=route", () => {
     expect([...servedBy(removed), await resources()]).toEqual([200, SERVED_BY_PEER, undefined]);
   });
 
-  test("does not write an object on the server that forwards the request", async () => {
+  test("writes no object through the server that forwards the request", async () => {
     const { cluster, old, young } = await mixed();
     await using _ = cluster;
     await young.create(PODS, pod("one"));
@@ -155,7 +155,7 @@ describe("--field-loss=route", () => {
     expect((await old.get(`${PODS}/three`)).status).toBe(404);
   });
 
-  test("considers only the fields that a subresource writes", async () => {
+  test("considers only the fields that the requested subresource can write", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     await old.create(PODS, pod("one", { resources: RESOURCES }));
@@ -169,7 +169,7 @@ describe("--field-loss=route", () => {
     expect((await specOf(old, "one")).resources).toEqual(RESOURCES);
   });
 
-  test("leaves fields that no server supports to field validation, which the peer performs if the request is proxied", async () => {
+  test("leaves fields that no server supports to field validation, which the peer performs if the request is proxied because of another field", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     const typo = await old.create(PODS, pod("typo", { resuorces: RESOURCES }));
@@ -188,7 +188,7 @@ describe("--field-loss=route", () => {
     ]);
   });
 
-  test("keeps a supported field that contains an unknown one", async () => {
+  test("keeps a supported field that contains an unknown field", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     const response = await old.create(PODS, pod("one", { resources: { ...RESOURCES, limit: 1 } }));
@@ -200,7 +200,7 @@ describe("--field-loss=route", () => {
     expect(response.body.spec.resources).toEqual(RESOURCES);
   });
 
-  test("selects a peer that supports all fields, including nested ones", async () => {
+  test("selects a peer that supports all fields of the request, including nested fields", async () => {
     await using cluster = await startCluster([{ release: "1.31" }, { release: "1.33" }, { release: "1.36" }]);
     const [old] = cluster.members as [Member];
     const restartPolicyRules = [{ action: "Restart", exitCodes: { operator: "In", values: [1] } }];
@@ -226,7 +226,7 @@ describe("--field-loss=route", () => {
     }
   });
 
-  test("finds a field that a peer supports behind any number of unsupported ones", async () => {
+  test("finds a field that a peer supports among hundreds of fields that no server supports", async () => {
     const { cluster, old } = await mixed();
     await using _ = cluster;
     const containers = Array.from({ length: 500 }, (_item, index) => ({
@@ -238,7 +238,7 @@ describe("--field-loss=route", () => {
     expect(servedBy(response)).toEqual([201, SERVED_BY_PEER]);
   });
 
-  test("rejects a request with too many unsupported fields only if a peer has another release", async () => {
+  test("rejects a request with more than 1,000 unsupported fields only if a peer has another release", async () => {
     const typos = Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`typo${index}`, 1]));
     const { cluster, old } = await mixed();
     await using _ = cluster;
@@ -287,7 +287,7 @@ describe("--field-loss=route", () => {
     expect(servedBy(await old.create(PODS, pod("one", { resources: RESOURCES })))).toEqual([201, SERVED_BY_PEER]);
   });
 
-  test("returns 503 with the missing flag if no peer can be called", async () => {
+  test("returns 503 and names the missing flag if the server cannot call peers", async () => {
     await using cluster = await startCluster([{ release: "1.31", hasNoCredentials: true }, { release: "1.33" }]);
     const [old] = cluster.members as [Member];
     await eventually(
@@ -303,7 +303,7 @@ describe("--field-loss=route", () => {
 describe("--field-loss=warn", () => {
   const LOSS = '299 - "the field \\"spec.resources\\" was dropped: a (1.31) does not know it, b (1.33) does"';
 
-  test("serves the request locally and names the dropped field and the peer that supports it, unless field validation is Strict", async () => {
+  test("serves the request locally, and warns about the dropped field and the peer that supports it, unless field validation is Strict", async () => {
     const { cluster, old } = await mixed({ fieldLoss: "warn" });
     await using _ = cluster;
     const response = await old.create(PODS, pod("one", { resources: RESOURCES }));
@@ -328,7 +328,7 @@ describe("--field-loss=warn", () => {
 });
 
 describe("--field-loss=refuse", () => {
-  test("returns 422 with each field and the peer that supports it, and stores nothing", async () => {
+  test("returns 422 that names each field and the peer that supports it, and stores nothing", async () => {
     const { cluster, old } = await mixed({ fieldLoss: "refuse" });
     await using _ = cluster;
     const response = await old.create(PODS, pod("one", { resources: RESOURCES, typo: 1 }));

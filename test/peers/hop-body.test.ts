@@ -1,5 +1,6 @@
 /**
- * Tests of proxied bodies and streams: nothing is lost or buffered without limit, and a disconnected client is noticed.
+ * Tests of the bodies and streams of proxied requests: no byte is lost, no body is buffered without limit, and the peer
+ * notices when the client disconnects.
  */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -60,7 +61,7 @@ describe("the request body of a proxied request", () => {
     expect([response.status, response.body]).toEqual([201, { length: body.length, sha: sha(body) }]);
   });
 
-  test("§8-bodies with Expect: 100-continue is requested by the local server, and the peer does not receive the header", async () => {
+  test("§8-bodies with Expect: 100-continue gets 100 Continue from the local server, and the peer does not receive the Expect header", async () => {
     stub.respond = echo;
     const socket = await member.connect();
     socket.write(
@@ -78,7 +79,7 @@ describe("the request body of a proxied request", () => {
 });
 
 describe("the response to a proxied request", () => {
-  test("§9-11 has the peer's headers instead of local ones, and repeats only those that the peer repeated", async () => {
+  test("§9-11 has the peer's headers instead of local headers, and repeats only headers that the peer repeated", async () => {
     stub.respond = (_request, response) =>
       sendJson(
         response,
@@ -99,13 +100,13 @@ describe("the response to a proxied request", () => {
     expect(twice).toEqual(["warning"]);
     expect(headers["cache-control"]).toBe("of-the-peer");
     expect(headers["x-kubernetes-pf-flowschema-uid"]).toBe("flow");
-    // The ID that both servers log: the peer received ours.
+    // The audit ID that the local server sent to the peer, so that both servers log the same ID.
     expect(headers["audit-id"]).toBe(stub.arrivals[0]!.all("audit-id").join());
     expect(headers["access-control-allow-origin"]).toBeUndefined();
     expect(headers["keep-alive"]).not.toBe("timeout=5");
   });
 
-  test("loses its trailers, which belong to one connection, and keeps its body", async () => {
+  test("loses its trailers, which are connection-specific, and keeps its body", async () => {
     stub.respond = (_request, response) => {
       response.writeHead(200, { "content-type": "application/json", trailer: "X-Sum" });
       response.write("[1,");
@@ -136,13 +137,13 @@ describe("the response to a proxied request", () => {
     expect((await member.get(WIDGETS)).body).toEqual({ is: "the answer" });
   });
 
-  test.each([400, 403, 409, 410, 422, 429, 500, 504])("is the peer's own %i", async (status) => {
+  test.each([400, 403, 409, 410, 422, 429, 500, 504])("has the status and body of the peer's %i", async (status) => {
     stub.respond = (_request, response) => sendJson(response, status, { kind: "Status", code: status, message: "m" });
     const answer = await member.get(`${WIDGETS}/one`);
     expect([answer.status, answer.body]).toEqual([status, { kind: "Status", code: status, message: "m" }]);
   });
 
-  test("of 25 MB waits for a slow reader instead of being buffered", async () => {
+  test("of 25 MB is sent only as fast as a slow client reads, and is not buffered", async () => {
     const piece = Buffer.alloc(64 * 1024, "x");
     const pieces = 400;
     let written = 0;
@@ -154,7 +155,7 @@ describe("the response to a proxied request", () => {
     const message = await member.open(WIDGETS);
     message.pause();
     let before = -1;
-    // The connection buffers are filled; then nothing more is sent, because the client does not read.
+    // The peer stops writing when the connection buffers are full, because the client does not read.
     await eventually(
       () => {
         const isStill = written === before;
@@ -169,7 +170,7 @@ describe("the response to a proxied request", () => {
     expect(length).toBe(pieces * piece.length);
   });
 
-  test("is never presented as complete if the peer aborts it", async () => {
+  test("that the peer aborts is aborted for the client too", async () => {
     stub.respond = (_request, response) => {
       response.writeHead(200, { "content-type": "application/json" });
       response.write('{"items":[', () => response.destroy());
@@ -179,7 +180,7 @@ describe("the response to a proxied request", () => {
 });
 
 describe("a proxied watch", () => {
-  test("§8-watch sends events as the peer sends them, and ends with it", async () => {
+  test("§8-watch sends events as the peer sends them, and ends when the peer ends the watch", async () => {
     const sent = Promise.withResolvers<ServerResponse>();
     stub.respond = (_request, response) => {
       response.writeHead(200, { "content-type": "application/json" });
@@ -212,7 +213,7 @@ describe("a proxied watch", () => {
     await closed.promise;
   });
 
-  test("or other request ends at the peer when the client disconnects before the response", async () => {
+  test("or any other request ends at the peer when the client disconnects before the response", async () => {
     const arrived = Promise.withResolvers<void>();
     const closed = Promise.withResolvers<void>();
     stub.respond = (_request, response) => {
@@ -227,13 +228,13 @@ describe("a proxied watch", () => {
     await closed.promise;
   });
 
-  test("§9-10 does not count among the requests in flight", async () => {
+  test("§9-10 does not count toward the limit of requests in flight", async () => {
     stub.respond = (request, response) => {
       response.writeHead(200, { "content-type": "application/json" });
       if (request.url!.includes("watch=true")) response.flushHeaders();
       else response.end("{}");
     };
-    // Administrators are exempt from the limit.
+    // The user is not an administrator, because administrators are exempt from the limit.
     const token = "jane-token";
     const open = await Promise.all([1, 2, 3, 4, 5].map(() => member.open(`${WIDGETS}?watch=true`, { token })));
     open.forEach((message) => message.on("error", () => {}));
@@ -257,7 +258,7 @@ describe("a proxied upgrade", () => {
       "",
     ].join("\r\n");
 
-  test("§9-9 §8-upgrade carries the user, switches protocols, and passes bytes in both directions", async () => {
+  test("§9-9 §8-upgrade sends the user's identity, switches protocols, and passes bytes in both directions", async () => {
     stub.onUpgrade = (_request, socket) => {
       socket.write(
         "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n" +

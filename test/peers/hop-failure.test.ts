@@ -1,4 +1,4 @@
-/** Tests of failures on the way to a peer: the responses to clients and the metrics for operators. */
+/** Tests of requests that fail on the way to a peer: the responses to clients and the metrics for operators. */
 import { describe, expect, test } from "vitest";
 import type { PeerResponse } from "./client.ts";
 import { startCluster, UNPROBED, type Member, type TestCluster } from "./cluster.ts";
@@ -31,7 +31,7 @@ function expectUnavailable(answer: PeerResponse, rule: string): void {
 }
 
 describe("an unreachable peer", () => {
-  test("§9-1 §9-24 §8.1-7 §8-404-vs-503 keeps its resources: requests return 503 with a Status and Retry-After, never 404", async () => {
+  test("§9-1 §9-24 §8.1-7 §8-404-vs-503 still counts as the server of its resources: requests for them return 503 with a Status and Retry-After, never 404", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster);
     const fetches = stub.discoveryArrivals.length;
@@ -50,8 +50,8 @@ describe("an unreachable peer", () => {
     expect(stub.discoveryArrivals.length).toBe(fetches);
   });
 
-  test("§8.1-7 §9-25 is counted as rerouted with 503, and by the cause of the failure", async () => {
-    // Probes are far apart, so that the request itself notices the failure first.
+  test("§8.1-7 §9-25 increments the counter of rerouted requests with code 503 and the error counter with the cause", async () => {
+    // Probes are rare, so that the request notices the failure before a probe does.
     await using cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const { member, stub } = await startStub(cluster);
     await stub.silence();
@@ -64,7 +64,7 @@ describe("an unreachable peer", () => {
     );
   });
 
-  test("§8.1-6 §9-12 without an endpoint record returns 503", async () => {
+  test("§8.1-6 §9-12 without an endpoint record makes requests return 503", async () => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster);
     await cluster.remove(RECORD);
@@ -77,7 +77,7 @@ describe("an unreachable peer", () => {
     expect((await member.get(WIDGETS)).status).toBe(503);
   });
 
-  test("§9-28 gets no requests while it does not respond to probes, and gets them again afterwards", async () => {
+  test("§9-28 gets no requests while it does not respond to probes, and gets requests again after it responds", async () => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster);
     stub.isHanging = true;
@@ -90,7 +90,7 @@ describe("an unreachable peer", () => {
     expect((await member.get(WIDGETS)).status).toBe(200);
   });
 
-  test("with a certificate of another CA returns 503 and is counted as tls", async () => {
+  test("with a certificate of another CA makes requests return 503 and is counted as tls", async () => {
     await using cluster = await startCluster([{ peers: { timing: UNPROBED } }]);
     const { member, stub } = await startStub(cluster);
     const impostor = await StubPeer.start(cluster, member, {
@@ -117,7 +117,7 @@ describe("with several peers,", () => {
     return { cluster, member, one, two };
   }
 
-  test("§9-2 §8-failover a request that was not sent is sent to another peer, also a write", async () => {
+  test("§9-2 §8-failover a request, also a write, is sent to another peer if the connection to the first peer failed", async () => {
     const { cluster, member, one, two } = await twoStubs();
     await using _ = cluster;
     await one.silence();
@@ -131,7 +131,7 @@ describe("with several peers,", () => {
     expect(two.arrivals).toHaveLength(15);
   });
 
-  test("§8.1-8 an unreachable peer returns 503, counted once, if it is the only one with an endpoint record", async () => {
+  test("§8.1-8 a request returns 503 and is counted once if the only peer with an endpoint record is unreachable", async () => {
     const { cluster, member, one } = await twoStubs();
     await using _ = cluster;
     await cluster.remove(endpointKey("/registry/", "stub2"));
@@ -144,7 +144,7 @@ describe("with several peers,", () => {
     expect(await member.metric(rerouted(503))).toBe(1);
   });
 
-  test("§9-2 §8-failover an interrupted read is retried at another peer, and a write is not repeated", async () => {
+  test("§9-2 §8-failover a read is retried at another peer if the connection breaks, and a write is not", async () => {
     const { cluster, member, one, two } = await twoStubs();
     await using _ = cluster;
     let broken = 0;
@@ -161,7 +161,7 @@ describe("with several peers,", () => {
     expect(await member.metric(errors("reset"))).toBe(2);
   });
 
-  test("§9-2 a read is retried at another peer if the first returns 503", async () => {
+  test("§9-2 a read is retried at another peer if the first peer returns 503", async () => {
     const { cluster, member, one, two } = await twoStubs();
     await using _ = cluster;
     one.respond = (_request, response) => sendJson(response, 503, { kind: "Status", code: 503 });
@@ -200,7 +200,7 @@ describe("an invalid response of a peer", () => {
     ],
     ["a closed connection", "reset", (request) => void request.socket.destroy()],
   ];
-  test.each(cases)("§9-7 (%s) becomes 503", async (_name, type, respond) => {
+  test.each(cases)("§9-7 (%s) becomes a 503 for the client", async (_name, type, respond) => {
     await using cluster = await startCluster([{}]);
     const { member, stub } = await startStub(cluster, { respond });
     const response = await member.get(`${WIDGETS}/one`);
@@ -209,7 +209,7 @@ describe("an invalid response of a peer", () => {
     expect(await member.metric(errors(type))).toBe(1);
   });
 
-  test("does not include a 404 for a missing object, which is returned to the client", async () => {
+  test("is not a 404 for a missing object, which the client receives unchanged", async () => {
     await using cluster = await startCluster([{}]);
     const message = 'widgets.extra.example.com "one" not found';
     const { member } = await startStub(cluster, {
@@ -221,8 +221,8 @@ describe("an invalid response of a peer", () => {
   });
 });
 
-describe("limits:", () => {
-  test("§9-28 proxied requests beyond the limit return 429, and watches are not counted", async () => {
+describe("with limits,", () => {
+  test("§9-28 proxied requests beyond the limit return 429, and watches do not count", async () => {
     await using cluster = await startCluster([{ peers: { requestsInflightMax: 1 } }]);
     const waiting: (() => void)[] = [];
     const { member } = await startStub(cluster, {
@@ -246,7 +246,7 @@ describe("limits:", () => {
     watch.destroy();
   });
 
-  test("a peer that responds to probes but not to the request is abandoned at the client's deadline", async () => {
+  test("a request to a peer that responds to probes but not to the request ends at the client's deadline", async () => {
     await using cluster = await startCluster([{}]);
     const closed = Promise.withResolvers<void>();
     const { member } = await startStub(cluster, {
@@ -265,7 +265,7 @@ describe("limits:", () => {
     const before = member.storeReads;
     const responses = await Promise.all(Array.from({ length: 100 }, () => member.get(WIDGETS)));
     expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
-    // A few reads are allowed, because a lease may be renewed meanwhile.
+    // Allows a few reads, because the server may renew its leases meanwhile.
     expect(member.storeReads - before).toBeLessThan(10);
   });
 });

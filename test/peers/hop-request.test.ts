@@ -1,4 +1,7 @@
-/** Tests of the bytes that a peer receives for a proxied request (§2.1, §9-8, -9, -26, -37). */
+/**
+ * Tests of the request line, headers and identity that a peer receives for a proxied request (§2.1, §9-8, -9, -26,
+ * -37).
+ */
 import { once } from "node:events";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { startCluster, type Member, type TestCluster } from "./cluster.ts";
@@ -49,7 +52,7 @@ async function sendRaw(lines: readonly string[]): Promise<void> {
 }
 
 describe("the identity of a proxied request", () => {
-  test("§8-identity is in the X-Remote headers, and the server authenticates by its certificate", async () => {
+  test("§8-identity is sent in the X-Remote headers, and the local server authenticates itself by its certificate", async () => {
     expect((await member.call(WIDGETS, { token: "jane-token" })).status).toBe(200);
     const seen = only();
     expect(seen.caller).toBe(PROXY_NAME);
@@ -60,7 +63,7 @@ describe("the identity of a proxied request", () => {
     expect(seen.all("Authorization")).toEqual([]);
   });
 
-  test("§8-identity has escaped extra keys, which only a verified caller may send", async () => {
+  test("§8-identity has escaped extra keys, and only an authenticated peer or front proxy may send X-Remote headers", async () => {
     const headers = {
       "X-Remote-User": "jane",
       "X-Remote-Group": ["a", "b"],
@@ -81,7 +84,7 @@ describe("the identity of a proxied request", () => {
     expect(only().all("X-Remote-Group")).toEqual(["system:masters", "system:authenticated"]);
   });
 
-  test("§9-27 must be authorized locally: an anonymous request is rejected and not proxied", async () => {
+  test("§9-27 must be authorized locally: a request of an anonymous user is rejected and not proxied", async () => {
     const response = await member.call(WIDGETS, { token: "" });
     expect([response.status, response.body.reason]).toEqual([403, "Forbidden"]);
     expect(response.body.message).toContain('User "system:anonymous" cannot list resource "widgets"');
@@ -99,7 +102,7 @@ describe("the identity of a proxied request", () => {
     expect(seen.rawHeaders.filter((name) => /^impersonate-/i.test(name))).toEqual([]);
   });
 
-  test("is authorized locally, both for the impersonation and as the impersonated user", async () => {
+  test("must be authorized locally, both for the impersonation and as the impersonated user", async () => {
     const asked = async (token: string, who: string): Promise<unknown> => {
       const { status, body } = await member.call(WIDGETS, { token, headers: { "Impersonate-User": who } });
       return [status, body.message];
@@ -113,9 +116,9 @@ describe("the identity of a proxied request", () => {
   });
 });
 
-describe("the loop guard", () => {
+describe("the header that prevents a second hop", () => {
   test.each(["true", "foo", "TRUE", "", "true, foo"])(
-    "§9-8 §8-guard does not change the route of a client that sends %j, and is set exactly once",
+    "§9-8 §8-guard does not change the route if a client sends %j, and is set exactly once on the proxied request",
     async (value) => {
       const headers = { "X-Kubernetes-Peer-Proxied": value, "x-kubernetes-apiserver-rerouted": value };
       expect((await member.call(WIDGETS, { headers })).status).toBe(200);
@@ -125,7 +128,7 @@ describe("the loop guard", () => {
     },
   );
 
-  test("§9-8 §8-guard and the identity cannot be removed by naming them in Connection", async () => {
+  test("§9-8 §8-guard and the identity headers cannot be removed by naming them in the Connection header", async () => {
     await sendRaw([
       `GET ${WIDGETS} HTTP/1.1`,
       "Connection: X-Kubernetes-Peer-Proxied, X-Remote-User, X-Kubernetes-APIServer-Rerouted, X-Secret, Audit-ID",
@@ -143,7 +146,7 @@ describe("the loop guard", () => {
 });
 
 describe("the headers of a proxied request", () => {
-  test("do not include those of the client's connection", async () => {
+  test("do not include the headers of the client's connection", async () => {
     await sendRaw([
       `GET ${WIDGETS} HTTP/1.1`,
       "Keep-Alive: timeout=5",
@@ -158,7 +161,7 @@ describe("the headers of a proxied request", () => {
     expect(seen.all("Host")).toEqual([`127.0.0.1:${stub.port}`]);
   });
 
-  test("otherwise arrive as sent, line by line and in order", async () => {
+  test("otherwise arrive as the client sent them, in the same order and with duplicates", async () => {
     await sendRaw([
       `GET ${WIDGETS} HTTP/1.1`,
       "Accept: application/json;as=Table;v=v1;g=meta.k8s.io, application/json",

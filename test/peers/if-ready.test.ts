@@ -1,6 +1,6 @@
 /**
- * Tests of X-Kubernetes-Ready with several servers. The header describes the server that the client called, whichever
- * server responded. A starting server has less information than its peers.
+ * Tests of X-Kubernetes-Ready in a cluster. The header reports the readiness of the server that the client called, even
+ * if a peer served the request.
  */
 import { once } from "node:events";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -16,11 +16,14 @@ import { eventually } from "./wait.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const IF_READY = { "x-kubernetes-if-ready": "" };
-/** Served by 1.36 and not by 1.33. */
+/** A resource that 1.36 serves and 1.33 does not. */
 const CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
 const SERVED_BY = "x-evenkeel-served-by";
 
-/** The status, the readiness header, and whether a peer responded. A watch is closed as soon as it has started. */
+/**
+ * The status, the X-Kubernetes-Ready header, and whether a peer served the request. A watch is closed as soon as it has
+ * started.
+ */
 async function readinessOf(server: ApiClient, target: string, options: CallOptions = {}): Promise<unknown[]> {
   const message = await server.open(target, { headers: IF_READY, ...options });
   if (target.includes("watch=1")) message.destroy();
@@ -41,7 +44,7 @@ describe.each(["retry", "report"] as const)("in mode %s, a ready server", (ifRea
   beforeEach(() => void stub.arrivals.splice(0));
 
   test.each([200, 403, 404, 500, 503])(
-    "reports its own readiness on a %d of a peer that reports the opposite",
+    "reports its own readiness on a proxied response with status %d, although the peer reports that it is not ready",
     async (status) => {
       stub.respond = (_request, response) =>
         sendJson(response, status, { kind: "Status", details: { name: "x" } }, { "X-Kubernetes-Ready": "false" });
@@ -59,12 +62,12 @@ describe.each(["retry", "report"] as const)("in mode %s, a ready server", (ifRea
     expect(stub.arrivals[0]!.all("X-Kubernetes-If-Ready")).toEqual([]);
   });
 
-  test("reports its own readiness if no peer responds", async () => {
+  test("reports its own readiness if the peer does not respond", async () => {
     stub.respond = (request) => void request.socket.destroy();
     expect(await readinessOf(member, `${WIDGETS}/x`)).toEqual([503, "true", false]);
   });
 
-  test("sends no readiness header to a client that did not request it, whatever a peer sends", async () => {
+  test("sends no X-Kubernetes-Ready to a client that did not request it, whatever the peer sends", async () => {
     stub.respond = (_request, response) => sendJson(response, 200, {}, { "X-Kubernetes-Ready": "true" });
     expect(await readinessOf(member, WIDGETS, { headers: {} })).toEqual([200, undefined, true]);
   });
@@ -75,20 +78,23 @@ test.each<[IfReadyMode, IfReadyMode, string | undefined]>([
   ["off", "report", undefined],
   ["retry", "off", "true"],
   ["report", "off", "true"],
-])("in mode %s with a peer in mode %s, the header has the meaning of the first", async (first, second, ready) => {
-  await using cluster = await startCluster([
-    { release: "1.33", options: { ifReadyMode: first } },
-    { options: { ifReadyMode: second } },
-  ]);
-  const member = cluster.members[0]!;
-  expect(await readinessOf(member, CLAIMS)).toEqual([200, ready, true]);
-  expect(await readinessOf(member, `${CLAIMS}?watch=1`)).toEqual([200, ready, true]);
-  expect(await readinessOf(member, `${CLAIMS}/nosuch`)).toEqual([404, ready, true]);
-});
+])(
+  "a server in mode %s with a peer in mode %s handles the header according to its own mode",
+  async (first, second, ready) => {
+    await using cluster = await startCluster([
+      { release: "1.33", options: { ifReadyMode: first } },
+      { options: { ifReadyMode: second } },
+    ]);
+    const member = cluster.members[0]!;
+    expect(await readinessOf(member, CLAIMS)).toEqual([200, ready, true]);
+    expect(await readinessOf(member, `${CLAIMS}?watch=1`)).toEqual([200, ready, true]);
+    expect(await readinessOf(member, `${CLAIMS}/nosuch`)).toEqual([404, ready, true]);
+  },
+);
 
 /**
- * Starts a server that reads the store and knows its peers, but is not ready because it cannot write its identity
- * lease.
+ * Starts a server that reads the store and knows its peers but is not ready, because its store rejects writes, also
+ * that of its identity lease.
  */
 async function startHeld(cluster: TestCluster, ifReadyMode: IfReadyMode): Promise<ApiClient> {
   const { credentials, files, kv } = cluster;
@@ -131,19 +137,19 @@ describe("a server that has not been ready, with a ready peer,", () => {
   });
   afterAll(() => cluster[Symbol.asyncDispose]());
 
-  test("rejects in mode retry requests that the peer could serve", async () => {
+  test("in mode retry rejects requests with the header, although the peer could serve them", async () => {
     expect(await readinessOf(retry, CLAIMS)).toEqual([503, "false", false]);
     expect(await readinessOf(retry, `${CLAIMS}?watch=1`)).toEqual([503, "false", false]);
     expect(await readinessOf(retry, CLAIMS, { headers: {} })).toEqual([200, undefined, true]);
   });
 
-  test("proxies in mode report, and reports that it is not ready", async () => {
+  test("in mode report proxies requests, and reports that it is not ready", async () => {
     expect(await readinessOf(report, CLAIMS)).toEqual([200, "false", true]);
     expect(await readinessOf(report, `${CLAIMS}?watch=1`)).toEqual([200, "false", true]);
     expect(await readinessOf(report, `${CLAIMS}/nosuch`)).toEqual([503, "false", false]);
   });
 
-  test("returns 503 with the peer's message instead of the peer's 404", async () => {
+  test("turns a 404 of the peer into a 503 that contains the peer's message", async () => {
     const response = await retry.get(`${CLAIMS}/nosuch`);
     expect([response.status, response.headers["retry-after"] !== undefined]).toEqual([503, true]);
     expect(response.body.message).toBe(
@@ -151,7 +157,7 @@ describe("a server that has not been ready, with a ready peer,", () => {
     );
   });
 
-  test("reports to peers which resources it does not serve, and sends them its documents", async () => {
+  test("returns 503 with its ID to a peer that requests a resource it does not serve, and its discovery document", async () => {
     const headers = { "X-Remote-User": "jane", "X-Kubernetes-Peer-Proxied": "true" };
     const asPeer = { asProxy: true, token: "", headers };
     const notServed = await retry.call(CLAIMS, asPeer);

@@ -1,4 +1,7 @@
-/** A link between servers that can be cut. Until then, it passes all bytes unchanged. */
+/**
+ * A TCP proxy between servers. A test can cut it or direct it to another server; otherwise it passes all bytes
+ * unchanged.
+ */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 
@@ -8,7 +11,7 @@ export class Link {
   readonly #sockets = new Set<Socket>();
   #target = 0;
   #isCut = false;
-  /** The number of connections, including those that were rejected. */
+  /** The number of accepted connections, including those that were closed at once because the link is cut. */
   count = 0;
 
   static async open(): Promise<Link> {
@@ -24,13 +27,13 @@ export class Link {
     server.on("connection", (socket) => this.#connect(socket));
   }
 
-  /** Directs new connections to this port. */
+  /** Closes open connections and directs new connections to this port. */
   lead(port: number): void {
     this.#target = port;
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Breaks open connections and rejects new ones. */
+  /** Closes open connections, and closes new connections at once. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.destroy();

@@ -1,4 +1,4 @@
-/** Tests of the servers that count as live, and for how long (§9-13, §9-29). */
+/** Tests of which servers count as live, and for how long (§9-13, §9-29). */
 import { describe, expect, test } from "vitest";
 import { groupNames } from "./client.ts";
 import { SHORT_LEASES, startCluster, type Member } from "./cluster.ts";
@@ -18,13 +18,14 @@ describe("forged leases", () => {
     const [member] = cluster.members as [Member];
     const planted = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
     expect((await member.create(planted, lease("planted", "default"))).status).toBe(201);
-    // A server that joins later is seen, so the forged one would have been seen, too.
+    // The stub joins after the forged lease. The server sees the stub, so it would have seen a server of the forged
+    // lease, too.
     await startStub(cluster);
     expect(member.view.peers.map(({ id }) => id)).toEqual(["stub"]);
     expect((await member.get("/apis/nobody.example.com/v1/things")).status).toBe(404);
   });
 
-  test("§9-13 that are not renewed delay 404 only until they expire", async () => {
+  test("§9-13 that are not renewed make requests return 503 instead of 404 only until they expire", async () => {
     await using cluster = await startCluster([{ peers: { timing: SHORT_LEASES } }]);
     const [member] = cluster.members as [Member];
     const { spec, ...rest } = lease("planted");
@@ -37,7 +38,7 @@ describe("forged leases", () => {
     expect(responses.length).toBeGreaterThan(1);
   });
 
-  test("§9-13 without an endpoint record redirect no request, even if they are renewed", async () => {
+  test("§9-13 without an endpoint record receive no request, even if they are renewed", async () => {
     await using cluster = await startCluster([{ peers: { timing: SHORT_LEASES } }]);
     const [member] = cluster.members as [Member];
     const planted = await StubPeer.start(cluster, member, { id: "planted", record: "none" });
@@ -48,7 +49,7 @@ describe("forged leases", () => {
 });
 
 describe("a departed server", () => {
-  test("§9-29 after a crash leaves merged discovery when its lease expires, and its lease is collected", async () => {
+  test("§9-29 that has crashed leaves merged discovery when its lease expires, and its lease is deleted", async () => {
     const peers = { timing: SHORT_LEASES };
     await using cluster = await startCluster([{ peers, runtimeConfig: "batch/v1=false" }, { peers }]);
     const [a, b] = cluster.members as [Member, Member];
@@ -73,7 +74,7 @@ describe("a departed server", () => {
     ]);
   });
 
-  test("that returns with more resources is described again, and these are served", async () => {
+  test("that returns with more resources is described again, and the new resources are served", async () => {
     await using cluster = await startCluster([{ release: "1.30" }, { release: "1.32" }]);
     const [a, b] = cluster.members as [Member, Member];
     await b.stop();

@@ -1,4 +1,6 @@
-/** Tests of the discovery of a cluster over TLS: every format, Accept header and condition (§8.6, §9-18, -21, -35). */
+/**
+ * Tests of merged discovery over TLS, for every format, Accept header and conditional request (§8.6, §9-18, -21, -35).
+ */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AGGREGATED, groupNames, NO_PEER, resourcesIn, type Json } from "./client.ts";
 import { startCluster, type Member, type TestCluster } from "./cluster.ts";
@@ -39,7 +41,7 @@ describe("the discovery document", () => {
   });
 
   test.each(["", "application/json", "application/json;foo=bar", "*/*", "application/yaml"])(
-    "§8.6-14 §9-18 for Accept %j is the legacy format, merged too",
+    "§8.6-14 §9-18 for Accept %j has the legacy format and is merged, too",
     async (accept) => {
       const { status, text } = await member.call("/apis", { headers: accept === "" ? {} : { accept } });
       expect(status).toBe(200);
@@ -56,7 +58,7 @@ describe("the discovery document", () => {
     expect((await member.get("/apis/nobody.example.com")).status).toBe(404);
   });
 
-  test("§8.6-9 of /apis does not include the core group, and groups keep the order of the server", async () => {
+  test("§8.6-9 of /apis does not include the core group, and its groups are in the order of the local server", async () => {
     const names = groupNames(await member.discovery("/apis"));
     expect(names).not.toContain("");
     expect(new Set(names).size).toBe(names.length);
@@ -65,9 +67,9 @@ describe("the discovery document", () => {
   });
 });
 
-describe("conditional requests:", () => {
+describe("a conditional request", () => {
   test.each(["%s", "W/%s", '"other", %s', "*", '%s , W/"x"'])(
-    "§9-35 §8.8-etag If-None-Match %s is supported",
+    "§9-35 §8.8-etag with If-None-Match %s returns 304",
     async (form) => {
       const { headers } = await member.get("/apis", { accept: AGGREGATED });
       const condition = form.replace("%s", headers.etag!);
@@ -76,7 +78,7 @@ describe("conditional requests:", () => {
     },
   );
 
-  test("§8.6-5 §8.8-etag the ETag is stable without changes, changes with the document of a peer, and is restored with it", async () => {
+  test("§8.6-5 §8.8-etag needs an ETag that changes when the document of a peer changes, and that returns with the earlier document", async () => {
     const tag = async (): Promise<string> => (await member.get("/apis", { accept: AGGREGATED })).headers.etag!;
     const before = await tag();
     expect(await tag()).toBe(before);
@@ -89,7 +91,7 @@ describe("conditional requests:", () => {
     await eventually(tag, (etag) => etag === before);
   });
 
-  test("§8.6-17 requests are counted as hits, misses and nopeer", async () => {
+  test("§8.6-17 is counted by the metrics of discovery requests: cache hits, cache misses and requests with nopeer", async () => {
     const counts = async (): Promise<number[]> =>
       Promise.all(
         ["peer_aggregated_cache_hits", "peer_aggregated_cache_misses", "nopeer_requests"].map((name) =>
@@ -105,8 +107,8 @@ describe("conditional requests:", () => {
   });
 });
 
-describe("freshness:", () => {
-  test("§9-21 §8-freshness a group version that is stale on one server and current on another is current", async () => {
+describe("merged discovery", () => {
+  test("§9-21 §8-freshness marks a group version as current if it is stale on one server and current on another", async () => {
     const stale = { metadata: { name: "apps" }, versions: [{ version: "v1", freshness: "Stale", resources: [] }] };
     stub.groups = [...EXTRA_GROUPS, stale];
     await eventually(
@@ -124,7 +126,7 @@ describe("freshness:", () => {
 });
 
 describe("with two releases,", () => {
-  test("§9-18 OpenAPI includes a group version that only a peer serves, so that kubectl explain works", async () => {
+  test("§9-18 OpenAPI includes a group version that only a peer serves, as kubectl explain requires", async () => {
     await using two = await startCluster([{ release: "1.33" }, { release: "1.34" }]);
     const [old, young] = two.members as [Member, Member];
     const index = await old.get("/openapi/v3");
@@ -137,7 +139,7 @@ describe("with two releases,", () => {
     expect(groupNames(await old.discovery("/apis"))).toEqual(groupNames(await young.discovery("/apis")));
   });
 
-  test("§9-19 the preferred version follows the Kubernetes version order on every server", async () => {
+  test("§9-19 the preferred version of a group is the first in the Kubernetes version order, on every server", async () => {
     await using two = await startCluster([{ release: "1.28" }, { release: "1.36" }]);
     const preferred = await Promise.all(
       two.members.map(async (server) => (await server.get("/apis/flowcontrol.apiserver.k8s.io")).body),
@@ -146,7 +148,7 @@ describe("with two releases,", () => {
     expect(preferred[0].versions.map(({ version }: Json) => version)).toEqual(["v1", "v1beta3", "v1beta2"]);
   });
 
-  test("--discovery-mode=local shows local resources only, and --discovery-merge-scope=aggregated merges only the aggregated /apis", async () => {
+  test("--discovery-mode=local lists only local resources, and --discovery-merge-scope=aggregated merges only the aggregated /apis", async () => {
     await using two = await startCluster([
       { release: "1.32", peers: { discoveryMode: "local" } },
       { release: "1.33" },

@@ -5,7 +5,7 @@ import { startCluster, type Member, type TestCluster } from "./cluster.ts";
 import { eventually } from "./wait.ts";
 
 const peers = { discoveryMode: "newest" };
-/** Served by 1.31 and older; served by 1.34 and newer. */
+/** OLD is served by 1.31 and older releases, NEW by 1.34 and newer releases. */
 const OLD = "flowcontrol.apiserver.k8s.io/v1beta3";
 const NEW = "resource.k8s.io/v1";
 
@@ -52,7 +52,7 @@ describe("--discovery-mode=newest", () => {
     }
   });
 
-  test("hides resources that only an older server serves, but they are served", async () => {
+  test("does not list resources that only an older server serves, but requests for them are served", async () => {
     const { cluster, old, newest } = await threeReleases();
     await using _ = cluster;
     const resource = `${OLD} flowschemas`;
@@ -64,7 +64,7 @@ describe("--discovery-mode=newest", () => {
     expect(resourcesIn(await old.discovery("/apis", NO_PEER))).toContain(resource);
   });
 
-  test("falls back to the next release while the newest is unreachable, and after it has departed", async () => {
+  test("falls back to the server of the next release while the newest server is unreachable, and after the newest server has departed", async () => {
     const { cluster, old, middle, newest } = await threeReleases();
     await using _ = cluster;
     const shows = (member: Member, text: string): Promise<PeerResponse> =>
@@ -82,11 +82,11 @@ describe("--discovery-mode=newest", () => {
     await shows(old, ofNewest!);
     await newest.stop();
     for (const member of [old, middle]) await shows(member, ofMiddle!);
-    // A resource that has just departed does not return 404 yet, whatever discovery shows.
+    // A request for a resource whose last server has just departed does not return 404 yet, whatever discovery lists.
     expect((await old.get(`/apis/${NEW}/resourceclaims`)).status).toBe(503);
   });
 
-  test("returns the local document to a peer, so a request makes one hop at most", async () => {
+  test("returns the local document to a peer, so that a discovery request makes one hop at most", async () => {
     const { cluster, old } = await threeReleases();
     await using _ = cluster;
     const reported = await asPeer(old, "/apis", AGGREGATED);

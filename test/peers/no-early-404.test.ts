@@ -1,9 +1,12 @@
-/** Tests that a server does not return 404 while it does not know, or cannot know, what its peers serve (§9-6). */
+/**
+ * Tests that a server returns 503 instead of 404 while it does not know, or cannot know, the resources of its peers
+ * (§9-6).
+ */
 import { describe, expect, test } from "vitest";
 import { ROUTING_SOURCES, TestCluster } from "./cluster.ts";
 
 const CLAIMS = "/apis/resource.k8s.io/v1";
-/** The paths of a resource, its group version, its group and its schema. */
+/** The paths of a resource, its group version, its group and its OpenAPI schema. */
 const PATHS = [`${CLAIMS}/resourceclaims`, CLAIMS, "/apis/resource.k8s.io", `/openapi/v3${CLAIMS}`];
 
 describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
@@ -24,7 +27,7 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
     expect(responses.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
   });
 
-  test("a server whose lease was just written counts, however late the lease reaches the view", async () => {
+  test("a server returns 503 instead of 404 as soon as a new peer has written its lease, even before its watch delivers the lease", async () => {
     await using cluster = new TestCluster(source);
     const member = await cluster.start();
     const unknown = { method: "GET", target: "/apis/nobody.example.com/v1/things" };

@@ -58,7 +58,7 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
       expect((await old.get(`${PODS}/one/status`)).headers["x-evenkeel-served-by"]).toBeUndefined();
     });
 
-    test("§9-18 both servers show pods/resize in /api, in every format", async () => {
+    test("§9-18 discovery of both servers contains pods/resize in /api, in every format", async () => {
       const { cluster, old, young } = await mixed("1.32", "1.33");
       await using _ = cluster;
       for (const server of [old, young]) {
@@ -82,7 +82,7 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
   });
 
   describe("verbs and selectors:", () => {
-    test("§9-17 §8.6-11 a verb that only a peer supports is proxied, and discovery shows the verbs of all servers", async () => {
+    test("§9-17 §8.6-11 a request with a verb that only a peer supports is proxied, and discovery lists the verbs of all servers", async () => {
       await using cluster = await startCluster([{}]);
       const groups = [
         discoveryGroup("coordination.k8s.io", [discoveryResource("leases", { verbs: ["get", "special"] })]),
@@ -101,7 +101,7 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
       expect(leases.verbs).toEqual(leases.verbs.toSorted());
     });
 
-    test("§9-17 a verb that no server supports returns 405 from a server that serves the resource", async () => {
+    test("§9-17 a request with a verb that no server supports returns 405 from a server that serves the resource", async () => {
       await using cluster = await startCluster([{}]);
       const { member, stub } = await startStub(cluster, {
         groups: [discoveryGroup(EXTRA_GROUP, [discoveryResource("widgets", { verbs: ["get", "list"] })])],
@@ -111,7 +111,7 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
       expect(stub.arrivals.map(({ method }) => method)).toEqual(["POST"]);
     });
 
-    test("a field selector that only the newer release supports is proxied to it: spec.clusterIP, 1.30 and 1.31", async () => {
+    test("a list with a field selector that only the newer release supports is proxied to it: spec.clusterIP, 1.30 and 1.31", async () => {
       const { cluster, old, young } = await mixed("1.30", "1.31");
       await using _ = cluster;
       const path = "/api/v1/services?fieldSelector=spec.clusterIP%3D10.0.0.99";
@@ -146,7 +146,7 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
       },
     );
 
-    test("§8.1-2 §8.3-1 §8.1-4 requests from a peer and requests for local resources are served locally", async () => {
+    test("§8.1-2 §8.3-1 §8.1-4 requests from a peer and requests for locally served resources are served locally", async () => {
       await using cluster = await startCluster([{}]);
       const { member, stub } = await startStub(cluster, {
         groups: [discoveryGroup("apps", [discoveryResource("deployments")])],
@@ -158,7 +158,7 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
       expect(stub.arrivals).toEqual([]);
     });
 
-    test("§8.1-5 §8.3-3 a resource that no server serves returns 404 after every peer has published its document", async () => {
+    test("§8.1-5 §8.3-3 a request for a resource that no server serves returns 404 after every peer has published its document", async () => {
       await using cluster = await startCluster([{}]);
       const { member, stub } = await startStub(cluster);
       expect((await member.get(`/apis/${EXTRA_GROUP}/v1/gadgets`)).status).toBe(404);
@@ -166,7 +166,7 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
       expect(stub.arrivals).toEqual([]);
     });
 
-    test("§8.3-2 §9-21 a group version that a peer marks as stale does not count as served by it", async () => {
+    test("§8.3-2 §9-21 a group version that a peer marks as stale does not count as served by the peer", async () => {
       await using cluster = await startCluster([{}]);
       const stale = discoveryGroup(EXTRA_GROUP, [discoveryResource("widgets")]);
       stale.versions[0].freshness = "Stale";
@@ -185,7 +185,7 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
   });
 
   describe("for operators,", () => {
-    test("§9-25 §8.1-7 all metrics of the documentation are present, and latency, peers, ages and probes as well", async () => {
+    test("§9-25 §8.1-7 all documented metrics exist, including those of latency, peers, document ages and probes", async () => {
       await using cluster = await startCluster([{}]);
       const { member } = await startStub(cluster);
       await member.get(WIDGETS);
@@ -210,11 +210,11 @@ describe.each(ROUTING_SOURCES)("with routing source %s,", (source) => {
       expect(await member.metric(`apiserver_rerouted_request_total{code="200",${WIDGETS_LABELS}}`)).toBe(1);
       expect(await member.metric('evenkeel_peers{state="reachable"}')).toBe(1);
       expect(await member.metric('evenkeel_peer_request_duration_seconds_count{peer="stub"}')).toBe(1);
-      // Requests that a server sends on its own behalf are not counted as rerouted.
+      // The metric does not count requests that a server sends on its own behalf.
       expect(text).not.toMatch(/apiserver_rerouted_request_total\{[^}]*resource=""/);
     });
 
-    test("§9-6 the start-up hooks have the names of kube-apiserver", async () => {
+    test("§9-6 the post-start hooks have the names of kube-apiserver's hooks", async () => {
       await using cluster = await startCluster([{}]);
       const { text } = await cluster.members[0]!.get("/readyz?verbose");
       for (const hook of [

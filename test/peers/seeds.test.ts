@@ -1,4 +1,7 @@
-/** Integration tests that the two designs list, and kube-apiserver's own tests of servers that share a store (§8.5). */
+/**
+ * The integration tests that the two designs of the mixed version proxy list (seed-000: the first design, seed-003: the
+ * second), and kube-apiserver's own tests of servers that share a store (§8.5).
+ */
 import { describe, expect, test } from "vitest";
 import { type PeerResponse, type Json, AGGREGATED, groupNames, NO_PEER, resourcesIn } from "./client.ts";
 import { SHORT_LEASES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
@@ -29,7 +32,7 @@ async function twoServers(peers: Partial<PeerOptions> = {}): Promise<{ cluster: 
 }
 
 describe("routing:", () => {
-  test("seed-003 §8.5-1 a request is proxied to a server that is able to handle it", async () => {
+  test("seed-003 §8.5-1 a request is proxied to a server that can handle it", async () => {
     const { cluster, a, b } = await twoServers();
     await using _ = cluster;
     expect((await a.create(JOBS, job("one"))).status).toBe(201);
@@ -42,7 +45,7 @@ describe("routing:", () => {
     expect((await b.get(`${JOBS}/two`)).body.reason).toBe("NotFound");
   });
 
-  test("seed-003 §8.5-2 a third server responds after the first has crashed, and no client gets 404 meanwhile", async () => {
+  test("seed-003 §8.5-2 a third server serves requests after the first has crashed, and no client gets 404 meanwhile", async () => {
     const peers = { timing: SHORT_LEASES };
     await using cluster = await startCluster([{ peers }, { peers, runtimeConfig: WITHOUT_BATCH }, { peers }]);
     const [a, b] = cluster.members as [Member, Member];
@@ -57,13 +60,13 @@ describe("routing:", () => {
     await until(ask, () => !b.view.peers.some(({ id }) => id === "a"));
     const last = await ask();
     expect([last.status, names(last)]).toEqual([200, ["one"]]);
-    // Failover makes 503 unnecessary: nothing was sent to the crashed server.
+    // No client gets 503 either: no request was sent to the crashed server, so each could be sent to the third server.
     expect(statuses(responses)).toEqual([200]);
     expect(responses.every((answer) => names(answer).join() === "one")).toBe(true);
     expect(last.headers["x-evenkeel-served-by"]).toContain("c (1.36)");
   });
 
-  test("seed-003 another eligible peer takes over while the first is live but unreachable", async () => {
+  test("seed-003 another peer serves the requests while the first peer is live but unreachable", async () => {
     await using cluster = await startCluster([{}, { runtimeConfig: WITHOUT_BATCH }, {}]);
     const [a, b, c] = cluster.members as [Member, Member, Member];
     c.link.cut();
@@ -81,14 +84,14 @@ describe("routing:", () => {
     expect((await b.get(JOBS)).headers["x-evenkeel-served-by"]).toContain("c (1.36)");
   });
 
-  test("seed-000 §8.5-3 the egress proxy at a unix socket is used", async () => {
+  test("seed-000 §8.5-3 requests to peers use the egress proxy at a unix socket", async () => {
     await using cluster = new TestCluster();
     const proxy = await startConnectProxy(cluster, `${cluster.files.directory}/egress.sock`);
     const transport = { uds: { udsName: proxy.path } };
     await proxiedThrough(cluster, transport, () => proxy.targets);
   });
 
-  test("§8.5-3 the egress proxy at a TCP port is used, and the selection for peers takes precedence over that of the control plane", async () => {
+  test('§8.5-3 requests to peers use the egress proxy at a TCP port that the egress selection "peer" names', async () => {
     await using cluster = new TestCluster();
     const proxy = await startConnectProxy(cluster, 0);
     await proxiedThrough(cluster, { tcp: { url: `http://127.0.0.1:${proxy.port}` } }, () => proxy.targets, "peer");
@@ -115,8 +118,8 @@ async function proxiedThrough(
   expect(new Set(targets())).toEqual(new Set([`127.0.0.1:${a.link.port}`]));
 }
 
-describe("the feature gate", () => {
-  test("seed-003 §8.6-1 off returns 404 and local discovery, and on again proxies requests", async () => {
+describe("the feature gate of the proxy", () => {
+  test("seed-003 §8.6-1 if off makes a server return 404 and local discovery, and if on again makes it proxy requests", async () => {
     await using cluster = new TestCluster();
     await cluster.start();
     const off = await cluster.start({ id: "b", runtimeConfig: WITHOUT_BATCH, gate: false });
@@ -134,7 +137,7 @@ describe("the feature gate", () => {
     expect((await again.get(JOBS)).status).toBe(404);
   });
 
-  test("seed-003 off on the only server of a resource does not prevent others from proxying to it", async () => {
+  test("seed-003 if off on the only server of a resource does not prevent other servers from proxying to it", async () => {
     await using cluster = new TestCluster();
     const on = await cluster.start({ runtimeConfig: WITHOUT_BATCH });
     await cluster.start({ id: "b", gate: false });
@@ -142,7 +145,7 @@ describe("the feature gate", () => {
     expect((await on.get(JOBS)).status).toBe(200);
   });
 
-  test("seed-000 on returns 404 with the message of the design for a request that no server can serve", async () => {
+  test("seed-000 if on makes a request that no server can serve return 404 with the message of the design", async () => {
     const { cluster, a, b } = await twoServers();
     await using _ = cluster;
     for (const server of [a, b]) {
@@ -155,7 +158,7 @@ describe("the feature gate", () => {
 });
 
 describe("a request that was proxied once", () => {
-  test("seed-000 §9-7 returns 503 if the resource is not served there either, and is not proxied again", async () => {
+  test("seed-000 §9-7 returns 503 if the peer does not serve the resource either, and is not proxied again", async () => {
     const { cluster, b } = await twoServers();
     await using _ = cluster;
     for (const guard of ["x-kubernetes-peer-proxied", "x-kubernetes-apiserver-rerouted"]) {
@@ -170,7 +173,7 @@ describe("a request that was proxied once", () => {
     ).toBe(0);
   });
 
-  test("seed-000 and reaches the calling server itself returns 503 with this reason", async () => {
+  test("seed-000 and reaches the local server itself returns 503 with this reason", async () => {
     const { cluster, a, b } = await twoServers({ timing: UNPROBED });
     await using _ = cluster;
     a.link.lead(b.port);
@@ -186,7 +189,7 @@ describe("a request that was proxied once", () => {
     expect(await b.metric(series)).toBe(1);
   });
 
-  test("seed-000 and reaches the wrong peer returns 503", async () => {
+  test("seed-000 and reaches a wrong peer that does not serve the resource returns 503", async () => {
     const without = { runtimeConfig: WITHOUT_BATCH, peers: { timing: UNPROBED } };
     await using cluster = await startCluster([{}, without, without]);
     const [a, b, c] = cluster.members as [Member, Member, Member];
@@ -198,7 +201,7 @@ describe("a request that was proxied once", () => {
     expect(statuses(responses)).toEqual([503]);
   });
 
-  test("over a link that permanently leads to the wrong server does not hide the resources of the peer", async () => {
+  test("over a link that permanently leads to the wrong server returns 503, and discovery still lists the resources of the peer", async () => {
     const { cluster, a, b } = await twoServers();
     await using _ = cluster;
     a.link.cut();
@@ -227,7 +230,7 @@ describe("a request that was proxied once", () => {
 });
 
 describe("discovery of several servers:", () => {
-  test("seed-003 §8.6-18 each server shows its own resources with nopeer and the same merged document without", async () => {
+  test("seed-003 §8.6-18 each server returns its own resources with profile=nopeer, and otherwise the same merged document", async () => {
     await using cluster = await startCluster([{ runtimeConfig: "apps/v1=false" }, { runtimeConfig: WITHOUT_BATCH }]);
     const [a, b] = cluster.members as [Member, Member];
     const own = await Promise.all([a, b].map((server) => server.discovery("/apis", NO_PEER)));

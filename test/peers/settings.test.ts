@@ -1,6 +1,6 @@
 /**
- * Tests of the flags and feature gates of the proxy: incomplete or missing flags, and what a server without them still
- * does (§3.4, §9-30 to -32).
+ * Tests of the flags and feature gates of the proxy: invalid or incomplete flags, and the behavior of a server that
+ * cannot call peers (§3.4, §9-30 to -32).
  */
 import { describe, expect, test } from "vitest";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
@@ -44,7 +44,7 @@ describe("flags", () => {
     expect(() => resolve(options)).toThrow(sentence);
   });
 
-  test("§9-32 with a CA but without a certificate are accepted", () => {
+  test("§9-32 with a CA but without a client certificate are accepted", () => {
     expect(() => resolve({ peers: { caFile: "ca" } })).not.toThrow();
   });
 });
@@ -54,7 +54,7 @@ describe("a server that cannot call its peers", () => {
     ["§9-32 no flag", {}, "--peer-ca-file"],
     ["§9-32 a CA but no certificate", { caFile: "ca.crt" }, "--proxy-client-cert-file"],
   ])(
-    "(%s) shows local discovery, returns 503 with the flag for unserved resources, and serves all others",
+    "(%s) returns local discovery, and 503 with the missing flag for resources that it does not serve itself",
     async (_name, peers, flag) => {
       await using cluster = await startCluster([
         { runtimeConfig: "batch/v1=false", hasNoCredentials: true, peers },
@@ -70,7 +70,7 @@ describe("a server that cannot call its peers", () => {
       expect([response.status, response.headers["retry-after"]]).toEqual([503, "30"]);
       expect(response.body.message).toContain(`${flag} is not set`);
       expect((await lonely.get("/apis/apps/v1/deployments")).status).toBe(200);
-      // Peers can still call it.
+      // Peers can still call this server.
       await other.knows("a");
       await other.stop();
       await eventually(
@@ -110,7 +110,7 @@ describe("endpoint records and leases:", () => {
     expect((await member.get("/readyz")).status).toBe(200);
   });
 
-  test("the lease shows the peer address to operators in the annotation of kube-apiserver", async () => {
+  test("the identity lease contains the peer address in the annotation that kube-apiserver uses", async () => {
     await using cluster = await startCluster([{}]);
     const [member] = cluster.members as [Member];
     const { body } = await eventually(
@@ -133,7 +133,7 @@ describe("endpoint records and leases:", () => {
     expect([stub.arrivals.length, trap.arrivals.length]).toEqual([1, 0]);
   });
 
-  test("§9-30 one of two servers with one ID logs the conflict and is not ready", async () => {
+  test("§9-30 one of two servers with the same ID logs the conflict and is not ready", async () => {
     await using cluster = await startCluster([{}]);
     const [first] = cluster.members as [Member];
     const second = await cluster.start({ id: "a", skipReady: true });
@@ -148,7 +148,7 @@ describe("endpoint records and leases:", () => {
     expect(states).toContain(200);
   });
 
-  test("no proxied request fails while one of the servers of its resource departs", async () => {
+  test("no proxied request fails while one of the two servers of its resource departs", async () => {
     await using cluster = new TestCluster();
     const b = await cluster.start({ id: "b", runtimeConfig: "batch/v1=false" });
     const a = await cluster.start({ id: "a" });

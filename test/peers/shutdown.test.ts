@@ -1,4 +1,4 @@
-/** Tests of proxied requests when one of the servers shuts down. */
+/** Tests of proxied requests while the local server or the peer shuts down. */
 import type { IncomingMessage } from "node:http";
 import { expect, test } from "vitest";
 import { TestCluster, type Member } from "./cluster.ts";
@@ -10,7 +10,7 @@ function job(name: string): object {
   return { apiVersion: "batch/v1", kind: "Job", metadata: { name }, spec: { template: { spec } } };
 }
 
-/** `source` does not serve jobs, `destination` does. */
+/** Starts two servers. `source` does not serve jobs, so it proxies requests for them to `destination`. */
 async function startBoth(cluster: TestCluster): Promise<{ source: Member; destination: Member }> {
   const source = await cluster.start({ id: "source", runtimeConfig: "batch/v1=false" });
   const options = { shutdown: { sendRetryAfter: true, delayMs: 100 } };
@@ -19,7 +19,7 @@ async function startBoth(cluster: TestCluster): Promise<{ source: Member; destin
   return { source, destination };
 }
 
-/** Resolves when the stream has ended, and reports whether the body was complete. */
+/** Waits until the stream has ended, and returns whether the body is complete. */
 function ended(message: IncomingMessage): Promise<{ isComplete: boolean; lines: string[] }> {
   let text = "";
   message.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
@@ -42,7 +42,7 @@ test.each(["source", "destination"] as const)("a proxied watch ends cleanly when
   expect([isComplete, lines.length, JSON.parse(lines[0]!).object.metadata.name]).toEqual([true, 2, "seen"]);
 });
 
-test("a write through a peer that shuts down is executed or rejected, never lost, and never returns a wrong 404", async () => {
+test("a write that is proxied to a server that shuts down is executed or rejected with 503, and no acknowledged write is lost", async () => {
   await using cluster = new TestCluster();
   const { source, destination } = await startBoth(cluster);
   let isStopped = false;

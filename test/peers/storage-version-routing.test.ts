@@ -1,6 +1,6 @@
 /**
- * Tests of routing by StorageVersion objects: the integration tests of the first design in its order, and tests of this
- * source only.
+ * Tests of routing by StorageVersion objects (--peer-routing-source=storageversion): the integration tests of the
+ * proxy's first design in its order, and tests of behavior that only this source has.
  */
 import { describe, expect, test } from "vitest";
 import { openCatalog } from "../../src/objects/catalog/catalog.ts";
@@ -28,8 +28,8 @@ const rule = ({ body }: PeerResponse): string | undefined =>
 const routeOf = async (member: Member, path: string): Promise<Json> =>
   (await member.get(`/evenkeel/v1/route?verb=list&path=${encodeURIComponent(path)}`)).body.route;
 
-describe("seed-000, integration test", () => {
-  test("1: the feature gate on and off", async () => {
+describe("seed-000 (the first design), integration test", () => {
+  test("1: a server returns 404 with the feature gate off and proxies requests with the feature gate on", async () => {
     const { cluster } = await servers({});
     await using _ = cluster;
     const off = await cluster.start({ id: "b", ...WITHOUT_BATCH, gate: false });
@@ -41,7 +41,7 @@ describe("seed-000, integration test", () => {
     expect((await on.get(JOBS)).status).toBe(200);
   });
 
-  test("2: a request is proxied to a server that is able to handle it", async () => {
+  test("2: a request is proxied to a server that can handle it", async () => {
     const { cluster, servers: members } = await servers({}, WITHOUT_BATCH);
     await using _ = cluster;
     const response = await members[1]!.get(JOBS);
@@ -51,7 +51,7 @@ describe("seed-000, integration test", () => {
     ]);
   });
 
-  test("3: a request that was proxied once returns 503 if the server does not serve it", async () => {
+  test("3: a request that was proxied once returns 503 if the receiving server does not serve the resource", async () => {
     const { cluster, servers: members } = await servers({}, WITHOUT_BATCH);
     await using _ = cluster;
     const headers = { "x-remote-user": "jane", "x-kubernetes-apiserver-rerouted": "true" };
@@ -59,7 +59,7 @@ describe("seed-000, integration test", () => {
     expect([response.status, rule(response)]).toEqual([503, "proxied-but-not-served-here"]);
   });
 
-  test("4: a server that reaches itself instead of a peer returns 503", async () => {
+  test("4: a request returns 503 if the address of the peer leads to the local server itself", async () => {
     const { cluster, servers: members } = await servers({}, { ...WITHOUT_BATCH, peers: { timing: UNPROBED } });
     await using _ = cluster;
     const [a, b] = members as [Member, Member];
@@ -83,7 +83,7 @@ describe("seed-000, integration test", () => {
     }
   });
 
-  test("6: a server that reaches the wrong peer returns 503", async () => {
+  test("6: a request returns 503 if the address of the peer leads to another server that does not serve the resource", async () => {
     const without = { ...WITHOUT_BATCH, peers: { timing: UNPROBED } };
     const { cluster, servers: members } = await servers({}, without, without);
     await using _ = cluster;
@@ -97,12 +97,15 @@ describe("seed-000, integration test", () => {
   });
 });
 
-/** A server whose discovery fails. */
+/** Options of a stub whose discovery requests fail. */
 const MUTE = {
   discovery: (_: unknown, response: { writeHead(status: number): { end(): void } }) => response.writeHead(500).end(),
 };
 
-/** The record of an Evenkeel server. `published` means that it has registered all its resources. */
+/**
+ * The endpoint record of an Evenkeel server. If `published` is true, it declares that all its StorageVersion entries
+ * are registered.
+ */
 function ownRecord(id: string, published: boolean): (port: number) => Buffer {
   return (port) => {
     const record = endpoints(id, port);
@@ -114,8 +117,8 @@ function ownRecord(id: string, published: boolean): (port: number) => Buffer {
   };
 }
 
-describe("the registration of a peer", () => {
-  test("is sufficient for routing, even if its discovery document is unavailable", async () => {
+describe("the StorageVersion registration of a peer", () => {
+  test("is sufficient for routing, even if the discovery document of the peer is unavailable", async () => {
     const { cluster, servers: members } = await servers({});
     await using _ = cluster;
     const [member] = members as [Member];
@@ -126,13 +129,13 @@ describe("the registration of a peer", () => {
       ({ status }) => status === 200,
     );
     expect(stub.arrivals.at(-1)).toMatchObject({ method: "GET", url: WIDGETS });
-    // A resource that such a server has not registered is unknown, because the server does not report that its
-    // registration is complete.
+    // A resource that the peer has not registered returns 503, because the peer does not declare that its registration
+    // is complete.
     const other = await member.get(`/apis/${EXTRA_GROUP}/v1/gadgets`);
     expect([other.status, rule(other)]).toEqual([503, "peer-not-described"]);
   });
 
-  test("is complete if the peer's record declares it: other resources return 404 without its discovery document", async () => {
+  test("is complete if the endpoint record of the peer declares it: then other resources return 404 without its discovery document", async () => {
     const { cluster, servers: members } = await servers({});
     await using _ = cluster;
     const [member] = members as [Member];
@@ -141,12 +144,12 @@ describe("the registration of a peer", () => {
     await member.knows("stub");
     expect((await member.get(WIDGETS)).status).toBe(200);
     expect((await member.get(`/apis/${EXTRA_GROUP}/v1/gadgets`)).status).toBe(404);
-    // Discovery is based on documents only, and does not treat a missing one as empty.
+    // Discovery uses only documents, and does not treat a missing document as empty.
     expect(resourcesIn(await member.discovery("/apis"))).not.toContain(`${EXTRA_GROUP}/v1 widgets`);
     expect((await member.get(`/apis/${EXTRA_GROUP}`)).status).toBe(503);
   });
 
-  test("may be incomplete until the peer is ready: unregistered resources return 503 with its ID", async () => {
+  test("may be incomplete until the peer is ready: then unregistered resources return 503 with the ID of the peer", async () => {
     const { cluster, servers: members } = await servers({});
     await using _ = cluster;
     const [member] = members as [Member];
@@ -160,8 +163,8 @@ describe("the registration of a peer", () => {
   });
 });
 
-describe("entries of an ID without a lease", () => {
-  test("belong to aggregated or custom resources, which are routed locally", async () => {
+describe("StorageVersion entries of an ID without a lease", () => {
+  test("of a resource that is not built in count as aggregated or custom resources, whose requests are handled locally", async () => {
     const { cluster, servers: members } = await servers({}, {});
     await using _ = cluster;
     await registerStorageVersions(members[0]!, "metrics-server", EXTRA_GROUPS);
@@ -175,7 +178,7 @@ describe("entries of an ID without a lease", () => {
     }
   });
 
-  test("of a built-in resource belong to a starting or departed server and are ignored", async () => {
+  test("of a built-in resource count as those of a starting or departed server and are ignored", async () => {
     const { cluster, servers: members } = await servers(WITHOUT_BATCH);
     await using _ = cluster;
     const [member] = members as [Member];
@@ -184,7 +187,7 @@ describe("entries of an ID without a lease", () => {
     expect((await routeOf(member, JOBS)).rule).toBe("alone");
   });
 
-  test("of a departed server do not count as aggregated: requests return 503 during the grace period", async () => {
+  test("of a departed server do not count as aggregated resources: requests return 503 during the grace period", async () => {
     const { cluster, servers: members } = await servers({});
     await using _ = cluster;
     const [member] = members as [Member];
@@ -202,8 +205,8 @@ describe("entries of an ID without a lease", () => {
   });
 });
 
-describe("readiness:", () => {
-  test("a server does not return 404 until its own registration is complete", async () => {
+describe("with this routing source,", () => {
+  test("a server returns 503 instead of 404 until its own registration is complete", async () => {
     await using cluster = new TestCluster("storageversion");
     const unreadable = `/registry/${storagePrefix}/batch.jobs`;
     await cluster.put(unreadable, "{");
@@ -222,7 +225,7 @@ describe("readiness:", () => {
     );
   });
 
-  test("without the StorageVersion API, the source is rejected at the start with an explanation", async () => {
+  test("a server without the StorageVersion API is rejected at its start with an explanation", async () => {
     await using cluster = new TestCluster();
     const starting = cluster.start({ peers: { routingSource: "storageversion" } });
     await expect(starting).rejects.toThrow(

@@ -1,6 +1,9 @@
-/** Encodes an endpoint record as kube-apiserver writes it: v1 Endpoints in protobuf, without Evenkeel's annotations. */
+/**
+ * Encodes an endpoint record as kube-apiserver writes it: a v1 Endpoints object in protobuf, without Evenkeel's
+ * annotations.
+ */
 
-/** Field numbers of k8s.io/api/core/v1 and of ObjectMeta. */
+/** Protobuf field numbers of k8s.io/api/core/v1 and of ObjectMeta. */
 const FIELD = {
   typeMeta: 1,
   raw: 2,

@@ -1,6 +1,6 @@
 /**
- * A stub that looks like a kube-apiserver to its peers: an identity lease, a plain endpoint record, a discovery
- * document, and responses that the test chooses. It records requests as they arrived.
+ * A stub that looks like a kube-apiserver to its peers: it has an identity lease, an endpoint record without Evenkeel's
+ * annotations, a discovery document, and responses that the test chooses. It records all requests.
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -18,7 +18,7 @@ export interface Arrival {
   readonly method: string;
   readonly url: string;
   readonly rawHeaders: readonly string[];
-  /** Common name of the certificate that the caller presented. */
+  /** The common name of the certificate that the client presented. */
   readonly caller: string | undefined;
   /** All values of a header, in order. */
   all(name: string): string[];
@@ -28,16 +28,18 @@ export type Respond = (request: IncomingMessage, response: ServerResponse) => vo
 
 export interface StubOptions {
   readonly id: string;
-  /** The groups of its aggregated discovery, or another response to discovery requests. */
+  /**
+   * The groups of the stub's aggregated discovery document. `discovery` overrides the response to discovery requests.
+   */
   readonly groups?: readonly Json[];
   readonly discovery?: Respond;
   readonly respond?: Respond;
   readonly certificate?: { readonly certPem: string; readonly keyPem: string };
-  /** The encoding of the endpoint record; "none" omits it. */
+  /** The endpoint record: JSON, no record, or the bytes that the function returns. */
   readonly record?: "json" | "none" | ((port: number) => Buffer);
 }
 
-/** A group that no release has. */
+/** An API group that no release serves. */
 export const EXTRA_GROUP = "extra.example.com";
 export const WIDGETS = `/apis/${EXTRA_GROUP}/v1/widgets`;
 export const WIDGETS_LABELS = `group="${EXTRA_GROUP}",version="v1",resource="widgets"`;
@@ -76,7 +78,7 @@ export class StubPeer {
   groups: readonly Json[];
   respond: Respond;
   discovery: Respond | undefined;
-  /** True if the stub does not even respond to probes. */
+  /** True if the stub responds to no request, not even to probes. */
   isHanging = false;
   onUpgrade: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | undefined;
   readonly #server: Server;
@@ -124,7 +126,7 @@ export class StubPeer {
     return this.#ended.signal.aborted;
   }
 
-  /** Breaks connections and rejects new ones, while its lease is still renewed. */
+  /** Closes all connections and rejects new ones, while the lease of the stub is still renewed. */
   async silence(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     if (!this.#server.listening) return;
@@ -132,7 +134,7 @@ export class StubPeer {
     await once(this.#server, "close");
   }
 
-  /** Deletes its lease and endpoint record, as a stopping server does. */
+  /** Deletes the lease and the endpoint record of the stub, as a stopping server does. */
   async leave(through: Member): Promise<void> {
     this.#ended.abort();
     await this.#cluster.remove(endpointKey("/registry/", this.id));
@@ -215,7 +217,7 @@ export function sendDocument(response: ServerResponse, items: readonly Json[], v
   sendJson(response, 200, value, { "content-type": type });
 }
 
-/** Starts a stub and waits until a member knows it. */
+/** Starts a stub and waits until the first server of the cluster knows it. */
 export async function startStub(
   cluster: TestCluster,
   options: Partial<StubOptions> = {},
@@ -233,7 +235,7 @@ export async function startStub(
 
 const STORAGE_VERSIONS = "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions";
 
-/** Registers the groups as a server does, without stale versions. */
+/** Registers the groups in StorageVersion objects as a server does, except versions that are marked as stale. */
 export async function registerStorageVersions(through: Member, id: string, groups: readonly Json[]): Promise<void> {
   for (const { metadata, versions } of groups)
     for (const { version, freshness, resources } of versions)
@@ -244,7 +246,7 @@ export async function registerStorageVersions(through: Member, id: string, group
         });
 }
 
-/** Retries on conflicts, because other servers write the object as well. */
+/** Adds an entry to a StorageVersion. Retries on conflicts, because other servers write the object, too. */
 async function addEntry(through: Member, name: string, entry: Json): Promise<void> {
   const kind = { apiVersion: "internal.apiserver.k8s.io/v1alpha1", kind: "StorageVersion" };
   await through.create(STORAGE_VERSIONS, { ...kind, metadata: { name }, spec: {} });

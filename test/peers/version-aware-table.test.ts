@@ -1,4 +1,4 @@
-/** Tests which server serves a client that sends its release: every row of the table in docs/versions.md. */
+/** Tests which server serves a client that sends its release, for every row of the table in docs/versions.md. */
 import { expect, test } from "vitest";
 import type { ApiResponse } from "../../src/serving/http/message.ts";
 import { errorResponse, textResponse } from "../../src/serving/http/respond.ts";
@@ -31,7 +31,7 @@ async function servedBy({ header, isProxied, view }: VersionRow, isVersionAware:
   return `${by}${response.headers["warning"] === undefined ? "" : " with a Warning"}`;
 }
 
-test("the table has more than 25 rows", () => {
+test("the table in docs/versions.md has more than 25 rows", () => {
   expect(ROWS.length).toBeGreaterThan(25);
 });
 

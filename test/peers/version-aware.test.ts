@@ -1,4 +1,4 @@
-/** Tests of clients that send the release for which they were built, over TLS. */
+/** Tests of clients that send the release for which they were built (X-Kubernetes-Compatibility-Version), over TLS. */
 import { describe, expect, test } from "vitest";
 import type { CallOptions, Json } from "./client.ts";
 import { startCluster, UNPROBED, type Member, type MemberOptions, type TestCluster } from "./cluster.ts";
@@ -27,7 +27,7 @@ function configMap(name: string): Json {
   return { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { key: name } };
 }
 
-/** One request of each kind, in an order in which each finds the objects that it needs. */
+/** One request of each kind. The order ensures that each request finds the objects that it needs. */
 const KINDS: readonly ((server: Member, name: string, version: string) => Promise<string | undefined>)[] = [
   (server, name, version) =>
     call(server, CONFIG_MAPS, { method: "POST", body: configMap(name), ...from(version) }, 201),
@@ -64,7 +64,7 @@ async function watch(server: Member, target: string, version: string): Promise<s
 
 const ROUNDS = 25;
 
-/** The servers that responded, by called server and sent version. */
+/** The servers that served the requests, keyed by the called server and the sent release. */
 async function thousandRequests(cluster: TestCluster, versions: readonly string[]): Promise<Map<string, Set<string>>> {
   const seen = new Map<string, Set<string>>();
   let count = 0;
@@ -86,7 +86,7 @@ async function thousandRequests(cluster: TestCluster, versions: readonly string[
   return seen;
 }
 
-describe("1,000 requests with the header reach the right server with", () => {
+describe("each of 1,000 requests with the header reaches the server of its release, with", () => {
   test.each([
     ["releases 1.35 and 1.36", [member("1.35"), member("1.36")]],
     ["binaries 1.36, one of which emulates 1.35", [EMULATING, member("1.36")]],
@@ -102,8 +102,8 @@ describe("1,000 requests with the header reach the right server with", () => {
   });
 });
 
-describe("a server that fits the client's release", () => {
-  test("is the one with the nearest newer release, and no peer is chosen if all are older", async () => {
+describe("a request with the client's release", () => {
+  test("is proxied to the peer with the nearest newer release, unless the local server is new enough or all peers are too old", async () => {
     await using cluster = await startCluster([member("1.34"), member("1.37"), member("1.36")]);
     const [a, b] = cluster.members as [Member, Member];
     expect(servedBy(await a.call(CONFIG_MAPS, from("1.35")))).toBe("c (1.36); reason=peer-fits-client");
@@ -111,7 +111,7 @@ describe("a server that fits the client's release", () => {
     expect(servedBy(await a.call(CONFIG_MAPS, from("1.38")))).toBeUndefined();
   });
 
-  test("but does not respond is skipped: the local server serves the request, also a write", async () => {
+  test("is served locally if the chosen peer does not respond, also a write", async () => {
     await using cluster = await startCluster([
       { ...member("1.35"), peers: { timing: UNPROBED } },
       { ...member("1.36"), peers: { timing: UNPROBED } },
@@ -125,7 +125,7 @@ describe("a server that fits the client's release", () => {
     expect([read.status, servedBy(read)]).toEqual([200, undefined]);
   });
 
-  test("but is draining is not chosen while another serves the resource", async () => {
+  test("is not proxied to a draining peer if the local server serves the resource", async () => {
     await using cluster = await startCluster([member("1.35"), member("1.36", { shutdown: { delayMs: 1_000 } })]);
     const [a, b] = cluster.members as [Member, Member];
     const stopping = b.stop();
@@ -137,23 +137,23 @@ describe("a server that fits the client's release", () => {
     await stopping;
   });
 
-  test("receives the header unchanged", async () => {
+  test("is proxied with the header unchanged", async () => {
     await using cluster = await startCluster([member("1.35")]);
     const { member: a, stub } = await startStub(cluster);
     await a.call(WIDGETS, from("1.36"));
     expect(stub.arrivals.map((arrival) => arrival.all(HEADER))).toEqual([["1.36"]]);
   });
 
-  test("serves a proxied request itself, whatever the header", async () => {
+  test("is served locally if a peer has proxied it, whatever the header", async () => {
     await using cluster = await startCluster([member("1.35"), member("1.36")]);
     const [a] = cluster.members as [Member];
-    // As a peer sends it: the header does not cause a second hop.
+    // The request as a peer sends it. The header must not cause a second hop.
     const headers = { [HEADER]: "1.36", "X-Remote-User": "jane", "X-Kubernetes-Peer-Proxied": "true" };
     const proxied = await a.call(CONFIG_MAPS, { headers, asProxy: true, token: "" });
     expect([proxied.status, servedBy(proxied)]).toEqual([200, undefined]);
   });
 
-  test("does not receive unauthenticated requests", async () => {
+  test("is not proxied if it is unauthenticated", async () => {
     await using cluster = await startCluster([member("1.35"), member("1.36")]);
     const [a] = cluster.members as [Member];
     const response = await a.call(CONFIG_MAPS, { ...from("1.36"), token: "wrong" });
@@ -162,7 +162,7 @@ describe("a server that fits the client's release", () => {
   });
 });
 
-test("a header without a valid release is ignored with a warning, whatever the response", async () => {
+test("a header that is not a valid release is ignored with a warning, whatever the status of the response", async () => {
   await using cluster = await startCluster([member("1.35"), member("1.36")]);
   const [a] = cluster.members as [Member];
   for (const value of ["v1.36", "1.36.4", "latest", "1.36, 1.35", ["1.36", "1.36"], ""]) {
@@ -176,7 +176,7 @@ test("a header without a valid release is ignored with a warning, whatever the r
   }
 });
 
-test("with the feature gate off, as with --strict-release, the header is ignored", async () => {
+test("with the feature gate off, which is the default of --strict-release, the header is ignored", async () => {
   await using cluster = await startCluster([{ release: "1.35" }, { release: "1.36" }]);
   const [a] = cluster.members as [Member];
   for (const value of ["1.36", "nonsense"]) {
@@ -185,7 +185,7 @@ test("with the feature gate off, as with --strict-release, the header is ignored
   }
 });
 
-test("explain-route and status report the versions", async () => {
+test("the explained route and the cluster status report the compatibility versions", async () => {
   await using cluster = await startCluster([EMULATING, member("1.36")]);
   const [a, b] = cluster.members as [Member, Member];
   const query = `verb=list&path=${encodeURIComponent(CONFIG_MAPS)}`;

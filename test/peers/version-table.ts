@@ -1,16 +1,16 @@
-/** Parses the table of docs/versions.md that defines which server serves a request. */
+/** Parses the table in docs/versions.md that defines which server serves a request. */
 import { readFileSync } from "node:fs";
 import { peerOf, viewOf } from "../testing/cluster/peers/cluster-view.ts";
 import type { ClusterView, PeerView } from "../../src/cluster/peers/view.ts";
 
 export interface VersionRow {
-  /** The value of the client's header, if any. */
+  /** The value of X-Kubernetes-Compatibility-Version; undefined if the client does not send it. */
   readonly header: string | undefined;
   readonly isProxied: boolean;
   readonly view: ClusterView;
-  /** "b or c, else a", "503 with a Warning" */
+  /** The last cell, for example "b or c, else a" or "503 with a Warning". */
   readonly servedBy: string;
-  /** The line itself. */
+  /** The whole line of the table. */
   readonly what: string;
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const LIMIT_MS = 20_000;
 const PAUSE_MS = 10;
 
-/** Calls until the result is accepted, and returns all results including the earlier ones. */
+/** Repeats the call until its result is accepted, and returns all results in order. */
 export async function until<T>(ask: () => Promise<T> | T, isAccepted: (answer: T) => boolean): Promise<readonly T[]> {
   const seen: T[] = [];
   const limit = Date.now() + LIMIT_MS;
@@ -16,7 +16,7 @@ export async function until<T>(ask: () => Promise<T> | T, isAccepted: (answer: T
   }
 }
 
-/** Returns only the last result. */
+/** Repeats the call until its result is accepted, and returns only the accepted result. */
 export async function eventually<T>(ask: () => Promise<T> | T, willDo: (answer: T) => boolean): Promise<T> {
   return (await until(ask, willDo)).at(-1)!;
 }

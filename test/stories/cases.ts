@@ -1,4 +1,7 @@
-/** The mixed clusters of the stories, and the faults that occur in them. */
+/**
+ * The mixed clusters in which the stories (tests that replay an incident of a controller) run, and the faults that
+ * occur in them.
+ */
 import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import {
   fill,
@@ -16,11 +19,11 @@ import { CLAIM, CLAIM_PARAMETERS, DEPLOYMENT, JOB, pathOf, type Thing } from "./
 export interface Case {
   readonly name: string;
   readonly thing: Thing;
-  /** A server that serves the resource. */
+  /** Options of a server that serves the resource `thing`. */
   readonly serving: RunOptions;
-  /** A server that does not serve it, unless all servers do. */
+  /** Options of a server that does not serve `thing`, except in the case UNCHANGED. */
   readonly other: RunOptions;
-  /** The server that the fault affects. */
+  /** Which of the two servers the fault affects. */
   readonly disturbed: "serving" | "other";
 }
 
@@ -28,36 +31,42 @@ export const ALPHA = { release: "1.30", runtimeConfig: ["resource.k8s.io/v1alpha
 const WITHOUT_BATCH = { release: "1.36", runtimeConfig: ["batch/v1=false"] } as const;
 
 export const REMOVED: Case = {
-  ...{ name: "removed permanently: resourceclaimparameters of 1.30, with 1.31", thing: CLAIM_PARAMETERS },
+  ...{ name: "resourceclaimparameters, which 1.30 serves and 1.31 does not", thing: CLAIM_PARAMETERS },
   ...{ serving: ALPHA, other: { release: "1.31" }, disturbed: "serving" },
 };
 export const SWITCHED_OFF: Case = {
-  ...{ name: "removed by a flag: jobs of 1.36, with 1.36 without batch/v1", thing: JOB },
+  ...{ name: "jobs, which one server of 1.36 serves and another does not (batch/v1=false)", thing: JOB },
   ...{ serving: { release: "1.36" }, other: WITHOUT_BATCH, disturbed: "serving" },
 };
 export const INTRODUCED: Case = {
-  ...{ name: "introduced: resourceclaims v1 of 1.34, with 1.33", thing: CLAIM },
+  ...{ name: "resourceclaims v1, which 1.34 serves and 1.33 does not", thing: CLAIM },
   ...{ serving: { release: "1.34" }, other: { release: "1.33" }, disturbed: "serving" },
 };
 export const UNCHANGED: Case = {
-  ...{ name: "unchanged: deployments and configmaps of 1.33 and 1.34", thing: DEPLOYMENT },
-  // One of two servers that serve the same resources: clients must not notice the fault.
+  ...{ name: "deployments and configmaps, which 1.33 and 1.34 serve", thing: DEPLOYMENT },
+  // The fault affects a server without which all resources are still served, so clients must not notice it.
   ...{ serving: { release: "1.34" }, other: { release: "1.33" }, disturbed: "other" },
 };
 
-/** The first server leads, so that controllers run on a server of each kind. */
+/**
+ * The order in which servers start. The first server leads the controllers: in one lineup it serves the resource, in
+ * the other it does not.
+ */
 export interface Lineup {
   readonly leader: string;
   readonly order: readonly ("serving" | "other")[];
 }
-export const SERVING_LEADS: Lineup = { leader: "a server that serves it", order: ["serving", "other", "other"] };
+export const SERVING_LEADS: Lineup = {
+  leader: "a server that serves the resource",
+  order: ["serving", "other", "other"],
+};
 export const OTHER_LEADS: Lineup = { leader: "another server", order: ["other", "other", "serving"] };
 
 export const OUTAGE_SECONDS = 40;
-/** Longer than the deletion of a namespace may take, so that a slow deletion differs from one that never ends. */
+/** Longer than the deletion of a namespace may take, so that a deletion that is only slow has ended by then. */
 export const AFTERWARDS_SECONDS = 25;
 
-/** A fault of the server at a position of the lineup. */
+/** A fault of the server at a position of the lineup, from `begin` to `end`. */
 export interface Disturbance {
   readonly name: string;
   begin(story: Story, position: number): Promise<void>;
@@ -70,16 +79,16 @@ export const NONE: Disturbance = {
   end: () => Promise.resolve(),
 };
 export const STOP: Disturbance = {
-  name: "is stopped for a while",
+  name: "one server is stopped for a while",
   begin: (story, position) => story.stop(position),
   end: (story, position, run) => story.restart(position, run),
 };
 export const CRASH: Disturbance = {
   ...STOP,
-  name: "crashes and restarts",
+  name: "one server crashes and restarts",
   begin: async (story, position) => {
     story.server(position).crash();
-    // The next leader must have taken over before the test checks anything.
+    // Another server must take over the leadership before the test checks anything.
     await story.pass(1);
   },
 };
@@ -94,12 +103,12 @@ export function scenes(count: number, prefix: string, thing: Thing): Scene[] {
 
 export interface Played {
   readonly outcome: () => Outcome;
-  /** The conditions of the deleted namespaces, at the end of the disturbance. */
+  /** The messages of the conditions of each deleted namespace, at the end of the fault. */
   readonly complaints: readonly string[];
   readonly unread: readonly string[];
 }
 
-/** Creates objects through every server, and deletes some of them during the disturbance. */
+/** Creates objects through every server, deletes some of them during the fault, and checks the rest afterwards. */
 export async function play(
   story: Story,
   { thing }: Case,
@@ -130,7 +139,7 @@ export async function play(
   return { outcome: () => outcomeOf(story, { kept, deleted }), complaints, unread };
 }
 
-/** The remaining owners that a server does not return. */
+/** The owners that should still exist and that a server does not return, with the status that it returns. */
 async function unreadableOwners(story: Story, kept: readonly Scene[]): Promise<string[]> {
   const unread: string[] = [];
   for (const server of story.servers)

@@ -1,4 +1,7 @@
-/** Tests of CRDs in a cluster of two releases: every server watches them itself and applies changes at once. */
+/**
+ * Tests of CRDs in a cluster of two releases: every server watches the CRDs itself and serves changed resources
+ * immediately.
+ */
 import { describe, expect, test } from "vitest";
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
 import { Story, withGate } from "./story.ts";
@@ -24,7 +27,7 @@ async function begin(): Promise<Story> {
   return Story.begin([withGate("on", { release: "1.33" }), withGate("on", { release: "1.36" })]);
 }
 
-/** Whether `/apis` of a server lists the group, in either format. */
+/** Whether `/apis` of a server lists the group, in the aggregated and in the legacy format. */
 async function shows(story: Story, index: number, group: string): Promise<boolean[]> {
   const ask = (headers: Record<string, string>): Promise<string> =>
     story.ask(story.server(index), { method: "GET", target: "/apis", headers }).then(({ text }) => text);
@@ -32,7 +35,7 @@ async function shows(story: Story, index: number, group: string): Promise<boolea
 }
 
 describe("a CRD", () => {
-  test("is in the discovery of every server as soon as it is served, and leaves it as soon as it is deleted", async () => {
+  test("is in the discovery of every server as soon as it is served, and is removed from it as soon as the CRD is deleted", async () => {
     const story = await begin();
     await story.ask(story.server(0), {
       method: "POST",
@@ -55,7 +58,7 @@ describe("a CRD", () => {
     expect(gone.status).toBe(404);
   });
 
-  test("for a resource that the newer release has built in is served by the older one, and the objects of both are kept apart", async () => {
+  test("for a resource that is built into the newer release is served by the older server, and its objects are separate from those of the built-in resource", async () => {
     const story = await begin();
     const [older, newer] = [story.server(0), story.server(1)];
     const annotations = { "api-approved.kubernetes.io": "unapproved, for a test" };

@@ -1,7 +1,7 @@
 /**
- * Tests of the garbage collector's and the namespace controller's cases of the first design, with merged discovery and
- * with that of the newest server. They run with Evenkeel's controllers, which know the resources of all servers, and
- * with controllers that rely on discovery.
+ * Tests of the garbage collector and the namespace controller in the three cases of KEP-4020's first design, with
+ * merged discovery and with the discovery of the newest server. They run with Evenkeel's controllers, which know the
+ * resources of all servers, and with controllers that rely on discovery.
  */
 import { describe, expect, test } from "vitest";
 import type { RunOptions } from "../../src/tools/simulator/server.ts";
@@ -18,10 +18,12 @@ function inMode(discoveryMode: Mode, one: Case): Case {
   return { ...one, serving: withMode(one.serving), other: withMode(one.other) };
 }
 
-/** The cases of the design: 1 removed in the newer release, 2 introduced in it, 3 the same in both. */
+/**
+ * The cases of the design: the newer release has removed the resource, has introduced it, or both releases serve it.
+ */
 const CASES = [REMOVED, INTRODUCED, UNCHANGED] as const;
 
-describe("Evenkeel's controllers do no harm with discovery mode", () => {
+describe("Evenkeel's controllers violate no guarantee with discovery mode", () => {
   const played = [NONE, STOP].flatMap((by) => CASES.map((one) => [one.name, by.name, { one, by }] as const));
   test.each(played)("newest: %s; %s", async (_name, _by, { one, by }) => {
     const own = inMode("newest", one);
@@ -33,21 +35,21 @@ describe("Evenkeel's controllers do no harm with discovery mode", () => {
   });
 });
 
-/** Evenkeel's controllers are disabled if a kube-controller-manager runs. */
+/** Disables Evenkeel's controllers, as if a kube-controller-manager ran instead. */
 const NO_CONTROLLERS = ["*", "-garbage-collector-controller", "-namespace-controller"];
 
 interface Left {
   readonly story: Story;
-  /** Namespaces that are not removed. */
+  /** Deleted namespaces that still exist. */
   readonly stuck: readonly string[];
-  /** The objects that remain in them. */
+  /** The objects that remain in these namespaces. */
   readonly held: readonly string[];
-  /** Objects that lost their owner and stay, or that wait for their dependents. */
+  /** Objects that the garbage collector should have deleted. */
   readonly uncollected: readonly string[];
   readonly lost: readonly string[];
 }
 
-/** Runs controllers that rely on the discovery of one server, which does not serve the resource itself. */
+/** Runs controllers that rely on the discovery of one server. This server does not serve the resource itself. */
 async function runWithTrustingControllers(mode: Mode, one: Case): Promise<Left> {
   const runs = runsOf(inMode(mode, one), OTHER_LEADS).map((run) => ({ ...run, controllers: NO_CONTROLLERS }));
   const story = await Story.begin(runs);
@@ -79,7 +81,7 @@ describe("controllers that rely on discovery", () => {
   });
 
   test.each(MODES)(
-    "in mode %s, while the newest server is unreachable, detect only with merged discovery that objects remain",
+    "in mode %s, while the only server of a resource is unreachable, know only with merged discovery that its objects remain",
     async (mode) => {
       const runs = runsOf(inMode(mode, INTRODUCED), OTHER_LEADS).map((run) => ({
         ...run,
@@ -104,15 +106,16 @@ describe("controllers that rely on discovery", () => {
     },
   );
 
-  test("in mode newest do not see resources that only older servers serve, and leave them and their dependents", async () => {
+  test("in mode newest do not see resources that only older servers serve, and leave objects of these resources and their dependents", async () => {
     const { story, stuck, held, uncollected, lost } = await runWithTrustingControllers("newest", REMOVED);
     const { prefix } = REMOVED.thing;
-    // They would finalize the namespace, but the server rejects that while the store contains objects of it.
+    // The controllers try to finalize the namespace, but the server rejects that while the store contains objects of
+    // the namespace.
     expect(stuck).toEqual(["doomed-0"]);
     expect(held.map((key) => key.slice(0, key.indexOf("/")))).toEqual(held.map(() => prefix));
     expect(held).toHaveLength(5);
-    // Dependents of a kind that they cannot look up, an owner that waits for its dependents, and an orphan with its own
-    // dependents.
+    // Dependents of deleted owners whose kind the controllers do not know, an owner that waits for its dependents, and
+    // a dependent of that kind with its own dependent.
     expect(uncollected).toEqual([
       "configmaps/kept-0/of-leaving",
       "configmaps/kept-0/of-leaving-last",
@@ -121,7 +124,7 @@ describe("controllers that rely on discovery", () => {
       `${prefix}/kept-0/leaving-last`,
       `${prefix}/kept-0/of-plain-leaving`,
     ]);
-    // An unknown kind does not count as deleted: nothing is deleted that should stay.
+    // The controllers do not treat an owner of an unknown kind as deleted, so they delete no object that should stay.
     expect(lost).toEqual([]);
     expect(story.witness.broken).toEqual([]);
   });

@@ -1,10 +1,11 @@
 /**
- * A client that reads all discovery documents repeatedly, from one server after the other, and then accesses every
- * listed resource through the next server. It records wrong responses:
+ * A client for tests of upgrades. It reads all discovery documents of one server after the other, and then accesses
+ * every listed resource through the next server. It records three kinds of wrong responses:
  *
- * - false 404: a resource that a server of the cluster serves, or served recently, is reported as unknown
- * - unreachable: a listed resource is neither served nor rejected by a server that serves it
- * - not listed: a resource that a server has been serving for a while is missing in discovery
+ * - false 404: a server reports a resource as unknown that a server of the cluster serves or recently served
+ * - unreachable: a request for a listed resource returns 404 for the resource, 502, 503, 504 or no response, although a
+ *   server serves the resource or discovery listed it too long after its last server departed
+ * - not listed: discovery does not list a resource that a server has been serving for a while
  */
 import { compareNames } from "../../src/serving/discovery/order.ts";
 import { isJsonObject } from "../../src/meta/json.ts";
@@ -32,21 +33,24 @@ const FORMS = [
   { form: "legacy", readAll: readLegacy, headers: {} },
 ] as const;
 
-/** Pause between two requests: some hundred fit between two events of the cluster. */
+/** The pause between two requests. Some hundred requests fit between two restarts of servers. */
 const PACE_MS = 8;
-/** The number of listed resources that are accessed after each reading. The next reading continues there. */
+/**
+ * The number of listed resources that the client accesses each time it has read discovery. It continues with the
+ * following resources the next time.
+ */
 const TOUCHED_PER_READING = 50;
 /** Longer than any server takes to respond. */
 const PATIENCE_MS = 60_000;
-/** Recorded for a request without a response. */
+/** The status that is recorded for a request without a response. */
 const NO_ANSWER = 599;
 const UNREACHABLE: readonly number[] = [404, 502, 503, 504, NO_ANSWER];
 
-/** How far discovery may lag behind. */
+/** How far the discovery documents may lag behind the state of the cluster. */
 export interface Bounds {
-  /** Time in which it may still list the resources of a server that was stopped. */
+  /** How long discovery may still list the resources of a server after the server was stopped. */
   readonly leftMs: number;
-  /** Time in which it may not yet list the resources of a ready server. */
+  /** How long discovery may omit the resources of a server after the server became ready. */
   readonly joinedMs: number;
 }
 
@@ -57,7 +61,7 @@ interface RecordedResponse {
   readonly text: string;
 }
 
-/** A listed resource and the servers that serve it. */
+/** A resource that discovery listed, and a function that tells which runs serve it. */
 interface Promised {
   readonly listedAtMs: number;
   readonly isServing: (run: Run) => boolean;
@@ -67,11 +71,11 @@ export class DiscoveryClient {
   readonly falseNotFound: string[] = [];
   readonly unreachable: string[] = [];
   readonly notListed: string[] = [];
-  /** The number of responses, by request and result. */
+  /** The number of responses, keyed by "request: result". */
   readonly counts = new Map<string, number>();
-  /** All accessed resources. */
+  /** The names of all accessed resources. */
   readonly touched = new Set<string>();
-  /** The longest observed lag of discovery. */
+  /** The longest observed lag of discovery after a server was stopped and after a server became ready. */
   readonly behind = { leftMs: 0, joinedMs: 0 };
   #rounds = 0;
   #turn = 0;
@@ -91,7 +95,7 @@ export class DiscoveryClient {
 
   start(): void {
     this.#work = this.#readAndTouch();
-    // `finish` reports the error.
+    // `finish` awaits the same promise and reports its error.
     this.#work.catch(() => {});
   }
 
@@ -159,7 +163,9 @@ export class DiscoveryClient {
       if (missing.length === 0) continue;
       this.behind.joinedMs = Math.max(this.behind.joinedMs, readyMs);
       if (readyMs > this.#bounds.joinedMs)
-        this.notListed.push(`${where} lacks ${missing[0]} of ${serverId} (${release}), ready for ${readyMs} ms`);
+        this.notListed.push(
+          `${where} lacks ${missing[0]} of ${serverId} (${release}), which has been ready for ${readyMs} ms`,
+        );
     }
   }
 
@@ -167,7 +173,7 @@ export class DiscoveryClient {
     for (const one of listed) {
       const leftMs = this.#leftMs({ ...one, isServing: ({ served }) => served.has(one) });
       if (leftMs > this.#bounds.leftMs)
-        this.unreachable.push(`${where} names ${nameOf(one)}, ${leftMs} ms after the last server of it left`);
+        this.unreachable.push(`${where} lists ${nameOf(one)} ${leftMs} ms after its last server departed`);
     }
   }
 
@@ -196,7 +202,10 @@ export class DiscoveryClient {
     this.falseNotFound.push(...(this.#checker.onResponse?.({ request, atMs, status, unknown, message }) ?? []));
   }
 
-  /** A departed server cannot be reached: the time since its departure when discovery listed the resource decides. */
+  /**
+   * Records a failed access, unless the last server of the resource departed so recently that discovery could still
+   * list the resource.
+   */
   #noteUnreachable(
     server: SimulatedServer,
     promised: Promised & { readonly what: string },
@@ -206,19 +215,20 @@ export class DiscoveryClient {
     if (!isServed && this.#leftMs(promised) <= this.#bounds.leftMs) return;
     const { what, listedAtMs } = promised;
     const said = `${told.status} ${told.text.slice(0, 200)}`;
-    this.unreachable.push(`${what} at ${server.id} at ${told.atMs} ms, named at ${listedAtMs} ms: ${said}`);
+    this.unreachable.push(`${what} at ${server.id} at ${told.atMs} ms, listed at ${listedAtMs} ms: ${said}`);
   }
 
-  /**
-   * The time between the departure of the last server that served the resource and the moment when discovery listed it.
-   */
+  /** How long before discovery listed the resource its last server departed; 0 if a server still served it. */
   #leftMs(promised: Promised): number {
     const leftMs = Math.max(0, promised.listedAtMs - this.#servedUntilMs(promised, promised.listedAtMs));
     this.behind.leftMs = Math.max(this.behind.leftMs, leftMs);
     return leftMs;
   }
 
-  /** Counts servers that were ready at some moment. A resource that no server has ever served was listed too early. */
+  /**
+   * The time at which the last server of the resource ended, among those that were ready by `atMs`: Infinity if one
+   * still runs, -Infinity if none has served the resource yet.
+   */
   #servedUntilMs({ isServing }: Promised, atMs: number): number {
     const served = this.#cluster.runs.filter((run) => (run.readyAtMs ?? Infinity) <= atMs && isServing(run));
     return Math.max(...served.map(({ endedAtMs = Infinity }) => endedAtMs));
@@ -233,7 +243,7 @@ export class DiscoveryClient {
     return this.#cluster.live.flatMap(({ run }) => run ?? []);
   }
 
-  /** The next server that a load balancer would choose. */
+  /** Waits for and returns the next ready server in turn, as a load balancer would choose it. */
   async #next(): Promise<SimulatedServer> {
     for (;;) {
       const { servers, live } = this.#cluster;

@@ -5,13 +5,15 @@ import { parseGroupVersion, type GroupVersion } from "../../src/meta/group-versi
 import { isJsonObject, stringAt, stringsAt, type JsonObject } from "../../src/meta/json.ts";
 import { pathOf, TARGETS, type Target } from "../simulator/targets.ts";
 
-/** A document of a server, and when it was requested. */
+/** A discovery document of a server, and the time at which it was requested. */
 export interface Document {
   readonly content: JsonObject;
   readonly askedAtMs: number;
 }
 
-/** The document at a path that another document lists; undefined if the server did not return it. */
+/**
+ * Reads the document at a path that the document `namedBy` lists. Returns undefined if the server did not return it.
+ */
 export type ReadDocument = (path: string, namedBy: Document | undefined) => Promise<Document | undefined>;
 
 /** A resource or subresource that discovery lists. */
@@ -89,7 +91,8 @@ export interface Touch {
 const NOBODY = "nobody";
 
 /**
- * Reads are enough for most resources. If an example body exists, the object is created, changed and deleted as well.
+ * The requests that access a listed resource: reads, and if an example body exists, also the creation, change and
+ * deletion of an object.
  */
 export function touchesOf(listed: Named, name: string): Touch[] {
   const { verbs, subresource } = listed;

@@ -1,4 +1,4 @@
-/** Tests of an upgrade through every release, for a client that relies on discovery. */
+/** Tests of an upgrade through every release, with a client that relies on discovery. */
 import { expect, onTestFinished, test } from "vitest";
 import type { ApiResponse } from "../../src/serving/http/message.ts";
 import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
@@ -13,13 +13,13 @@ import { withGate, type Gate } from "./story.ts";
 
 const RELEASES = ["1.33", "1.34", "1.35", "1.36", "1.37"] as const;
 const SERVERS = 3;
-/** With all APIs enabled, every step but one removes resources, and every step but one adds some. */
+/** With all APIs enabled, every upgrade but one removes resources, and every upgrade but one adds some. */
 const EVERYTHING = ["api/all=true"] as const;
 
 interface Rolled {
   readonly client: DiscoveryClient;
   readonly cluster: SimulatedCluster;
-  /** Errors at the end of each step. */
+  /** Violations that the checkers find at the end of each upgrade. */
   readonly atRest: readonly string[];
 }
 
@@ -37,8 +37,8 @@ async function roll({ releases: [first, ...then], gate, source, plant = {} }: Ro
     withGate(gate, { release, runtimeConfig: EVERYTHING, peers: { routingSource: source } });
   for (let index = 0; index < SERVERS; index++) await cluster.addServer(runOf(first!));
   await cluster.advance({ seconds: 5 });
-  // A stopping server deletes its records as soon as its open requests are complete, and others see that at once. They
-  // may also take as long as the probes of a silent server.
+  // Peers usually see the departure of a server at once, because a stopping server deletes its records when its open
+  // requests are complete. The bound is the time in which probes detect a server that does not respond.
   const { probeIntervalMs, probeMissesMax } = cluster.timing;
   const boundMs = probeIntervalMs * probeMissesMax;
   const client = new DiscoveryClient(cluster, { leftMs: boundMs, joinedMs: boundMs });
@@ -76,7 +76,7 @@ function countOf({ counts }: DiscoveryClient, reported: RegExp): number {
 }
 
 test.each(["discovery", "storageversion"] as const)(
-  `${RELEASES.join(" → ")} over three servers, routed by %s: every listed resource is served`,
+  `every listed resource is served during the upgrades ${RELEASES.join(" → ")} of three servers, routed by %s`,
   async (source) => {
     const rolled = await roll({ releases: RELEASES, gate: "on", source });
     report(rolled, source);
@@ -97,7 +97,7 @@ test.each(["discovery", "storageversion"] as const)(
 
 const FIRST_LEG = RELEASES.slice(0, 2);
 
-test("the first step with servers that do not proxy returns wrong responses", async () => {
+test("the first upgrade with servers that do not proxy causes wrong responses", async () => {
   const rolled = await roll({ releases: FIRST_LEG, gate: "off", source: "discovery" });
   report(rolled, "without the proxy");
   const { falseNotFound, unreachable, notListed } = rolled.client;
@@ -106,7 +106,7 @@ test("the first step with servers that do not proxy returns wrong responses", as
   expect(notListed.length).toBeGreaterThan(5);
 });
 
-/** Plants a bug: each server returns its first response to a discovery request again and again. */
+/** Injects a bug: each server repeats its first response to a discovery request. */
 function remembersDiscovery(): Plant {
   const reported = new Map<string, ApiResponse>();
   return {
@@ -121,7 +121,7 @@ function remembersDiscovery(): Plant {
   };
 }
 
-test("the first step with outdated discovery lists resources that are gone, and they are not reported as unknown", async () => {
+test("the first upgrade with outdated discovery documents lists removed resources, and their 404s do not count as false", async () => {
   const plant = remembersDiscovery();
   const rolled = await roll({ releases: FIRST_LEG, gate: "on", source: "discovery", plant });
   report(rolled, "with old discovery");

@@ -1,6 +1,6 @@
 /**
- * Tests of incidents during upgrades, named after issues of kubernetes/kubernetes: servers of two releases are behind
- * one address, and a request reaches the one that does not support it.
+ * Tests of incidents during upgrades, named after issues of kubernetes/kubernetes: servers of two releases share one
+ * address, and a request reaches the server that does not support it.
  */
 import { describe, expect, test } from "vitest";
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
@@ -20,7 +20,7 @@ async function skewed(gate: Gate, older: string, newer: string): Promise<Skewed>
 
 const MERGE_PATCH = { "content-type": "application/merge-patch+json" } as const;
 
-describe("127316: a kubelet of 1.31 that requests services with an address from a server of 1.30", () => {
+describe("127316: a kubelet of 1.31 that requests Services with a cluster IP from a server of 1.30", () => {
   const target = "/api/v1/services?fieldSelector=spec.clusterIP%21%3DNone&limit=500&resourceVersion=0";
 
   async function ask(gate: Gate): Promise<StoryResponse> {
@@ -76,7 +76,10 @@ describe("129511: a chart sets a field of 1.30 on a daemon set, a controller of 
     return objectAt(first!, "securityContext")["appArmorProfile"];
   }
 
-  /** The controller was built for 1.29: it reads through the old server and sends back the fields that it supports. */
+  /**
+   * A controller of 1.29 reads the object through the old server and sends back only the fields that its release
+   * defines.
+   */
   async function reportStatus({ story, old }: Skewed): Promise<number[]> {
     const target = `${DAEMON_SETS}/agent`;
     const { body } = await story.ask(old, { method: "GET", target });
@@ -89,26 +92,29 @@ describe("129511: a chart sets a field of 1.30 on a daemon set, a controller of 
       body: status,
       headers: MERGE_PATCH,
     });
-    // The chart's tools also label the object.
+    // The tools that install the chart also label the object.
     const label = { metadata: { labels: { managed: "yes" } } };
     const labelled = await story.ask(old, { method: "PATCH", target, body: label, headers: MERGE_PATCH });
     return [put.status, patched.status, labelled.status];
   }
 
-  test.each<Gate>(["on", "off"])("the field stays, with the mixed version proxy %s", async (gate) => {
-    const skew = await skewed(gate, "1.29", "1.30");
-    const { story, young } = skew;
-    const made = await story.ask(young, {
-      method: "POST",
-      target: DAEMON_SETS,
-      body: agent({ appArmorProfile: PROFILE }),
-    });
-    expect(made.status).toBe(201);
-    expect(await reportStatus(skew)).toEqual([200, 200, 200]);
-    expect(await profileAfter(skew)).toEqual(PROFILE);
-  });
+  test.each<Gate>(["on", "off"])(
+    "the field stays if the chart used the new server, with the mixed version proxy %s",
+    async (gate) => {
+      const skew = await skewed(gate, "1.29", "1.30");
+      const { story, young } = skew;
+      const made = await story.ask(young, {
+        method: "POST",
+        target: DAEMON_SETS,
+        body: agent({ appArmorProfile: PROFILE }),
+      });
+      expect(made.status).toBe(201);
+      expect(await reportStatus(skew)).toEqual([200, 200, 200]);
+      expect(await profileAfter(skew)).toEqual(PROFILE);
+    },
+  );
 
-  test("the chart can use the old server, because the new one handles its request", async () => {
+  test("the chart can use the old server, because the new server handles its request", async () => {
     const skew = await skewed("on", "1.29", "1.30");
     const { story, old } = skew;
     const target = `${DAEMON_SETS}/agent`;
@@ -154,7 +160,7 @@ describe("pods/resize through a server of 1.32, in a cluster with 1.33,", () => 
     return [status, (containers as JsonObject[])[0]?.["resources"]];
   }
 
-  test("is handled by the server that supports it", async () => {
+  test("is proxied to the server that supports it", async () => {
     expect(await resize("on")).toEqual([200, resources("2")]);
   });
 

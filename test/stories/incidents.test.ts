@@ -12,7 +12,7 @@ import { CLAIM, CONFIG_MAP, keyOf, pathOf, referenceTo, type Thing } from "./thi
 
 const AGGREGATED = { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" } as const;
 
-/** Restarts the server with another release. Requests of clients advance the time meanwhile. */
+/** Restarts the server with another release. Meanwhile, the requests of clients advance the time. */
 async function upgrade(
   server: SimulatedServer,
   { to, meanwhile }: { readonly to: RunOptions; readonly meanwhile: () => Promise<void> },
@@ -30,7 +30,7 @@ function itemsOf(of: JsonObject, member: string): JsonObject[] {
 }
 
 describe("96486: a client reads discovery in a loop while one of three servers is upgraded, and", () => {
-  /** Behaves like client-go behind a load balancer: each request reaches another server. */
+  /** Reads discovery as client-go does behind a load balancer: each request reaches another server. */
   class DiscoveryLoop {
     readonly incomplete: string[] = [];
     readonly groupVersions = new Set<string>();
@@ -107,8 +107,8 @@ describe("98548: namespaces are deleted during a rolling upgrade, and", () => {
     const deleted: DeletedNamespace[] = [];
     const complaints = new Set<string>();
     /**
-     * Creates a namespace through one server and deletes it through another, with some objects of the resources that
-     * are served at the time.
+     * Creates a namespace with objects of the currently served resources through one server, and deletes it through
+     * another.
      */
     const meanwhile = async (): Promise<void> => {
       const number = deleted.length;
@@ -142,7 +142,7 @@ describe("98548: namespaces are deleted during a rolling upgrade, and", () => {
       })
       .map(({ name }) => name);
 
-  test("all are removed in time, none before it is empty, and no condition reports missing resources", async () => {
+  test("every namespace is removed in time, none before it is empty, and no condition reports missing resources", async () => {
     const { story, deleted, complaints } = await roll("on");
     expect(deleted.length).toBeGreaterThan(15);
     expect(notInTime(story, deleted)).toEqual([]);
@@ -151,14 +151,14 @@ describe("98548: namespaces are deleted during a rolling upgrade, and", () => {
     expect([...complaints].join()).not.toContain("could not find the requested resource");
   });
 
-  test("without the mixed version proxy some are stuck until the leader is upgraded", async () => {
+  test("without the mixed version proxy some namespaces stay until the leader is upgraded", async () => {
     const { story, deleted } = await roll("off");
     expect(notInTime(story, deleted).length).toBeGreaterThan(0);
     expect(story.falseNotFound.length).toBeGreaterThan(0);
   });
 });
 
-/** A fault: for a while, the only server of claims returns wrong responses about them. */
+/** A fault: for a while, the only server that serves claims returns wrong responses for them. */
 interface Trouble {
   readonly name: string;
   readonly plant: (trouble: Switch) => Plant;
@@ -167,7 +167,7 @@ interface Trouble {
 
 interface Switch {
   isOn: boolean;
-  /** How often the fault occurred. */
+  /** The number of requests that the fault affected. */
   count: number;
 }
 
@@ -200,7 +200,7 @@ const TROUBLES: readonly Trouble[] = [
   },
 ];
 
-/** Makes a server lead that serves no claims and has seen none before the fault begins. */
+/** Starts a leader that serves no claims and knows no claims, then restarts the server of claims with the fault. */
 async function troubled(trouble: Trouble, prepare: (story: Story) => Promise<void>): Promise<Troubled> {
   const shown: Switch = { isOn: false, count: 0 };
   const story = await Story.begin([{ release: "1.34" }], { plant: trouble.plant(shown) });
@@ -229,7 +229,7 @@ interface Troubled {
   readonly end: () => Promise<void>;
 }
 
-describe("93790: a transient 404 never collects objects:", () => {
+describe("93790: the garbage collector deletes no dependents because of a transient fault:", () => {
   test.each(TROUBLES)("$name", async (trouble) => {
     const scene: Scene = { namespace: "kept", thing: CLAIM };
     const { story, end } = await troubled(trouble, (begun) => fill(begun, 0, scene));
@@ -245,7 +245,7 @@ describe("93790: a transient 404 never collects objects:", () => {
   });
 });
 
-describe("104342: a transient 404 never orphans objects:", () => {
+describe("104342: the garbage collector orphans no dependents because of a transient fault:", () => {
   const namespace = "kept";
   const POLICIES = ["Background", "Foreground", "Orphan"] as const;
   const keys = (of: Thing, name: string): string => keyOf(of, namespace, name.toLowerCase());
@@ -269,8 +269,7 @@ describe("104342: a transient 404 never orphans objects:", () => {
       expect((await story.ask(story.server(1), { method: "DELETE", target, body })).status).toBe(200);
     }
     await story.pass(40);
-    // An owner that must be deleted after its dependents, or after they are orphaned, waits for dependents that cannot
-    // be listed.
+    // An owner in foreground or orphan deletion waits while dependents cannot be listed.
     expect(history.get(keys(CONFIG_MAP, "Foreground"))).toBeDefined();
     expect(history.get(keys(CONFIG_MAP, "Orphan"))).toBeDefined();
     await end();

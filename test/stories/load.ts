@@ -1,4 +1,7 @@
-/** Runs clients on a cluster during a rolling upgrade, and all checkers of the simulator on their responses. */
+/**
+ * Runs clients against a cluster during a rolling upgrade, and checks their responses with all checkers of the
+ * simulator.
+ */
 import { createClient } from "../../src/client/client.ts";
 import type { Informer } from "../../src/client/informer.ts";
 import { connectToSimulated } from "../../src/tools/rehearsal/simulated-connection.ts";
@@ -33,12 +36,12 @@ export class Load {
   readonly cluster: SimulatedCluster;
   readonly witness: StoreWitness;
   readonly wrong: string[] = [];
-  /** The number of responses by status. */
+  /** The number of responses, keyed by status. */
   readonly statuses = new Map<number, number>();
-  /** The number of objects that were compared with informers. */
+  /** The number of comparisons of an object with an informer. */
   compared = 0;
   readonly #objects = new KnownObjects();
-  /** Acknowledged objects that no client deletes. */
+  /** Objects whose creation was acknowledged and that no client deletes. */
   readonly #kept: { readonly target: Target; readonly name: string }[] = [];
   readonly #onFailure = (thrown: unknown): void => void this.wrong.push(String(thrown));
   #isOver = false;
@@ -64,7 +67,7 @@ export class Load {
     });
   }
 
-  /** Informers at every server watch all resources that clients create. */
+  /** Starts the clients, and at every server an informer for each resource that clients create. */
   start(): void {
     this.#workload.start();
     const made = TARGETS.filter(({ create }) => create !== undefined);
@@ -72,7 +75,7 @@ export class Load {
     this.#keepMaking(made, 0);
   }
 
-  /** Stops the load and runs all checks on the cluster at rest. */
+  /** Stops the load, waits until the cluster is at rest, and runs all checks. */
   async finish(): Promise<void> {
     this.#workload.stop();
     this.#isOver = true;
@@ -86,7 +89,7 @@ export class Load {
     this.wrong.push(...this.witness.broken);
   }
 
-  /** Creates objects that are not deleted, each through another server. */
+  /** Creates objects that are not deleted, each through the next server. */
   #keepMaking(targets: readonly Target[], number: number): void {
     this.cluster.world.clock.after(KEPT_PACE_MS, () => {
       if (this.#isOver) return;
@@ -132,7 +135,10 @@ export class Load {
     informer.run(this.#end.signal).catch(this.#onFailure);
   }
 
-  /** Checks that an informer has all acknowledged objects, whichever version created them, if its version is served. */
+  /**
+   * Checks that an informer has all acknowledged objects of its resource, whichever API version created them, if its
+   * own version is served.
+   */
   #compare({ server, target, informer }: Followed): void {
     if (!this.cluster.live.some(({ run }) => run?.served.has(target))) return;
     for (const { target: made, name } of this.#kept) {

@@ -1,8 +1,11 @@
-/** Computes when a resource that had been served was served by no server, independent of the servers' own views. */
+/**
+ * Computes how long a resource was served by no server although a server had served it before, from the recorded runs
+ * of the servers.
+ */
 import { formatGroupResource } from "../../src/meta/group-version.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";
 
-/** The total time of such outages between two moments. */
+/** The total time between two moments in which at least one such resource was served by no server. */
 export function outageMs(runs: readonly Run[], fromMs: number, untilMs: number): number {
   const moments = runs
     .flatMap(({ readyAtMs, endedAtMs }) => [readyAtMs ?? Infinity, endedAtMs ?? Infinity])
@@ -14,7 +17,7 @@ export function outageMs(runs: readonly Run[], fromMs: number, untilMs: number):
   }, 0);
 }
 
-/** Whether a resource is missing right after this moment. */
+/** Whether a resource that was served before is served by no server right after this moment. */
 function isSomethingMissing(runs: readonly Run[], atMs: number): boolean {
   const begun = runs.filter(({ readyAtMs = Infinity }) => readyAtMs <= atMs);
   const living = begun.filter(({ endedAtMs = Infinity }) => endedAtMs > atMs);

@@ -5,10 +5,11 @@ import { writesOtherVersion } from "../simulator/planted-storage-bugs.ts";
 import { Load } from "./load.ts";
 
 /**
- * Up, back, and up again. These two releases serve the same resources, and store some of them in different versions.
+ * Upgrade, rollback, and upgrade again. These two releases serve the same resources, and store some of them in
+ * different versions.
  */
 const SAME_API = ["1.34", "1.35", "1.34", "1.35"] as const;
-/** The additional resources of the newer release appear, disappear and appear again. */
+/** The newer release serves additional resources, which appear, disappear and appear again. */
 const OTHER_API = ["1.33", "1.34", "1.33", "1.34"] as const;
 const SERVERS = 3;
 
@@ -30,7 +31,7 @@ async function roll([first, ...then]: readonly string[], plant: Plant = {}): Pro
 }
 
 test.each([SAME_API, OTHER_API])(
-  "%s → %s → %s → %s over three servers under load returns no wrong response",
+  "the rolling upgrades and rollbacks %s → %s → %s → %s of three servers under load cause no wrong response",
   async (...way) => {
     const { wrong, statuses, cluster, compared } = await roll(way);
     expect(wrong).toEqual([]);
@@ -44,7 +45,7 @@ test.each([SAME_API, OTHER_API])(
 test.each([
   ["return 404 instead of the response of a peer", OTHER_API, forgetsPeers, "no-false-404"],
   ["write in an unpublished version", SAME_API, writesOtherVersion, "written-as-published"],
-] as const)("the first step with servers that %s returns wrong responses", async (_, way, plant, checker) => {
+] as const)("a checker detects servers that %s during the first upgrade", async (_, way, plant, checker) => {
   const { wrong } = await roll(way.slice(0, 2), plant());
   expect(wrong.some((what) => what.startsWith(checker))).toBe(true);
 });

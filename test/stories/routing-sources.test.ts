@@ -1,4 +1,4 @@
-/** Tests of the cases of the first design with its planned routing source: StorageVersion objects. */
+/** Tests of the cases of KEP-4020's first design with the routing source that it planned: StorageVersion objects. */
 import { expect, test } from "vitest";
 import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import {
@@ -29,11 +29,14 @@ const PLAYED = [
   ...[SWITCHED_OFF, UNCHANGED].map((one) => [one, CRASH, SERVING_LEADS] as const),
 ].map(([one, by, lineup]) => [`${one.name}; ${lineup.leader} leads; ${by.name}`, { one, by, lineup }] as const);
 
-test.each(PLAYED)("no client gets a wrong response: %s", async (_, { one: plain, by, lineup }) => {
-  const one = registered(plain);
-  const story = await Story.begin(runsOf(one, lineup));
-  const position = lineup.order.indexOf(one.disturbed);
-  const { outcome, unread } = await play(story, one, { by, position, run: one[one.disturbed] });
-  expect(outcome()).toEqual(NOTHING_WRONG);
-  expect(unread).toEqual([]);
-});
+test.each(PLAYED)(
+  "no client gets a wrong response with routing by StorageVersions: %s",
+  async (_, { one: plain, by, lineup }) => {
+    const one = registered(plain);
+    const story = await Story.begin(runsOf(one, lineup));
+    const position = lineup.order.indexOf(one.disturbed);
+    const { outcome, unread } = await play(story, one, { by, position, run: one[one.disturbed] });
+    expect(outcome()).toEqual(NOTHING_WRONG);
+    expect(unread).toEqual([]);
+  },
+);

@@ -1,9 +1,12 @@
-/** Fills namespaces with owners and dependents, some of which are to be deleted. */
+/**
+ * Fills namespaces with owners and dependents, deletes some of them, and compares the remaining objects with the
+ * expected ones.
+ */
 import { outageMs } from "./outages.ts";
 import type { Story } from "./story.ts";
 import { CONFIG_MAP, DEPLOYMENT, keyOf, pathOf, referenceTo, type Thing } from "./things.ts";
 
-/** A request that a client retries until a server executes it. */
+/** A deletion that a client retries until a server executes it. */
 export interface RetriedRequest {
   readonly index: number;
   readonly target: string;
@@ -12,8 +15,8 @@ export interface RetriedRequest {
 }
 
 /**
- * Creates owners and dependents across resources. Owners named "leaving" are deleted by `leave`, with their dependents.
- * All other objects stay.
+ * Creates owners and dependents, some of the resource `thing`. `leave` deletes the owners whose names contain
+ * "leaving", and the garbage collector must delete their dependents. All other objects must stay.
  */
 export async function fill(story: Story, index: number, { namespace, thing }: Scene): Promise<void> {
   await story.makeNamespace(index, namespace);
@@ -41,7 +44,7 @@ export interface Scene {
   readonly thing: Thing;
 }
 
-/** The keys of the objects that stay in a namespace that is not deleted. */
+/** The keys of the objects that must stay in a namespace that is not deleted. */
 export function keysKept({ namespace, thing }: Scene): string[] {
   const kept: readonly (readonly [Thing, string])[] = [
     ...([
@@ -59,7 +62,7 @@ export function keysKept({ namespace, thing }: Scene): string[] {
   return kept.map(([of, name]) => keyOf(of, namespace, name)).sort();
 }
 
-/** The keys of a scene that the store contains now. */
+/** The keys of the owners and dependents in the namespace that the store contains now. */
 export function keysFound(story: Story, { namespace, thing }: Scene): string[] {
   const prefixes = new Set([thing, CONFIG_MAP, DEPLOYMENT].map(({ prefix }) => `${prefix}/`));
   return story.witness
@@ -68,7 +71,7 @@ export function keysFound(story: Story, { namespace, thing }: Scene): string[] {
     .sort();
 }
 
-/** Deletes the leaving owners, with one attempt each. Returns the requests that failed. */
+/** Deletes the owners whose names contain "leaving", with one attempt each. Returns the requests that failed. */
 export async function leave(story: Story, index: number, { namespace, thing }: Scene): Promise<RetriedRequest[]> {
   const requests: readonly RetriedRequest[] = [
     { index, thing, target: pathOf(thing, namespace, "leaving"), body: { propagationPolicy: "Background" } },
@@ -83,7 +86,7 @@ export async function leave(story: Story, index: number, { namespace, thing }: S
   return rejected;
 }
 
-/** Sends the requests to any server until they succeed. */
+/** Sends each deletion to one server after the other until it succeeds. */
 export async function retryUntilDone(story: Story, requests: readonly RetriedRequest[]): Promise<void> {
   for (const { index, ...request } of requests) {
     let status = 404;
@@ -97,9 +100,9 @@ export interface Outcome {
   /** Violations of the controllers' guarantees. */
   readonly broken: readonly string[];
   readonly falseNotFound: readonly string[];
-  /** Namespaces that were not removed in time. */
+  /** Deleted namespaces that were not removed in time. */
   readonly stuck: readonly string[];
-  /** Dependents of deleted owners, and other objects that should have been deleted. */
+  /** Objects that should have been deleted, such as dependents of deleted owners. */
   readonly uncollected: readonly string[];
   /** Objects that should have stayed. */
   readonly lost: readonly string[];
@@ -112,7 +115,9 @@ export interface DeletedNamespace {
   readonly atMs: number;
 }
 
-/** The deletion of a namespace may take this long, plus the time in which a resource of it was unreachable. */
+/**
+ * The maximum duration of the deletion of a namespace, plus the time in which no server served one of its resources.
+ */
 const DELETION_MS_MAX = 15_000;
 
 export function outcomeOf(

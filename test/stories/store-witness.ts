@@ -5,9 +5,9 @@ import type { StoreHistory } from "../../src/tools/simulator/history.ts";
 import { NAMESPACES, ObjectRecord } from "../simulator/object-record.ts";
 
 export class StoreWitness {
-  /** Violations as sentences. */
+  /** The violations that the checkers found, as sentences. */
   readonly broken: string[] = [];
-  /** The time when each deleted namespace was removed, by name. */
+  /** The time when each deleted namespace was removed, keyed by name. */
   readonly goneAtMs = new Map<string, number>();
   readonly #record: ObjectRecord;
 

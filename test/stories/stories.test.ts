@@ -1,4 +1,4 @@
-/** Tests of owners, dependents and namespaces in clusters of servers that serve different resources. */
+/** Tests of owners, dependents and namespaces in clusters whose servers serve different resources. */
 import { describe, expect, test } from "vitest";
 import type { RunOptions } from "../../src/tools/simulator/server.ts";
 import {
@@ -45,7 +45,7 @@ const TABLE = PLAYED.map(
   ([one, by, lineup]) => [`${one.name}; ${lineup.leader} leads; ${by.name}`, { one, by, lineup }] as const,
 );
 
-describe("no object is collected too early, left behind, or stuck for longer than the outage:", () => {
+describe("no object is collected too early, left behind, or kept for longer than the outage:", () => {
   test.each(TABLE)("%s", async (_, { one, lineup, by }) => {
     const story = await Story.begin(runsOf(one, lineup));
     const position = lineup.order.indexOf(one.disturbed);
@@ -66,25 +66,30 @@ describe("without the mixed version proxy,", () => {
     return outcome();
   }
 
-  test.each([REMOVED, SWITCHED_OFF, INTRODUCED])("the controllers do damage: $name", async (one) => {
-    const { falseNotFound, stuck, uncollected, broken, lost } = await playWithout(one);
-    // Requests of clients through the two servers that do not serve the resource.
-    expect(falseNotFound.length).toBeGreaterThan(0);
-    // All three namespaces: the leader does not know that another server could delete their remaining objects.
-    expect(stuck).toHaveLength(3);
-    // In each of three namespaces: dependents whose owner is deleted, and an owner that waits for its dependents.
-    expect(uncollected).toHaveLength(18);
-    // Controllers that do not treat every 404 as proof, and the check against the store, prevent worse damage.
-    expect({ broken, lost }).toEqual({ broken: [], lost: [] });
-  });
+  test.each([REMOVED, SWITCHED_OFF, INTRODUCED])(
+    "objects and namespaces remain that should be deleted: $name",
+    async (one) => {
+      const { falseNotFound, stuck, uncollected, broken, lost } = await playWithout(one);
+      // False 404s of client requests through the two servers that do not serve the resource.
+      expect(falseNotFound.length).toBeGreaterThan(0);
+      // All three deleted namespaces stay, because the leader does not know that another server could delete their
+      // remaining objects.
+      expect(stuck).toHaveLength(3);
+      // Each of three namespaces keeps dependents whose owner is deleted, and an owner that waits for its dependents.
+      expect(uncollected).toHaveLength(18);
+      // No object is deleted that should stay, because the controllers do not treat every 404 as proof and check the
+      // store before they finalize a namespace.
+      expect({ broken, lost }).toEqual({ broken: [], lost: [] });
+    },
+  );
 
-  test(`the controllers do no damage to resources that all servers serve: ${UNCHANGED.name}`, async () => {
+  test(`all objects and namespaces are deleted if all servers serve their resources: ${UNCHANGED.name}`, async () => {
     expect(await playWithout(UNCHANGED)).toEqual(NOTHING_WRONG);
   });
 });
 
 describe("in a rolling upgrade, with namespaces and owners deleted before, during and after the absence of each server,", () => {
-  /** Upgrades every server in turn. Rejected requests are returned for later. */
+  /** Upgrades one server after the other. Returns the rejected deletions, so that the caller can retry them. */
   async function roll(story: Story, { thing }: Case, to: RunOptions): Promise<Rolled> {
     const kept = scenes(story.servers.length, "kept", thing);
     const doomed = scenes(3 * story.servers.length, "doomed", thing);
@@ -124,24 +129,31 @@ describe("in a rolling upgrade, with namespaces and owners deleted before, durin
     expect(outcomeOf(story, rolled)).toEqual(NOTHING_WRONG);
   });
 
-  test.each([REMOVED, SWITCHED_OFF])("objects that no server serves wait until a server does: $name", async (one) => {
-    const story = await Story.begin([one.serving, one.serving, one.serving]);
-    const { refused, ...rolled } = await roll(story, one, one.other);
-    await story.pass(OUTAGE_SECONDS);
-    const { stuck, uncollected, ...rest } = outcomeOf(story, rolled);
-    expect(rest).toEqual({ broken: [], falseNotFound: [], lost: [] });
-    // Namespaces that contain such objects and were deleted around the departure of the last server of the resource.
-    expect(stuck.map((complaint) => complaint.includes(`${one.thing.group}: server-3 departed`))).toEqual([true, true]);
-    expect(uncollected).toHaveLength(7);
-    await story.stop(0);
-    await story.restart(0, one.serving);
-    await retryUntilDone(story, refused);
-    await story.pass(AFTERWARDS_SECONDS);
-    expect(outcomeOf(story, rolled)).toEqual(NOTHING_WRONG);
-  });
+  test.each([REMOVED, SWITCHED_OFF])(
+    "objects of a resource that no server serves stay until a server serves it again: $name",
+    async (one) => {
+      const story = await Story.begin([one.serving, one.serving, one.serving]);
+      const { refused, ...rolled } = await roll(story, one, one.other);
+      await story.pass(OUTAGE_SECONDS);
+      const { stuck, uncollected, ...rest } = outcomeOf(story, rolled);
+      expect(rest).toEqual({ broken: [], falseNotFound: [], lost: [] });
+      // The two namespaces that contain such objects and were deleted around the departure of the last server of the
+      // resource.
+      expect(stuck.map((complaint) => complaint.includes(`${one.thing.group}: server-3 departed`))).toEqual([
+        true,
+        true,
+      ]);
+      expect(uncollected).toHaveLength(7);
+      await story.stop(0);
+      await story.restart(0, one.serving);
+      await retryUntilDone(story, refused);
+      await story.pass(AFTERWARDS_SECONDS);
+      expect(outcomeOf(story, rolled)).toEqual(NOTHING_WRONG);
+    },
+  );
 });
 
-test("objects of a resource that no server serves any more block the deletion of a namespace until they are purged, and its condition names the command after the grace period", async () => {
+test("objects of a resource that no server serves any more block the deletion of a namespace until they are purged, and after the grace period a condition names the command", async () => {
   const story = await Story.begin([ALPHA, { release: "1.31" }], { timing: { departedGraceMs: 30_000 } });
   const scene: Scene = { namespace: "doomed", thing: CLAIM_PARAMETERS };
   const purge = (method: string, token = ""): Promise<StoryResponse> =>

@@ -1,4 +1,4 @@
-/** A simulated cluster with clients that record wrong responses, and a witness of the store. */
+/** A story: a simulated cluster, clients that record false 404s, and a check of every commit to the store. */
 import { onTestFinished } from "vitest";
 import { isJsonObject, objectAt, parseJsonObject, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import { readNotFound } from "../../src/tools/rehearsal/judge.ts";
@@ -9,7 +9,7 @@ import type { RunOptions, SimulatedServer } from "../../src/tools/simulator/serv
 import { StoreWitness } from "./store-witness.ts";
 import { pathOf, type Thing } from "./things.ts";
 
-/** Whether servers have the mixed version proxy. */
+/** Whether the mixed version proxy is on. */
 export type Gate = "on" | "off";
 
 export function withGate(gate: Gate, run: RunOptions): RunOptions {
@@ -19,7 +19,7 @@ export function withGate(gate: Gate, run: RunOptions): RunOptions {
 export interface StoryResponse {
   readonly status: number;
   readonly text: string;
-  /** Empty if the response is not an object. */
+  /** Empty if the response body is not a JSON object. */
   readonly body: JsonObject;
 }
 
@@ -27,19 +27,19 @@ interface StoryRequest {
   readonly method: string;
   readonly target: string;
   readonly body?: object;
-  /** The resource of the target; undefined if all servers serve it. */
+  /** The resource that the request is for; undefined for a resource that all servers serve. */
   readonly thing?: Thing;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The time by which every server knows all others. */
+/** The time after which every server knows all other servers. */
 const PEERS_KNOWN_SECONDS = 5;
 const PATIENCE_SECONDS = 60;
 
 export class Story {
   readonly cluster: SimulatedCluster;
   readonly witness: StoreWitness;
-  /** False 404s for resources that live servers serve. */
+  /** 404 responses for resources that live servers serve, as sentences. */
   readonly falseNotFound: string[] = [];
   readonly #checker: GuaranteeChecker;
 
@@ -52,7 +52,7 @@ export class Story {
     this.#checker = noFalse404({ runs, departedGraceMs, leaseKeptMs: leaseDurationSeconds * 1000 - leaseRenewMs });
   }
 
-  /** The first server leads. */
+  /** Starts the servers. The first server is the leader of the controllers. */
   static async begin(runs: readonly RunOptions[], options: Partial<SimulateOptions> = {}): Promise<Story> {
     const story = new Story(options);
     onTestFinished(() => story.cluster.shutDown());
@@ -73,7 +73,7 @@ export class Story {
     return this.cluster.servers[index]!;
   }
 
-  /** This server if it runs, otherwise the next one that does. */
+  /** The server at the index if it is ready, otherwise the next server that is. */
   running(index: number): SimulatedServer {
     const { servers } = this.cluster;
     const inOrder = [...servers.slice(index), ...servers.slice(0, index)];
@@ -97,7 +97,7 @@ export class Story {
     return { status, text, body: parseJsonObject(text) ?? {} };
   }
 
-  /** Retries as clients that respect Retry-After. */
+  /** Retries the request each second while the response is 503, as clients that respect Retry-After do. */
   async retryUntilDone(index: number, asked: StoryRequest): Promise<StoryResponse> {
     for (let seconds = 0; ; seconds++) {
       const reported = await this.ask(this.running(index), asked);
@@ -142,7 +142,7 @@ export class Story {
     await this.cluster.stop(this.server(index));
   }
 
-  /** The problems that the conditions of a namespace report. */
+  /** The messages of the namespace's conditions that are True. */
   complaints(namespace: string): string {
     const conditions = objectAt(this.cluster.history.get(`namespaces/${namespace}`) ?? {}, "status")["conditions"];
     const all = Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];

@@ -1,4 +1,4 @@
-/** The resources of the stories: some are served by every release, some by a few. */
+/** The resources that the stories use: some are served by every release, some only by a few. */
 import { formatGroupVersion } from "../../src/meta/group-version.ts";
 
 export interface Thing {
@@ -6,9 +6,9 @@ export interface Thing {
   readonly version: string;
   readonly resource: string;
   readonly kind: string;
-  /** The key prefix, below the root of the store. */
+  /** The key prefix of the resource, without the root of the store. */
   readonly prefix: string;
-  /** All fields but the metadata. */
+  /** The body of an object without its metadata. */
   readonly body: object;
 }
 
@@ -56,7 +56,7 @@ export function keyOf({ prefix }: Thing, namespace: string, name: string): strin
   return `${prefix}/${namespace}/${name}`;
 }
 
-/** An owner reference. */
+/** An owner reference that blocks the deletion of the owner. */
 export function referenceTo(thing: Thing, owner: { readonly name: string; readonly uid: string }): object {
   const { kind } = thing;
   return { apiVersion: formatGroupVersion(thing), kind, ...owner, blockOwnerDeletion: true };

@@ -1,6 +1,7 @@
 /**
- * A garbage collector and a namespace controller that rely on discovery, as those of kube-controller-manager do:
- * resources that are not listed do not exist for them. They use one server, and work in rounds instead of with watches.
+ * A garbage collector and a namespace controller that rely on discovery, as those of kube-controller-manager do: a
+ * resource that discovery does not list does not exist for them. They send all requests to one server, and instead of
+ * watching they list all objects in rounds.
  */
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../src/meta/json.ts";
 import type { Story, StoryResponse } from "./story.ts";
@@ -34,16 +35,16 @@ interface Work {
 export class TrustingControllers {
   readonly #story: Story;
   readonly #index: number;
-  /** How often they treated a namespace as empty. */
+  /** The number of times that a controller treated a namespace as empty and tried to finalize it. */
   finalizeAttempts = 0;
 
-  /** The controllers use the server at this position. */
+  /** The controllers send their requests to the server at this index of the story. */
   constructor(story: Story, index: number) {
     this.#story = story;
     this.#index = index;
   }
 
-  /** Works until the controllers see nothing more to do, or until the round limit. */
+  /** Runs both controllers for a number of rounds. */
   async work(options: Work): Promise<void> {
     for (let round = 0; round < (options.rounds ?? ROUNDS); round++) {
       const known = await this.#namespaced();
@@ -53,7 +54,7 @@ export class TrustingControllers {
     }
   }
 
-  /** Each resource in its preferred version. */
+  /** The namespaced resources that discovery lists, each in its preferred version. */
   async #namespaced(): Promise<Listed[]> {
     const found = new Map<string, Listed>();
     for (const path of ["/api", "/apis"]) {
@@ -78,7 +79,7 @@ export class TrustingControllers {
     }
   }
 
-  /** Finalizes the namespace if no known object is left in it. */
+  /** Deletes all objects of known resources in the namespace, and finalizes the namespace if none is left. */
   async #empty(namespace: string, known: readonly Listed[]): Promise<void> {
     const { status, body } = await this.#ask("GET", `/api/v1/namespaces/${namespace}`);
     if (status !== 200) return;
@@ -88,7 +89,7 @@ export class TrustingControllers {
       const path = `${root}/namespaces/${namespace}/${resource}`;
       await this.#ask("DELETE", path);
       const listed = await this.#ask("GET", path);
-      // A 404 counts as deleted, because these controllers have no other information.
+      // A 404 counts as an empty list, because these controllers have no other information.
       if (listed.status === 404) continue;
       if (listed.status !== 200 || objectsAt(listed.body, "items").length > 0) isEmpty = false;
     }
@@ -122,7 +123,7 @@ export class TrustingControllers {
     });
   }
 
-  /** Whether none of its owners is going to stay. */
+  /** Whether every owner of the object is deleted or waits for its dependents. */
   async #isGarbage(
     { path, owners }: Node,
     { nodes, known }: { readonly nodes: ReadonlyMap<string, Node>; readonly known: readonly Listed[] },
@@ -135,7 +136,7 @@ export class TrustingControllers {
     return true;
   }
 
-  /** Nothing is known about a kind that discovery does not list. That is an error, and does not count as deleted. */
+  /** Whether the owner is deleted. An owner of a kind that discovery does not list does not count as deleted. */
   async #isGone(owner: JsonObject, dependent: string, known: readonly Listed[]): Promise<boolean> {
     const is = ({ apiVersion, kind }: Listed): boolean =>
       apiVersion === stringAt(owner, "apiVersion") && kind === stringAt(owner, "kind");
@@ -148,7 +149,7 @@ export class TrustingControllers {
     return status === 200 && stringAt(objectAt(body, "metadata"), "uid") !== stringAt(owner, "uid");
   }
 
-  /** Removes the finalizer when no dependent is left. */
+  /** Deletes the dependents of an owner in foreground deletion, or removes its finalizer if no dependent is left. */
   async #release({ path, metadata }: Node, nodes: ReadonlyMap<string, Node>): Promise<void> {
     const uid = stringAt(metadata, "uid");
     const dependents = [...nodes.values()].filter(({ owners }) =>

@@ -58,7 +58,7 @@ describe("server-side apply", () => {
     expect(without.body.spec.ports).toEqual([{ port: 80, protocol: "UDP" }]);
   });
 
-  test("tracks the owners of single values in a set", async () => {
+  test("tracks the manager of each value in a set", async () => {
     await using api = await started();
     await apply(api, "one", { tags: ["a", "b"] });
     const both = await apply(api, "two", { tags: ["b", "c"] });
@@ -71,7 +71,7 @@ describe("server-side apply", () => {
     ["a list without a type", { plain: ["a"] }, { plain: ["b"] }, ".spec.plain"],
     ["an atomic map", { atomic: { a: "1" } }, { atomic: { b: "2" } }, ".spec.atomic"],
     ["a field", { size: 1 }, { size: 2 }, ".spec.size"],
-  ])("treats %s as one unit with one owner", async (_what, first, second, field) => {
+  ])("treats %s as one unit with one manager", async (_what, first, second, field) => {
     await using api = await started();
     await apply(api, "one", first);
     const rejected = await apply(api, "two", second);
@@ -81,7 +81,7 @@ describe("server-side apply", () => {
     expect(forced.body.spec).toEqual(second);
   });
 
-  test("tracks an owner for each member of a granular map", async () => {
+  test("tracks the manager of each key of a granular map", async () => {
     await using api = await started();
     await apply(api, "one", { granular: { a: "1" } });
     expect((await apply(api, "two", { granular: { b: "2" } })).body.spec.granular).toEqual({ a: "1", b: "2" });
@@ -117,7 +117,7 @@ describe("server-side apply", () => {
     expect(created.body).toMatchObject({ code: 422, details: { causes: [{ reason: "FieldValueDuplicate" }] } });
   });
 
-  test("in another version removes fields that the same manager applied before and now omits", async () => {
+  test("in another version removes fields that the same manager applied in the earlier version and now omits", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1", LISTS), version("v2", LISTS)]));
     await apply(api, "one", { size: 1, tags: ["a"] });
@@ -127,7 +127,7 @@ describe("server-side apply", () => {
     expect(again.body.metadata.managedFields).toMatchObject([{ manager: "one", apiVersion: `${GROUP}/v2` }]);
   });
 
-  test("of another kind, or with managed fields, is rejected", async () => {
+  test("of an object of another kind, or with managedFields, is rejected", async () => {
     await using api = await started();
     const gadget = { ...widget("a"), kind: "Gadget" };
     const target = `${WIDGETS}/a?fieldManager=one`;

@@ -126,7 +126,7 @@ describe("a patch", () => {
     expect((await api.mergePatch(TARGET, patch)).body).toMatchObject({ code, message });
   });
 
-  test("with an empty list of managed fields keeps them, and with one empty entry clears them", async () => {
+  test("with an empty list of managedFields keeps the stored ones, and with a list of one empty entry clears them", async () => {
     await using api = await startServer();
     await define(api);
     const { body } = await api.create(WIDGETS, widget("a", { spec: { size: 1 } }));
@@ -137,7 +137,7 @@ describe("a patch", () => {
   });
 });
 
-test("an update needs a resource version and does not create an object", async () => {
+test("a PUT needs a resource version and does not create a missing object", async () => {
   await using api = await startServer();
   await define(api);
   await api.create(WIDGETS, widget("a"));
@@ -149,7 +149,7 @@ test("an update needs a resource version and does not create an object", async (
   expect((await api.put(`${WIDGETS}/b`, widget("b"))).status).toBe(404);
 });
 
-test("generateName is the prefix of the generated name", async () => {
+test("an object with a generateName gets a name with that prefix", async () => {
   await using api = await startServer();
   await define(api);
   const object = { ...widget(""), metadata: { generateName: "made-" } };
@@ -167,7 +167,7 @@ test("a dry run changes nothing", async () => {
   expect((await api.get(`${WIDGETS}/a`)).text).toBe(text);
 });
 
-test("a finalizer without a domain causes a warning", async () => {
+test("a finalizer name without a domain causes a warning", async () => {
   await using api = await startServer();
   await define(api);
   const created = await api.create(WIDGETS, widget("a", { metadata: { finalizers: ["plain"] } }));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { names, startServer, type Json } from "../start.ts";
 import { condition, define, definition, DEFINITIONS, GROUP, redefine, version, widget, WIDGETS } from "./define.ts";
 
-test("a CRD is accepted, established and served, and is removed after its deletion", async () => {
+test("a CRD gets the conditions NamesAccepted and Established and is served, and after its deletion neither the CRD nor its resource is served", async () => {
   await using api = await startServer();
   const defined = await define(api);
   expect(condition(defined, "NamesAccepted")).toMatchObject({ status: "True", reason: "NoConflicts" });
@@ -24,7 +24,7 @@ test("an object can be created immediately after its CRD", async () => {
   expect((await api.create(WIDGETS, widget("a"))).status).toBe(201);
 });
 
-test("CRDs are listed by label, keep their fields, and are deleted as a collection", async () => {
+test("CRDs can be listed by label, keep their fields, and can be deleted as a collection", async () => {
   await using api = await startServer();
   const labels = { test: "list" };
   for (let number = 0; number < 11; number++) {
@@ -77,7 +77,7 @@ test("an update of a CRD needs a resource version", async () => {
   );
 });
 
-test("a new storage version is added to the stored versions, and an old version can be removed only after a status update has removed it from them", async () => {
+test("a new storage version is added to status.storedVersions, and an old version can be removed from the spec only after a status update has removed it from status.storedVersions", async () => {
   await using api = await startServer();
   await define(api, definition([version("v1"), version("v2")]));
   await redefine(api, `widgets.${GROUP}`, (spec) => ({

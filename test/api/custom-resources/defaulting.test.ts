@@ -5,7 +5,7 @@ import { define, definition, DEFINITIONS, GROUP, schemaOf, version, widget, WIDG
 const TARGET = `${WIDGETS}/a`;
 const SCHEMA = "/spec/versions/0/schema/openAPIV3Schema/properties";
 
-test("defaults are set on requests and when objects are read from the store", async () => {
+test("defaults are set on objects of requests and on objects that are read from the store", async () => {
   await using api = await startServer();
   const schema = { type: "object", properties: { a: { type: "string", default: "A" }, b: { type: "string" } } };
   await define(api, definition([version("v1", schema)]));
@@ -16,8 +16,7 @@ test("defaults are set on requests and when objects are read from the store", as
   };
   await patch([{ op: "add", path: `${SCHEMA}/b/default`, value: "B" }]);
   expect((await api.get(TARGET)).body).toMatchObject({ a: "A", b: "B" });
-  // A default that was stored stays when the default of the schema changes. A field that was not stored gets the new
-  // default.
+  // A stored default stays when the default of the schema changes. A field that is not stored gets the new default.
   await patch([
     { op: "replace", path: `${SCHEMA}/a/default`, value: "A2" },
     { op: "replace", path: `${SCHEMA}/b/default`, value: "B2" },
@@ -46,7 +45,7 @@ describe("a schema", () => {
     return (await api.create(WIDGETS, widget("a", { spec: sent }))).body;
   };
 
-  test("drops unknown fields, except where it preserves them", async () => {
+  test("drops unknown fields, except where it sets x-kubernetes-preserve-unknown-fields", async () => {
     const free = {
       type: "object",
       "x-kubernetes-preserve-unknown-fields": true,
@@ -56,7 +55,7 @@ describe("a schema", () => {
     expect((await created({ free }, sent)).spec).toEqual({ free: { other: [{ x: 1 }], known: { a: "1" } } });
   });
 
-  test("with additionalProperties prunes unknown fields in every value of the map", async () => {
+  test("with additionalProperties prunes unknown fields from every value of the map", async () => {
     const map = { type: "object", additionalProperties: { type: "object", properties: { a: { type: "string" } } } };
     expect((await created({ map }, { map: { x: { a: "1", b: "2" } } })).spec).toEqual({ map: { x: { a: "1" } } });
   });
@@ -66,7 +65,7 @@ describe("a schema", () => {
     ["http", true],
     [1.5, false],
     [true, false],
-  ])("with int-or-string and the value %j accepts it: %j", async (value, isTaken) => {
+  ])("with x-kubernetes-int-or-string accepts the value %j: %j", async (value, isTaken) => {
     const port = { "x-kubernetes-int-or-string": true };
     const body = await created({ port }, { port: value });
     expect(isTaken ? body.spec.port : body.code).toBe(isTaken ? value : 422);
@@ -86,7 +85,7 @@ describe("a schema", () => {
     template: { type: "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true },
   };
 
-  test("of an embedded resource requires a kind and valid metadata", async () => {
+  test("with an embedded resource requires a kind and valid metadata in it", async () => {
     const pod = { apiVersion: "v1", kind: "Pod", metadata: { name: "p", unknown: "gone" }, spec: { nodeName: "n" } };
     expect((await created(TEMPLATE, { template: pod })).spec.template).toEqual({ ...pod, metadata: { name: "p" } });
     expect((await created(TEMPLATE, { template: { metadata: {} } })).message).toContain(

@@ -1,4 +1,4 @@
-/** Custom resource definitions for tests, and objects of them. */
+/** CRDs for tests, and their instances. */
 import { expect } from "vitest";
 import type { ApiTestResponse, Json, TestServer } from "../start.ts";
 
@@ -37,7 +37,7 @@ export async function define(api: TestServer, object: Json = definition()): Prom
   return (await api.get(`${DEFINITIONS}/${object.metadata.name}`)).body;
 }
 
-/** Replaces the spec of the CRD, whatever its current resource version is. */
+/** Changes the spec of the CRD with a PUT at its current resource version. */
 export async function redefine(api: TestServer, name: string, change: (spec: Json) => Json): Promise<ApiTestResponse> {
   const { body } = await api.get(`${DEFINITIONS}/${name}`);
   const response = await api.put(`${DEFINITIONS}/${name}`, { ...body, spec: change(body.spec) });

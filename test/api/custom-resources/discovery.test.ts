@@ -73,7 +73,7 @@ describe("a custom resource", () => {
     expect((await api.get(`/apis/${GROUP}/v2`)).body.resources[0].storageVersionHash).toBeUndefined();
   });
 
-  test("lists its versions by maturity", async () => {
+  test("has its versions in the order of their maturity", async () => {
     await using api = await startServer();
     const mixed = ["v1beta1", "foo1", "v10", "v2", "v11alpha2", "v1", "v2beta3", "bar"];
     await define(api, definition(mixed.map((name) => version(name))));
@@ -84,7 +84,7 @@ describe("a custom resource", () => {
     expect((await groupOf(api)).versions.map((one: Json) => one.version)).toEqual(sorted);
   });
 
-  test("shares its group with other resources, and is removed from it with its last served version", async () => {
+  test("can share its group with other resources, and leaves the group when its last version is no longer served", async () => {
     await using api = await startServer();
     await define(api);
     await define(api, definition([version("v1")], { names: { plural: "gadgets", kind: "Gadget" } }));

@@ -26,7 +26,7 @@ describe("an apply", () => {
   const apply = (api: TestServer, spec: Json, more: Json = {}): Promise<Json> =>
     applyPatch(api, `${TARGET}&fieldValidation=Strict`, widget("a", { spec, ...more })).then(({ body }) => body);
 
-  test("of a valid object succeeds, also a second time", async () => {
+  test("of a valid object succeeds, and so does a second apply of the same object", async () => {
     await using api = await started();
     const spec = { cronSpec: "* * * * */5", ports: [{ name: "x", port: 80 }] };
     expect(await apply(api, spec)).toMatchObject({ kind: "Widget", spec });
@@ -40,7 +40,7 @@ describe("an apply", () => {
     expect(await apply(api, { unknown1: "val1", unknown2: 2 })).toMatchObject({ spec: { unknown1: "val1" } });
   });
 
-  test("with an undeclared field is rejected, whatever the field validation", async () => {
+  test("with an undeclared field is rejected, whatever fieldValidation is", async () => {
     await using api = await started();
     const { code, message } = await apply(api, { knownField: "a", unknownField: "b" });
     expect(code).toBe(500);
@@ -59,7 +59,7 @@ describe("an apply", () => {
     );
   });
 
-  test("with duplicate keys is rejected with their lines under strict field validation, and accepted by default", async () => {
+  test("with duplicate keys is rejected with their lines under fieldValidation=Strict, and accepted by default", async () => {
     await using api = await started(ANYTHING);
     const yaml = `apiVersion: ${GROUP}/v1\nkind: Widget\nmetadata:\n  name: a\nspec:\n  foo: 1\n  foo: 2\n`;
     const { body } = await applyPatch(api, `${TARGET}&fieldValidation=Strict`, yaml);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { configMap, CONFIG_MAPS, names, startServer, type Json, type TestServer } from "../start.ts";
 import { define, DEFINITIONS, GROUP, widget, WIDGETS } from "./define.ts";
 
-/** Time in which the controllers complete everything that needs no retry. */
+/** The time in which the controllers complete all work that needs no retry. */
 const SOON_MS = 10_000;
 
 async function started(): Promise<TestServer> {
@@ -16,7 +16,7 @@ function ownedBy({ kind, apiVersion, metadata }: Json): Json {
   return { ownerReferences: [{ apiVersion, kind, name: metadata.name, uid: metadata.uid, blockOwnerDeletion: true }] };
 }
 
-test("deleting an owner deletes its custom resource, and deleting a custom resource deletes its dependents", async () => {
+test("deleting an owner deletes the custom resource that it owns, and then the dependents of the custom resource", async () => {
   await using api = await started();
   const root = await api.create(CONFIG_MAPS, configMap("root"));
   const middle = await api.create(WIDGETS, widget("middle", { metadata: ownedBy(root.body) }));
@@ -29,7 +29,7 @@ test("deleting an owner deletes its custom resource, and deleting a custom resou
   expect((await api.get(`${CONFIG_MAPS}/leaf`)).status).toBe(404);
 });
 
-test("a foreground deletion of a custom resource waits for its dependents", async () => {
+test("a foreground deletion of a custom resource is complete only after the deletion of its dependents", async () => {
   await using api = await started();
   const owner = await api.create(WIDGETS, widget("owner"));
   const held = widget("held", { metadata: { ...ownedBy(owner.body), finalizers: ["example.com/hold"] } });

@@ -10,7 +10,7 @@ function other(names: Json): Json {
   return definition([version("v1")], { names: { plural: "others", kind: "Other", ...names } });
 }
 
-describe("if another CRD of the group uses the same name", () => {
+describe("if another CRD of the group uses a name of the CRD", () => {
   test.each([
     ["singular", { singular: "widget" }, "SingularConflict", '"widget" is already in use'],
     ["singular that is a short name", { singular: "wd" }, "SingularConflict", '"wd" is already in use'],
@@ -34,7 +34,7 @@ describe("if another CRD of the group uses the same name", () => {
     expect(body.resources.map(({ name }: Json) => name)).toEqual(["widgets"]);
   });
 
-  test("the other names are accepted", async () => {
+  test("the names that do not conflict are accepted", async () => {
     await using api = await startServer();
     await define(api, FIRST);
     const { status } = await define(api, other({ shortNames: ["wd"], categories: ["all"] }));
@@ -59,7 +59,7 @@ describe("if another CRD of the group uses the same name", () => {
     expect((await api.get(`/apis/${GROUP}/v1/others`)).status).toBe(200);
   });
 
-  test("the name is accepted after the other CRD is renamed", async () => {
+  test("the name is accepted after the other CRD gives up the name", async () => {
     await using api = await startServer();
     await define(api, FIRST);
     await define(api, other({ shortNames: ["wd"] }));
@@ -70,7 +70,7 @@ describe("if another CRD of the group uses the same name", () => {
     expect(condition(body, "NamesAccepted").status).toBe("True");
   });
 
-  test("an established CRD stays established with its previous names", async () => {
+  test("an established CRD that takes the name in an update stays established with its previous names", async () => {
     await using api = await startServer();
     await define(api, FIRST);
     await define(api, other({ shortNames: ["ot"] }));
@@ -82,7 +82,7 @@ describe("if another CRD of the group uses the same name", () => {
     expect((await api.get(`/apis/${GROUP}/v1/others`)).status).toBe(200);
   });
 
-  test("a CRD in another group is accepted", async () => {
+  test("a CRD with the same names in another group is accepted", async () => {
     await using api = await startServer();
     await define(api, FIRST);
     const defined = await define(api, {
@@ -94,7 +94,7 @@ describe("if another CRD of the group uses the same name", () => {
   });
 });
 
-test("only one of several concurrent CRDs gets the same names", async () => {
+test("of several CRDs that are created concurrently with the same names, only one is accepted", async () => {
   await using api = await startServer();
   const wanting = ["as", "bs", "cs", "ds"].map((plural) =>
     definition([version("v1")], { names: { plural, singular: plural, kind: "Same", shortNames: ["sm"] } }),

@@ -1,4 +1,4 @@
-/** Tests of the OpenAPI schemas of custom resources, which are published while the resources are served. */
+/** Tests of the OpenAPI schemas of custom resources, which the server publishes as long as it serves the resources. */
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { header, startServer, type Json, type TestServer } from "../start.ts";
 import { ANYTHING, define, definition, redefine, schemaOf, version } from "./define.ts";
@@ -22,7 +22,7 @@ function names(definitions: Json): string[] {
 }
 
 describe("OpenAPI v2", () => {
-  test("contains the schema of the CRD, the fields of every object, and the group, version and kind", async () => {
+  test("contains the schema of the CRD, the fields that every object has, and the group, version and kind", async () => {
     await define(api, definition([version("v1", schemaOf(SPEC))]));
     const widget = (await published())["com.example.test.v1.Widget"];
     expect(Object.keys(widget.properties).toSorted()).toEqual(["apiVersion", "kind", "metadata", "spec"]);
@@ -32,7 +32,7 @@ describe("OpenAPI v2", () => {
     ]);
   });
 
-  test("describes a kind without declared fields as an object only", async () => {
+  test("describes a kind whose schema declares no fields as an object only", async () => {
     await define(api, definition([version("v1", ANYTHING)]));
     const { properties, type } = (await published())["com.example.test.v1.Widget"];
     expect([properties, type]).toEqual([undefined, "object"]);
@@ -69,7 +69,7 @@ describe("OpenAPI v2", () => {
   });
 });
 
-test("OpenAPI v3 has a document for the group version, which is removed with the CRD", async () => {
+test("OpenAPI v3 has a document for the group version of a CRD, and the document is removed with the CRD", async () => {
   const path = "apis/test.example.com/v1";
   await define(api, definition([version("v1", schemaOf(SPEC))]));
   const { paths } = (await api.get("/openapi/v3")).body;

@@ -49,11 +49,11 @@ describe("a table", () => {
   });
 });
 
-describe("metadata can be requested", () => {
+describe("PartialObjectMetadata can be requested", () => {
   test.each([
     ["an object", `${WIDGETS}/a`, "PartialObjectMetadata"],
     ["a list", WIDGETS, "PartialObjectMetadataList"],
-  ])("of %s", async (_what, target, kind) => {
+  ])("for %s", async (_what, target, kind) => {
     await using api = await started();
     const { body } = await api.get(target, AS(kind));
     expect(body).toMatchObject({ apiVersion: "meta.k8s.io/v1", kind });
@@ -77,7 +77,7 @@ describe("a field selector", () => {
     expect(names(await api.get(`${WIDGETS}?fieldSelector=${encodeURIComponent(selector)}`))).toEqual(expected);
   });
 
-  test("must use the selectable fields of the requested version", async () => {
+  test("may use only the selectable fields of the requested version", async () => {
     await using api = await started({ selectableFields: SELECTABLE });
     const query = "?fieldSelector=spec.color%3Dblue";
     const { body } = await api.get(WIDGETS.replace("/v1/", "/v2/") + query);
@@ -123,7 +123,7 @@ test("a watch resumes from a resource version", async () => {
   expect(await watch.story()).toEqual(["MODIFIED a", "DELETED b"]);
 });
 
-test("a streaming list ends its initial events with a bookmark of the kind", async () => {
+test("a streaming list ends its initial events with a bookmark of the kind of the resource", async () => {
   await using api = await started();
   const watch = await api.watch(
     `${WIDGETS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`,

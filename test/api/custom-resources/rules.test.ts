@@ -1,4 +1,4 @@
-/** Tests of the CEL rules of a schema through the whole server. */
+/** Tests of the CEL validation rules of a CRD's schema through the whole server. */
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startServer, type Json, type TestServer } from "../start.ts";
 import { define, definition, DEFINITIONS, version, WIDGETS, widget } from "./define.ts";

@@ -1,4 +1,4 @@
-/** Tests of CRDs in a cluster of several servers, each of which watches them itself. */
+/** Tests of CRDs in a cluster of several servers: each server watches the CRDs itself. */
 import { expect, test } from "vitest";
 import { World } from "../../../src/tools/simulator/world.ts";
 import { holdKv, type HeldKv } from "../../testing/storage/held-kv.ts";
@@ -35,7 +35,7 @@ test("a CRD that is created through one server is served by the other immediatel
   expect(names(await one.get(WIDGETS))).toEqual(["a"]);
 });
 
-test("a server rejects creations while the CRD is being deleted through the other", async () => {
+test("a server rejects creations while the CRD is being deleted through the other server", async () => {
   await using servers = await two();
   const { one, other } = servers;
   await define(one);
@@ -81,7 +81,7 @@ test("a server that starts later serves existing CRDs", async () => {
 test("a version that was added through one server is served by another whose watch has not delivered it yet", async () => {
   const world = new World({ seed: 11 });
   let held: HeldKv | undefined;
-  // A release without the mixed version proxy, which would look for a peer first.
+  // This release has no mixed version proxy, which would look for a peer that serves the version.
   const release = "1.33";
   await using one = await startServer({ world, release });
   await using other = await startServer({ world, release, wrapKv: (kv) => (held = holdKv(kv)).kv });

@@ -25,7 +25,7 @@ async function started(subresources: Json, schema: Json = SCHEMA): Promise<TestS
 }
 
 describe("the status", () => {
-  test("is written only through its subresource, which writes nothing else", async () => {
+  test("is written only through its subresource, which changes no other field", async () => {
     await using api = await started({ status: {} });
     const { body } = await api.create(WIDGETS, widget("a", { spec: { size: 1 }, status: { phase: "ignored" } }));
     expect(body.status).toBeUndefined();
@@ -43,7 +43,7 @@ describe("the status", () => {
     expect((await api.get(`${TARGET}/status`)).text).toBe((await api.get(TARGET)).text);
   });
 
-  test("does not increment the generation, and neither does metadata", async () => {
+  test("does not increment the generation when it changes, and neither does a change of the metadata", async () => {
     await using api = await started({ status: {} });
     await api.create(WIDGETS, widget("a", { spec: { size: 1 } }));
     const generation = async (response: Promise<{ body: Json }>): Promise<number> =>
@@ -54,7 +54,7 @@ describe("the status", () => {
     expect(await generation(api.mergePatch(TARGET, { metadata: { generation: 40 } }))).toBe(2);
   });
 
-  test("is an ordinary field if the subresource is not enabled", async () => {
+  test("is an ordinary field if the CRD does not enable the status subresource", async () => {
     await using api = await started({});
     const { body } = await api.create(WIDGETS, widget("a", { status: { phase: "here" } }));
     expect(body.status).toEqual({ phase: "here" });
@@ -64,7 +64,7 @@ describe("the status", () => {
     expect((await api.get(`${TARGET}/nosuch`)).status).toBe(404);
   });
 
-  test("can be applied, and the manager owns it", async () => {
+  test("can be applied, and the manager of the apply owns it", async () => {
     await using api = await started({ status: {} });
     await api.create(WIDGETS, widget("a"));
     const applied = await applyPatch(
@@ -89,7 +89,7 @@ describe("the status", () => {
 });
 
 describe("the scale", () => {
-  test("is read from and written to the paths of the CRD", async () => {
+  test("is read from and written to the paths that the CRD declares", async () => {
     await using api = await started({ status: {}, scale: SCALE });
     await api.create(WIDGETS, widget("a", { spec: { replicas: 2 } }));
     await api.mergePatch(`${TARGET}/status`, { status: { replicas: 1, selector: "app=a" } });
@@ -126,7 +126,7 @@ describe("the scale", () => {
   });
 });
 
-test("a subresource is served as soon as the CRD declares it", async () => {
+test("a subresource is served as soon as the CRD declares the subresource", async () => {
   await using api = await started({});
   await api.create(WIDGETS, widget("a", { status: { phase: "x" } }));
   await api.jsonPatch(`${DEFINITIONS}/widgets.${GROUP}`, [

@@ -33,7 +33,7 @@ describe("a CRD that is being deleted", () => {
     expect((await api.get(TARGET)).status).toBe(404);
   });
 
-  test("causes DELETED events for its objects and for itself", async () => {
+  test("causes DELETED events for its instances and for the CRD", async () => {
     await using api = await startServer();
     await define(api);
     await api.create(WIDGETS, widget("a"));
@@ -47,7 +47,7 @@ describe("a CRD that is being deleted", () => {
     expect((await definitions.story()).at(-1)).toBe(`DELETED ${NAME}`);
   });
 
-  test("rejects new objects, accepts changes of existing objects, and is discovered with its read and delete verbs only", async () => {
+  test("rejects new instances, accepts changes of existing instances, and is in discovery with only the verbs that read and delete", async () => {
     await using api = await startServer();
     await define(api);
     await api.create(WIDGETS, HELD);
@@ -107,7 +107,7 @@ test("a CRD that was never served is removed immediately", async () => {
   expect((await api.get(`${DEFINITIONS}/others.${GROUP}`)).status).toBe(404);
 });
 
-test("a CRD that is created again with another version and scope is served with these", async () => {
+test("a CRD that is created again with another version and scope is served with the new version and scope", async () => {
   await using api = await startServer();
   await define(api);
   await api.create(WIDGETS, widget("a"));

@@ -1,8 +1,8 @@
-/** Tests of custom resource definitions as kube-apiserver stores them. */
+/** Tests of CRDs that an earlier kube-apiserver has stored as apiextensions.k8s.io/v1beta1. */
 import { expect, test } from "vitest";
 import { startServer } from "../start.ts";
 
-test("a CRD that is stored as v1beta1 is read and served, and stored as v1 by the next write", async () => {
+test("a CRD that is stored as v1beta1 is read and served, and the next write stores it as v1", async () => {
   const server = await startServer({ strictRelease: false });
   const key = "/registry/apiextensions.k8s.io/customresourcedefinitions/things.example.com";
   const names = { plural: "things", singular: "thing", kind: "Thing", listKind: "ThingList" };

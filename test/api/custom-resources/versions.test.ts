@@ -15,7 +15,7 @@ function flipped(spec: Json): Json {
 }
 
 describe("versions with the same schema", () => {
-  test("return an object in each version and store it in one", async () => {
+  test("return an object in each of these versions, and the object is stored in one", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1"), version("v2")]));
     await api.create(V2, { ...widget("a", { spec: { b: 1 } }), apiVersion: `${GROUP}/v2` });
@@ -27,7 +27,7 @@ describe("versions with the same schema", () => {
     expect((await watch.events())[0].object.apiVersion).toBe(`${GROUP}/v2`);
   });
 
-  test("keep stored objects in the old storage version until they are written", async () => {
+  test("keep stored objects in the old storage version until the objects are written again", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1"), version("v2")]));
     await api.create(WIDGETS, widget("a"));
@@ -40,14 +40,14 @@ describe("versions with the same schema", () => {
     expect((await api.get(`${WIDGETS}/a`)).body.apiVersion).toBe(`${GROUP}/v1`);
   });
 
-  test("reject a body of another version than the path", async () => {
+  test("reject a body whose version differs from that of the path", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1"), version("v2")]));
     const message = `the API version in the data (${GROUP}/v1) does not match the expected API version (${GROUP}/v2)`;
     expect((await api.create(V2, widget("a"))).body).toMatchObject({ code: 400, message });
   });
 
-  test("are neither served nor discovered if they are not marked as served", async () => {
+  test("are neither served nor in discovery if the CRD does not mark them as served", async () => {
     await using api = await startServer();
     await define(api, definition([version("v1"), version("v2", undefined, { served: false })]));
     expect((await api.get(V2)).status).toBe(404);
