@@ -61,7 +61,7 @@ describe("an outbound target", () => {
     await expect(bare.send(get(server.address, shown))).rejects.toMatchObject({ failure: "tls" });
   });
 
-  test("that does not listen is reported as refused", async () => {
+  test("that does not listen fails with a refused connection", async () => {
     const server = await rawServer(CERTIFICATES, () => undefined, OPEN);
     const { address } = server;
     await server[Symbol.asyncDispose]();

@@ -140,7 +140,7 @@ function readVerdict(answer: Buffer, { proxy, authority }: Parties): "incomplete
   if (end < 0 || end > PROXY_HEAD_BYTES_MAX) {
     return failure("connect", `the egress proxy ${proxy} did not end the head of its response`);
   }
-  // Whatever length the headers of a successful response announce, only bytes of the tunnel follow it.
+  // Only bytes of the tunnel follow a successful response, even if its headers announce a body.
   const status = STATUS.exec(answer.toString("latin1", 0, end))?.[1];
   if (status === undefined) return failure("connect", `the egress proxy ${proxy} does not speak HTTP/1.1`);
   if (!status.startsWith("2")) {
