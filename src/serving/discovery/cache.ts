@@ -1,7 +1,8 @@
 /**
- * Caches the discovery documents: one set for this server, one for the whole cluster or its newest server. Each form is
- * encoded on first request. A cluster set is valid for one generation and one array of local groups. The generation is
- * read before the build starts, so that a change during the build causes a rebuild at the next request.
+ * Caches the discovery documents in two sets: one of this server, and one of the whole cluster or its newest server.
+ * Each form of a document is encoded at its first request. The cluster set is valid for one generation and one array of
+ * local groups. The generation is read before the build starts, so that a change during the build causes a rebuild at
+ * the next request.
  */
 import { createHash } from "node:crypto";
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -12,13 +13,13 @@ import { newestFirst } from "./newest.ts";
 
 export interface CacheOptions {
   readonly self: { readonly id: string; readonly release: string; readonly binaryVersion?: string };
-  /** The servers whose resources a client sees: all, the newest, or this one. */
+  /** Selects the servers whose resources a client sees: all servers, the newest one, or this one. */
   readonly mode: "merged" | "newest" | "local";
-  /** The same array until something changes. */
+  /** The groups that this server serves. Returns the same array until a group changes. */
   readonly local: () => readonly DiscoveryGroup[];
-  /** The groups that are sent to other servers; absent: all of `local`. */
+  /** The groups that this server sends to peers. Default: all groups of `local`. */
   readonly forPeers?: readonly DiscoveryGroup[];
-  /** Every other server with a discovery document; "off": this server never has peers. */
+  /** All peers with a discovery document, or "off" if this server never has peers. */
   readonly peers: () => readonly DiscoverySource[] | "off";
   /** Changes whenever the result of `peers` changes. */
   readonly generation: () => number;
@@ -30,11 +31,11 @@ export interface EncodedDiscovery {
   readonly etag: string;
 }
 
-/** The documents made from one set of groups. */
+/** The encoded documents of one set of groups. */
 export interface Documents {
   readonly groups: readonly DiscoveryGroup[];
   group(name: string): DiscoveryGroup | undefined;
-  /** Built and encoded once for each key. */
+  /** Returns the document with this key. `make` builds it at the first call. */
   encoded(key: string, make: () => JsonObject): EncodedDiscovery;
 }
 
@@ -68,7 +69,10 @@ export function createDiscoveryCache(options: CacheOptions): DiscoveryCache {
     return { groups, generation, isOff, documents: documentsOf(shown, groups) };
   };
 
-  /** Keeps the documents if the groups are the same. In newest mode they are, unless the newest server changes. */
+  /**
+   * Keeps the encoded documents if `shown` is the array from which they were made. In newest mode that is so until the
+   * newest server changes.
+   */
   const documentsOf = (shown: readonly DiscoveryGroup[], groups: readonly DiscoveryGroup[]): Documents => {
     if (shown === groups) return local(groups);
     return last?.documents.groups === shown ? last.documents : createDocuments(shown);

@@ -36,14 +36,14 @@ describe("decoding the discovery document of a peer", () => {
     expect(read("apis")).toEqual(groups.filter(({ name }) => name !== ""));
   });
 
-  test("accepts v2beta1, which has no storage version", () => {
+  test("accepts v2beta1, which has no storage version hash", () => {
     const groups = localGroups(openCatalog({ release: "1.28" }));
     const read = decodeGroups(aggregatedGroups(groups, "api", "v2beta1"));
     const pods = read[0]?.versions[0]?.resources.find(({ resource }) => resource === "pods");
     expect(pods).toMatchObject({ resource: "pods", shortNames: ["po"], storageVersionHash: undefined });
   });
 
-  test("accepts missing and null members and ignores unknown ones", () => {
+  test("accepts missing and null fields and ignores unknown fields", () => {
     expect(decodeGroups(list(null))).toEqual([]);
     expect(decodeGroups(list([{ metadata: { name: "empty" }, versions: null }]))).toEqual([]);
     const document = withResources([
@@ -77,7 +77,7 @@ describe("decoding the discovery document of a peer", () => {
     ]);
   });
 
-  test("sorts lists and keeps the first of duplicate names", () => {
+  test("sorts resources, subresources and verbs, and keeps the first of two entries with the same name", () => {
     const document = withResources([
       { ...thing, resource: "b", singularResource: "first", verbs: ["watch", "get", "watch"] },
       { ...thing, resource: "a", subresources: [{ subresource: "y" }, { subresource: "x" }, { subresource: "y" }] },
@@ -89,7 +89,7 @@ describe("decoding the discovery document of a peer", () => {
     expect(resources?.[1]).toMatchObject({ singularResource: "first", verbs: ["get", "watch"] });
   });
 
-  test("treats a kind of the list's own group version the same with and without group and version", () => {
+  test("removes group and version from a response kind of the document's own group version", () => {
     const kinds = [
       { group: "g", version: "v1", kind: "Thing" },
       { group: "autoscaling", version: "v1", kind: "Scale" },
@@ -138,7 +138,7 @@ describe("decoding the discovery document of a peer", () => {
       withResources([{ ...thing, subresources: repeat(SUBRESOURCES_PER_RESOURCE_MAX + 1, () => ({})) }]),
     ],
     [
-      "too many resources in all",
+      "too many resources in the whole document",
       withVersions(
         repeat(RESOURCES_MAX / RESOURCES_PER_VERSION_MAX + 1, (index) => ({
           version: `v${index}`,
@@ -146,11 +146,11 @@ describe("decoding the discovery document of a peer", () => {
         })),
       ),
     ],
-  ])("rejects %s with a message", (_what, value) => {
+  ])("rejects %s with a full sentence as the error message", (_what, value) => {
     expect(() => decodeGroups(value)).toThrow(/^[A-Z].*\.$/);
   });
 
-  test("throws no other error for any JSON", () => {
+  test("throws only errors with a full sentence, whatever JSON value it decodes", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), fc.boolean(), (value, isInside) => {
         try {
@@ -164,8 +164,8 @@ describe("decoding the discovery document of a peer", () => {
   });
 });
 
-describe("decoding the legacy lists of a peer", () => {
-  test.each(RELEASES)("yields the same for %s as the aggregated document", (release) => {
+describe("decoding the legacy resource list of a peer", () => {
+  test.each(RELEASES)("yields the same resources for %s as the aggregated document", (release) => {
     const groups = localGroups(openCatalog({ release, runtimeConfig: parseRuntimeConfig(["api/all=true"]) }));
     for (const { name: group, versions } of groups) {
       for (const served of versions) {
@@ -178,7 +178,7 @@ describe("decoding the legacy lists of a peer", () => {
   const legacy = (resources: unknown): unknown => ({ kind: "APIResourceList", groupVersion: "g/v1", resources });
   const groupVersion = { group: "g", version: "v1" };
 
-  test("accepts subresources before or without their resource, and drops deeper paths", () => {
+  test("accepts subresources before or without their resource, and drops paths below a subresource", () => {
     const { resources } = decodeResourceList(
       legacy([
         { name: "pods/log", namespaced: true, kind: "Pod", verbs: ["get"] },
@@ -212,7 +212,7 @@ describe("decoding the legacy lists of a peer", () => {
     ["a resource without a name", legacy([{ namespaced: true }])],
     ["a resource without a scope", legacy([{ name: "pods" }])],
     ["a subresource of nothing", legacy([{ name: "/status", namespaced: true }])],
-  ])("rejects %s with a message", (_what, value) => {
+  ])("rejects %s with a full sentence as the error message", (_what, value) => {
     expect(() => decodeResourceList(value, groupVersion)).toThrow(/^[A-Z].*\.$/);
   });
 });

@@ -1,6 +1,7 @@
 /**
- * Decodes the discovery documents of other servers. Unknown members are ignored; a wrong type or an exceeded limit
- * throws an error that names the problem, and the whole document is rejected. Of duplicate names the first counts.
+ * Decodes the discovery documents of other servers. Unknown fields are ignored. A wrong type or an exceeded limit
+ * throws an error that names the problem, so that the whole document is rejected. If two entries have the same name,
+ * the first one is kept.
  */
 import { ALL_VERBS } from "../../objects/catalog/catalog.ts";
 import { formatGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
@@ -20,7 +21,8 @@ import { areSameWords } from "./same.ts";
 const FORMS: readonly unknown[] = ["apidiscovery.k8s.io/v2", "apidiscovery.k8s.io/v2beta1"];
 const COMMON_LISTS: readonly (readonly string[])[] = [[], ALL_VERBS, ["get", "patch", "update"]];
 /**
- * Aggregated API servers name subresources freely (custom metrics, for example); a name only has to be valid in a path.
+ * Aggregated API servers name subresources freely (custom metrics, for example), so a name only has to be valid in a
+ * path.
  */
 const NAME = /^[^\s/\p{Cc}]+$/u;
 
@@ -36,7 +38,7 @@ export function decodeGroups(value: unknown): DiscoveryGroup[] {
   return uniqueBy(groups, ({ name }) => name).filter(({ versions }) => versions.length > 0);
 }
 
-/** Decodes an APIResourceList, for servers without aggregated discovery. */
+/** Decodes an APIResourceList, the only form that servers without aggregated discovery publish. */
 export function decodeResourceList(value: unknown, groupVersion: GroupVersion): DiscoveryVersion {
   const document = objectOf(value, "the document");
   const text = formatGroupVersion(groupVersion);
@@ -138,7 +140,10 @@ interface LegacyEntry {
   readonly resource: DiscoveryResource;
 }
 
-/** Undefined for a path below a subresource, which no other form of discovery can express. */
+/**
+ * Returns undefined for a path below a subresource (resource/subresource/more), because aggregated discovery cannot
+ * express it.
+ */
 function toLegacyEntry(item: JsonObject, groupVersion: GroupVersion): LegacyEntry | undefined {
   const path = textOf(item["name"], "the name of a resource").split("/");
   const [name, subresource] = path;
@@ -181,7 +186,7 @@ function onlySubresources(resource: string, scope: DiscoveryResource["scope"]): 
   };
 }
 
-/** The kind is empty for a resource that has only subresources. */
+/** Decodes a response kind. It is empty for a resource that has only subresources. */
 function kindOf(value: unknown, list: GroupVersion): DiscoveryKind {
   const item = value === undefined || value === null ? {} : objectOf(value, "a response kind");
   const kind: DiscoveryKind = {
@@ -209,7 +214,7 @@ function verbsOf({ verbs }: JsonObject): readonly string[] {
   return isAscending(list, compareNames) ? list : shared([...new Set(list)].sort(compareNames));
 }
 
-/** Most lists have one of a few values: sharing them saves memory and makes comparing documents fast. */
+/** Returns the shared copy of a common list. Sharing saves memory, and equal documents compare faster. */
 function shared(list: readonly string[]): readonly string[] {
   return COMMON_LISTS.find((common) => areSameWords(common, list)) ?? list;
 }
@@ -219,7 +224,7 @@ function objectOf(value: unknown, what: string): JsonObject {
   return value;
 }
 
-/** Go encodes an empty list as null, or omits it. */
+/** Treats null and an absent list as empty, because Go encodes an empty list in both ways. */
 function listOf(value: unknown, what: string, max: number): readonly unknown[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new Error(`In the discovery document, ${what} is not a list.`);

@@ -1,4 +1,6 @@
-/** Builds every form of discovery from the same groups, of one server or of a whole cluster. */
+/**
+ * Builds every form of a discovery document from the same groups, which are those of one server or of a whole cluster.
+ */
 import type { CatalogGroup } from "../../objects/catalog/catalog.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -11,7 +13,7 @@ import type {
 } from "./groups.ts";
 import { localVersion } from "./local.ts";
 
-/** "peer" is v2 with additional members for other servers; other clients ignore these. */
+/** "peer" is v2 with additional fields for other servers; clients ignore these fields. */
 type AggregatedForm = "v2" | "v2beta1" | "peer";
 
 /** /api: the versions of the core group, and the server address per client CIDR. */
@@ -24,17 +26,17 @@ export function apiVersions(groups: readonly DiscoveryGroup[], serverAddress: st
   };
 }
 
-/** /apis */
+/** /apis: all groups except the core group. */
 export function apiGroupList(groups: readonly DiscoveryGroup[]): JsonObject {
   return { kind: "APIGroupList", apiVersion: "v1", groups: below(groups, "apis").map(groupMembers) };
 }
 
-/** /apis/GROUP */
+/** /apis/GROUP: the versions of one group. */
 export function apiGroup(group: DiscoveryGroup): JsonObject {
   return { kind: "APIGroup", apiVersion: "v1", ...groupMembers(group) };
 }
 
-/** /api/v1 and /apis/GROUP/VERSION */
+/** /api/v1 and /apis/GROUP/VERSION: the resources of one group version. */
 export function resourceList(group: string, { version, resources }: DiscoveryVersion): JsonObject {
   // As kubernetes: the core group's list has no apiVersion.
   const apiVersion = group === "" ? {} : { apiVersion: "v1" };
@@ -46,12 +48,12 @@ export function resourceList(group: string, { version, resources }: DiscoveryVer
   };
 }
 
-/** The same for the catalog group of one server. */
+/** The APIResourceList of a group version of the catalog of this server. */
 export function apiResourceList(group: CatalogGroup, version: string): JsonObject {
   return resourceList(group.name, localVersion(group, version));
 }
 
-/** The aggregated form of /api (the core group) or /apis (all others). */
+/** The aggregated form of /api (the core group) or /apis (all other groups). */
 export function aggregatedGroups(
   groups: readonly DiscoveryGroup[],
   prefix: "api" | "apis",
@@ -85,7 +87,7 @@ function groupMembers({ name, versions }: DiscoveryGroup): JsonObject {
   return { name, versions: members, preferredVersion: members[0] };
 }
 
-/** A resource without a kind has only subresources: it cannot be used itself, and legacy lists omit it. */
+/** Returns no entry for a resource without a kind: it has only subresources and cannot be requested itself. */
 function legacyResource(resource: DiscoveryResource): JsonObject[] {
   const { responseKind, shortNames, categories, storageVersionHash } = resource;
   if (responseKind.kind === "") return [];
@@ -137,7 +139,7 @@ function aggregatedSubresource({ subresource, responseKind, verbs }: DiscoverySu
   return { subresource, responseKind: kindMembers(responseKind), verbs };
 }
 
-/** Members are always written in the same order, because ETags are computed from the text. */
+/** Writes the fields always in the same order, because ETags are computed from the encoded text. */
 function kindMembers({ group, version, kind }: DiscoveryKind): JsonObject {
   return { group, version, kind };
 }

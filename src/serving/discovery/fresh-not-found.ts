@@ -1,11 +1,11 @@
 /**
- * Returns 404 only after catching up with the newest peer leases; otherwise a server that has just joined could be
- * missed.
+ * Returns 404 from discovery only after catching up with the newest peer leases. Otherwise a group that only a server
+ * that has just joined serves would be reported as absent.
  */
 import type { ApiResponse } from "../http/message.ts";
 import { isReason, serviceUnavailable } from "../../meta/status-error.ts";
 
-/** Calls `respond` again after catching up if its first response is 404. */
+/** If the first response of `respond` is 404, catches up and calls `respond` again. */
 export function freshBeforeNotFound<Req>(
   respond: (request: Req) => ApiResponse | undefined,
   catchUp: () => Promise<boolean>,

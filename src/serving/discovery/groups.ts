@@ -1,20 +1,20 @@
 /**
- * The groups that one server serves, in the terms of aggregated discovery. Servers publish them to each other in this
- * form, they are merged in this form, and every other form of discovery is made from it.
+ * The groups that one server serves, in the terms of aggregated discovery. Servers publish their groups to each other
+ * in this form, documents are merged in this form, and every other form of discovery is made from it.
  *
- * Names are unique within their list. Resources, subresources and verbs are sorted in ascending order by the code that
- * builds a document, so that a merge can walk documents side by side.
+ * Names are unique within their list. The code that builds a document sorts resources, subresources and verbs in
+ * ascending order, so that a merge can walk two documents side by side.
  */
 export interface DiscoveryGroup {
-  /** "" is the core group. */
+  /** The group name; "" is the core group. */
   readonly name: string;
-  /** Preferred first. */
+  /** The preferred version comes first. */
   readonly versions: readonly DiscoveryVersion[];
 }
 
 export interface DiscoveryVersion {
   readonly version: string;
-  /** Stale: the resources may be outdated, because their server did not respond. */
+  /** "Stale" means that the list of resources may be outdated, because no server that serves them responded. */
   readonly freshness: "Current" | "Stale";
   readonly resources: readonly DiscoveryResource[];
 }
@@ -27,7 +27,7 @@ export interface DiscoveryKind {
 
 export interface DiscoveryResource {
   readonly resource: string;
-  /** An empty group and version mean those of the list. */
+  /** If group and version are empty, they are those of the enclosing group version. */
   readonly responseKind: DiscoveryKind;
   readonly scope: "Namespaced" | "Cluster";
   readonly singularResource: string;
@@ -35,7 +35,7 @@ export interface DiscoveryResource {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly subresources: readonly DiscoverySubresource[];
-  /** Shown by legacy discovery only. Evenkeel servers publish it to each other; kube-apiserver does not. */
+  /** Clients see it only in legacy discovery. Evenkeel servers also send it to each other; kube-apiserver does not. */
   readonly storageVersionHash: string | undefined;
 }
 

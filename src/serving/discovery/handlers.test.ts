@@ -74,20 +74,20 @@ describe("the discovery documents of a cluster", () => {
   const both = ["apps", "batch"];
   test.each<[string, string[], string, Partial<DiscoveryOptions & DiscoveryRequest>]>([
     ["the groups of all servers", both, V2, {}],
-    ["the groups of all servers under another profile", both, `${V2};profile=foo`, {}],
-    ["the groups of all servers for NOPEER, which is no profile", both, `${V2};profile=NOPEER`, {}],
+    ["the groups of all servers for an unknown profile", both, `${V2};profile=foo`, {}],
+    ["the groups of all servers for NOPEER, which is an unknown profile", both, `${V2};profile=NOPEER`, {}],
     ["the groups of this server for profile=nopeer", ["apps"], NO_PEER, {}],
     ["the groups of this server when nopeer is preferred", ["apps"], `${NO_PEER},${V2},application/json`, {}],
-    ["the groups of all servers when nopeer comes second", both, `${NO_PEER};q=0.5,${V2}`, {}],
+    ["the groups of all servers when nopeer is the second choice", both, `${NO_PEER};q=0.5,${V2}`, {}],
     ["the groups of this server in mode local", ["apps"], V2, { mode: "local" }],
-    ["the groups of this server when there can be no peers", ["apps"], V2, { peers: () => "off" }],
-    ["the groups of this server for a request from another server", ["apps"], V2, { isVerifiedPeer: true }],
+    ["the groups of this server when peers are off", ["apps"], V2, { peers: () => "off" }],
+    ["the groups of this server for a request from a peer", ["apps"], V2, { isVerifiedPeer: true }],
     ["the groups of all servers in scope aggregated", both, V2, { mergeScope: "aggregated" }],
   ])("/apis shows %s", (_what, expected, accept, { isVerifiedPeer = false, ...options }) => {
     expect(groupsOf(world(options).ask("/apis", { accept }, { isVerifiedPeer }))).toEqual(expected);
   });
 
-  test("two peers add their groups", () => {
+  test("the groups of two peers are added to those of this server", () => {
     const state = world();
     state.peers = [source("one", [group("batch", "v1")]), source("two", [group("policy", "v1")])];
     expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch", "policy"]);
@@ -121,8 +121,8 @@ describe("the discovery documents of a cluster", () => {
   test.each<[string, Partial<DiscoveryOptions>, Partial<DiscoveryRequest>]>([
     ["in scope aggregated", { mergeScope: "aggregated" }, {}],
     ["in mode local", { mode: "local" }, {}],
-    ["to a request from another server", {}, { isVerifiedPeer: true }],
-  ])("legacy forms and /api show this server alone %s", (_when, options, more) => {
+    ["for a request from a peer", {}, { isVerifiedPeer: true }],
+  ])("legacy forms and /api show only the resources of this server %s", (_when, options, more) => {
     const state = world(options);
     expect(body(state.ask("/apis", {}, more)).groups.map(({ name }: Json) => name)).toEqual(["apps"]);
     expect(state.ask("/apis/batch", {}, more).status).toBe(404);
@@ -138,7 +138,7 @@ describe("the discovery documents of a cluster", () => {
     expect(() => state.ask("/api/v2")).toThrow("could not find");
   });
 
-  test("a group version that only an unreachable peer serves is stale, and in legacy form 503 instead of 404", () => {
+  test("a group version that only an unreachable peer serves is Stale in aggregated discovery and 503, not 404, in legacy discovery", () => {
     const state = world();
     state.peers = [source("peer", PEER, { isReachable: false })];
     const { items } = body(state.ask("/apis", { accept: V2 }));
@@ -154,7 +154,7 @@ describe("the discovery documents of a cluster", () => {
     expect(isReason(thrown, "ServiceUnavailable")).toBe(true);
   });
 
-  test("every server of a cluster returns the same responses", () => {
+  test("all servers of a cluster return equal documents", () => {
     const other = world({ self: { id: "peer", release: "1.37" }, local: () => PEER });
     other.peers = [source("self", LOCAL)];
     const own = world();
@@ -171,7 +171,7 @@ describe("the discovery documents of a cluster", () => {
     expect(etagOf(own.ask("/apis", { accept: V2 }))).toBe(etagOf(other.ask("/apis", { accept: V2 })));
   });
 
-  test("without peers the merged document equals the local one, including its ETag", () => {
+  test("without peers, and with a peer that has the same groups, the merged document equals the local one, including its ETag", () => {
     const state = world();
     state.peers = [];
     expect(state.ask("/apis", { accept: V2 })).toEqual(state.ask("/apis", { accept: NO_PEER }));
@@ -180,7 +180,7 @@ describe("the discovery documents of a cluster", () => {
     expect(state.ask("/apis", { accept: V2 })).toEqual(state.ask("/apis", { accept: NO_PEER }));
   });
 
-  test("storage versions are sent to other servers, but not to clients of aggregated discovery", () => {
+  test("storage version hashes are sent to other servers, but not to clients of aggregated discovery", () => {
     const state = world({ local: () => PEER });
     const first = (response: ApiResponse): Json => body(response).items[0].versions[0].resources[0];
     expect(first(state.ask("/apis", { accept: NO_PEER }, { isVerifiedPeer: true })).storageVersionHash).toBe("hash");
@@ -189,9 +189,9 @@ describe("the discovery documents of a cluster", () => {
   });
 });
 
-describe("negotiation", () => {
+describe("negotiation of the discovery form", () => {
   test.each(["application/json;foo=bar", "", "application/json", "*/*"])(
-    "Accept: %s gets the legacy form",
+    "Accept: %s selects the legacy form",
     (accept) => {
       expect(body(world().ask("/apis", { accept })).kind).toBe("APIGroupList");
     },
@@ -213,12 +213,12 @@ describe("negotiation", () => {
     });
   });
 
-  test("v2beta1 is not accepted by a release that has dropped it", () => {
+  test("a release without v2beta1 rejects Accept: v2beta1, or returns the next accepted form", () => {
     expect(body(world().ask("/apis", { accept: `${V2BETA1},application/json` })).kind).toBe("APIGroupList");
     expect(() => world().ask("/apis", { accept: V2BETA1 })).toThrow("only the following media types are accepted");
   });
 
-  test("a body ends with a line break, and the ETag is 128 digits in quotes", () => {
+  test("the body ends with a line break, and the ETag is 128 hexadecimal digits in quotes", () => {
     const { headers, body: bytes } = world().ask("/apis", { accept: V2 });
     expect(headers).toMatchObject({ vary: "Accept", "cache-control": "public" });
     expect(headers["etag"]).toMatch(/^"[0-9A-F]{128}"$/);
@@ -237,7 +237,7 @@ describe("negotiation", () => {
     [(etag: string) => etag.slice(0, -1), 200],
     [() => "", 200],
     [() => '"*"', 200],
-  ])("If-None-Match %s returns %d", (header, status) => {
+  ])("If-None-Match: %s returns %d", (header, status) => {
     const state = world();
     const etag = etagOf(state.ask("/apis", { accept: V2 }));
     const response = state.ask("/apis", { accept: V2, "if-none-match": header(etag) });
@@ -249,7 +249,7 @@ describe("negotiation", () => {
     }
   });
 
-  test("an outdated ETag gets the new document", () => {
+  test("a client that sends an outdated ETag receives the new document", () => {
     const state = world();
     const etag = etagOf(state.ask("/apis", { accept: V2 }));
     state.peers = [];
@@ -259,7 +259,7 @@ describe("negotiation", () => {
     expect(etagOf(response)).not.toBe(etag);
   });
 
-  test("any number of different Accept headers is handled", () => {
+  test("500 different Accept headers are parsed correctly, although the cache of parsed headers is smaller", () => {
     const state = world();
     for (let index = 0; index < 500; index++)
       expect(groupsOf(state.ask("/apis", { accept: `${NO_PEER};x=${index}` }))).toEqual(["apps"]);
@@ -268,7 +268,7 @@ describe("negotiation", () => {
 });
 
 describe("the cached merged document", () => {
-  test("counts hits, misses and requests for the local document", () => {
+  test("counts cache hits, cache misses and nopeer requests", () => {
     const state = world();
     for (let count = 0; count < 3; count++) state.ask("/apis", { accept: V2 });
     for (let count = 0; count < 2; count++) state.ask("/apis", { accept: NO_PEER });
@@ -301,7 +301,7 @@ describe("the cached merged document", () => {
     expect(builds).toBe(1);
   });
 
-  test("has an ETag that depends on the content alone", () => {
+  test("has an ETag that depends only on the content", () => {
     const state = world();
     const etag = etagOf(state.ask("/apis", { accept: V2 }));
     state.generation++;
@@ -315,7 +315,7 @@ describe("the cached merged document", () => {
     expect(etagOf(state.ask("/apis", { accept: V2 }))).toBe(etag);
   });
 
-  test("is rebuilt when the last peer departs", () => {
+  test("is rebuilt without the groups of the last peer when that peer departs", () => {
     const state = world();
     expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps", "batch"]);
     state.peers = [];
@@ -323,7 +323,7 @@ describe("the cached merged document", () => {
     expect(groupsOf(state.ask("/apis", { accept: V2 }))).toEqual(["apps"]);
   });
 
-  test("is rebuilt when a local group is added or removed, without a notification", () => {
+  test("is rebuilt when a local group is added or removed, without a change of the generation", () => {
     const state = world();
     state.ask("/apis", { accept: V2 });
     state.local = [...LOCAL, group("example.com", "v1")];
@@ -334,7 +334,7 @@ describe("the cached merged document", () => {
     expect(groupsOf(state.ask("/apis", { accept: NO_PEER }))).toEqual(["apps"]);
   });
 
-  test("is rebuilt after a change during the build", () => {
+  test("is rebuilt at the next request if the peers change during the build", () => {
     let isFirst = true;
     const state: World = world({
       peers: () => {

@@ -1,6 +1,6 @@
 /**
- * Serves discovery over HTTP. Clients see the resources of the whole cluster or of its newest server. Other servers,
- * and clients that ask for it, see the resources of this server.
+ * Serves discovery over HTTP. Clients see the resources of the whole cluster or of its newest server. Peers, and
+ * clients that send profile=nopeer, see the resources of this server only.
  */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { bytesBody, headerValue, NO_BODY, type ApiResponse } from "../http/message.ts";
@@ -16,23 +16,29 @@ import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 export interface DiscoveryOptions extends CacheOptions {
   readonly gates: ReleaseGates;
-  /** aggregated: as in kubernetes, only the aggregated form of /apis shows more than this server. */
+  /**
+   * "aggregated": only the aggregated form of /apis shows the resources of other servers, as in kubernetes. "all":
+   * every form does.
+   */
   readonly mergeScope: "all" | "aggregated";
-  /** True if a live server has not published its discovery document, so that absence cannot be concluded. */
+  /**
+   * True if a live server has not published its discovery document, so that a group that no known document lists may
+   * still be served.
+   */
   readonly hasUndescribed: () => boolean;
   /** host:port at which clients reach this server. */
   readonly serverAddress: () => string;
 }
 
-/** A verified peer receives the resources of this server, whatever form it asks for. */
+/** A verified peer receives only the resources of this server, whatever form it asks for. */
 export type DiscoveryRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** The server that sent a discovery document, in responses to peers. */
+/** Response header that tells a peer which server sent the discovery document. */
 export const SERVER_ID_HEADER = "x-evenkeel-server-id";
 
-// Written out, because concatenating them would be most of the cost of a cached response.
+// The types and keys are constants, because concatenating them would be most of the cost of a cached response.
 const AGGREGATED_TYPES = {
   v2: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
   v2beta1: "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList",
@@ -73,7 +79,7 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     const { apiPrefix, segments } = request.info;
     if (isOfCluster(request, mergeScope === "all") && options.hasUndescribed())
       throw serviceUnavailable("a live server has not yet published what it serves", RETRY_AFTER_SECONDS);
-    // As kubernetes: a group that is not built in is unknown, except for the versions that are served.
+    // As kubernetes: a group that is not built in returns the plain 404 page, except for the versions that are served.
     if (missing === "unknown-group" || (apiPrefix === "apis" && isNotBuiltIn(segments[1]))) return pageNotFound();
     throw unknownResource();
   };
@@ -81,7 +87,8 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
   return (request) => {
     const { apiPrefix, segments, verb } = request.info;
     if (apiPrefix !== "api" && apiPrefix !== "apis") return undefined;
-    // As kubernetes, which checks the method only if a document has its own route.
+    // As kubernetes: the method is checked only on paths with a route of their own (/api, and the group versions of
+    // built-in groups).
     const isRoute = apiPrefix === "api" || (segments.length === 3 && !isNotBuiltIn(segments[1]));
     if (segments.length === 1 && isRoute && verb !== "get") throw methodNotAllowed();
     const accept = headerValue(request.headers, "accept");
@@ -144,7 +151,8 @@ function plainDocument(
   if (version === undefined) return documents.encoded(key, () => apiGroup(group));
   const served = group.versions.find((candidate) => candidate.version === version);
   if (served === undefined) return "unknown-version";
-  // Legacy lists cannot be marked as stale. Clients treat an error like Stale: currently unknown, not absent.
+  // A legacy list cannot be marked as stale, so the response is an error: clients then treat the resources as unknown,
+  // not as absent.
   if (served.freshness === "Stale") {
     const groupVersion = formatGroupVersion({ group: name, version });
     throw serviceUnavailable(`no server that serves ${groupVersion} is reachable`, RETRY_AFTER_SECONDS);

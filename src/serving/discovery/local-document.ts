@@ -1,6 +1,6 @@
 /**
- * Discovery documents of the resources that this server serves itself: the built-in ones, and those that all servers
- * share.
+ * The discovery documents of the resources that this server serves itself: one with the built-in resources, and one
+ * that also has the resources of CRDs and aggregated API servers.
  */
 import { createHash } from "node:crypto";
 import type { Catalog, CatalogGroup } from "../../objects/catalog/catalog.ts";
@@ -9,30 +9,30 @@ import { localGroups } from "./local.ts";
 
 export interface LocalDocument {
   readonly groups: readonly DiscoveryGroup[];
-  /** Lets peers check whether their copy is current. */
+  /** Peers compare it with the ETag of their copy of the document. */
   readonly etag: string;
 }
 
-/** The groups that CRDs and aggregated API servers add. */
+/** Source of the groups that CRDs and aggregated API servers add. All servers of a cluster share these groups. */
 interface SharedGroups {
-  /** Built-in groups with those of CRDs; the same array while nothing changes. */
+  /** Returns the built-in groups and those of CRDs. Returns the same array until a group changes. */
   catalogGroups(): readonly CatalogGroup[];
-  /** With those of aggregated API servers; the same array while nothing changes. */
+  /** Returns `local` and the groups of aggregated API servers. Returns the same array until a group changes. */
   discoveryGroups(local: readonly DiscoveryGroup[]): readonly DiscoveryGroup[];
 }
 
-/** The document of the built-in resources; peers receive no others. */
+/** The document of the built-in resources, the only one that is sent to peers. */
 export function builtInDocument(catalog: Catalog): LocalDocument {
   const groups = localGroups(catalog);
   return localDocument(() => groups);
 }
 
-/** The document including CRDs and aggregated API servers. */
+/** The document of all resources, including those of CRDs and aggregated API servers. */
 export function shownDocument(shared: SharedGroups): LocalDocument {
   return localDocument(shownGroups(shared));
 }
 
-/** Rebuilt when the groups change. */
+/** Computes the ETag once for each array of groups. */
 function localDocument(groups: () => readonly DiscoveryGroup[]): LocalDocument {
   let made: LocalDocument | undefined;
   const current = (): LocalDocument => {
@@ -53,7 +53,7 @@ function localDocument(groups: () => readonly DiscoveryGroup[]): LocalDocument {
   };
 }
 
-/** The same array while nothing changes. */
+/** Returns the same array until a group changes. */
 function shownGroups(shared: SharedGroups): () => readonly DiscoveryGroup[] {
   let made: { readonly from: readonly CatalogGroup[]; readonly groups: readonly DiscoveryGroup[] } | undefined;
   return () => {

@@ -1,9 +1,10 @@
+/** Converts the groups of a catalog to the form of aggregated discovery. */
 import type { Catalog, CatalogGroup, CatalogResource, CatalogVersion } from "../../objects/catalog/catalog.ts";
 import { storageVersionHash } from "../../objects/catalog/storage-version-hash.ts";
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import type { DiscoveryGroup, DiscoveryKind, DiscoveryResource, DiscoveryVersion } from "./groups.ts";
 
-/** The groups of a catalog, including the core group, in the release's own order. */
+/** The groups of a catalog, including the core group, in the order of the release. */
 export function localGroups({ groups }: Pick<Catalog, "groups">): DiscoveryGroup[] {
   return groups.map((group) => ({
     name: group.name,
@@ -41,7 +42,7 @@ function toResource(
   };
 }
 
-/** A kind of the list's own group version is written without group and version. */
+/** Removes group and version from a kind that belongs to the group version of the list. */
 export function relativeKind(
   kind: DiscoveryKind,
   list: { readonly group: string; readonly version: string },

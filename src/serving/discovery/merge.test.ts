@@ -39,7 +39,7 @@ describe("merging", () => {
       ],
       ["a/v1 things", "b/v1 things"],
     ],
-  ])("yields the union for %s, whatever their order", (_what, documents, expected) => {
+  ])("yields the union for %s, in any order of the servers", (_what, documents, expected) => {
     const sources = documents.map((groups, index) => source(`server-${index}`, groups));
     expect(lines(mergeSources(sources))).toEqual(expected);
     expect(mergeSources(sources.toReversed())).toEqual(mergeSources(sources));
@@ -63,9 +63,9 @@ describe("merging", () => {
 
   test.each<[string, Partial<DiscoverySource>, Partial<DiscoverySource>, string]>([
     ["the newest release decides", { release: "1.36" }, { release: "1.37" }, "right"],
-    ["releases are numbers", { release: "1.9" }, { release: "1.28" }, "right"],
-    ["of equal releases the lowest server ID decides", { release: "1.36" }, { release: "1.36" }, "left"],
-    ["a server without a release is the oldest", {}, { release: undefined }, "left"],
+    ["releases are compared as numbers, and the newest decides", { release: "1.9" }, { release: "1.28" }, "right"],
+    ["the lowest server ID decides between equal releases", { release: "1.36" }, { release: "1.36" }, "left"],
+    ["a server without a release counts as the oldest", {}, { release: undefined }, "left"],
     ["an unreachable server still decides", { release: "1.36" }, { release: "1.37", isReachable: false }, "right"],
   ])("if servers disagree, %s", (_rule, left, right, expected) => {
     const saying = (word: string): DiscoveryGroup[] => [
@@ -89,7 +89,7 @@ describe("merging", () => {
     expect(mergeSources(sources.toReversed())).toEqual(saying(expected));
   });
 
-  test("keeps a storage version if the deciding server does not publish one", () => {
+  test("keeps the storage version hash of an older server if the newest server does not publish one", () => {
     const reported = [group("g", version("v1", resource("things", { storageVersionHash: "hash" })))];
     const untold = [group("g", version("v1", resource("things", { singularResource: "thing" })))];
     const sources = [source("a", reported, { release: "1.35" }), source("b", untold, { release: "1.36" })];
@@ -101,7 +101,7 @@ describe("merging", () => {
     expect(mergeSources([a, b])).toEqual(mergeSources([b, a]));
   });
 
-  test.each(RELEASES)("yields for several servers of %s the document of each", (release) => {
+  test.each(RELEASES)("yields for two servers of %s the document that each of them has", (release) => {
     const groups = localGroups(openCatalog({ release, extensions: true }));
     const reported = ["api", "apis"] as const;
     const heard = reported.flatMap((prefix) => decodeGroups(aggregatedGroups(groups, prefix, "peer")));
@@ -121,17 +121,17 @@ describe("freshness of a merged group version", () => {
     ["Stale, with its resources, if its only server cannot be reached", [{ isReachable: false }], ["g/v1 things!"]],
     ["Current if one of its servers can be reached", [{ isReachable: false }, {}], ["g/v1 things"]],
     [
-      "Current if one server reports it so, even if the server with the lowest ID does not",
+      "Current if one server reports Current, even if the server with the lowest ID reports Stale",
       [{ groups: [group("g", stale)] }, {}],
       ["g/v1 things"],
     ],
     [
-      "Stale if all servers report it so",
+      "Stale if all servers report Stale",
       [{ groups: [group("g", stale)] }, { groups: [group("g", stale)] }],
       ["g/v1 !"],
     ],
     [
-      "Current if only some of its resources are unreachable, and these are listed",
+      "Current if only some of its resources are unreachable, and those resources are listed",
       [{ isReachable: false, groups: [group("g", version("v1", "lost"))] }, {}],
       ["g/v1 lost,things"],
     ],
@@ -142,23 +142,27 @@ describe("freshness of a merged group version", () => {
 });
 
 /**
- * The test vectors of Kubernetes' ordering, as groups. Kubernetes keeps the order of the servers' own lists where it
- * can; this merge sorts by name alone.
+ * The test vectors of Kubernetes' ordering; each letter is a group, and each text is the group list of one server.
+ * Kubernetes keeps the order of the servers' own lists where it can; this merge sorts by name alone.
  */
-describe("the order of groups that are not built in", () => {
+describe("merging groups that are not built in", () => {
   test.each([
-    ["differs: by name, not A B C Q X Z D Y after the lists' edges", ["ABCD", "ABCD", "AXZD", "ZY", "Q"], "ABCDQXYZ"],
-    ["nothing", [], ""],
-    ["differs: one list is sorted too, not kept", ["CAB"], "ABC"],
-    ["two that contradict each other", ["AB", "BA"], "AB"],
-    ["an empty list changes nothing", ["", "ABC"], "ABC"],
-    ["only empty lists", ["", "", ""], ""],
-    ["lists with the same end", ["CDE", "BDE", "ADE"], "ABCDE"],
-    ["lists with the same ends", ["ADE", "ACE", "ABE"], "ABCDE"],
-    ["a circle of complete lists", ["ABC", "BCA", "CAB"], "ABC"],
-    ["a complete list and parts that contradict it", ["ABCD", "BA", "CD"], "ABCD"],
-    ["a contradiction beside others", ["AB", "CD", "BA"], "ABCD"],
-    ["a circle of pairs", ["AB", "BC", "CA"], "ABC"],
+    [
+      "differs: sorts by name, where kubernetes keeps the lists' order (A B C Q X Z D Y)",
+      ["ABCD", "ABCD", "AXZD", "ZY", "Q"],
+      "ABCDQXYZ",
+    ],
+    ["yields no groups for no lists", [], ""],
+    ["differs: sorts a single list too", ["CAB"], "ABC"],
+    ["sorts two lists that contradict each other", ["AB", "BA"], "AB"],
+    ["ignores an empty list", ["", "ABC"], "ABC"],
+    ["yields no groups for empty lists", ["", "", ""], ""],
+    ["sorts lists with the same end", ["CDE", "BDE", "ADE"], "ABCDE"],
+    ["sorts lists with the same beginning and end", ["ADE", "ACE", "ABE"], "ABCDE"],
+    ["sorts complete lists that form a circle", ["ABC", "BCA", "CAB"], "ABC"],
+    ["sorts a complete list and parts that contradict it", ["ABCD", "BA", "CD"], "ABCD"],
+    ["sorts two lists that contradict each other, beside a third list", ["AB", "CD", "BA"], "ABCD"],
+    ["sorts pairs that form a circle", ["AB", "BC", "CA"], "ABC"],
   ])("%s", (_what, given, expected) => {
     const sources = given.map((names, index) =>
       source(
@@ -181,7 +185,7 @@ describe("the order of groups that are not built in", () => {
       "v1 v1beta2 v1beta1",
     ],
   ])(
-    "differs: versions %j are ordered as %s, so that an older version never becomes the preferred one",
+    "differs: orders versions %j as %s, so that an older version never becomes the preferred one",
     (given, expected) => {
       const sources = given.map((versions, index) => source(`server-${index}`, [group("g", ...versions)]));
       expect(
@@ -192,7 +196,7 @@ describe("the order of groups that are not built in", () => {
     },
   );
 
-  test("differs: the worked example of three servers, with built-in groups at the place where every release has them", () => {
+  test("differs: places built-in groups where every release has them, in the worked example of three servers", () => {
     const scaled = resource("deployments", { verbs: ["create", "get", "watch"], subresources: [scale] });
     const deployments = resource("deployments", { verbs: ["create", "get", "list"] });
     const merged = mergeSources([
@@ -274,7 +278,10 @@ const anyGroups: fc.Arbitrary<DiscoveryGroup[]> = fc.uniqueArray(
   }),
   { selector: (item) => item.name, maxLength: 3 },
 );
-/** Few names, so that servers agree and disagree; a server may even contradict itself. */
+/**
+ * A server with groups from a small set of names, so that servers often describe the same resource. Two servers may
+ * even have the same ID and contradict each other.
+ */
 const anySource: fc.Arbitrary<DiscoverySource> = fc.record({
   serverId: word,
   release: fc.constantFrom("1.35", "1.36", undefined),
@@ -282,8 +289,8 @@ const anySource: fc.Arbitrary<DiscoverySource> = fc.record({
   groups: anyGroups,
 });
 
-describe("merging is a semilattice join", () => {
-  test("associative: the grouping of merges does not matter", () => {
+describe("the merge of documents, a semilattice join,", () => {
+  test("is associative: the grouping of merges does not matter", () => {
     fc.assert(
       fc.property(anySource, anySource, anySource, anySource, (first, second, third, fourth) => {
         const [a, b, c, d] = [viewOf([first]), viewOf([second]), viewOf([third]), viewOf([fourth])];
@@ -294,7 +301,7 @@ describe("merging is a semilattice join", () => {
     );
   });
 
-  test("commutative: the order of the documents does not matter", () => {
+  test("is commutative: the order of the documents does not matter", () => {
     fc.assert(
       fc.property(fc.array(anySource, { maxLength: 5 }), fc.infiniteStream(fc.nat()), (sources, keys) => {
         const shuffled = sources
@@ -305,7 +312,7 @@ describe("merging is a semilattice join", () => {
     );
   });
 
-  test("idempotent: a repeated document changes nothing", () => {
+  test("is idempotent: a repeated document changes nothing", () => {
     fc.assert(
       fc.property(fc.array(anySource, { maxLength: 4 }), (sources) => {
         expect(mergeSources([...sources, ...structuredClone(sources)])).toEqual(mergeSources(sources));
@@ -313,7 +320,7 @@ describe("merging is a semilattice join", () => {
     );
   });
 
-  test("servers with the same document may be merged as one", () => {
+  test("may treat servers with the same document as one", () => {
     fc.assert(
       fc.property(fc.array(anySource, { minLength: 2, maxLength: 5 }), ([first, ...rest]) => {
         const sources = [first, ...rest.map((item, index) => (index % 2 ? item : { ...item, groups: first!.groups }))];
@@ -325,7 +332,7 @@ describe("merging is a semilattice join", () => {
     );
   });
 
-  test("complete: the result has everything that any server has, and nothing else", () => {
+  test("is complete: the result has everything that any server has, and nothing else", () => {
     const facts = (groups: readonly DiscoveryGroup[]): string[] =>
       groups.flatMap(({ name, versions }) =>
         versions.flatMap((item) => [

@@ -1,12 +1,12 @@
 /**
- * Merges the discovery documents of several servers. The result contains everything that any server serves; where
- * servers describe the same thing differently, the newest server decides, in the order of rank.ts. `joinViews` is a
- * semilattice join: its result does not depend on order, grouping or repetition, so all servers show the same. Lists
- * are kept sorted and joined like sorted lists.
+ * Merges the discovery documents of several servers. The result contains everything that any server serves. If servers
+ * describe the same resource differently, the description of the server with the highest rank (rank.ts) is used.
+ * `joinViews` is a semilattice join: its result does not depend on order, grouping or repetition, so all servers show
+ * the same document. All lists are sorted, so that two lists are joined in one walk.
  *
- * A group version is Current if a reachable server serves it, otherwise Stale. Discovery cannot mark parts of a group
- * version as stale: resources that only unreachable servers serve in a Current one are listed, and requests for them
- * return 503.
+ * A group version is Current if a reachable server serves it, otherwise Stale. Discovery cannot mark single resources
+ * as stale: if a group version is Current, the resources that only unreachable servers serve are listed as well, and
+ * requests for them return 503.
  */
 import { compareGroups } from "../../objects/catalog/group-order.ts";
 import type { DiscoveryGroup, DiscoveryResource, DiscoverySubresource, DiscoveryVersion } from "./groups.ts";
@@ -19,12 +19,13 @@ import { areSameResources, areSameWords } from "./same.ts";
 export interface DiscoverySource extends Candidate {
   readonly groups: readonly DiscoveryGroup[];
   /**
-   * Equal for equal documents, such as a digest. Without it, only the same `groups` array counts as the same document.
+   * A key, such as a digest, that is equal for equal documents. If it is absent, two documents are equal only if
+   * `groups` is the same array.
    */
   readonly documentKey?: string | undefined;
 }
 
-/** One document, or several joined, with the rank of the server behind each part. */
+/** One document, or several joined documents. Each part has the rank of the server that described it. */
 type DiscoveryView = readonly GroupView[];
 
 interface GroupView {
@@ -36,7 +37,8 @@ interface VersionView {
   readonly version: string;
   readonly isCurrent: boolean;
   /**
-   * Not split into resources while all servers agree, as they mostly do: then single resources need not be compared.
+   * The resources are not split into views while all servers agree, which is the usual case: single resources then need
+   * not be compared.
    */
   readonly content: AgreedContent | readonly ResourceView[];
 }
@@ -48,12 +50,12 @@ interface AgreedContent {
 
 interface ResourceView {
   readonly name: string;
-  /** The rank of the server that decides about kind, scope, names and categories. */
+  /** The rank of the server whose kind, scope, names and categories are used. */
   readonly rank: Rank;
   readonly described: DiscoveryResource;
   readonly verbs: readonly string[];
   readonly subresources: readonly SubresourceView[];
-  /** Separate from the rest, because kube-apiserver does not publish it. */
+  /** The storage version hash has a rank of its own, because kube-apiserver does not publish the hash. */
   readonly hash: { readonly rank: Rank; readonly text: string } | undefined;
 }
 
@@ -64,14 +66,14 @@ interface SubresourceView {
   readonly verbs: readonly string[];
 }
 
-/** Walks each distinct document once, however many servers have it. */
+/** Merges the documents of the servers. Servers with equal documents are merged as one. */
 export function mergeSources(sources: readonly DiscoverySource[]): DiscoveryGroup[] {
   const byDocument = Map.groupBy(sources, ({ documentKey, groups }) => documentKey ?? groups);
   const views = [...byDocument.values()].map(viewOf);
   return renderView(views.reduce(joinViews, []));
 }
 
-/** The view of servers that all have the same document. */
+/** The view of servers that all have the same document, with the highest of their ranks. */
 export function viewOf(sources: readonly DiscoverySource[]): DiscoveryView {
   const [first] = sources;
   if (first === undefined) return [];
@@ -131,7 +133,7 @@ function viewSubresource(described: DiscoverySubresource, rank: Rank): Subresour
   return { name: described.subresource, rank, described, verbs: described.verbs };
 }
 
-/** The order of the items of a list, and the way to join two items at the same position. */
+/** The order of the items of a list, and the way to join two items with the same name. */
 interface ItemRules<Item> {
   readonly compare: (left: Item, right: Item) => number;
   readonly join: (left: Item, right: Item) => Item;
@@ -217,7 +219,10 @@ function joinSorted<Item>(
   return joined;
 }
 
-/** Returns the list itself if it is in order, as the lists of a release nearly always are. */
+/**
+ * Sorts the list and joins equal items. Returns the list itself if it is in order, as the lists of a release nearly
+ * always are.
+ */
 function canonical<Item>(items: readonly Item[], rules: ItemRules<Item>): readonly Item[] {
   if (isAscending(items, rules.compare)) return items;
   const joined: Item[] = [];
@@ -235,7 +240,9 @@ function joinWords(left: readonly string[], right: readonly string[]): readonly 
   return areSameWords(left, right) ? left : joinSorted(left, right, WORDS);
 }
 
-/** Compares the texts only if a server contradicts itself: then both claims have the same rank. */
+/**
+ * Compares the texts only if the ranks are equal, which means that one server describes the same resource in two ways.
+ */
 function compareClaims<Description>(
   left: { readonly rank: Rank; readonly described: Description },
   right: { readonly rank: Rank; readonly described: Description },

@@ -1,21 +1,24 @@
-/** Negotiates the form of discovery that a client asks for, and whether its cached copy is current. */
+/**
+ * Selects the form of discovery from the Accept header, and checks by If-None-Match whether the client's cached copy is
+ * current.
+ */
 import { parseAccept, type MediaType } from "../http/negotiate.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 import { ACCEPT_MEMO_LENGTH_MAX, ACCEPT_MEMO_MAX } from "./discovery-limits.ts";
 
 export interface AggregatedChoice {
   readonly version: "v2" | "v2beta1";
-  /** The client asks for the resources of this one server. */
+  /** True if the client asks for the resources of this server only. */
   readonly isNoPeer: boolean;
 }
 
-/** Undefined if the client prefers a plain form or accepts no available one. */
+/** Returns undefined if the client prefers a legacy form or accepts no form that is available. */
 type ChooseAggregated = (accept: string | undefined) => AggregatedChoice | undefined;
 
 /**
- * Clients send few different headers, so the parsed ones are cached. v2beta1 is served as by the release. DIFFERS: v2
- * is served by every release, although 1.28 and 1.29 did not have it yet, so that all servers of a cluster respond
- * alike.
+ * Caches the parsed headers, because clients send few different ones. v2beta1 is served by the releases that have it.
+ * DIFFERS: v2 is served by every release, although 1.28 and 1.29 do not have it, so that all servers of a cluster
+ * respond alike.
  */
 export function createAggregatedChooser(gates: ReleaseGates): ChooseAggregated {
   const versions = gates.isOn("AggregatedDiscoveryV2beta1") ? ["v2", "v2beta1"] : ["v2"];
@@ -29,7 +32,7 @@ export function createAggregatedChooser(gates: ReleaseGates): ChooseAggregated {
   };
 }
 
-/** The first clause that can be satisfied decides. */
+/** Returns the choice of the first clause of the header that can be satisfied. */
 function choose(accept: string, versions: readonly string[]): AggregatedChoice | undefined {
   for (const clause of parseAccept(accept)) {
     const choice = toChoice(clause, versions);
@@ -43,7 +46,7 @@ function choose(accept: string, versions: readonly string[]): AggregatedChoice |
   return undefined;
 }
 
-/** Profiles other than nopeer are ignored. */
+/** Ignores profiles other than nopeer. */
 function toChoice({ type, parameters }: MediaType, versions: readonly string[]): AggregatedChoice | undefined {
   const version = parameters.get("v");
   if (version === undefined || !versions.includes(version)) return undefined;
@@ -54,7 +57,10 @@ function toChoice({ type, parameters }: MediaType, versions: readonly string[]):
 
 const ENTITY_TAG = /(?:W\/)?("[^"]*")/g;
 
-/** If-None-Match: one tag or a list of them, weak ones too, or `*`. */
+/**
+ * True if no tag of the If-None-Match header matches. The header has one tag, a list of tags, or `*`; weak tags match
+ * too.
+ */
 export function isNoneMatch(header: string | undefined, etag: string): boolean {
   if (header === undefined) return true;
   if (header === etag || header.trim() === "*") return false;

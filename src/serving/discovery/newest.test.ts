@@ -95,8 +95,8 @@ const FORMS: readonly [path: string, accept: string | undefined][] = [
   ["/apis/new.example.com/v1", undefined],
 ];
 
-describe("discovery in mode newest", () => {
-  test.each(FORMS)("%s as %s is that of the newest server on every server", (path, accept) => {
+describe("in discovery mode newest,", () => {
+  test.each(FORMS)("every server returns the %s of the newest server for Accept: %s", (path, accept) => {
     const [old, newest] = [scene("a", "1.33"), scene("b", "1.36")];
     old.peers = [source("b", NEW)];
     newest.peers = [source("a", OLD, { release: "1.33" })];
@@ -105,7 +105,7 @@ describe("discovery in mode newest", () => {
     expect(shown(newest.ask(path, accept))).toEqual(shown(expected));
   });
 
-  test("a group that only an older server serves is not found, even on that server", () => {
+  test("a group that only an older server serves is not found, even if that server receives the request", () => {
     const old = scene("a", "1.33");
     old.peers = [source("b", NEW)];
     expect(old.ask("/apis/old.example.com").status).toBe(404);
@@ -114,7 +114,7 @@ describe("discovery in mode newest", () => {
     expect(JSON.stringify(bodyJson(old.ask("/apis", `${V2};profile=nopeer`)))).toContain("old.example.com");
   });
 
-  test("while the newest server is unreachable, the next newest one is shown", () => {
+  test("the next newest server is shown while the newest one is unreachable", () => {
     const old = scene("a", "1.33");
     const next = source("c", [group("next.example.com", "v1")], { release: "1.34" });
     const names = (): string[] =>
@@ -133,7 +133,7 @@ describe("discovery in mode newest", () => {
     expect(names()).toEqual(["new.example.com"]);
   });
 
-  test("an unknown group is 503 instead of 404 while a live server has not published its discovery document", () => {
+  test("an unknown group returns 503, not 404, while a live server has not published its discovery document", () => {
     const old = scene("a", "1.33", { hasUndescribed: () => true });
     let thrown: unknown;
     try {

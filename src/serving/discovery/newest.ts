@@ -1,15 +1,20 @@
-/** Selects the newest server for discovery: it shows the cluster as it will be when every server has that release. */
+/**
+ * Selects the newest server. Discovery in mode newest shows its resources, because they are those of the cluster after
+ * the upgrade of all servers to its release.
+ */
 import { compareRanks, rankOf, type Ranked } from "./rank.ts";
 
 /** A server that may be the newest. */
 export interface Candidate extends Ranked {
   readonly isReachable: boolean;
-  /** It has restarted and not published its discovery document since. */
+  /** True if the server has restarted and has not yet published the discovery document of its current run. */
   readonly isOutdated?: boolean;
   readonly isDraining?: boolean;
 }
 
-/** Newest first. Skips servers that are unreachable, draining, or have not published a current discovery document. */
+/**
+ * Sorts the servers, newest first. Omits servers that are unreachable, draining, or have no current discovery document.
+ */
 export function newestFirst<Server extends Candidate>(servers: readonly Server[]): Server[] {
   return servers
     .filter(({ isReachable, isOutdated, isDraining }) => isReachable && isOutdated !== true && isDraining !== true)

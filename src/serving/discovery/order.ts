@@ -4,7 +4,7 @@
 
 const KUBE_VERSION = /^v(\d{1,9})(?:(alpha|beta)(\d{1,9}))?$/;
 
-/** Compare function for versions: v2, v1, v2beta1, v1beta1, v1alpha1; then texts that are not versions, by name. */
+/** Compare function for API versions: v2, v1, v2beta1, v1beta1, v1alpha1; then texts that are not versions, by name. */
 export function compareApiVersions(left: string, right: string): number {
   if (left === right) return 0;
   const [leftParts, rightParts] = [KUBE_VERSION.exec(left), KUBE_VERSION.exec(right)];
@@ -25,7 +25,7 @@ export function compareNames(left: string, right: string): number {
   return left < right ? -1 : 1;
 }
 
-/** Ascending and without duplicates. */
+/** True if the items are in ascending order and no two are equal. */
 export function isAscending<Item>(items: readonly Item[], compare: (left: Item, right: Item) => number): boolean {
   for (let index = 1; index < items.length; index++)
     if (compare(items[index - 1] as Item, items[index] as Item) >= 0) return false;

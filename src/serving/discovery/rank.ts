@@ -1,14 +1,14 @@
 /**
- * Ranks servers for the case that they disagree: the highest compatibility version decides, then the highest binary
- * version, then the lowest server ID.
+ * Ranks servers, to decide whose description is used if their documents differ: the server with the highest
+ * compatibility version, then the highest binary version, then the lowest server ID ranks first.
  */
 import { compareNames } from "./order.ts";
 
 export interface Ranked {
   readonly serverId: string;
-  /** The release as which it behaves, such as "1.36"; undefined counts as older than any. */
+  /** The compatibility version, such as "1.36"; undefined ranks below every release. */
   readonly release: string | undefined;
-  /** The version of its binary, such as "1.36.4"; undefined counts as older than any. */
+  /** The version of the binary, such as "1.36.4"; undefined ranks below every version. */
   readonly binaryVersion?: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export function rankOf({ release, binaryVersion, serverId }: Ranked): Rank {
   };
 }
 
-/** Negative if the left one ranks higher. */
+/** Negative if `left` ranks higher. */
 export function compareRanks(left: Rank, right: Rank): number {
   if (left === right) return 0;
   return right.release - left.release || right.binary - left.binary || compareNames(left.serverId, right.serverId);
@@ -36,7 +36,7 @@ export function compareRanks(left: Rank, right: Rank): number {
 const BINARY_VERSION = /^v?(\d{1,3})\.(\d{1,3})(?:\.(\d{1,4}))?(?:-(alpha|beta|rc)\.(\d{1,3}))?/;
 const STAGES: readonly string[] = ["alpha", "beta", "rc"];
 
-/** One number, because documents are compared by it often. */
+/** Returns the version as one number, because ranks are compared often. */
 function binaryOrder(version: string): number {
   const [, major, minor, patch = 0, stage, build = 0] = BINARY_VERSION.exec(version) ?? [];
   if (major === undefined) return -1;

@@ -1,4 +1,4 @@
-/** Compares resources member by member, because a generic comparison takes several times as long. */
+/** Compares discovery resources field by field, because a generic comparison takes several times as long. */
 import type { DiscoveryKind, DiscoveryResource, DiscoverySubresource } from "./groups.ts";
 
 export function areSameResources(left: readonly DiscoveryResource[], right: readonly DiscoveryResource[]): boolean {

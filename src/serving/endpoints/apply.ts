@@ -1,4 +1,4 @@
-/** Decodes the body of a server-side apply: YAML (or JSON) with the fields that the applier wants to own. */
+/** Decodes the body of a server-side apply: YAML or JSON with the fields that the field manager wants to own. */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { cloneJson, isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { badRequest, StatusError, type FieldError } from "../../meta/status-error.ts";
@@ -24,12 +24,17 @@ export interface RequestedApply {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly force: boolean;
-  /** Decodes the body and throws its errors. Not called if the object is absent and cannot be created. */
+  /**
+   * Decodes the body, or throws the error of an invalid body. Not called if the object is absent and cannot be created.
+   */
   readonly applied: () => AppliedObject | ForwardedRequest;
   readonly warnings: () => readonly string[];
 }
 
-/** `kind` is the kind of the body: the resource's own kind, or a subresource's such as Scale. */
+/**
+ * Reads the apply request. `kind` is the kind of the body: that of the resource, or that of a subresource such as
+ * Scale.
+ */
 export async function readApply(call: EndpointCall, kind: ServedResource): Promise<RequestedApply> {
   const { request } = call;
   const { dryRun, fieldValidation, manager } = applyOptions(request);
@@ -53,7 +58,7 @@ function isForced({ query }: WithInfo): boolean {
   return force !== undefined && force !== "0" && force.toLowerCase() !== "false";
 }
 
-/** An apply requires an explicit field manager; the user agent is no substitute. */
+/** Rejects an apply without an explicit field manager; the user agent is not used instead. */
 function applyOptions(request: WithInfo): WriteParameters {
   const isNamed = (request.query.get("fieldManager") ?? "") !== "";
   const required: FieldError = {
@@ -80,7 +85,7 @@ interface ApplyContext extends Pick<AppliedObject, "zeros"> {
 function appliedBody(kind: ServedResource, bytes: Buffer, context: ApplyContext): AppliedObject | ForwardedRequest {
   const { judge, zeros } = context;
   const { value, repeatedKeys } = parseApplied(bytes);
-  // As Go decodes it: null leaves the object empty.
+  // As Go: null decodes to an empty object.
   const sent = value ?? {};
   if (!isJsonObject(sent)) throw undecodable(`error unmarshaling JSON: while decoding JSON: ${notAMap(sent)}`);
   rejectUnappliable(kind, sent);
@@ -108,7 +113,9 @@ function reportRepeated(keys: readonly string[], { validation, warn }: ApplyCont
 
 const OPEN_BRACE = 0x7b;
 
-/** Most bodies are JSON, for which the JSON parser is much faster. */
+/**
+ * Tries the JSON parser first, because most bodies are JSON and the JSON parser is much faster than the YAML parser.
+ */
 function parseApplied(bytes: Buffer): ReturnType<typeof parseYaml> {
   if (bytes[0] === OPEN_BRACE && measureJson(bytes).depth <= JSON_DEPTH_MAX) {
     const text = bytes.toString("utf8");
@@ -144,7 +151,9 @@ function repeated(keys: readonly string[]): StatusError {
   return badRequest(`error strict decoding YAML: error converting YAML to JSON: ${lines}`);
 }
 
-/** Does not reject a field that this release does not know: a peer may know it, so `judge` decides. */
+/**
+ * Asks `judge` about fields that this release does not know. They are not rejected here, because a peer may know them.
+ */
 function judgeUndeclared(
   kind: ServedResource,
   sent: JsonObject,
@@ -167,10 +176,13 @@ function knownOf({ schema }: ServedResource, sent: JsonObject): JsonObject | und
   }
 }
 
-/** Checks that a schema cannot express: that a number is an integer, that a text is a time or a quantity. */
+/**
+ * Converts the values to the types of the release, and rejects those that the schema alone cannot reject: a number that
+ * is not an integer, a text that is not a time or a quantity.
+ */
 function typed({ schema, custom }: ServedResource, sent: JsonObject): JsonObject {
   try {
-    // DIFFERS: kubernetes drops invalid fields in the metadata of custom resources.
+    // DIFFERS: invalid metadata of a custom resource is rejected; kubernetes drops the invalid fields.
     if (custom !== undefined) return custom.decode(cloneJson(sent)).object;
     return decodeTyped(sent, schema, { keepsEmpty: true }).object;
   } catch (thrown) {
@@ -182,7 +194,7 @@ function typed({ schema, custom }: ServedResource, sent: JsonObject): JsonObject
 
 const NOT_WHOLE = /^json: cannot unmarshal number .* of type (\w+)$/;
 
-/** The messages of Go's converter, where they differ from those of its decoder. */
+/** Translates the message of the decoder to that of Go's converter, where the two differ. */
 function conversionText(why: string): string {
   if (why.startsWith("illegal base64 data")) return `error decoding from json: ${why}`;
   return why.replace(NOT_WHOLE, "cannot convert float64 to $1");

@@ -42,11 +42,11 @@ test.each([
   [CONFIG_MAP, "v2", "ConfigMap", `no kind "ConfigMap" is registered for version "v2" in scheme ${LEGACY}`],
   [CONFIG_MAP, "v1", "Nope", `no kind "Nope" is registered for version "v1" in scheme ${LEGACY}`],
   [DEFINITION, "v1", "Pod", `no kind "Pod" is registered for version "v1" in scheme ${EXTENSIONS}`],
-])("%# a body of another kind is reported", (wanted, apiVersion, kind, why) => {
+])("%# a body of another kind is reported as a wrong kind", (wanted, apiVersion, kind, why) => {
   expect(otherKind(wanted, { apiVersion, kind })).toEqual({ is: "kind", why });
 });
 
-test("a malformed version is reported", () => {
+test("a body with a malformed apiVersion is reported as malformed", () => {
   const why = "unexpected GroupVersion string: a/b/c";
   expect(otherKind(CONFIG_MAP, { apiVersion: "a/b/c", kind: "ConfigMap" })).toEqual({ is: "malformed", why });
 });
@@ -55,7 +55,7 @@ test.each([
   [AUTOSCALER, "autoscaling/v1"],
   [EVENT, "v1"],
   [DEFINITION, "apiextensions.k8s.io/v1beta1"],
-])("%# a body of the same kind in another version is reported", (wanted, apiVersion) => {
+])("%# a body of the served kind in another API version is reported as a wrong version", (wanted, apiVersion) => {
   expect(otherKind(wanted, { apiVersion, kind: wanted.kind })).toEqual({
     is: "version",
     why: `the API version in the data (${apiVersion}) does not match the expected API version (${wanted.apiVersion})`,

@@ -23,7 +23,7 @@ function ask(verb: "get" | "list", accept: string, name = ""): unknown {
   return JSON.parse(Buffer.concat(body.chunks).toString("utf8"));
 }
 
-test("the list is empty in every representation", () => {
+test("the list of component statuses is empty in every representation", () => {
   expect(ask("list", "application/json")).toEqual({
     kind: "ComponentStatusList",
     apiVersion: "v1",
@@ -43,6 +43,6 @@ test("the list is empty in every representation", () => {
   expect(table.columnDefinitions.map(({ name }) => name)).toEqual(["Name", "Status", "Message", "Error"]);
 });
 
-test("a single component is not found", () => {
+test("a component status is not found", () => {
   expect(() => ask("get", "application/json", "etcd-0")).toThrow('componentstatus "etcd-0" not found');
 });

@@ -1,4 +1,4 @@
-/** Evenkeel reports no component statuses: the list is empty in every representation. */
+/** Serves componentstatuses. Evenkeel does not check components, so the list is always empty. */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import { jsonResponse } from "../http/respond.ts";
@@ -9,7 +9,7 @@ import type { ResourceEndpoint } from "./endpoint.ts";
 import type { Representation } from "./render/negotiate.ts";
 import { parseIncludeObject } from "./render/table.ts";
 
-/** The same in every release. */
+/** The columns of the Table, the same in every release. */
 const COLUMNS: readonly TableColumn[] = ["Name", "Status", "Message", "Error"].map((name) => ({
   name,
   type: "string",
@@ -23,7 +23,7 @@ export function componentStatusesEndpoint(
   { info, query }: WithInfo,
   { form, metaVersion }: Representation,
 ): ApiResponse {
-  // As kubernetes: singular in this message only.
+  // As kubernetes: this message names the resource in the singular.
   if (info.verb !== "list") throw notFound({ group, resource: "componentstatus" }, info.name);
   if (form === "table") {
     parseIncludeObject(query.get("includeObject"));

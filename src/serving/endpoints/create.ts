@@ -1,3 +1,4 @@
+/** Serves POST: decodes the body and creates the object. */
 import { create } from "../registry/create.ts";
 import { withDefaults } from "../registry/defaults.ts";
 import { Forwarded } from "../registry/forwarded-request.ts";

@@ -1,4 +1,4 @@
-/** Decodes bodies of custom resources, and rejects those of another kind with Kubernetes' messages. */
+/** Decodes bodies of custom resources, and rejects bodies of another kind with the messages of kube-apiserver. */
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import { cutValue, invalidValue } from "../../meta/field-errors.ts";
 import { cloneJson, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -9,11 +9,11 @@ import type { DecodeContext, TypedBody } from "./decode-body.ts";
 
 interface CustomBody extends Pick<DecodeContext, "bytes" | "problem"> {
   readonly value: JsonObject;
-  /** For a patch: the object to which it was applied. */
+  /** For a patch, the object to which the patch was applied. */
   readonly existing?: JsonObject | undefined;
 }
 
-/** Unlike for built-in kinds, the body must contain its kind and apiVersion. */
+/** Decodes the body. It must contain its kind and apiVersion, unlike a body of a built-in kind. */
 export function customTypeOf(served: ServedResource, custom: CustomShape, body: CustomBody): TypedBody {
   const { value, bytes, problem } = body;
   const apiVersion = stringAt(value, "apiVersion");
@@ -45,7 +45,7 @@ function missingKind(value: JsonObject, bytes: Buffer | undefined): string {
   return `Object 'Kind' is missing in '${cutValue(bytes?.toString("utf8") ?? JSON.stringify(value))}'`;
 }
 
-/** DIFFERS: a patch that removes the version yields an invalid object instead of an internal error. */
+/** DIFFERS: a patch that removes apiVersion returns 422 (Invalid); kubernetes returns an internal error. */
 function rejectOtherType(served: ServedResource, object: JsonObject, isPatched: boolean): void {
   const apiVersion = stringAt(object, "apiVersion");
   const kind = stringAt(object, "kind");
@@ -64,7 +64,7 @@ function rejectOtherType(served: ServedResource, object: JsonObject, isPatched: 
   throw invalid({ group, kind }, stringAt(objectAt(object, "metadata"), "name"), errors);
 }
 
-/** The parser reads numbers that exceed float64 as infinite. */
+/** True if a number exceeds float64. The JSON parser returns such numbers as Infinity. */
 function hasHugeNumber(object: JsonObject): boolean {
   const open: object[] = [object];
   for (let value = open.pop(); value !== undefined; value = open.pop())

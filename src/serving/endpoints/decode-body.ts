@@ -1,4 +1,7 @@
-/** Decodes request bodies: bytes → JSON → an object of the kind of the path. */
+/**
+ * Decodes request bodies: parses the bytes as JSON, YAML or protobuf, and converts the value to an object of the kind
+ * that the path serves.
+ */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { BodyTooLargeError, headerValue, type ApiRequest } from "../http/message.ts";
 import { parseMediaType } from "../http/negotiate.ts";
@@ -41,12 +44,12 @@ import { withUniqueOwners } from "./owner-references.ts";
 
 const ACCEPTED_BODIES: readonly string[] = ["application/json", "application/yaml", PROTOBUF_MEDIA_TYPE];
 
-/** A CRD has no protobuf schema. */
+/** The body types of custom resources. Protobuf is not among them, because a CRD has no protobuf schema. */
 const CUSTOM_BODIES: readonly string[] = ["application/json", "application/yaml"];
 
 export interface DecodedBody {
   readonly object: JsonObject;
-  /** For the Warning header. */
+  /** Texts for the Warning header. */
   readonly warnings: readonly string[];
 }
 
@@ -64,7 +67,10 @@ export function contentType(request: ApiRequest): string {
   return header === undefined || header === "" ? "application/json" : parseMediaType(header).type;
 }
 
-/** Decodes a new object. Without `fieldLoss`, peers are not considered for unknown fields. */
+/**
+ * Decodes the body of a create. Without `fieldLoss`, the result does not depend on whether peers know the unknown
+ * fields.
+ */
 export function decodeObject(
   call: BodySource & { readonly fieldLoss?: undefined },
   validation: FieldValidation,
@@ -77,16 +83,22 @@ export async function decodeObject(
   return (await readObject(call, validation)).asNew();
 }
 
-/** A decoded body. The existing object decides how fields that the release does not know are treated. */
+/**
+ * A decoded body. The final object also depends on the existing object, because fields that the release does not know
+ * may keep their stored values.
+ */
 export interface SentObject {
-  /** The part of the body that the release knows. */
+  /** The body without fields that the release does not know. */
   readonly known: JsonObject;
   asNew(): DecodedBody | ForwardedRequest;
-  /** The new object when the body replaces `existing`. */
+  /** Returns the object that replaces `existing`. */
   inPlaceOf(existing: JsonObject): DecodedBody | ForwardedRequest;
 }
 
-/** `kindOf` selects the kind if a body may be of several versions; default: the served one. */
+/**
+ * Reads and decodes the body. `kindOf` selects the kind if the path accepts several versions of the body; by default it
+ * is the served kind.
+ */
 export async function readObject(
   call: BodySource,
   validation: FieldValidation,
@@ -95,12 +107,12 @@ export async function readObject(
   const { request, served } = call;
   const unrecognized = (why: string): Error =>
     badRequest(`the object provided is unrecognized (must be of type ${served.kind}): ${why}`);
-  // DIFFERS: kubernetes breaks the connection.
+  // DIFFERS: kubernetes closes the connection.
   if (served.custom !== undefined && contentType(request) === PROTOBUF_MEDIA_TYPE)
     throw unsupportedMediaType(CUSTOM_BODIES);
   const bytes = await readRequestBody(request);
   const body = parseBody(call, bytes, (why) => unrecognized(`${why} (${summary(bytes)})`));
-  // As Go decodes it: null changes nothing in an empty object.
+  // As Go: null decodes to an empty object.
   const value = body.value ?? {};
   if (!isJsonObject(value)) throw unrecognized(`${notAnObject(value)} (${summary(bytes)})`);
   const untyped = typeMetaError(value);
@@ -129,9 +141,9 @@ export async function readObject(
 
 interface ParsedBody {
   readonly value: unknown;
-  /** Field validation problems of the text itself: duplicate keys in YAML. */
+  /** Field validation problems of the text: duplicate keys in YAML. */
   readonly problems: readonly string[];
-  /** Number of members in JSON text, including duplicates; undefined for other formats. */
+  /** Number of fields in the JSON text, including duplicates; undefined for other formats. */
   readonly members?: number;
 }
 
@@ -141,7 +153,7 @@ interface BodySource extends Pick<EndpointCall, "fieldLoss"> {
   readonly protobuf: () => ProtobufTables;
 }
 
-/** The body as a JSON value, whatever its media type. */
+/** Parses the body according to its media type. */
 export function parseBody(
   call: Pick<BodySource, "protobuf"> & { readonly request: ApiRequest },
   bytes: Buffer,
@@ -169,7 +181,7 @@ function parseYamlBody(bytes: Buffer): ParsedBody {
   };
 }
 
-/** JSON.parse with a depth limit and Go's error messages. */
+/** Parses JSON with a depth limit and with the error messages of Go. */
 export function parseJsonBody(bytes: Buffer, problem: (why: string) => Error): unknown {
   return parseJson(bytes, problem).value;
 }
@@ -185,24 +197,26 @@ function parseJson(bytes: Buffer, problem: (why: string) => Error): ParsedBody {
 }
 
 export interface DecodeContext {
-  /** The JSON text of the value, to find duplicate members; undefined if there is none. */
+  /**
+   * The JSON text of the value, in which duplicate fields are found; undefined if the value was not parsed from JSON.
+   */
   readonly bytes: Buffer | undefined;
-  /** Number of members in that text, if already counted. */
+  /** Number of fields in `bytes`, if already counted. */
   readonly members?: number | undefined;
   readonly syntaxProblems?: readonly string[];
   readonly validation: FieldValidation;
-  /** Undefined if unknown fields are subject to field validation only. */
+  /** Decides about fields that only peers know. Undefined if unknown fields are subject to field validation only. */
   readonly judge?: JudgeFields | undefined;
   readonly zeros?: GoZeros | undefined;
-  /** True if the value is the body itself and not the result of a patch. */
+  /** True if the value is the body itself, false if it is the result of a patch. */
   readonly isWhole?: boolean;
-  /** The kind is "" if the body does not determine it. */
+  /** Creates the error for an invalid value. `kind` is "" if the body does not determine it. */
   readonly problem: (kind: string, version: string, why: string) => Error;
 }
 
 /**
- * Decodes a parsed value as the kind that the path serves. Without `judge`, peers are not considered for unknown
- * fields.
+ * Decodes a parsed value as the kind that the path serves. Without `judge`, the result does not depend on whether peers
+ * know the unknown fields.
  */
 export function decodeAs(
   served: ServedResource,
@@ -222,17 +236,17 @@ export function decodeAs(
   return settled(served, typeOf(served, value, context), context);
 }
 
-/** The object that the body replaces; undefined for none. */
+/** The object that the body replaces; undefined for a create. */
 type ExistingObject =
   | { readonly existing?: undefined }
   | { readonly existing: JsonObject; readonly omission: Omission };
 
-/** A value that was decoded as a type of the release. */
+/** A body whose values were converted to the types of the release. */
 export interface TypedBody {
   readonly value: JsonObject;
   readonly kind: string;
   readonly apiVersion: string;
-  /** Without fields that the release does not know. */
+  /** The body without fields that the release does not know. */
   readonly object: JsonObject;
   readonly unknownFields: readonly string[];
 }
@@ -256,7 +270,7 @@ function typeOf(served: ServedResource, value: JsonObject, context: DecodeContex
   }
 }
 
-/** Fields that the release does not know keep their stored values, unless the body changes them. */
+/** Adds the fields that the release does not know: they keep their stored values, unless the body changes them. */
 function settled(
   served: ServedResource,
   typed: TypedBody,
@@ -283,7 +297,7 @@ function settledFields(
   context: ExistingObject,
 ): SettledFields {
   const { existing } = context;
-  // Fields that a CRD does not specify are pruned, because no other server can know them either.
+  // Fields that the CRD does not specify are pruned. All servers share the CRD, so no peer knows these fields.
   if (schema.isCustom === true) return { object, repeated: NOTHING_REPEATED, named: [], isNamedCut: false };
   const isAllKnown = unknownFields.length === 0 && (existing === undefined || !hasUnknownFields(existing, schema));
   if (isAllKnown) return { object, repeated: NOTHING_REPEATED, named: [], isNamedCut: false };
@@ -310,7 +324,10 @@ function duplicateField(path: string): string {
   return `duplicate field ${JSON.stringify(path)}`;
 }
 
-/** Scans the text again only if there is a problem: an unknown field, or more members in the text than in the value. */
+/**
+ * Returns the unknown and duplicate fields. Parses the text a second time only if there is a problem: an unknown field,
+ * or more fields in the text than in the value.
+ */
 function fieldProblems(
   served: ServedResource,
   what: Pick<DecodeContext, "bytes" | "members"> & { value: JsonObject; unknownFields: readonly string[] },
@@ -332,7 +349,7 @@ function countMembers(value: unknown): number {
   return count;
 }
 
-/** As Go does, kind and version are checked first and separately. */
+/** As Go: kind and apiVersion are checked before all other fields. */
 export function typeMetaError(value: JsonObject): string | undefined {
   for (const field of Object.keys(value)) {
     if (field !== "apiVersion" && field !== "kind") continue;
@@ -351,7 +368,10 @@ export function notAnObject(value: unknown): string {
 
 const SUMMARY_BYTES = 30;
 
-/** The beginning of a body that could not be decoded: as text if it looks like JSON, else hexadecimal. */
+/**
+ * The beginning of a body that could not be decoded, for the error message: as text if it looks like JSON, otherwise in
+ * hexadecimal.
+ */
 function summary(bytes: Buffer): string {
   if (bytes.length === 0) return "<empty>";
   const start = bytes.subarray(0, SUMMARY_BYTES);
@@ -362,7 +382,9 @@ function summary(bytes: Buffer): string {
 const WARNING_BYTES_MAX = 4 * 1024;
 const WARNING_CHARACTERS_MAX = 256;
 
-/** Each warning once. If the total is too long, each is truncated and the last ones are omitted. */
+/**
+ * Sends each warning once. If the headers would be too long, each warning is truncated and the last ones are omitted.
+ */
 export function warningHeaders(warnings: readonly string[]): Record<string, string[]> {
   if (warnings.length === 0) return {};
   const distinct = [...new Set(warnings)];
@@ -378,7 +400,7 @@ export function warningHeaders(warnings: readonly string[]): Record<string, stri
   return { warning: lines };
 }
 
-/** A quoted string in a header: line breaks become spaces, and other characters must be ASCII. */
+/** Escapes a text for a quoted string in a header: line breaks become spaces, and other characters must be ASCII. */
 function quotable(text: string): string {
   return text
     .replace(/[\r\n\t]\s*/g, " ")

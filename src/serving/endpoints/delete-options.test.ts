@@ -21,12 +21,12 @@ test.each([
   [{ preconditions: "x" }, "DeleteOptions.preconditions of type v1.Preconditions"],
   [{ preconditions: { uid: 5 } }, "Preconditions.preconditions.uid of type types.UID"],
   [{ preconditions: { resourceVersion: 5 } }, "Preconditions.preconditions.resourceVersion of type string"],
-])("%j is rejected", (body, message) => {
+])("DeleteOptions %j are rejected", (body, message) => {
   expect(() => checkedDeleteOptions(body)).toThrow(message);
 });
 
 test.each([null, {}, { kind: "DeleteOptions", bogus: 1 }, { preconditions: { uid: "x" }, dryRun: ["All"] }])(
-  "%j is accepted",
+  "DeleteOptions %j are accepted",
   (body) => {
     expect(checkedDeleteOptions(body)).toEqual(body ?? {});
   },

@@ -1,4 +1,7 @@
-/** Decodes the body of a DELETE. An invalid precondition must be rejected, not ignored. */
+/**
+ * Decodes the DeleteOptions in the body of a DELETE. A value of a wrong type is rejected: ignoring an invalid
+ * precondition would delete an object that must be kept.
+ */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { badRequest } from "../../meta/status-error.ts";
 import { unmarshalError } from "../../meta/go-fmt.ts";
@@ -26,7 +29,7 @@ const PRECONDITIONS: ReadonlyMap<string, OptionType> = new Map([
 ]);
 
 export function checkedDeleteOptions(value: unknown): JsonObject {
-  // As Go decodes it: null changes nothing in an empty object.
+  // As Go: null decodes to empty options.
   const body = value ?? {};
   if (!isJsonObject(body)) throw badRequest(notAnObject(body));
   const why = typeMetaError(body) ?? kindError(body) ?? typeError(body);

@@ -1,3 +1,4 @@
+/** Serves DELETE of one object and of a collection of objects. */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import { jsonResponse, successStatus } from "../http/respond.ts";
@@ -40,7 +41,7 @@ export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
   }
 }
 
-/** As kubernetes: admission receives the decoded options, whether they came from the body or the query. */
+/** As kubernetes: admission receives the decoded options, whether the client sent them in the body or in the query. */
 function deleteAdmission({ admit, served }: EndpointCall, options: DeletionOptions): Admission | undefined {
   const { dryRun, preconditions = {}, ...said } = options;
   const shown = {
@@ -59,7 +60,7 @@ function deletionWarnings({ meaning }: ServedResource, options: DeletionOptions)
   return orphaningWarning === undefined || isSet ? [] : [orphaningWarning];
 }
 
-/** Deletes the selected objects one by one and returns their list. */
+/** Deletes each selected object separately, some of them concurrently, and returns their list. */
 export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
   const selectors = selectorOptions(request.query, served);
@@ -83,7 +84,7 @@ export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiR
   return chunksResponse(200, renderer.list(listed), warningHeaders(deletionWarnings(served, options)));
 }
 
-/** DIFFERS: resourceVersion is validated, but the current objects are deleted. */
+/** DIFFERS: resourceVersion is validated but otherwise ignored: the current objects are deleted. */
 function checkedListOptions(query: WithInfo["query"]): ListParameters {
   const options = listOptions(query);
   const errors = listOptionErrors(options, "list");
@@ -92,10 +93,10 @@ function checkedListOptions(query: WithInfo["query"]): ListParameters {
   return options;
 }
 
-/** Large enough to share group commits, small enough not to delay other writers. */
+/** Number of concurrent deletions: enough to share a group commit, few enough not to delay other writers. */
 const DELETIONS_AT_ONCE = 16;
 
-/** Skips objects that another client has deleted meanwhile. */
+/** Deletes one object of the list, unless another client has deleted it meanwhile. */
 async function deleteListed(
   context: RegistryContext,
   served: ServedResource,
@@ -118,7 +119,7 @@ async function deleteListed(
 
 async function deleteOptions(call: EndpointCall): Promise<DeletionOptions> {
   const bytes = await readRequestBody(call.request);
-  // An empty body has no options, whatever its content type.
+  // An empty body has no content type to check: the options are those of the query.
   const body =
     bytes.length === 0
       ? optionsFromQuery(call.request)
@@ -151,7 +152,7 @@ export function deleteOptionsErrors(body: JsonObject, dryRun: readonly string[])
   return errors;
 }
 
-/** Reads a validated DeleteOptions, whether it came from the body or the query. */
+/** Converts validated DeleteOptions, whether the client sent them in the body or in the query. */
 export function toDeleteOptions(body: JsonObject, dryRun: boolean): DeletionOptions {
   const { gracePeriodSeconds, orphanDependents, propagationPolicy } = body;
   const { uid, resourceVersion } = objectAt(body, "preconditions");

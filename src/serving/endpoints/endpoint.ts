@@ -1,4 +1,7 @@
-/** One resource of one served version, as found in the route table. */
+/**
+ * The types that the endpoints of all verbs share: a resource in one API version, as the route table has it, and the
+ * input and output of an endpoint.
+ */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -17,11 +20,11 @@ export interface ResourceEndpoint {
   readonly kind: string;
   readonly namespaced: boolean;
   readonly verbs: ReadonlySet<string>;
-  /** Subresource name → allowed verbs. */
+  /** The allowed verbs, keyed by subresource name. */
   readonly subresources: ReadonlyMap<string, ReadonlySet<string>>;
-  /** The warning for every request to a deprecated API. */
+  /** The Warning text for every request to a deprecated API; undefined if the API is not deprecated. */
   readonly deprecation: string | undefined;
-  /** The release that removes it, such as `1.29`, if known. */
+  /** The release that removes the API, such as `1.29`, if known. */
   readonly removedRelease?: string | undefined;
   /** Undefined for resources that are not stored: reviews, bindings. */
   readonly served: ServedResource | undefined;
@@ -32,16 +35,16 @@ export interface WithRequester extends WithInfo {
   readonly user: RequestUser;
 }
 
-/** The facts about a write that admission needs. */
+/** The facts about a write that only its endpoint knows and that admission needs. */
 export interface AdmissionAbout {
-  /** The kind of the written object: the resource's own, or a subresource's such as Scale. */
+  /** The kind of the written object: that of the resource, or that of a subresource such as Scale. */
   readonly kind: Pick<ServedResource, "groupVersion" | "kind">;
-  /** CreateOptions and the like, with kind and apiVersion; connections have none. */
+  /** CreateOptions, UpdateOptions or DeleteOptions with kind and apiVersion; undefined for a connection. */
   readonly options: JsonObject | undefined;
   readonly dryRun: boolean;
 }
 
-/** Undefined if no admission plugin handles the write. */
+/** Returns undefined if no admission plugin handles the write. */
 type Admit = (about: AdmissionAbout) => Admission | undefined;
 
 /** An endpoint that writes may forward the request to a peer; one that reads never does. */
@@ -54,12 +57,12 @@ export interface EndpointCall {
   /** Renders the response in the representation that the client accepts. */
   readonly renderer: Renderer;
   readonly request: WithRequester;
-  /** Absent: no admission. */
+  /** Absent if no admission plugin runs. */
   readonly admit?: Admit | undefined;
-  /** Rejects an update of an absent object if the user may not create it. */
+  /** Rejects an update of an absent object if the user may not create the object. */
   readonly rejectCreation?: (() => Promise<void>) | undefined;
-  /** Decoded when the first protobuf body arrives. */
+  /** Returns the protobuf tables, which are loaded at the first protobuf body. */
   readonly protobuf: () => ProtobufTables;
-  /** Decides about fields in the request that only peers know; undefined if there are no peers. */
+  /** Decides about fields of the request that only peers know; undefined if there are no peers. */
   readonly fieldLoss?: ((named: NamedFields) => FieldLossVerdict) | undefined;
 }

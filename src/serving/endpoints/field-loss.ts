@@ -1,6 +1,6 @@
 /**
- * Decides about fields in a request that this release does not know but a peer may know. Field validation alone cannot
- * decide, because serving the request here would lose the fields.
+ * Decides about fields of a request that this release does not know but a peer may know. Field validation alone does
+ * not suffice: it would accept the request with a warning, and the fields would be lost.
  */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
@@ -15,23 +15,29 @@ export interface NamedFields {
   readonly groupVersion: GroupVersion;
   readonly kind: string;
   readonly fields: readonly NamedField[];
-  /** True if there are more fields than are listed. */
+  /** True if the request has more unknown fields than `fields` lists. */
   readonly isCut: boolean;
 }
 
 export type FieldLossVerdict =
-  /** This server serves the request according to field validation; the client receives the warnings in any case. */
+  /**
+   * This server serves the request, and field validation applies. The client receives the warnings even with
+   * fieldValidation=Ignore.
+   */
   | { readonly kind: "serve"; readonly warnings: readonly string[] }
-  /** A peer serves the request, whose body has already been read. */
+  /** A peer serves the request. `respond` receives the body, because it has already been read. */
   | { readonly kind: "forward"; readonly respond: (body: Buffer) => Promise<ApiResponse> };
 
-/** Throws the error with which the request is rejected. */
+/** Returns the verdict about a request with unknown fields, or throws the error with which the request is rejected. */
 export type JudgeFieldLoss<Req> = (request: Req, named: NamedFields) => FieldLossVerdict;
 
-/** Takes the place of a decoded body, a written object and a response: a peer responds, and nothing is written here. */
+/**
+ * Returned instead of a decoded body, a written object or a response if a peer serves the request; nothing is written
+ * here.
+ */
 export type ForwardedRequest = Forwarded<ApiResponse>;
 
-/** Returns warnings if this server serves the request. Throws the error with which the request is rejected. */
+/** Returns warnings if this server serves the request, or throws the error with which the request is rejected. */
 export type JudgeFields = (of: {
   readonly served: ServedResource;
   readonly fields: readonly NamedField[];
@@ -54,7 +60,10 @@ export function judgeOf({ fieldLoss, request }: Judging, body: Buffer): JudgeFie
   };
 }
 
-/** Fields that this endpoint does not write are not lost, whichever server serves the request. */
+/**
+ * Selects the top-level fields that this endpoint writes. The other fields are not lost, because no server would write
+ * them.
+ */
 function writtenMembers(
   { stored, groupResource }: ServedResource,
   { resource, subresource }: WithInfo["info"],

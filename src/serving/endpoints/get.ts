@@ -1,3 +1,4 @@
+/** Serves GET of one object. */
 import type { ApiResponse } from "../http/message.ts";
 import { get } from "../registry/read.ts";
 import type { Freshness } from "../../storage/object-store.ts";

@@ -1,4 +1,6 @@
-/** /healthz, /livez, /readyz: all checks, one of them, or all except some. */
+/**
+ * Serves /healthz, /livez and /readyz, which run all checks, one named check, or all checks except the excluded ones.
+ */
 import type { MetricsRegistry } from "../../base/metrics.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
@@ -8,12 +10,15 @@ type HealthEndpoint = "healthz" | "livez" | "readyz";
 
 export interface HealthCheck {
   readonly name: string;
-  /** Undefined if healthy; otherwise the reason, which is logged but not sent to clients. */
+  /**
+   * Returns undefined if the check passes, otherwise the reason. The reason is logged; clients receive it only from the
+   * path of a single check, such as /readyz/NAME.
+   */
   readonly check: () => string | undefined;
   readonly endpoints: readonly HealthEndpoint[];
 }
 
-/** The checks of all parts of a server, in the order in which the parts add them. */
+/** Collects the checks of all parts of a server, in the order in which the parts add them. */
 export class HealthChecks {
   readonly #sources: (() => readonly HealthCheck[])[] = [];
 
@@ -92,7 +97,10 @@ function excludedNames(values: readonly string[]): ReadonlySet<string> {
   return new Set(values.flatMap((value) => value.split(",")).filter((name) => name !== ""));
 }
 
-/** Runs every check every few seconds, independent of probes, for /metrics/slis. */
+/**
+ * Returns the function that runs every check and records the results for /metrics/slis. It is called every few seconds,
+ * so that the results do not depend on probes.
+ */
 export function measureHealth(checks: () => readonly HealthCheck[], metrics: MetricsRegistry): () => void {
   const labels = ["name", "type"];
   const state = metrics.gauge({

@@ -1,3 +1,4 @@
+/** Serves lists, with selectors, limit, continue and resourceVersion. */
 import type { ApiResponse } from "../http/message.ts";
 import { badRequest } from "../../meta/status-error.ts";
 import { list, type ListRequest } from "../registry/list.ts";
@@ -19,7 +20,8 @@ export async function listEndpoint({ context, served, renderer, request }: Endpo
   const errors = listOptionErrors(options, "list");
   if (errors.length > 0) throw invalidOptions("ListOptions", errors);
   const state = listState(options);
-  // A list from the cache ("0") ignores the limit; clients of kube-apiserver rely on this.
+  // A list with resourceVersion=0, which is served from the cache, ignores the limit. Clients of kube-apiserver rely on
+  // this.
   const limit = state.kind === "any" || options.limit < 0 ? 0 : options.limit;
   const listed = await list(context, served, { ...selectors, namespace: request.info.namespace, state, limit });
   return chunksResponse(200, renderer.list(listed));

@@ -20,11 +20,13 @@ export type FieldValidation = "Ignore" | "Warn" | "Strict";
 export interface WriteParameters {
   readonly dryRun: boolean;
   readonly fieldValidation: FieldValidation;
-  /** The field manager of the write: `fieldManager`, or the name in the user agent. */
+  /**
+   * The field manager of the write: the parameter `fieldManager` or, if it is absent, the first part of the user agent.
+   */
   readonly manager: string;
 }
 
-/** The options as admission receives them: with kind and apiVersion, without unset members. */
+/** The options as admission receives them: with kind and apiVersion, without unset fields. */
 export function optionsObject({ query }: WithInfo, kind: OptionsKind): JsonObject {
   const said = (name: string): JsonObject => {
     const value = query.get(name);
@@ -39,7 +41,10 @@ export function optionsObject({ query }: WithInfo, kind: OptionsKind): JsonObjec
   };
 }
 
-/** `requestErrors` come first: errors of the options that depend on the request. */
+/**
+ * Parses and validates the options of a write. `requestErrors`, the errors that only the caller can find, are reported
+ * first.
+ */
 export function writeOptions(
   { query, headers }: WithInfo,
   kind: OptionsKind,
@@ -144,7 +149,7 @@ export function listOptions(query: Query): ListParameters {
   };
 }
 
-/** Undefined if absent; any other text, including an empty one, must be a number. */
+/** Returns undefined if the parameter is absent. Any other text, including an empty one, must be a number. */
 export function integerParameter(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const malformed = parseIntError(text);
@@ -159,7 +164,7 @@ function boolean(text: string | undefined): boolean | undefined {
 
 const MATCHES: readonly string[] = ["Exact", "NotOlderThan", ""];
 
-/** Rejects invalid combinations of options for a list or a watch. */
+/** Returns the errors of invalid combinations of list or watch options. */
 export function listOptionErrors(options: ListParameters, verb: "list" | "watch"): FieldError[] {
   const errors: FieldError[] = [];
   const { resourceVersionMatch: match, resourceVersion, continueToken, sendInitialEvents } = options;
@@ -199,7 +204,7 @@ function unsupportedMatch(match: string, supported: readonly string[]): FieldErr
   };
 }
 
-/** The revision that a read or watch requests; undefined for "". */
+/** Parses resourceVersion, the revision that a read or watch requests; undefined for "". */
 export function revisionOf(text: string, malformedReason: "BadRequest" | ""): number | undefined {
   if (text === "") return undefined;
   const malformed = parseUintError(text);

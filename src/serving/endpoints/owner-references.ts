@@ -1,3 +1,4 @@
+/** Removes duplicate owner references from a body, as kube-apiserver does. */
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 
 interface UniqueOwners {
@@ -5,7 +6,7 @@ interface UniqueOwners {
   readonly warnings: readonly string[];
 }
 
-/** The object without duplicate owner references, and a warning about the duplicates. */
+/** Removes duplicate owner references, and returns a warning about them. */
 export function withUniqueOwners(object: JsonObject): UniqueOwners {
   const references = objectAt(object, "metadata")["ownerReferences"];
   if (!Array.isArray(references) || references.length < 2) return { object, warnings: [] };

@@ -1,4 +1,7 @@
-/** Parses the three patch types other than apply and applies them to an object. */
+/**
+ * Parses JSON patches, merge patches and strategic merge patches, and applies them to an object. Server-side apply is
+ * in apply.ts.
+ */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import { badRequest, requestEntityTooLarge, StatusError } from "../../meta/status-error.ts";
 import { findDuplicateMembers, ReportedPaths } from "../../objects/json/json-text.ts";
@@ -15,7 +18,7 @@ import type { FieldValidation } from "./options.ts";
 
 export interface PatchBody {
   readonly apply: (existing: JsonObject) => unknown;
-  /** Field validation problems of the text of the patch itself. */
+  /** Field validation problems in the text of the patch. */
   readonly problems: readonly string[];
   readonly omission: Omission;
   /** Creates the error for an invalid patched object. */
@@ -64,7 +67,7 @@ function jsonPatched(existing: JsonObject, operations: readonly unknown[]): unkn
   }
 }
 
-/** With the messages of the Go decoder that accepts any member of an operation. */
+/** Returns the error of Go's decoder for operations with arbitrary fields. */
 function operationsError(value: unknown): string | undefined {
   if (!Array.isArray(value)) return unmarshalError(value, "jsonpatch.Patch");
   const nonObject: unknown = value.find((item) => item !== null && !isJsonObject(item));
@@ -73,7 +76,7 @@ function operationsError(value: unknown): string | undefined {
 
 const TEXT_MEMBERS: ReadonlySet<string> = new Set(["op", "path", "from"]);
 
-/** With the messages of the Go decoder that knows the members of an operation. */
+/** Returns the error of Go's decoder for operations with typed fields. */
 function typedOperationsError(value: unknown): string | undefined {
   if (!Array.isArray(value)) return unmarshalError(value, "[]handlers.jsonPatchOp");
   for (const item of value) {
@@ -131,8 +134,8 @@ function readStrategicPatch({ bytes, validation, kind }: PatchText): PatchBody {
   return {
     apply: (existing) => strategicallyPatched(existing, patch, kind),
     problems: validation === "Ignore" ? [] : duplicateMembers(bytes),
-    // A list with a merge key loses only the items that the patch removes; a patch that replaces a list replaces all
-    // its items.
+    // In a list with a merge key, only the items that the patch removes lose their unknown fields. A patch that
+    // replaces a whole list replaces all items.
     omission: "removed",
     invalidError: (why, patched) => {
       const reason = why.startsWith("strict decoding error: ") ? why : (unstructuredError(patched, kind.schema) ?? why);
@@ -141,12 +144,12 @@ function readStrategicPatch({ bytes, validation, kind }: PatchText): PatchBody {
   };
 }
 
-/** The kind is that of the path, even if the patch changes it. */
+/** Applies the patch. The result has the kind and apiVersion of the path, even if the patch changes them. */
 function strategicallyPatched(existing: JsonObject, patch: JsonObject, kind: ServedResource): JsonObject {
   const patched = strategicMerge(existing, patch, kind);
   const { kind: patchedKind, apiVersion } = patched;
   return {
-    // Unknown fields are reported in the order of their names.
+    // Fields are sorted by name, because unknown fields are reported in that order.
     ...(hasUnknownFields(patched, kind.schema) ? (withSortedMembers(patched) as JsonObject) : patched),
     ...(isText(patchedKind) ? { kind: kind.kind } : {}),
     ...(isText(apiVersion) ? { apiVersion: kind.apiVersion } : {}),
@@ -175,7 +178,7 @@ function strategicMerge(existing: JsonObject, patch: JsonObject, kind: ServedRes
   }
 }
 
-/** Duplicate members in the text of the patch. */
+/** The duplicate fields in the text of the patch. */
 function duplicateMembers(bytes: Buffer): string[] {
   return findDuplicateMembers(bytes.toString("utf8")).map((path) => `duplicate field ${JSON.stringify(path)}`);
 }
@@ -187,7 +190,7 @@ function unprocessable(cause: Error): StatusError {
   });
 }
 
-/** DIFFERS: unlike for a strategic merge patch, the message does not repeat the patched object. */
+/** DIFFERS: for a JSON patch or merge patch, the message does not contain the patched object. */
 export function invalidPatch(why: string): StatusError {
   const cause = { reason: "FieldValueInvalid" as const, message: `Invalid value: ${why}`, field: "patch" };
   return new StatusError("Invalid", ` "" is invalid: patch: Invalid value: ${why}`, { details: { causes: [cause] } });

@@ -6,7 +6,7 @@ import type { ServedResource } from "../registry/resource.ts";
 import type { EndpointCall } from "./endpoint.ts";
 import { readPatch } from "./patch.ts";
 
-/** Only the parts of a resource that the choice of the patch type needs. */
+/** A resource with only the fields that the check of the patch type needs. */
 function served(isCustom: boolean): ServedResource {
   const schema = openSchemas("1.36").kind("", "v1", "ConfigMap")!;
   return { schema: { ...schema, fields: schema.fields, isCustom } } as ServedResource;
@@ -35,7 +35,7 @@ test.each([
   ["application/merge-patch+json", true, undefined],
   ["application/json-patch+json; charset=utf-8", true, undefined],
 ])(
-  "a patch of type %s is accepted only if its resource supports it (custom resource: %s)",
+  "a patch of type %s is accepted only if the resource supports this type (custom resource: %s)",
   async (type, isCustom, expected) => {
     expect(await refusal(type, isCustom)).toEqual(expected);
   },

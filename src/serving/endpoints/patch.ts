@@ -1,4 +1,4 @@
-/** Patches: the body is read once and applied to the current object. */
+/** Reads a PATCH other than server-side apply. The body is read once, and applied each time to the current object. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { requestEntityTooLarge, StatusError, unsupportedMediaType } from "../../meta/status-error.ts";
 import { goZeros } from "../../objects/go/go-zeros.ts";
@@ -17,7 +17,7 @@ import type { RequestedWrite } from "./write-options.ts";
 /** All patch media types. */
 export const PATCH_TYPES: ReadonlySet<string> = new Set([...READERS.keys(), APPLY_PATCH_TYPE]);
 
-/** Strategic merge patches need a Go type, whose tags define how to merge. */
+/** The patch types of custom resources. Strategic merge patches need a Go type, whose tags define how to merge. */
 const CUSTOM_PATCH_TYPES: readonly string[] = [
   "application/json-patch+json",
   "application/merge-patch+json",
@@ -33,7 +33,7 @@ export async function readPatch(call: EndpointCall, kind: ServedResource): Promi
   const zeros = goZeros(call.protobuf);
   let body: PatchBody | undefined;
   let warnings: readonly string[] = [];
-  // Called only for an existing object, so a patch of an absent object reports no problems of its body.
+  // Called only for an existing object, so an invalid patch of an absent object returns 404.
   const next = (existing: JsonObject): JsonObject | ForwardedRequest => {
     body ??= readPatchBody({ bytes, validation, kind });
     const { apply, problems, omission, invalidError: rejection } = body;
@@ -72,7 +72,7 @@ function decodePatched(
 
 const NOT_AN_OBJECT = String.raw`couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
-/** Patches may grow an object only up to the size limit of a request body. */
+/** Rejects a patch that makes the object larger than the size limit of a request body. */
 function rejectGrown(patched: JsonObject, existing: JsonObject): void {
   if (jsonLength(patched, BODY_BYTES_MAX) <= BODY_BYTES_MAX) return;
   if (jsonLength(patched, Infinity) > jsonLength(existing, Infinity)) {

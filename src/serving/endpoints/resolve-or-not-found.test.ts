@@ -20,7 +20,7 @@ const WIDGETS: ResourceEndpoint = {
 };
 const OBJECT = "/apis/example.com/v1/namespaces/shop/widgets/a";
 
-/** The status or the reason of the error, and the endpoint that the next step read. */
+/** Returns the status of the response or the reason of the error, and the endpoint that the next filter received. */
 async function resolved(
   requests: RequestOptions,
   options: Partial<ResolveRequestOptions<WithInfo>> = {},
@@ -40,18 +40,18 @@ async function resolved(
   return { outcome, endpoint };
 }
 
-test("later steps read the endpoint that serves the request", async () => {
+test("the next filter receives the endpoint that serves the request", async () => {
   expect(await resolved({ url: OBJECT })).toEqual({ outcome: 200, endpoint: WIDGETS });
   expect(await resolved({ url: "/healthz" })).toEqual({ outcome: 200, endpoint: undefined });
 });
 
-test("for an unserved resource a built-in API group returns a Status, another group a plain 404 page", async () => {
+test("an unserved resource returns a Status in a built-in API group, and a plain 404 page in another group", async () => {
   const url = "/apis/example.com/v1/gadgets";
   expect((await resolved({ url })).outcome).toBe("NotFound");
   expect((await resolved({ url }, { isApiGroup: () => false })).outcome).toBe(404);
 });
 
-test("a resource that only the newest CRD defines is served, because that CRD is read before 404", async () => {
+test("a resource of a CRD that this server has not yet read is served, because the newest CRD is read before 404", async () => {
   let isDefined = false;
   const settle = (): Promise<void> => {
     isDefined = true;
@@ -61,7 +61,7 @@ test("a resource that only the newest CRD defines is served, because that CRD is
   expect(await resolved({ url: OBJECT }, { resolve, settle })).toEqual({ outcome: 200, endpoint: WIDGETS });
 });
 
-test("a resource request is served by the server to which it is routed, or is not found", async () => {
+test("a request is served by a peer or by this server, as the route decides, or is not found", async () => {
   const elsewhere = await resolved({ url: OBJECT }, { route: () => Promise.resolve(textResponse(202, "peer")) });
   expect(elsewhere).toEqual({ outcome: 202, endpoint: undefined });
   const here = await resolved({ url: OBJECT }, { route: (request, ways) => ways.here(request) });
@@ -75,6 +75,6 @@ test.each<readonly [what: string, asked: RequestOptions, outcome: string]>([
   ["a name without its namespace", { url: "/apis/example.com/v1/widgets/a" }, "NotFound"],
   ["a verb that the resource lacks", { url: OBJECT, method: "DELETE" }, "MethodNotAllowed"],
   ["a creation below a name", { url: OBJECT, method: "POST" }, "MethodNotAllowed"],
-])("%s is rejected before any later step", async (_, asked, outcome) => {
+])("%s is rejected before the next filter", async (_, asked, outcome) => {
   expect(await resolved(asked)).toEqual({ outcome, endpoint: undefined });
 });

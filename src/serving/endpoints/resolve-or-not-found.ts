@@ -1,6 +1,7 @@
 /**
- * The filter that resolves a request once: to the endpoint that serves it here, or to another server. Later filters
- * read `request.endpoint`. This is the only file that returns 404 because no server serves the path of a resource.
+ * The filter that resolves a resource request once: to the endpoint of this server that serves it, or to another
+ * server. Later filters read `request.endpoint`. This is the only file that returns 404 because no server serves the
+ * path of a resource.
  */
 import type { Filter, Handler } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
@@ -19,24 +20,25 @@ export interface WithEndpoint {
 }
 
 export interface Ways<Req> {
-  /** Serves the request here; 404 if this server does not serve the resource. */
+  /** Serves the request here. Returns 404 if this server does not serve the resource. */
   readonly here: Handler<Req>;
-  /** The 404 for a resource that no server of the cluster serves. */
+  /** Creates the 404 error for a resource that no server of the cluster serves. */
   readonly unknown: (message: string) => StatusError;
 }
 
-/** Sends a request to another server if one must serve it, and otherwise calls `here`. */
+/** Sends a request to another server if that server must serve it, and otherwise calls `here`. */
 export type RouteRequest<Req> = (request: Req, ways: Ways<Req>) => Promise<ApiResponse>;
 
 export interface ResolveRequestOptions<Req> {
   readonly resolve: ResolveEndpoint;
-  /** Reads the newest CRD of a resource that is not known here. Absent: no CRD can be newer. */
+  /** Reads the newest CRD of a resource that this server does not know. Absent if this server has no CRDs. */
   readonly settle?: (asked: RequestInfo) => Promise<void>;
   /**
-   * Whether 404 inside a group is a Status. As kubernetes: groups that are not built in have only the paths of CRDs.
+   * True if an unserved resource of the group returns a Status. As kubernetes: a group that is not built in has only
+   * the paths of its CRDs, and all other paths return a plain 404 page.
    */
   readonly isApiGroup: (group: string) => boolean;
-  /** Absent: no other server serves anything. */
+  /** Absent if there are no other servers. */
   readonly route?: RouteRequest<Req>;
 }
 
@@ -80,11 +82,11 @@ function rejectMisdirected(endpoint: ResourceEndpoint, { info, method }: WithInf
   const verbs = info.subresource === "" ? endpoint.verbs : endpoint.subresources.get(info.subresource);
   if (isCustom) rejectMisdirectedCustom(endpoint, info, verbs);
   if (verbs === undefined) throw unknownResource();
-  // As kubernetes: built-in resources accept HEAD and OPTIONS only to proxy them.
+  // As kubernetes: built-in resources accept HEAD and OPTIONS only for the subresource proxy.
   const isProxied = info.subresource === "proxy" && (method === "HEAD" || method === "OPTIONS");
   if (!isProxied && (info.verb === "" || !verbs.has(info.verb))) throw methodNotAllowed();
   if (method === "HEAD" && !isProxied && !isCustom) throw methodNotAllowed();
-  // The old /watch/ paths are watches, whatever the method.
+  // The old /watch/ paths have the verb watch, whatever the method is.
   if (info.verb === "watch" && method !== "GET") throw methodNotAllowed();
   rejectVerbAtPath(endpoint, info);
 }
@@ -96,7 +98,7 @@ function rejectUnknownPath(endpoint: ResourceEndpoint, info: RequestInfo): void 
   if (info.name !== "" || !endpoint.verbs.has("list")) throw unknownResource();
 }
 
-/** A verb may require a name, forbid one, or exist only inside a namespace. */
+/** Rejects a verb that requires a name, forbids a name, or exists only inside a namespace, if the path does not fit. */
 function rejectVerbAtPath(endpoint: ResourceEndpoint, info: RequestInfo): void {
   if (needsName(info) && info.name === "") throw methodNotAllowed();
   if (info.verb === "create" && info.name !== "" && info.subresource === "") throw methodNotAllowed();
@@ -107,7 +109,9 @@ function isAllNamespaces({ namespaced }: ResourceEndpoint, { namespace }: Reques
   return namespaced && namespace === "";
 }
 
-/** As kubernetes, which has other messages for custom resources. */
+/**
+ * Rejects requests to custom resources with the messages of kubernetes, which differ from those for built-in resources.
+ */
 function rejectMisdirectedCustom(
   { group, resource }: ResourceEndpoint,
   info: RequestInfo,

@@ -26,17 +26,17 @@ import type { WatchDependencies } from "./watch.ts";
 const PLAIN: Representation = negotiateRepresentation(undefined, "object");
 
 export interface ResourceDependencies<Req> extends WatchDependencies {
-  /** Admission of writes. Absent: none. */
+  /** Returns the admission of a write. Absent if no admission plugin runs. */
   readonly admit?: ((request: Req, about: RequestAdmission) => Admission | undefined) | undefined;
-  /** Rejects the creation of an absent object by an update if the user may not create. Absent: every user may. */
+  /** Rejects an update of an absent object if the user may not create the object. Absent if every user may. */
   readonly rejectCreation?: ((request: Req) => Promise<void>) | undefined;
-  /** Issues service account tokens. Absent: token requests are not served. */
+  /** Issues service account tokens. Absent if token requests are not served. */
   readonly tokens?: TokenRequests | undefined;
   /** Adds an annotation to the audit event of the request. */
   readonly annotate?: ((request: Req, key: string, value: string) => void) | undefined;
-  /** Serves resources that are not stored; undefined if it does not know the resource. */
+  /** Serves resources that are not stored. Returns undefined for other resources. */
   readonly virtual?: ((request: Req, of: VirtualCall) => Promise<ApiResponse> | undefined) | undefined;
-  /** Undefined if no peer can know more fields than this server. */
+  /** Decides about fields that only peers know. Undefined if no peer can know more fields than this server. */
   readonly fieldLoss?: JudgeFieldLoss<Req> | undefined;
 }
 
@@ -51,7 +51,10 @@ export interface VirtualCall {
   readonly representation: Representation;
 }
 
-/** Serves requests that `resolve-or-not-found.ts` has resolved. `resolve` finds other resources that some subresources need. */
+/**
+ * Serves requests that `resolve-or-not-found.ts` has resolved. `resolve` finds other resources, which some subresources
+ * need.
+ */
 export function resourceHandler<Req extends WithRequester & WithEndpoint>(
   dependencies: ResourceDependencies<Req>,
   resolve: ResolveEndpoint,
@@ -60,7 +63,7 @@ export function resourceHandler<Req extends WithRequester & WithEndpoint>(
     const { endpoint } = request;
     if (endpoint === undefined) throw new Error("a non-resource request reached the resource handler");
     recordDeprecation(endpoint, request);
-    // The client and the target of a connection negotiate its content themselves.
+    // The content of a connection is not negotiated here: the client and the server that it connects to do that.
     const representation = isConnection(request.info.subresource)
       ? PLAIN
       : representationFor(request, { endpoint, tables: dependencies.protobuf });
@@ -115,7 +118,7 @@ async function serveResource<Req extends WithRequester>(
     });
     return withWarnings(response, warnings);
   } catch (thrown) {
-    // Errors are also sent in YAML or protobuf if the client accepts it, and carry the warnings.
+    // The error is converted to YAML or protobuf if the client accepts it, and has the Warning headers.
     const isMore = representation.media !== "json" || endpoint.deprecation !== undefined || warnings.size > 0;
     if (isMore && isClientFacingError(thrown)) return withWarnings(errorResponse(thrown), warnings);
     throw thrown;
@@ -134,7 +137,8 @@ function withWarnings(response: EndpointResponse, warnings: ReadonlySet<string>)
 }
 
 /**
- * Rejects a resource that discovery lists but this server does not implement; 404 would mean that it does not exist.
+ * Rejects a resource that discovery lists but this server does not implement. 404 would wrongly report that the
+ * resource does not exist.
  */
 function notStored(endpoint: ResourceEndpoint, { info }: WithInfo): never {
   const { group, resource } = endpoint;

@@ -1,4 +1,4 @@
-/** The verbs that read or write a stored object. */
+/** Selects the endpoint of a verb that reads or writes a stored object. */
 import { methodNotAllowed } from "../../meta/status-error.ts";
 import type { EndpointResponse, EndpointCall } from "./endpoint.ts";
 import { createEndpoint } from "./create.ts";
@@ -30,7 +30,7 @@ export function serveStoredObject(dependencies: WatchDependencies, call: Endpoin
   }
 }
 
-/** Subresources that read or write the stored object itself. */
+/** True for a request to the object itself, and for subresources that read or write the same stored object. */
 export function writesStoredObject(subresource: string): boolean {
   return subresource === "" || subresource === "status" || subresource === "finalize";
 }

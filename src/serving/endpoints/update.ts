@@ -1,3 +1,4 @@
+/** Serves PUT and PATCH, including server-side apply. */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { apply } from "../registry/apply.ts";
 import { Forwarded } from "../registry/forwarded-request.ts";
@@ -11,7 +12,7 @@ import { BODY_BYTES_MAX } from "./endpoint-limits.ts";
 import { errorResponseWithWarnings, writtenResponse } from "./render/respond.ts";
 import { readRequestedWrite, type RequestedWrite } from "./write-options.ts";
 
-/** PUT and PATCH differ only in how they specify the new object. */
+/** Serves PUT and PATCH, which differ only in how the body specifies the new object. */
 export async function updateEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const requested = await readRequestedWrite(call, call.served);
   let earlyWarnings: readonly string[] = [];
@@ -47,13 +48,13 @@ function granted(
   return update<ForwardedRequest>(context, served, { ...common, next, verb: verb === "patch" ? "patch" : "update" });
 }
 
-/** The admission of a PUT or PATCH of an object of `kind`. */
+/** Returns the admission of a PUT or PATCH. `kind` is the kind of the body. */
 export function updateAdmission(
   { admit, request }: EndpointCall,
   kind: AdmissionAbout["kind"],
   { dryRun }: Pick<RequestedWrite, "dryRun">,
 ): Admission | undefined {
-  // As kubernetes: the options of a patch are passed as UpdateOptions.
+  // As kubernetes: admission receives UpdateOptions even for a patch.
   return admit?.({ kind, dryRun, options: optionsObject(request, "UpdateOptions") });
 }
 

@@ -1,14 +1,14 @@
-/** /version, in the form that clients parse. */
+/** Builds the response of /version. */
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
 interface VersionSource {
-  /** The version of the binary, whichever release it emulates. */
+  /** The version of the binary, whatever release the server behaves as. */
   readonly gitVersion: string;
-  /** Releases such as "1.36". */
+  /** The release of the binary, such as "1.36". The next two are releases in the same form. */
   readonly binary: string;
   readonly release: string;
   readonly minCompatibility: string;
-  /** The gates of the binary. */
+  /** The release gates of the binary. */
   readonly gates: ReleaseGates;
 }
 

@@ -1,7 +1,7 @@
 /**
- * One open watch: the initial objects first, then changes as they happen, with bookmarks in between. The stream has no
- * queue of its own. While the client reads slowly, the stream takes no events from the shared history; once that
- * history has dropped an event that the stream still needs, the watch ends.
+ * One open watch. It sends the initial objects, then changes as they happen, and bookmarks in between. The stream has
+ * no queue of its own: while the client reads slowly, the stream takes no events from the shared history. If the
+ * history drops an event that the stream has not yet taken, the watch ends.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Counter } from "../../base/metrics.ts";
@@ -23,9 +23,11 @@ interface WatchStreamOptions {
   readonly start: WatchStart;
   readonly timeoutMs: number;
   readonly bookmarks: boolean;
-  /** Whether the bookmark after the initial events carries the annotation that clients wait for. */
+  /**
+   * True if the bookmark after the initial events has the annotation k8s.io/initial-events-end, for which clients wait.
+   */
   readonly marksInitialEnd: boolean;
-  /** Counts encodings, not deliveries. */
+  /** Counts encoded events. An event that several watches receive is encoded once. */
   readonly encodings: Counter;
   readonly deliveries: Counter;
 }
@@ -41,7 +43,7 @@ export class WatchStream {
   #following: HistoryWatch | undefined;
   #cancelTimer: Cancel = () => {};
   #isEnded = false;
-  /** An event waits for its conversion; no later event may overtake it. */
+  /** True while an event waits for its conversion. Later events wait too, so that the order is kept. */
   #isConverting = false;
   #renderer: Renderer;
 
@@ -65,7 +67,7 @@ export class WatchStream {
     this.#proceed();
   }
 
-  /** The key of the CRD shape with which the stream renders objects; undefined for built-in resources. */
+  /** Identifies the state of the CRD with which the stream renders objects; undefined for built-in resources. */
   get definitionKey(): string | undefined {
     return this.#options.served.custom?.key;
   }
@@ -75,7 +77,7 @@ export class WatchStream {
     return this.#options.served.custom?.convert !== undefined;
   }
 
-  /** Ends the stream like a timeout: the client resumes from the last revision that it received. */
+  /** Ends the stream as a timeout does, so that the client resumes from the last revision that it received. */
   end(): void {
     if (this.#isEnded) return;
     this.#release();
@@ -83,8 +85,8 @@ export class WatchStream {
   }
 
   /**
-   * Ends the stream during shutdown. A last bookmark reports the current revision, because the server with which the
-   * client resumes may have less history.
+   * Ends the stream during shutdown. Sends a last bookmark with the current revision first, because the server with
+   * which the client resumes may have a shorter history.
    */
   leave(): void {
     if (!this.#isEnded) this.#bookmarkIfCurrent();
@@ -127,14 +129,14 @@ export class WatchStream {
     const selected = this.#options.start.classify(event);
     if (selected === undefined) return true;
     if (!this.#isConverted) return this.#send(selected, event.memo);
-    // An object that no longer matches is sent in its last matching state with a new revision, which needs its own
-    // conversion.
+    // An object that no longer matches the selectors is sent in its last matching state with the new revision. This
+    // state needs its own conversion.
     return this.#onceConverted([selected.entry], () => this.#send(selected, event.memo));
   }
 
   /**
-   * Does the work now, or after the conversion of the entries. Returns false until then, so that no further events are
-   * delivered.
+   * Calls `work` now, or after the conversion of the entries. In the second case it returns false, so that no further
+   * events are delivered until then.
    */
   #onceConverted(entries: readonly Entry[], work: () => boolean): boolean {
     return this.#guarded(() => {
@@ -155,7 +157,7 @@ export class WatchStream {
   }
 
   /**
-   * An object that cannot be rendered ends this watch; the error must not reach the storage watch that all watches
+   * Ends this watch if an object cannot be rendered. The error must not reach the watch of the store, which all watches
    * share.
    */
   #guarded(work: () => boolean): boolean {
@@ -174,7 +176,7 @@ export class WatchStream {
     return this.#sink.write(frame);
   }
 
-  /** Encoded once for all watches that receive the same event in the same representation. */
+  /** Encodes the event once for all watches that receive it in the same representation. */
   #frame(event: SelectedEvent, memo: Memo): StreamFrame {
     const renderer = this.#renderer;
     this.#renderer = renderer.following ?? renderer;
@@ -183,7 +185,8 @@ export class WatchStream {
     if (known !== undefined) return known;
     this.#options.encodings.inc();
     const frame: StreamFrame = { bytes: renderer.format.event(event.type, renderer.entry(event.entry).chunks) };
-    // Only live events cache their encoding; the encoding of an initial object would stay with the object.
+    // Only events of the history cache their encoding. That of an initial object is not cached, because it would stay
+    // in memory as long as the object.
     if (memo !== event.entry.memo) memo.set(key, frame);
     return frame;
   }
@@ -199,7 +202,7 @@ export class WatchStream {
     this.end();
   }
 
-  /** One timer at a time: for the next bookmark or the end. */
+  /** Sets one timer: for the next bookmark or for the end of the watch. */
   #schedule(): void {
     const { clock, bookmarks } = this.#options;
     const left = this.#endsAt - clock.monotonic();

@@ -1,3 +1,4 @@
+/** Serves watches: validates the options, finds the start revision and opens the stream. */
 import { randomInteger } from "../../base/random.ts";
 import type { Counter } from "../../base/metrics.ts";
 import type { ApiResponse } from "../http/message.ts";
@@ -57,7 +58,8 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
     return streamResponse(renderer, (sink) => new WatchStream(streamOptions, sink).run(open));
   } catch (thrown) {
     const error = toStatusError(thrown);
-    // An expired start is reported inside the stream, where every client expects it.
+    // As kubernetes: an expired resourceVersion is reported as an ERROR event inside the stream, where clients expect
+    // it.
     if (!isReason(error, "Expired")) throw error;
     return streamResponse(renderer, (sink) => {
       sink.write(errorFrame(error, renderer.format));
@@ -89,7 +91,10 @@ function streamResponse({ format }: Renderer, open: StreamBody["open"]): ApiResp
   };
 }
 
-/** As kubernetes: a path with a name selects that object; a field selector beside it must require the same name. */
+/**
+ * As kubernetes: a path with a name selects that object. If there is a field selector too, it must not require another
+ * name.
+ */
 function fieldsOfName(name: string, fields: readonly FieldRequirement[]): readonly FieldRequirement[] {
   if (name === "") return fields;
   if (fields.length === 0) return [{ field: "metadata.name", value: name, negated: false }];

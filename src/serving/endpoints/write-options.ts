@@ -1,4 +1,6 @@
-/** Reads the body of a PUT or PATCH once and applies it to the current object. */
+/**
+ * Reads the options and the body of a PUT or PATCH. The body is read once, and applied each time to the current object.
+ */
 import type { JsonObject } from "../../meta/json.ts";
 import { withDefaults } from "../registry/defaults.ts";
 import { Forwarded } from "../registry/forwarded-request.ts";
@@ -15,11 +17,11 @@ export interface RequestedWrite {
   readonly manager: string;
   readonly dryRun: boolean;
   readonly next: (existing: JsonObject) => JsonObject | ForwardedRequest;
-  /** The warnings of the last `next`. */
+  /** The warnings of the last call of `next`. */
   readonly warnings: () => readonly string[];
 }
 
-/** `kind` is the kind of the body: the resource's own kind, or a subresource's such as Scale. */
+/** Reads the request. `kind` is the kind of the body: that of the resource, or that of a subresource such as Scale. */
 export async function readRequestedWrite(
   call: EndpointCall,
   kind: ServedResource,
@@ -36,7 +38,7 @@ async function readPut(call: EndpointCall, kind: ServedResource): Promise<Reques
   const { dryRun, fieldValidation, manager } = writeOptions(call.request, "UpdateOptions");
   const sent = await readObject({ ...call, served: kind }, fieldValidation);
   call.request.audit?.requestObject(sent.known, (copy) => withDefaults(call.context, kind, copy));
-  // Rejects a body that does not match its path, whether or not the object exists.
+  // Rejects a body whose name or namespace differs from the path, whether or not the object exists.
   rejectMisplaced(sent.known, call.request.info);
   let warnings: readonly string[] = [];
   const next = (existing: JsonObject): JsonObject | ForwardedRequest => {

@@ -1,22 +1,22 @@
-/** The part of an audit event that the handlers of a request fill in, and the audit ID of the request. */
+/** The interface through which the handlers of a request add to its audit event, and the audit ID of the request. */
 import type { ForwardedUser } from "./forwarded.ts";
 import type { JsonObject } from "../../meta/json.ts";
 
 export interface AuditTrail {
-  /** The same on every server that the request passes through. */
+  /** The audit ID. It is the same on every server through which the request passes. */
   readonly id: string;
-  /** The first value of a key is kept. */
+  /** Adds an annotation. If a key is set twice, the first value is kept. */
   annotate(key: string, value: string): void;
-  /** Records an impersonated user. The constraint is empty if the impersonation is not limited. */
+  /** Records an impersonated user. `constraint` is empty if the impersonation is not limited. */
   impersonated(user: ForwardedUser, constraint: string): void;
   /**
-   * Records the decoded body in the version in which it was sent. `complete` adds defaults where the audit level
-   * records them. If this is not called, the event contains the body as sent.
+   * Records the decoded body in the version in which the client sent it. `complete` adds defaults if the audit level
+   * requires them. If this is not called, the audit event contains the body as sent.
    */
   requestObject(object: JsonObject, complete: (copy: JsonObject) => JsonObject): void;
 }
 
-/** Set by the server that proxied a request: the server that served it. */
+/** The audit annotation of the server that proxied a request: it names the server that served the request. */
 export const SERVED_BY_ANNOTATION = "evenkeel.io/served-by";
-/** Set by the server that served a proxied request: the server that proxied it. */
+/** The audit annotation of the server that served a proxied request: it names the server that proxied the request. */
 export const PROXIED_BY_ANNOTATION = "evenkeel.io/proxied-by";

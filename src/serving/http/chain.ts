@@ -1,14 +1,15 @@
+/** The chain of filters that a request passes before it reaches its handler. */
 import type { ApiRequest, ApiResponse } from "./message.ts";
 
 export type Handler<Req> = (request: Req) => Promise<ApiResponse>;
 
 /**
- * A filter declares in its types what it needs from a request and what it adds to it, so a misordered chain does not
- * compile.
+ * A filter declares in its types the properties that it reads from a request and those that it adds. So a chain in a
+ * wrong order does not compile.
  */
 export type Filter<In, Out extends In = In> = (next: Handler<Out>) => Handler<In>;
 
-/** A filter that needs something from a request and passes the request on unchanged. */
+/** A filter that reads properties of a request and passes the request on unchanged. */
 export type PassingFilter<In> = <Req extends In>(next: Handler<Req>) => Handler<Req>;
 
 interface Chain<First, Last> {

@@ -1,6 +1,7 @@
+/** Closes responses that no client will read. */
 import type { ResponseBody, StreamSink } from "./message.ts";
 
-/** The sink of a stream without a reader: the client has gone, or it asked for the headers only. */
+/** The sink of a stream without a reader: the client has disconnected, or it asked for the headers only. */
 export function closedSink(): StreamSink {
   return {
     write: () => true,
@@ -12,7 +13,7 @@ export function closedSink(): StreamSink {
   };
 }
 
-/** Closes a response that no client will read, so that its stream or upgrade can free its resources. */
+/** Opens and closes a response that no client will read, so that its stream or upgrade can free its resources. */
 export function discardResponse({ body }: { readonly body: ResponseBody }): void {
   if (body.kind === "stream") body.open(closedSink());
   if (body.kind === "upgrade") body.open(undefined);

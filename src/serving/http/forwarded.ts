@@ -1,4 +1,7 @@
-/** The headers of a request on its way to another server, and the response headers that are passed back. Pure. */
+/**
+ * Selects the headers of a request that are forwarded to another server, and the response headers that are returned to
+ * the client. Has no side effects.
+ */
 import { StatusError } from "../../meta/status-error.ts";
 import { headerValue, type ApiRequest, type ResponseHeaders } from "./message.ts";
 import {
@@ -20,7 +23,7 @@ export interface ForwardedUser {
   readonly extra: Readonly<Record<string, readonly string[]>>;
 }
 
-/** Headers that concern one connection only, or that this server sets itself for the hop. */
+/** Headers that concern only one connection, or that this server sets itself when it forwards a request. */
 const DROPPED: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_HEADERS,
   "host",
@@ -32,22 +35,23 @@ const DROPPED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Headers that name the user or have a meaning only between the servers of a cluster. `http2-settings` concerns one
- * connection.
+ * Prefixes of headers that name the user, or that are used only between the servers of a cluster. `http2-settings`
+ * concerns only one connection.
  */
 const DROPPED_PREFIXES: readonly string[] = ["x-remote-", OWN_PREFIX, "impersonate-", "http2-"];
 
 interface ForwardedAs {
   readonly user: ForwardedUser;
-  /** Further names, in lower case, that clients must not set. */
+  /** True for further header names, in lower case, that clients must not set. */
   readonly isReserved: (name: string) => boolean;
-  /** Headers that this server adds: name, value, … */
+  /** Headers that this server adds, as alternating names and values. */
   readonly own: readonly string[];
 }
 
 /**
- * Drops hop-by-hop headers first, including those named by `Connection`, and sets the identity afterwards. In this
- * order a client can neither remove a header that this server sets nor forge one.
+ * Returns the headers of the forwarded request. Drops hop-by-hop headers first, including those that `Connection`
+ * lists, and then sets the identity. In this order, a client can neither remove a header that this server sets nor
+ * forge one.
  */
 export function forwardedHeaders(request: ApiRequest, hop: ForwardedAs): string[] {
   const named = connectionOptions(request);
@@ -105,8 +109,8 @@ function flatHeaders(headers: ApiRequest["headers"]): string[] {
 }
 
 /**
- * Header values are bytes: non-ASCII text is sent as UTF-8, as Go does. Leading and trailing blanks are lost in
- * transit, so the peer would see a different user.
+ * Encodes header text. Header values are bytes: non-ASCII text is sent as UTF-8, as Go does. Text with a blank at
+ * either end is rejected, because the blank would be lost and the peer would see a different user.
  */
 function headerText(text: string): string {
   if (/^[ \t]|[ \t]$/.test(text))
@@ -117,7 +121,7 @@ function headerText(text: string): string {
   return Buffer.from(text, "utf8").toString("latin1");
 }
 
-/** As kubernetes headerKeyEscape: escapes every character that is not a token character, and the percent sign. */
+/** As kubernetes headerKeyEscape: escapes the percent sign and every character that is not allowed in a header name. */
 function escapedKey(key: string): string {
   let escaped = "";
   for (const byte of Buffer.from(key, "utf8")) {
@@ -132,14 +136,14 @@ const RESPONSE_DROPPED: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, "x
 /** Headers that a response with status 101 must have. */
 const SWITCHING: ReadonlySet<string> = new Set(["connection", "upgrade"]);
 
-/** CORS headers, which are valid only for the server that set them. */
+/** CORS headers, which are valid only for responses of the server that set them. */
 const RESPONSE_DROPPED_PREFIX = "access-control-allow-";
 
 export function keptResponseHeaders(
   { status, headers }: UpstreamResponse,
   isReserved: (name: string) => boolean,
 ): ResponseHeaders {
-  // A Map, because a header name such as `constructor` must not match an inherited property.
+  // A Map, so that a header name such as `constructor` does not match an inherited property.
   const kept = new Map<string, string | string[]>();
   for (let index = 0; index + 1 < headers.length; index += 2) {
     const name = headers[index]!.toLowerCase();
@@ -152,7 +156,7 @@ export function keptResponseHeaders(
   return Object.fromEntries(kept);
 }
 
-/** The first header with this name, which is in lower case. */
+/** The value of the first header with this name. `wanted` is in lower case. */
 export function responseHeader({ headers }: UpstreamResponse, wanted: string): string | undefined {
   for (let index = 0; index + 1 < headers.length; index += 2) {
     if (headers[index]!.toLowerCase() === wanted) return headers[index + 1];

@@ -4,7 +4,7 @@ import { headerValue } from "./message.ts";
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-describe("plain JSON is accepted", () => {
+describe("an Accept header accepts plain JSON", () => {
   test.each([
     [undefined, true],
     ["", true],
@@ -27,12 +27,12 @@ describe("plain JSON is accepted", () => {
   });
 });
 
-test("Accept clauses are sorted by falling quality, and equal ones keep their order", () => {
+test("Accept clauses are sorted by descending quality, and clauses of equal quality keep their order", () => {
   const types = parseAccept("a/a;q=0.5, b/b, c/c;q=0.9, d/d, e/e;q=0").map(({ type }) => type);
   expect(types).toEqual(["b/b", "d/d", "c/c", "a/a"]);
 });
 
-test("an Accept header with too many clauses is truncated", () => {
+test("parseAccept reads at most 64 clauses of a header", () => {
   expect(parseAccept("a/a,".repeat(100_000))).toHaveLength(64);
 });
 

@@ -1,6 +1,6 @@
-/** Accept and Content-Type. */
+/** Parses the Accept and Content-Type headers. */
 export interface MediaType {
-  /** Lower case, such as "application/json". */
+  /** The media type in lower case, such as "application/json". */
   readonly type: string;
   readonly parameters: ReadonlyMap<string, string>;
   readonly quality: number;
@@ -8,7 +8,7 @@ export interface MediaType {
 
 const CLAUSES_MAX = 64;
 
-/** Clauses by falling quality; equal ones keep their order. */
+/** Returns the clauses by descending quality. Clauses of equal quality keep their order. */
 export function parseAccept(header: string): MediaType[] {
   const clauses = header
     .split(",", CLAUSES_MAX)
@@ -28,7 +28,9 @@ export function parseMediaType(text: string): MediaType {
   return { type: type.trim().toLowerCase(), parameters, quality: Number.isFinite(quality) ? quality : 0 };
 }
 
-/** The media types as kube-apiserver writes them; clients compare the text. */
+/**
+ * The supported media types in the order in which kube-apiserver lists them in messages, which clients compare as text.
+ */
 export const NAMED_TYPES: readonly string[] = [
   "application/json",
   "application/yaml",
@@ -36,7 +38,8 @@ export const NAMED_TYPES: readonly string[] = [
 ];
 
 /**
- * The format in which to send a plain document; undefined if the client accepts neither. Clauses with `as` are skipped.
+ * Selects the format of a plain document; undefined if the client accepts neither JSON nor YAML. Clauses with `as` are
+ * skipped.
  */
 export function plainMedia(header: string | undefined): "json" | "yaml" | undefined {
   if (header === undefined || header === "" || header === "application/json" || header === "*/*") return "json";

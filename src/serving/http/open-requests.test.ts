@@ -35,7 +35,7 @@ class RecordingSink implements StreamSink {
   }
 }
 
-/** An open stream: its writer, and a reader that records the result. */
+/** Opens a stream. Returns its writer, and a reader that records the received text. */
 async function openStream(
   open: OpenRequests,
   kind: RequestKind = "watch",
@@ -50,8 +50,8 @@ async function openStream(
 
 const line = (text: string): { bytes: Buffer } => ({ bytes: Buffer.from(text) });
 
-describe("requests", () => {
-  test("are waited for until they have a response, whatever it is", async () => {
+describe("a shutdown waits for requests", () => {
+  test("until they have succeeded or failed", async () => {
     const open = new OpenRequests();
     const clock = createManualClock();
     const answered = Promise.withResolvers<ApiResponse>();
@@ -70,7 +70,7 @@ describe("requests", () => {
     expect([isDrained, open.answering]).toEqual([true, 0]);
   });
 
-  test("with a streamed response are waited for until the stream has ended", async () => {
+  test("with a streamed response until the stream has ended", async () => {
     const open = new OpenRequests();
     const clock = createManualClock();
     const { writer, reader } = await openStream(open, "short");
@@ -81,7 +81,7 @@ describe("requests", () => {
     expect(await drained).toBe(true);
   });
 
-  test("without a response at the limit stay open", async () => {
+  test("no longer than its limit, and reports that some are still open", async () => {
     const open = new OpenRequests();
     const clock = createManualClock();
     void open.through("short", () => new Promise(() => {}));
@@ -90,7 +90,7 @@ describe("requests", () => {
     expect(await drained).toBe(false);
   });
 
-  test("of the endless kind are neither waited for nor ended", async () => {
+  test("except endless ones, which it does not end either", async () => {
     const open = new OpenRequests();
     const { reader } = await openStream(open, "endless");
     expect(await open.drain({ clock: createManualClock(), graceMs: 0, limitMs: LONG_MS })).toBe(true);
@@ -98,8 +98,8 @@ describe("requests", () => {
   });
 });
 
-describe("watches", () => {
-  test("end at once without a grace period, including one that opens later", async () => {
+describe("a shutdown ends watches", () => {
+  test("at once if there is no grace period, including a watch that opens later", async () => {
     const open = new OpenRequests();
     const { reader } = await openStream(open);
     expect(open.watches).toBe(1);
@@ -113,7 +113,7 @@ describe("watches", () => {
     { count: 400, graceMs: 60_000, afterMs: 500, ended: 100 },
     { count: 4_000, graceMs: 2_000, afterMs: 1_000, ended: 2_000 },
   ])(
-    "$count over $graceMs ms: about $ended have ended after $afterMs ms",
+    "evenly: of $count watches over $graceMs ms, about $ended have ended after $afterMs ms",
     async ({ count, graceMs, afterMs, ended }) => {
       const open = new OpenRequests();
       const clock = createManualClock();
@@ -136,7 +136,7 @@ describe("watches", () => {
     },
   );
 
-  test("end after an event, never within one", async () => {
+  test("between two events, never within one", async () => {
     const open = new OpenRequests();
     const { writer, reader } = await openStream(open);
     writer.write(line('{"type":"ADDED"}\n{"type":'));
@@ -147,7 +147,7 @@ describe("watches", () => {
     expect([reader.isEnded, reader.text]).toEqual([true, '{"type":"ADDED"}\n{"type":"ADDED"}\n']);
   });
 
-  test("are ended by their writer if it registered for this", async () => {
+  test("by calling the writer, if the writer has registered for this", async () => {
     const open = new OpenRequests();
     const { writer, reader } = await openStream(open);
     writer.onEnding?.(() => {
@@ -158,7 +158,7 @@ describe("watches", () => {
     expect([reader.isEnded, reader.text]).toEqual([true, "goodbye\n"]);
   });
 
-  test("whose client does not read the end are waited for no longer than the grace period", async () => {
+  test("and waits for clients that do not read the end no longer than the grace period", async () => {
     const open = new OpenRequests();
     const clock = createManualClock();
     const body = { kind: "stream", open: () => {} } as const;

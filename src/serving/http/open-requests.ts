@@ -1,6 +1,6 @@
 /**
- * The open requests and watches of clients. A shutdown waits for the requests and ends the watches. Only requests that
- * came `through` here count.
+ * Tracks the open requests and watches of clients, so that a shutdown can wait for the requests and end the watches.
+ * Only requests that call `through` are tracked.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { ApiResponse, StreamFrame, StreamSink } from "./message.ts";
@@ -8,18 +8,24 @@ import type { ApiResponse, StreamFrame, StreamSink } from "./message.ts";
 export type RequestKind =
   | "short"
   | "watch"
-  /** Has no end of its own, and the server cannot end it cleanly. */
+  /** A request that has no end of its own and that the server cannot end cleanly, such as exec. */
   | "endless";
 
 interface WatchesEnd {
   readonly clock: Clock;
-  /** Period over which watches are ended. 0: all at once, without waiting until the clients have read the end. */
+  /**
+   * Time over which watches are ended. If it is 0, all end at once, and the server does not wait until the clients have
+   * read the end.
+   */
   readonly graceMs: number;
 }
 
-/** As kube-apiserver: a lower rate would make a shutdown last longer than necessary. */
+/**
+ * The minimum rate at which watches are ended, as in kube-apiserver: a lower rate would prolong the shutdown
+ * needlessly.
+ */
 const WATCHES_PER_SECOND_MIN = 200;
-/** Watches are ended in ticks: at several thousand per second, several end in the same tick. */
+/** Interval in which watches are ended. At several thousand per second, several end in the same interval. */
 const TICK_MS = 10;
 
 export class OpenRequests {
@@ -28,7 +34,7 @@ export class OpenRequests {
   unfinished = 0;
   #haveWatchesEnded = false;
 
-  /** The number of requests that a shutdown waits for; open watches are not among them. */
+  /** Number of requests for which a shutdown waits. Open watches are not among them. */
   get answering(): number {
     return this.unfinished;
   }
@@ -59,7 +65,7 @@ export class OpenRequests {
     return { ...response, body: { kind: "stream", open } };
   }
 
-  /** Ends watches and waits for requests. Returns false if some requests were still open at the limit. */
+  /** Ends watches and waits for requests. Returns false if a request is still open at the limit. */
   async drain({ clock, graceMs, limitMs }: WatchesEnd & { readonly limitMs: number }): Promise<boolean> {
     const watchesEnded = this.endWatches({ clock, graceMs });
     const isDrained = await this.#until(() => this.unfinished === 0, { clock, limitMs });
@@ -67,7 +73,7 @@ export class OpenRequests {
     return isDrained;
   }
 
-  /** Ends the watches evenly over the grace period. Resolves when all are closed or the period has passed. */
+  /** Ends the watches evenly over the grace period. Resolves when all watches are closed or the period has passed. */
   async endWatches({ clock, graceMs }: WatchesEnd): Promise<void> {
     const endsAtMs = clock.monotonic() + graceMs;
     if (graceMs > 0) await this.#endEvenly(clock, graceMs);
@@ -129,11 +135,14 @@ export class OpenRequests {
 
 const NEWLINE = 0x0a;
 
-/** A sink that can be ended from outside without splitting an event. */
+/** A sink that the shutdown can end without splitting an event. */
 class WatchSink implements StreamSink {
   readonly #sink: StreamSink;
   #onEnding: (() => void) | undefined;
-  /** Each event is a line, but a peer's stream arrives in pieces of any size. */
+  /**
+   * True if the last written byte ended an event. Each event is a line, but the stream of a peer arrives in pieces of
+   * any size.
+   */
   #isBetweenEvents = true;
   #shallEnd = false;
 

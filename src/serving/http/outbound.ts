@@ -1,8 +1,8 @@
 /**
- * Requests to servers outside of this cluster's own set, such as aggregated API servers and webhooks: the port that
- * real sockets (serving/http/node/upstream/) and the simulated network implement. The guarantees of
- * serving/http/upstream.ts hold here too. In addition, each target names the server name and the CA bundle that its
- * certificate must match.
+ * The port for requests to servers outside of this cluster's own set, such as aggregated API servers and webhooks.
+ * serving/http/node/upstream/ and the simulated network implement it. It has the guarantees of
+ * serving/http/upstream.ts; in addition, each target names the server name and the CA bundle that the certificate of
+ * the server must match.
  */
 import type { Clock } from "../../base/clock.ts";
 import { sendOwnRequest, type OwnRequest, type WholeResponse } from "./own-request.ts";
@@ -10,7 +10,7 @@ import { UpstreamError, type UpstreamAddress, type UpstreamMessage, type Upstrea
 
 export interface Outbound {
   send(request: OutboundRequest): Promise<UpstreamResponse>;
-  /** Breaks off open requests and rejects new ones. */
+  /** Breaks off open requests and rejects new requests. */
   close(): Promise<void>;
 }
 
@@ -18,16 +18,18 @@ export interface OutboundRequest extends UpstreamMessage {
   readonly to: OutboundTarget;
 }
 
-/** Connections are shared by targets that are equal, member by member. */
+/** The server that is called. Targets with equal fields share connections. */
 export interface OutboundTarget {
   readonly address: UpstreamAddress;
-  /** The name that the certificate must be valid for. For a Service: SERVICE.NAMESPACE.svc */
+  /** The name for which the certificate must be valid. For a Service, it is SERVICE.NAMESPACE.svc. */
   readonly serverName: string;
-  /** PEM of the only CAs that may have signed the certificate. Undefined: the CAs that the system trusts. */
+  /**
+   * PEM of the only CAs that may have signed the certificate. If undefined, these are the CAs that the system trusts.
+   */
   readonly caBundle: string | undefined;
   /** If true, the certificate is not verified. */
   readonly insecureSkipTlsVerify: boolean;
-  /** If true, this server presents its client certificate, so that it can act on behalf of its users. */
+  /** True if this server presents its client certificate, so that it can act on behalf of its users. */
   readonly presentsClientCertificate: boolean;
 }
 

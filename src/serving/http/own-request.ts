@@ -8,14 +8,14 @@ import { wholeBody } from "./whole-body.ts";
 
 export interface OwnRequest {
   readonly method: string;
-  /** Path and query exactly as sent on the wire. */
+  /** Path and query exactly as sent. */
   readonly target: string;
-  /** name, value, … */
+  /** The headers as alternating names and values. */
   readonly headers: readonly string[];
   readonly body?: Buffer | undefined;
-  /** Until the response is complete. */
+  /** Time within which the response must be complete. */
   readonly timeoutMs: number;
-  /** A larger response is rejected. */
+  /** Maximum size of the response body; a larger response is rejected. */
   readonly bytesMax: number;
   readonly signal?: AbortSignal | undefined;
 }
@@ -23,7 +23,7 @@ export interface OwnRequest {
 export interface WholeResponse {
   readonly status: number;
   readonly body: Buffer;
-  /** The first header with this name, which is in lower case. */
+  /** The value of the first header with this name. `name` is in lower case. */
   header(name: string): string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The query of a request: decoded once, with a limit on the number of parameters. */
+/** The query parameters of a request, decoded once and limited in number. */
 export class Query {
   readonly #values: ReadonlyMap<string, readonly string[]>;
 
@@ -39,7 +39,7 @@ function parse(raw: string): Map<string, string[]> {
   return values;
 }
 
-/** Text that cannot be decoded is returned unchanged; clients rely on this leniency. */
+/** Text that cannot be decoded is returned unchanged, because clients rely on it. */
 function decode(text: string): string {
   if (!text.includes("%") && !text.includes("+")) return text;
   try {

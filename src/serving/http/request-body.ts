@@ -1,8 +1,9 @@
+/** Request bodies that are empty or already in memory. */
 import { BodyTooLargeError, type RequestBody } from "./message.ts";
 
 const EMPTY = Buffer.alloc(0);
 
-/** The body of a request that was sent without one. Shared, so it does not count how often it is read. */
+/** The body of a request without a body. All requests share it, so it may be read any number of times. */
 export const EMPTY_BODY: RequestBody = {
   isEmpty: true,
   read: () => Promise.resolve(EMPTY),

@@ -77,7 +77,7 @@ describe("parseRequestInfo", () => {
     ["GET /api/v1/nodes/%E2%82%AC%20x", { verb: "get", resource: "nodes", name: "€ x" }],
     ["GET /api/v1/nodes/__proto__", { verb: "get", resource: "nodes", name: "__proto__" }],
   ];
-  test.each(resources)("%s", (line, expected) => {
+  test.each(resources)("finds verb, resource, namespace and name of %s", (line, expected) => {
     const { segments, path: _path, ...info } = infoOf(line)!;
     expect(info).toEqual({ ...EMPTY, ...expected });
     expect(segments[0]).toBe(info.apiPrefix);
@@ -96,7 +96,7 @@ describe("parseRequestInfo", () => {
     ["GET /apis/apps/v1/", { apiPrefix: "apis", group: "apps", version: "v1", segments: ["apis", "apps", "v1"] }],
     ["GET /apix/v1/pods", { apiPrefix: "apix", segments: ["apix", "v1", "pods"] }],
   ];
-  test.each(others)("%s is a non-resource request", (line, expected) => {
+  test.each(others)("treats %s as a non-resource request", (line, expected) => {
     expect(infoOf(line)).toEqual({
       ...EMPTY,
       isResourceRequest: false,
@@ -108,17 +108,20 @@ describe("parseRequestInfo", () => {
     });
   });
 
-  test("the path is kept as sent, but decoded", () => {
+  test("decodes the path and otherwise keeps it as sent", () => {
     expect(infoOf("GET /healthz%2Fping/")?.path).toBe("/healthz/ping/");
     expect(infoOf("GET /api/v1/pods/%61")).toMatchObject({ path: "/api/v1/pods/a", name: "a" });
   });
 
-  test.each(["/api/v1/%", "/api/v1/%zz", "/api/v1/%ff", "/%c3%28"])("%s cannot be decoded", (path) => {
-    expect(parseRequestInfo("GET", path, new Query(""))).toBeUndefined();
-  });
+  test.each(["/api/v1/%", "/api/v1/%zz", "/api/v1/%ff", "/%c3%28"])(
+    "returns undefined for %s, which cannot be decoded",
+    (path) => {
+      expect(parseRequestInfo("GET", path, new Query(""))).toBeUndefined();
+    },
+  );
 });
 
-describe("Query", () => {
+describe("the query", () => {
   test.each([
     ["", "a", []],
     ["a=1", "a", ["1"]],
@@ -133,21 +136,21 @@ describe("Query", () => {
     ["a=%ff", "a", ["%ff"]],
     ["__proto__=1", "__proto__", ["1"]],
     ["a=1", "constructor", []],
-  ])("%j has for %s the values %j", (raw, name, values) => {
+  ])("%j has for the parameter %s the values %j", (raw, name, values) => {
     const query = new Query(raw);
     expect(query.all(name)).toEqual(values);
     expect(query.get(name)).toBe(values[0]);
     expect(query.has(name)).toBe(values.length > 0);
   });
 
-  test("limits the number of its parameters", () => {
+  test("has at most 200 parameters", () => {
     const query = new Query(`${"x=1&".repeat(100_000)}y=1`);
     expect(query.all("x")).toHaveLength(200);
     expect(query.has("y")).toBe(false);
   });
 });
 
-test("booleans are parsed as Go parses them", () => {
+test("parseBoolean accepts the booleans that Go accepts", () => {
   for (const text of ["1", "t", "T", "true", "TRUE", "True"]) expect(parseBoolean(text)).toBe(true);
   for (const text of ["0", "f", "F", "false", "FALSE", "False"]) expect(parseBoolean(text)).toBe(false);
   for (const text of ["", "yes", "tRUE", " true"]) expect(parseBoolean(text)).toBeUndefined();

@@ -1,4 +1,4 @@
-/** The verb, resource, namespace and name of a request, derived from its method, path and query alone. */
+/** Derives the verb, resource, namespace and name of a request from its method, path and query. */
 import type { Query } from "./query.ts";
 
 type Verb =
@@ -15,9 +15,9 @@ type Verb =
 
 export interface RequestInfo {
   readonly isResourceRequest: boolean;
-  /** For non-resource requests the lower-case method. */
+  /** The verb; for a non-resource request, the method in lower case. */
   readonly verb: Verb;
-  /** "api" or "apis" for everything below those. */
+  /** The first segment of the path, such as "api" or "apis". */
   readonly apiPrefix: string;
   readonly group: string;
   readonly version: string;
@@ -25,11 +25,11 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
-  /** Decoded. */
+  /** The decoded path. */
   readonly path: string;
   /** Decoded path segments. */
   readonly segments: readonly string[];
-  /** Segments after the subresource: a proxied path, or a path that does not exist. */
+  /** The segments after the subresource: the path of a proxy request, or segments that make the path unknown. */
   readonly rest: readonly string[];
 }
 
@@ -43,7 +43,7 @@ const METHOD_VERBS: ReadonlyMap<string, Verb> = new Map([
   ["DELETE", "delete"],
 ]);
 
-/** Undefined if the path cannot be decoded. */
+/** Returns undefined if the path cannot be decoded. */
 export function parseRequestInfo(method: string, path: string, query: Query): RequestInfo | undefined {
   const decoded = decodePath(path);
   if (decoded === undefined) return undefined;
@@ -88,7 +88,8 @@ function parseResource(
   let namespace = "";
   if (parts[at] === "namespaces" && parts.length > at + 1) {
     namespace = parts[at + 1]!;
-    // "namespaces/x" and "namespaces/x/status" concern the namespace itself, "namespaces/x/pods" the objects in it.
+    // "namespaces/x" and "namespaces/x/status" are requests for the namespace itself, "namespaces/x/pods" for objects
+    // in it.
     if (parts.length > at + 2 && !NAMESPACE_SUBRESOURCES.has(parts[at + 2]!)) at += 2;
   }
   const [resource = "", name = "", subresource = "", ...rest] = parts.slice(at);
@@ -112,7 +113,7 @@ function isWatchQuery(query: Query): boolean {
   return watch !== undefined && watch !== "0" && watch.toLowerCase() !== "false";
 }
 
-/** An encoded slash separates segments like a plain one. Undefined if the path cannot be decoded. */
+/** An encoded slash separates segments like a plain slash. Returns undefined if the path cannot be decoded. */
 function decodePath(path: string): string | undefined {
   if (!path.includes("%")) return path;
   try {
@@ -122,7 +123,7 @@ function decodePath(path: string): string | undefined {
   }
 }
 
-/** Leading and trailing slashes are ignored. */
+/** Splits the path. Leading and trailing slashes are ignored. */
 function segmentsOf(path: string): string[] {
   let start = 0;
   let end = path.length;

@@ -1,8 +1,8 @@
-/** Builders of small responses. */
+/** Creates small responses: JSON, text, Status. */
 import type { Status, StatusError } from "../../meta/status-error.ts";
 import { bytesBody, type ApiResponse, type ResponseHeaders } from "./message.ts";
 
-/** The Cache-Control of every response that depends on the caller or on stored data. */
+/** The Cache-Control header of every response that depends on the caller or on stored data. */
 export const UNCACHED = "no-cache, private";
 
 export function jsonResponse(status: number, value: unknown, headers: ResponseHeaders = {}): ApiResponse {
@@ -49,12 +49,12 @@ export function successStatus(details: Status["details"]): Status {
   };
 }
 
-/** As kubernetes: plain text, not a Status. The request had no effect. */
+/** As kubernetes: a plain text, not a Status. The rejected request has had no effect. */
 export function tooManyRequestsText(headers: ResponseHeaders): ApiResponse {
   return textResponse(429, "Too many requests, please try again later.\n", headers);
 }
 
-/** The response for a path outside of every API. */
+/** The 404 page of a path that belongs to no API. */
 export function pageNotFound(): ApiResponse {
   return textResponse(404, "404 page not found\n");
 }

@@ -1,13 +1,13 @@
 /**
- * Requests to another server: the port that real sockets (serving/http/node/upstream/) and the simulated network
- * implement.
+ * The port for requests to another server. serving/http/node/upstream/ and the simulated network implement it.
  *
  * Guarantees:
  * - A request is sent at most once; implementations never retry.
- * - A redirect is a response like any other and is not followed.
- * - The request body is read piece by piece as the server takes it, and the response body as its reader takes it.
- * - If `signal` aborts before the response has begun, `send` rejects with `aborted`; later, the response stream is
- *   broken off.
+ * - A redirect is returned like any other response and is not followed.
+ * - The request body is read only as fast as the server accepts it, and the response body only as fast as its reader
+ *   takes it.
+ * - If `signal` aborts before the response has begun, `send` rejects with `aborted`. If it aborts later, the response
+ *   stream is broken off.
  * - A failure before the response headers are complete is an `UpstreamError`. After that, a broken response is an
  *   aborted stream, never a complete one.
  */
@@ -15,7 +15,7 @@ import type { ResponseBody } from "./message.ts";
 
 export interface Upstream {
   send(request: UpstreamRequest): Promise<UpstreamResponse>;
-  /** Closes idle connections, because the server is about to close them and a new request must not be lost with one. */
+  /** Closes idle connections to a server that will soon close them itself, so that no new request is lost on them. */
   retire(address: UpstreamAddress): void;
   /** Breaks off all requests to this address, because its server has departed or is unreachable. */
   disconnect(address: UpstreamAddress): void;
@@ -27,7 +27,7 @@ export interface UpstreamAddress {
   readonly port: number;
 }
 
-/** "host:port", with brackets where they are required. */
+/** "host:port", with brackets around an IPv6 address. */
 export function authorityOf({ host, port }: UpstreamAddress): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
@@ -36,36 +36,40 @@ export interface UpstreamRequest extends UpstreamMessage {
   readonly address: UpstreamAddress;
 }
 
-/** A request, independent of its target. */
+/** A request without the address of its server. */
 export interface UpstreamMessage {
   readonly method: string;
-  /** Path and query exactly as sent on the wire. */
+  /** Path and query exactly as sent. */
   readonly target: string;
-  /** name, value, name, value, …; complete except for Host, Content-Length and the headers that frame the body. */
+  /** Alternating names and values. Host, Content-Length and the headers that frame the body are not among them. */
   readonly headers: readonly string[];
-  /** Undefined: no body. */
+  /** The body; undefined for none. */
   readonly body: AsyncIterable<Buffer> | undefined;
   /** The length of the body if it is known. */
   readonly contentLength: number | undefined;
-  /** The request uses its own connection, which carries the new protocol after 101. */
+  /**
+   * True if the request asks for an upgrade. It uses a connection of its own, which carries the new protocol after 101.
+   */
   readonly isUpgrade: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface UpstreamResponse {
   readonly status: number;
-  /** name, value, …; without headers that concern only this connection. */
+  /** Alternating names and values, without headers that concern only this connection. */
   readonly headers: readonly string[];
-  /** Must be opened exactly once if it is a stream or an upgrade. */
+  /** A stream or an upgrade must be opened exactly once. */
   readonly body: ResponseBody;
 }
 
 export type UpstreamFailure =
-  /** No connection: refused, unreachable, or no such name. */
+  /** No connection: refused, unreachable, or the name cannot be resolved. */
   | "connect"
-  /** No connection because this process lacks capacity or descriptors; this implies nothing about the server. */
+  /** No connection, because this process lacks capacity or file descriptors. This says nothing about the server. */
   | "exhausted"
-  /** This server rejected the peer's certificate, or the peer rejected this server's. */
+  /**
+   * This server rejected the certificate of the called server, or the called server rejected this server's certificate.
+   */
   | "tls"
   /** The connection ended before the response began. */
   | "reset"
@@ -77,9 +81,12 @@ export type UpstreamFailure =
 export class UpstreamError extends Error {
   override readonly name = "UpstreamError";
   readonly failure: UpstreamFailure;
-  /** False only if the server certainly received nothing of the request. */
+  /** False only if the server certainly has received nothing of the request. */
   readonly isSent: boolean;
-  /** The host is up but no process listens at the port. Requests that its server accepted earlier may still finish. */
+  /**
+   * True if the host is up but no process listens at the port. Requests that its server accepted earlier may still
+   * finish.
+   */
   readonly isRefused: boolean;
 
   constructor(

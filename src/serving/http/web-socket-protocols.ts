@@ -1,10 +1,10 @@
-/** The subprotocols that a WebSocket client offers, and the bearer tokens that it may put among them. Pure. */
+/** Parses the subprotocols that a WebSocket client offers, and the bearer tokens that it may send among them. */
 
 export const PROTOCOL_HEADER = "sec-websocket-protocol";
-/** The prefix with which a browser sends its token, because it cannot set Authorization. */
+/** The prefix of the subprotocol in which a browser sends its token, because a browser cannot set Authorization. */
 const BEARER_PREFIX = "base64url.bearer.authorization.k8s.io.";
 
-/** Splits the offered names into tokens (the values of names that carry one) and the others. */
+/** Splits the offered subprotocols into tokens and other names. */
 export function offeredProtocols(text: string | undefined): { readonly tokens: string[]; readonly others: string[] } {
   const offered = (text ?? "").split(",").map((name) => name.trim());
   return {

@@ -1,4 +1,4 @@
-/** Sends a stream of events as WebSocket messages, for browsers that cannot read an unbounded response. */
+/** Sends a stream of events as WebSocket messages, for browsers, which cannot read an unbounded response. */
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../base/clock.ts";
 import { closedSink, discardResponse } from "./closed-sink.ts";
@@ -14,7 +14,7 @@ import { ClientFrameReader, frameHead, handshake, OPCODES } from "./web-socket.t
 
 type CloseClock = Pick<Clock, "after">;
 
-/** Responses other than streams are returned unchanged. */
+/** Converts a stream to a WebSocket. Other responses are returned unchanged. */
 export function overWebSocket(request: ApiRequest, response: ApiResponse, clock: CloseClock): ApiResponse {
   const { body } = response;
   if (body.kind !== "stream") return response;
@@ -45,7 +45,7 @@ class WebSocketSink implements StreamSink {
     this.#opcode = opcode;
     this.#clock = clock;
     const reader = new ClientFrameReader({
-      // No pong is sent while the client does not read; the buffer would grow without bound.
+      // No pong is sent while the client does not read, because the buffer would grow without bound.
       onPing: (payload) => void (socket.writableNeedDrain || this.#send(OPCODES.pong, payload)),
       onClose: () => this.end(),
     });

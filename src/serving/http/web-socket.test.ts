@@ -21,7 +21,7 @@ function readIn(pieces: readonly Buffer[]): string[] {
   return seen;
 }
 
-describe("the client's byte stream", () => {
+describe("the frames of a client", () => {
   const said = Buffer.concat([
     masked(1, Buffer.alloc(70_000, "{")),
     masked(9, Buffer.from("first")),
@@ -31,7 +31,7 @@ describe("the client's byte stream", () => {
     masked(9, Buffer.from("late")),
   ]);
 
-  test.each([1, 2, 3, 7, 1_000, 1_000_000])("is parsed in pieces of %i bytes", (size) => {
+  test.each([1, 2, 3, 7, 1_000, 1_000_000])("are parsed from pieces of %i bytes", (size) => {
     const pieces = [];
     for (let at = 0; at < said.length; at += size) pieces.push(said.subarray(at, at + size));
     expect(readIn(pieces)).toEqual(["ping first", "ping ", "close"]);
@@ -40,7 +40,7 @@ describe("the client's byte stream", () => {
   test.each([
     ["unmasked", Buffer.from([0x89, 0])],
     ["a ping that is too long", masked(9, Buffer.alloc(126))],
-  ])("closes the connection if a frame is %s", (_what, bytes) => {
+  ])("close the connection if one of them is %s", (_what, bytes) => {
     expect(readIn([bytes, masked(9, Buffer.from("x"))])).toEqual(["close"]);
   });
 });
@@ -51,7 +51,7 @@ test.each([
   [126, "817e007e"],
   [65_535, "817effff"],
   [65_536, "817f0000000000010000"],
-])("a message of %i bytes begins with %s", (length, head) => {
+])("the frame of a message of %i bytes begins with %s", (length, head) => {
   expect(frameHead(1, length).toString("hex")).toBe(head);
 });
 

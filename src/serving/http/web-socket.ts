@@ -1,4 +1,6 @@
-/** The server side of the WebSocket protocol (RFC 6455), as far as a stream of messages to the client needs it. */
+/**
+ * The server side of the WebSocket protocol (RFC 6455), as far as sending a stream of messages to a client requires it.
+ */
 import { hash } from "node:crypto";
 import { isUpgrade } from "./forwarded.ts";
 import { headerValue, type ApiRequest } from "./message.ts";
@@ -31,7 +33,7 @@ export function handshake({ headers }: ApiRequest): Handshake {
   };
 }
 
-/** The header of an unfragmented message; a server sends messages unmasked. */
+/** The header of an unfragmented message. A server sends messages unmasked. */
 export function frameHead(opcode: number, length: number): Buffer {
   const first = 0x80 | opcode;
   if (length < 126) return Buffer.from([first, length]);
@@ -51,7 +53,7 @@ interface ClientFrames {
   onClose(): void;
 }
 
-/** Parses the client's frames. Skips data messages of any length. */
+/** Parses the frames of the client. Ignores data messages of any length. */
 export class ClientFrameReader {
   readonly #frames: ClientFrames;
   #head: Buffer = Buffer.alloc(0);
@@ -119,7 +121,7 @@ interface FrameHead {
   readonly headLength: number;
 }
 
-/** Undefined while the head is incomplete. */
+/** Returns undefined while the head is incomplete. */
 function parseHead(head: Buffer): FrameHead | undefined {
   const [first, second] = head;
   if (first === undefined || second === undefined) return undefined;

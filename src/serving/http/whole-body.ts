@@ -1,4 +1,4 @@
-/** Reads the whole body of another server's response within a size limit. */
+/** Reads the whole response body of another server within a size limit. */
 import type { StreamFrame, ResponseBody, StreamSink } from "./message.ts";
 import { UpstreamError } from "./upstream.ts";
 

@@ -1,28 +1,33 @@
 /**
- * The port for admission: it may change or reject a write, beyond the rules of its kind. One instance serves one
- * request.
+ * The port for admission, which may change or reject a write in addition to the validation of the kind. One instance
+ * serves one request.
  */
 import type { JsonObject } from "../../meta/json.ts";
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE" | "CONNECT";
 
-/** The write in the served version, with defaults. */
+/** The write that admission checks. Its objects are in the served version, with defaults. */
 export interface AdmittedWrite {
   readonly operation: Operation;
-  /** Empty if the name is still to be generated. */
+  /** The name of the object; empty if it is still to be generated. */
   readonly name: string;
-  /** Undefined for a deletion. */
+  /** The new object; undefined for a deletion. */
   readonly object: JsonObject | undefined;
-  /** Undefined for a creation. */
+  /** The existing object; undefined for a creation. */
   readonly existing: JsonObject | undefined;
 }
 
 /** Both methods throw a StatusError to reject the write. */
 export interface Admission {
-  /** True if no admission plugin for this request reads managedFields, so a creation need not include them. */
+  /**
+   * True if no admission plugin that handles the request reads managedFields, so that a creation need not include them.
+   */
   readonly omitsManagedFields?: boolean;
-  /** Returns the object to store; does not change its argument. */
+  /** Runs mutating admission. Returns the object to store and does not change its argument. */
   mutate(write: AdmittedWrite & { readonly object: JsonObject }): Promise<JsonObject>;
-  /** Called when the object is complete and valid; for a deletion, before it happens. */
+  /**
+   * Runs validating admission: for a create or update when the object is complete and valid, for a delete before the
+   * deletion.
+   */
   validate(write: AdmittedWrite): Promise<void>;
 }

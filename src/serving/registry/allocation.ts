@@ -1,7 +1,6 @@
 /**
- * The port for numbers that an object takes from a range shared by the whole cluster, such as a Service's cluster IP
- * and node ports. The verbs run every write inside a session, so that a crash can leak a number but never assign one
- * twice.
+ * The port that assigns numbers from a range that the whole cluster shares, such as the cluster IP and node ports of a
+ * Service. Every write runs inside a session, so that a crash can leak a number but never assign one twice.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { StorageError } from "../../storage/kv.ts";
@@ -12,23 +11,28 @@ import type { ObjectChange } from "./guaranteed-update.ts";
 import type { ServedResource } from "./resource.ts";
 
 export interface Allocation {
-  /** Returns the object with all numbers it needs. Called again after a lost race, with the object stored by then. */
+  /**
+   * Returns the object with all numbers that it needs. Called again if another writer has changed the object, with its
+   * new state.
+   */
   assign(object: JsonObject, existing?: JsonObject): Promise<JsonObject>;
-  /** The same for a decided change, which may be a removal. */
+  /** Assigns numbers to the object of a change, or prepares their release if the change removes the object. */
   apply(change: ObjectChange, existing: JsonObject): Promise<ObjectChange>;
   /** Releases the assigned numbers, because the object will not be stored. */
   revert(): Promise<void>;
 }
 
 export interface AllocationSession extends Allocation {
-  /** Called after the object is stored; releases numbers that it no longer needs. */
+  /** Called after the object is stored. Releases the numbers that it no longer needs. */
   finish(): Promise<void>;
 }
 
 export interface AllocatesNumbers {
-  /** Undefined for resources that need no numbers. A dry run claims nothing. */
+  /**
+   * Begins the session of one write. Returns undefined for resources that need no numbers. A dry run claims no numbers.
+   */
   begin(context: RegistryContext, served: ServedResource, dryRun: boolean): AllocationSession | undefined;
-  /** The same ranges in another store. */
+  /** Returns the allocation of the same ranges in another store. */
   on(store: ObjectStore): AllocatesNumbers;
 }
 
@@ -39,9 +43,9 @@ const NOTHING_TO_ALLOCATE: Allocation = {
 };
 
 /**
- * Runs one write. `work` stores the result of `assign` or `apply`. If it throws, or returns undefined or a forwarded
- * request, nothing was stored and the numbers are released. After a storage error the numbers stay assigned, because
- * the object may exist.
+ * Runs one write in an allocation session. `work` stores the result of `assign` or `apply`. If `work` throws, or
+ * returns undefined or a forwarded request, nothing was stored and the numbers are released. If it throws a storage
+ * error, the numbers stay assigned, because the object may have been stored.
  */
 export async function withAllocation<T extends object | undefined>(
   context: RegistryContext,

@@ -1,6 +1,6 @@
 /**
- * Server-side apply of a Scale. A manager that applies a Scale owns the replicas field of the workload. As kubernetes,
- * such managedFields entries have no time, and a conflict names the owners with the API version of the Scale.
+ * Server-side apply of a Scale. A manager that applies a Scale owns the replicas field of the workload. As kubernetes:
+ * these managedFields entries have no time, and a conflict lists the other managers with the API version of the Scale.
  */
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { notFound } from "../../meta/status-error.ts";
@@ -73,7 +73,7 @@ function applyBuiltIn<F extends Forwarded>(
   });
 }
 
-/** The workload with the replicas of the Scale as admission changed it. */
+/** Runs mutating admission on the Scale. Returns the workload with the resulting replicas. */
 async function mutated(
   served: ServedResource,
   requested: JsonObject,
@@ -91,7 +91,7 @@ async function mutated(
   });
 }
 
-/** DIFFERS: kube-apiserver fails to apply the Scale of a custom resource in any version. */
+/** DIFFERS: kube-apiserver cannot apply the Scale of a custom resource in any version. */
 function applyCustom<F extends Forwarded>(
   context: RegistryContext,
   served: ServedResource,
@@ -111,7 +111,7 @@ function applyCustom<F extends Forwarded>(
   return updateThrough(context, served, scaleStrategy(served), { ...request, isApply: true, next, admission });
 }
 
-/** The metadata of the applied Scale; fields that it omits come from the existing object. */
+/** The metadata of the applied Scale. Fields that the Scale omits come from the existing object. */
 function namedBy(
   served: ServedResource,
   existing: JsonObject,
@@ -160,14 +160,17 @@ const REPLICAS_IN_SCALE: FieldPath = [
   { kind: "field", name: "replicas" },
 ];
 
-/** 0 if the applier removes the replicas that it had set; unset if the workload never had any. */
+/**
+ * The replicas after the apply. They are 0 if the manager removes the replicas that it had set, and REPLICAS_UNSET if
+ * the workload never had any.
+ */
 function replicasAfter(served: ServedResource, applied: JsonObject, existing: JsonObject): number {
   if (served.scale === undefined) return Number(objectAt(applied, "spec")["replicas"] ?? 0);
   const place = replicasPlaceOf(served);
   return place.read(applied).wanted ?? (place.read(existing).wanted === undefined ? REPLICAS_UNSET : 0);
 }
 
-/** The Scale's replicas as a fragment of the workload. */
+/** The replicas of the Scale as an applied configuration of the workload. */
 function asWorkload(served: ServedResource, scale: JsonObject): AppliedObject {
   const { replicas } = objectAt(scale, "spec");
   const { apiVersion, kind } = served;

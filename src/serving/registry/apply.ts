@@ -1,6 +1,6 @@
 /**
- * Server-side apply: an update whose object and managedFields come from merging the applied configuration into the
- * stored object.
+ * Server-side apply: an update that merges the applied configuration into the stored object and computes the
+ * managedFields.
  */
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import { cloneJson, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
@@ -19,21 +19,24 @@ import type { ServedResource } from "./resource.ts";
 import { update, type Updated, type UpdateRequest } from "./update.ts";
 
 export interface AppliedObject extends Pick<Apply, "applied" | "sent" | "hasNull"> {
-  /** An applier owns a zero value that it applies, whether or not the stored object then contains it. */
+  /**
+   * The zero values of Go types. A manager owns a zero value that it applies, even if the stored object omits the
+   * field.
+   */
   readonly zeros?: GoZeros | undefined;
-  /** Called if there is no conflict. Throws the remaining errors of the body; a conflict takes precedence over them. */
+  /** Called if there is no conflict. Throws the errors of the body that a conflict would take precedence over. */
   readonly accept?: () => void;
 }
 
 interface ApplyRequest<F extends Forwarded> extends Omit<UpdateRequest, "next" | "verb" | "isApply"> {
   readonly force: boolean;
-  /** The body, decoded once; throws if it is invalid. */
+  /** Returns the body, which is decoded once. Throws if the body is invalid. */
   readonly applied: () => AppliedObject | F;
   /** Maximum size of the object after the merge. */
   readonly bytesMax: number;
 }
 
-/** Another client may create or delete the object between attempts. */
+/** Maximum number of attempts if another client creates the object before each of them. */
 const CREATION_ATTEMPTS_MAX = 5;
 
 export async function apply<F extends Forwarded>(
@@ -65,7 +68,7 @@ export async function apply<F extends Forwarded>(
 }
 
 interface ApplyTo {
-  /** An object without a uid does not exist yet. */
+  /** The existing object. Without a uid, it does not exist yet. */
   readonly existing: JsonObject;
   readonly applied: AppliedObject;
   readonly manager: string;
@@ -75,13 +78,13 @@ interface ApplyTo {
   readonly bytesMax: number;
 }
 
-/** Returns the object with its managedFields, before defaulting; the caller owns it. */
+/** Returns the merged object with its managedFields, before defaulting. The caller may change it. */
 export function appliedTo(context: RegistryContext, served: ServedResource, to: ApplyTo): JsonObject {
   const live = isStored(to.existing) ? to.existing : undefined;
   rejectOtherUid(served, to.applied.sent, live);
   const outcome = applyOutcome(to.applied.sent, {
     ...to.applied,
-    // Null equals absent only in built-in (Go) types.
+    // Null means absent only in built-in (Go) types.
     hasNull: to.applied.hasNull && served.custom === undefined,
     live,
     schema: served.schema,
@@ -100,27 +103,27 @@ export function appliedTo(context: RegistryContext, served: ServedResource, to: 
   const { managedFields } = outcome;
   const object = to.applied.hasNull ? withCleanMetadata(outcome.object, served) : outcome.object;
   rejectGrown([object, managedFields], to);
-  // Defaulting works in place, and the live object must not change.
+  // Defaulting changes the object, and must not change the live object with which it shares values.
   const own = cloneJson(object);
   asGoWrites(own, served, to.applied.zeros);
   const metadata = objectAt(own, "metadata");
   return { ...own, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
 }
 
-/** The metadata of custom resources also has Go types. */
+/** Removes nulls from the metadata of a custom resource, because metadata has Go types. */
 function withCleanMetadata(object: JsonObject, { custom, schema }: ServedResource): JsonObject {
   if (custom === undefined) return object;
   return { ...object, ...withoutNulls({ metadata: objectAt(object, "metadata") }, schema) };
 }
 
-/** Works in place. */
+/** Changes the object to the form that Go would write: omits zero values and completes the items of status lists. */
 function asGoWrites(object: JsonObject, { schema }: ServedResource, zeros: GoZeros | undefined): void {
   if (zeros === undefined) return;
   omitZeros(object, schema, zeros);
   fillStatusItems(object, schema, zeros);
 }
 
-/** Appliers may grow an object only up to the size limit of a request body. */
+/** Rejects an apply that makes the object larger than the size limit of a request body. */
 function rejectGrown(parts: readonly unknown[], { existing, bytesMax }: ApplyTo): void {
   if (jsonLength(parts, bytesMax) <= bytesMax) return;
   if (jsonLength(parts, Infinity) > jsonLength(existing, Infinity)) {
@@ -132,7 +135,7 @@ function isStored(object: JsonObject): boolean {
   return stringAt(objectAt(object, "metadata"), "uid") !== "";
 }
 
-/** An object that is to be created cannot have a uid. */
+/** Rejects a uid if the object does not exist yet. */
 function rejectOtherUid(served: ServedResource, sent: JsonObject, live: JsonObject | undefined): void {
   const metadata = objectAt(sent, "metadata");
   const uid = stringAt(metadata, "uid");
@@ -141,7 +144,7 @@ function rejectOtherUid(served: ServedResource, sent: JsonObject, live: JsonObje
   throw conflict(served.groupResource, stringAt(metadata, "name"), why);
 }
 
-/** Merges `applied` and throws problems with Kubernetes' messages. */
+/** Merges `applied`. Throws errors with the messages of kubernetes. */
 export function applyOutcome(sent: JsonObject, what: Apply): ApplyOutcome {
   try {
     return applyObject(what);
@@ -151,22 +154,22 @@ export function applyOutcome(sent: JsonObject, what: Apply): ApplyOutcome {
   }
 }
 
-/** The name of an object in Kubernetes' apply messages: `default/web; apps/v1, Kind=Deployment`. */
+/** The object as in kubernetes' apply messages: `default/web; apps/v1, Kind=Deployment`. */
 export function objectText(object: JsonObject): string {
   const metadata = objectAt(object, "metadata");
   return `${stringAt(metadata, "namespace")}/${stringAt(metadata, "name")}; ${kindText(object)}`;
 }
 
-/** `apps/v1, Kind=Deployment`, and `/v1, Kind=ConfigMap`. */
+/** The kind as in kubernetes' apply messages: `apps/v1, Kind=Deployment` or `/v1, Kind=ConfigMap`. */
 export function kindText(object: JsonObject): string {
   const apiVersion = stringAt(object, "apiVersion");
-  // As kubernetes: an invalid version is left out.
+  // As kubernetes: a malformed apiVersion is omitted, and so is the kind.
   if (apiVersion.split("/").length > 2) return "/, Kind=";
   const { group, version } = parseGroupVersion(apiVersion);
   return `${group}/${version}, Kind=${stringAt(object, "kind")}`;
 }
 
-/** DIFFERS: only this many conflicts are listed. */
+/** DIFFERS: at most this many conflicts are listed. */
 const CONFLICTS_MAX = 1000;
 
 export function applyConflict(conflicts: readonly FieldConflict[]): StatusError {
@@ -179,7 +182,10 @@ export function applyConflict(conflicts: readonly FieldConflict[]): StatusError 
   return new StatusError("Conflict", conflictsText(shown), { details: { causes } });
 }
 
-/** Throws with Kubernetes' messages if the object is of another kind than the path or has managedFields. */
+/**
+ * Rejects an object of another kind than the path serves, and an object with managedFields, with the messages of
+ * kubernetes.
+ */
 export function rejectUnappliable(served: ServedResource, sent: JsonObject): void {
   if (sent["apiVersion"] !== served.apiVersion || sent["kind"] !== served.kind)
     throw badRequest(`invalid object type: ${kindText(sent)}`);

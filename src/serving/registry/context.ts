@@ -1,4 +1,4 @@
-/** The dependencies of the verbs. */
+/** The dependencies that the functions of the registry (create, update, delete, list …) share. */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -15,26 +15,26 @@ export interface RegistryContext {
   readonly clock: Clock;
   readonly random: Random;
   /**
-   * The storage prefix of namespaces, such as "/registry/namespaces/", where creations check their namespace.
-   * Undefined: they do not check.
+   * The key prefix of namespaces, such as "/registry/namespaces/", under which a creation checks its namespace.
+   * Undefined if creations do not check it.
    */
   readonly namespacePrefix: string | undefined;
-  /** Numbers that objects take from shared ranges. Absent if no resource needs any. */
+  /** Assigns numbers from shared ranges to objects. Absent if no resource needs numbers. */
   readonly allocation?: AllocatesNumbers;
   /**
-   * The objects that the store now holds for a namespace, including those of resources that no server serves. Absent:
-   * the content is not checked.
+   * Counts the objects that the store holds for a namespace, including those of resources that no server serves. Absent
+   * if the content of a namespace is not checked.
    */
   readonly namespaceContent?: (namespace: string) => Promise<readonly HeldObjects[]>;
 }
 
 /** The result of a write: the stored entry or, for a dry run, the object that would have been stored. */
 export type Written = ({ readonly entry: Entry } | { readonly object: JsonObject }) & {
-  /** Warnings for the client of a successful request. */
+  /** Warnings for the client, if the request succeeds. */
   readonly warnings?: readonly string[];
 };
 
-/** In seconds, UTC: the resolution of every timestamp that the server sets. */
+/** The time in UTC with a resolution of one second, which every timestamp that the server sets has. */
 export function timestamp(clock: Clock, fromNowMs = 0): string {
   return timestampAt(clock.now() + fromNowMs);
 }

@@ -1,4 +1,6 @@
-/** Continue tokens of lists: a revision and the first key of the next page, opaque to clients. */
+/**
+ * Encodes and decodes the continue tokens of lists: a revision and the first key of the next page, opaque to clients.
+ */
 import { describeSyntaxError } from "../../objects/json/json-text.ts";
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { badRequest, type StatusError } from "../../meta/status-error.ts";
@@ -6,9 +8,9 @@ import { badRequest, type StatusError } from "../../meta/status-error.ts";
 const VERSION = "meta.k8s.io/v1";
 
 interface ContinueToken {
-  /** -1: the newest revision, because the list's own revision was compacted. */
+  /** The revision of the list; -1 for the newest revision, if the revision of the list was compacted. */
   readonly revision: number;
-  /** Relative to the collection's prefix. */
+  /** The first key of the next page, relative to the prefix of the list. */
   readonly start: string;
 }
 
@@ -23,13 +25,13 @@ export function decodeContinueToken(text: string): ContinueToken {
   if (typeof rv !== "number" || !Number.isSafeInteger(rv) || rv === 0 || rv < -1)
     throw invalidToken(`incorrect encoded start resourceVersion (version ${VERSION})`);
   if (typeof start !== "string" || start === "") throw invalidToken(`encoded start key empty (version ${VERSION})`);
-  // A key outside of its collection would expose objects that the request is not authorized to read.
+  // A key outside of the prefix would expose objects that the request is not authorized to read.
   if (start.startsWith("/") || start.split("/").includes("..") || start.length > 2_000)
     throw invalidToken(`the start key ${JSON.stringify(start.slice(0, 100))} is not valid`);
   return { revision: rv, start };
 }
 
-/** Empty if the token contains JSON that is not an object. */
+/** Returns an empty object if the token contains JSON that is not an object. */
 function decodedMembers(text: string): JsonObject {
   const illegal = /[^A-Za-z0-9_-]/.exec(text);
   if (illegal !== null || text.length % 4 === 1) {

@@ -1,3 +1,4 @@
+/** Creates an object: defaulting, admission, validation, name generation, and the write with its guards. */
 import { firstErrors } from "../../meta/field-errors.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { generateName } from "../../meta/names.ts";
@@ -21,7 +22,7 @@ import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation, type Allocation } from "./allocation.ts";
 import { writeEncoded, type WriteGuards } from "./write-encoded.ts";
 
-/** Attempts with another generated name before the client must retry. */
+/** Number of generated names that are tried before the request fails. */
 const GENERATED_NAME_ATTEMPTS = 8;
 
 export interface RequestUser {
@@ -33,26 +34,28 @@ export interface RequestUser {
 
 interface CreateRequest {
   readonly namespace: string;
-  /** The name in the path if a PUT or apply of an absent object creates it. */
+  /** The name in the path, if a PUT or apply creates the object because it is absent. */
   readonly name?: string;
-  /** In the served version, decoded and type-checked. */
+  /** The decoded and type-checked object in the served version. */
   readonly object: JsonObject;
   /** The field manager that will own the fields of the object. */
   readonly manager: string;
-  /** The user of the request. In a certificate signing request, the server always sets the requester from it. */
+  /** The user of the request, who becomes the requester of a CertificateSigningRequest. */
   readonly requester?: RequestUser | undefined;
   readonly dryRun: boolean;
-  /** The object already contains its managedFields. */
+  /** True for an apply, whose object already contains its managedFields. */
   readonly isApplied?: boolean;
   readonly admission?: Admission | undefined;
-  /** Receives the warnings, even if the object is rejected afterwards. */
+  /** Receives the warnings about the object, even if the object is then rejected. */
   readonly onWarnings?: ((warnings: readonly string[]) => void) | undefined;
 }
 
-/** The object to create, except for a name that is still to be generated. */
+/** The object to create after mutating admission. Its name may still have to be generated. */
 interface Wanted {
   readonly object: JsonObject;
-  /** Kept apart as text, because nothing reads them before the object is stored. */
+  /**
+   * The managedFields as JSON text, separate from the object, because nothing reads them before the object is stored.
+   */
   readonly managedFields: string | undefined;
   /** True if the client sent managedFields. */
   readonly sendsOwners: boolean;
@@ -111,7 +114,7 @@ function withName(object: JsonObject, name: string): JsonObject {
   return { ...object, metadata: { ...objectAt(object, "metadata"), name } };
 }
 
-/** The guards that must hold until the object is stored: its namespace, and the CRD of its kind. */
+/** The guards that must hold when the object is stored: on its namespace, and on the CRD of its kind. */
 async function placeOf(context: RegistryContext, served: ServedResource, at: CreationPlace): Promise<WriteGuards> {
   const { custom, groupResource } = served;
   const { namespaced } = served.stored;
@@ -129,7 +132,7 @@ async function placeOf(context: RegistryContext, served: ServedResource, at: Cre
   };
 }
 
-/** Undefined if the name is taken. */
+/** Validates and stores the object. Returns undefined if an object with this name exists. */
 async function createNamed(
   context: RegistryContext,
   served: ServedResource,
@@ -188,14 +191,14 @@ async function validate(
   await admission.validate({ ...write, object: whole });
 }
 
-/** An object that is to be created cannot have a resourceVersion; values that are not numbers are ignored. */
+/** Rejects an object with a resourceVersion, because it does not exist yet. A value that is not a number is ignored. */
 function rejectResourceVersion(metadata: JsonObject): void {
   const version = stringAt(metadata, "resourceVersion");
   if (parseUintError(version) === undefined && Number(version) !== 0)
     throw new StatusError("", "resourceVersion should not be set on objects to be created");
 }
 
-/** Returns only managedFields that the client sent; those that the server wrote need no validation. */
+/** Returns the managedFields if the client sent them. Those that the server computed need no validation. */
 function sentManagedFields({ isApplied, sendsOwners }: Wanted & CreateRequest, text: string | undefined): unknown {
   if (isApplied === true || !sendsOwners || text === undefined) return undefined;
   return JSON.parse(text) as unknown;
@@ -216,7 +219,10 @@ function withManagedFields(object: JsonObject, text: string | undefined): JsonOb
   return { ...object, metadata: { ...objectAt(object, "metadata"), managedFields: JSON.parse(text) as unknown } };
 }
 
-/** Sets the requester of a certificate signing request, which signers trust. */
+/**
+ * Sets the requester in the spec of a CertificateSigningRequest. Signers trust these fields, so the values of the
+ * client are removed.
+ */
 function withRequester(served: ServedResource, { object, requester }: CreateRequest): JsonObject {
   if (served.groupVersion.group !== "certificates.k8s.io" || served.kind !== "CertificateSigningRequest") return object;
   const { username: _name, uid: _uid, groups: _groups, extra: _extra, ...spec } = objectAt(object, "spec");
@@ -231,7 +237,7 @@ function withRequester(served: ServedResource, { object, requester }: CreateRequ
   return { ...object, spec: { ...spec, ...about } };
 }
 
-/** Removes fields that only the server writes, so that a client's values do not become owned by its field manager. */
+/** Removes fields that only the server writes, so that the field manager of the client does not become their owner. */
 export function withoutSystemFields(object: JsonObject): JsonObject {
   const {
     uid: _uid,

@@ -1,4 +1,6 @@
-/** Fills in the defaults of an object right after decoding, so that the writer owns them. */
+/**
+ * Adds defaults to an object right after decoding, so that the field manager of the write owns the defaulted fields.
+ */
 import type { KindContext } from "../../objects/kinds/kind.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
@@ -8,7 +10,7 @@ export function kindContext(context: RegistryContext, { gates }: ServedResource)
   return { gates, time: timestamp(context.clock) };
 }
 
-/** Works in place. */
+/** Changes and returns the object. */
 export function withDefaults(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
   served.meaning.setDefaults?.(object, kindContext(context, served));
   return object;

@@ -1,3 +1,4 @@
+/** Deletes an object, or marks it as being deleted if it has finalizers or a grace period. */
 import { isSystemPriorityClass } from "../../objects/kinds/workloads/priority-class.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { conflict, forbidden, notFound, type StatusDetails } from "../../meta/status-error.ts";
@@ -26,11 +27,11 @@ interface DeleteRequest {
   readonly name: string;
   readonly options: DeletionOptions;
   readonly admission?: Admission | undefined;
-  /** True for an object of a deleted collection: as kubernetes, admission does not receive its name. */
+  /** True if the object is deleted by a deletecollection request. As kubernetes: admission then receives no name. */
   readonly isOneOfMany?: boolean;
 }
 
-/** The result: the object (if it remains, or if its kind always returns it), or nothing. */
+/** The result of a deletion: the object, if it still exists or if its kind always returns it, or only its details. */
 type Deleted =
   | { readonly kind: "object"; readonly written: Written; readonly remains: boolean }
   | { readonly kind: "gone"; readonly details: StatusDetails };
@@ -70,7 +71,7 @@ export async function deleteObject(
   return { kind: "gone", details: { name: request.name, ...(group === "" ? {} : { group }), kind: resource, uid } };
 }
 
-/** As kubernetes, which checks only deletions by name. */
+/** Rejects the deletion of a system priority class. As kubernetes: only a deletion by name is rejected. */
 function rejectDeletionOfSystemClass({ groupResource }: ServedResource, { name, isOneOfMany }: DeleteRequest): void {
   const { group, resource } = groupResource;
   if (group !== "scheduling.k8s.io" || resource !== "priorityclasses") return;
@@ -99,12 +100,16 @@ function decideDeletion(
   const grace = deletionLifecycle === "pod" ? podGraceSeconds(existing, options) : 0;
   const marked = markDeleted(context, existing, { finalizers, grace, isGraceful: deletionLifecycle === "pod" });
   if (finalizers.length > 0 || grace > 0) return { kind: "store", object: marked };
-  // As kubernetes: a pod terminates gracefully even with a period of 0, and the response contains it.
+  // As kubernetes: every deletion of a pod counts as graceful, even with a period of 0, so the response contains the
+  // marked pod.
   const isShown = deletionLifecycle === "pod" || finalizers.length < stringsAt(metadata, "finalizers").length;
   return { kind: "remove", object: isShown ? marked : existing };
 }
 
-/** A namespace stays, terminating, until its controller has emptied it and removed its finalizers. */
+/**
+ * Marks the namespace as terminating. It exists until its controller has deleted its content and removed its
+ * finalizers.
+ */
 function decideNamespaceDeletion(
   context: RegistryContext,
   served: ServedResource,
@@ -133,7 +138,7 @@ function finalizersAfter(served: ServedResource, existing: readonly string[], op
   if (strategy.ignoresGarbageCollection) return others;
   const wanted = dependentsPolicy(existing, options) ?? (strategy.orphansByDefault ? "Orphan" : "Background");
   const added = wanted === "Orphan" ? [ORPHAN] : wanted === "Foreground" ? [FOREGROUND] : [];
-  // Keeps the order of the remaining finalizers, so that a repeated delete changes nothing.
+  // Keeps the order of the existing finalizers, so that a repeated delete does not change the object.
   const kept = existing.filter((finalizer) => others.includes(finalizer) || added.includes(finalizer));
   return [...kept, ...added.filter((finalizer) => !kept.includes(finalizer))];
 }
@@ -146,7 +151,7 @@ function dependentsPolicy(existing: readonly string[], options: DeletionOptions)
 }
 
 /**
- * A pod without a node, or one that has terminated, needs no grace period; a later delete may only shorten the period.
+ * The grace period: 0 for a pod without a node or one that has terminated. A second delete may only shorten the period.
  */
 function podGraceSeconds(pod: JsonObject, options: DeletionOptions): number {
   const spec = objectAt(pod, "spec");
@@ -168,7 +173,7 @@ function markDeleted(
   const isFirst = metadata["deletionTimestamp"] === undefined;
   const running = metadata["deletionGracePeriodSeconds"];
   if (isFirst || (how.isGraceful && typeof running === "number" && how.grace < running)) {
-    // A shortened period counts from the first deletion, as the longer one did.
+    // A shortened period begins with the first deletion, as the longer period did.
     const elapsedMs = isFirst
       ? 0
       : context.clock.now() - Date.parse(stringAt(metadata, "deletionTimestamp")) + Number(running) * 1000;

@@ -1,10 +1,10 @@
-/** The values that field selectors compare, read from an object in its stored version. */
+/** Reads the values of fields that field selectors compare, from an object in its stored version. */
 import { convertFieldLabel } from "../../objects/conversion/convert.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 
 type FieldValue = (object: JsonObject) => string;
 
-/** The value of a selectable field as in a selector; "" if absent. */
+/** Returns a function that reads the field as the text that a selector compares; "" if the field is absent. */
 export function fieldValue(group: string, resource: string, field: string): FieldValue {
   const special = SPECIAL.get(`${group}/${resource}/${field}`);
   return special ?? pathValue(renamed(group, resource, field));
@@ -21,7 +21,7 @@ const SPECIAL: ReadonlyMap<string, FieldValue> = new Map<string, FieldValue>([
   ["/events/source", eventSource],
 ]);
 
-/** events.k8s.io has its own field names for objects that are stored as core Events. */
+/** events.k8s.io has field names of its own, but its objects are stored as core Events. */
 function renamed(group: string, resource: string, field: string): string {
   if (resource !== "events") return field;
   return convertFieldLabel({ kind: "Event", label: field }, { group, version: "v1" }, { group: "", version: "v1" });

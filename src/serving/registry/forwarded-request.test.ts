@@ -16,7 +16,10 @@ function entryAt(revision: number): Entry {
   return createEntry({ key: "/a", value, modRevision: revision, createRevision: 1 });
 }
 
-/** A store of one object with a given cached and newest state. It loses `races` writes to another writer. */
+/**
+ * A store with one object, whose cached state and newest state the test sets. Another writer wins the first `races`
+ * writes.
+ */
 class Stage {
   readonly story: string[] = [];
   newest: Entry | undefined = entryAt(1);
@@ -56,7 +59,7 @@ class Stage {
     },
   } as unknown as RegistryContext;
 
-  /** A request for an absent object is forwarded too. */
+  /** Runs an update. If the object is absent, the request is forwarded too. */
   update(decide: (existing: JsonObject) => Decided, dryRun = false): Promise<Written | typeof FORWARDED> {
     return withAllocation(this.#context, this.#served, dryRun, () =>
       guaranteedUpdate<typeof FORWARDED>(this.#context, this.#served, {
@@ -76,20 +79,20 @@ function labelled(object: JsonObject): ObjectChange {
   return { kind: "store", object: { ...object, data: { a: "1" } } };
 }
 
-describe("an update whose request is forwarded", () => {
+describe("an update that decides to forward its request", () => {
   test("returns the forwarded request, writes nothing and reverts its allocation", async () => {
     const stage = new Stage();
     expect(await stage.update(() => FORWARDED)).toBe(FORWARDED);
     expect(stage.story).toEqual(["get any", "decide", "get newest", "revert"]);
   });
 
-  test("writes nothing in a dry run either", async () => {
+  test("writes nothing in a dry run", async () => {
     const stage = new Stage();
     expect(await stage.update(() => FORWARDED, true)).toBe(FORWARDED);
     expect(stage.story).toEqual(["get any", "decide", "get newest", "revert"]);
   });
 
-  test("writes nothing more after an earlier attempt has lost a race", async () => {
+  test("writes nothing if an earlier attempt decided to write and lost a race", async () => {
     const stage = new Stage();
     stage.races = 1;
     const decisions: ((existing: JsonObject) => Decided)[] = [labelled, () => FORWARDED];
@@ -97,7 +100,7 @@ describe("an update whose request is forwarded", () => {
     expect(stage.story).toEqual(["get any", "decide", "replace 1", "decide", "revert"]);
   });
 
-  test("decides again on the stored object if the cached one is outdated", async () => {
+  test("is decided again on the newest object if the cached object is outdated", async () => {
     const stage = new Stage();
     stage.newest = entryAt(2);
     const decisions: ((existing: JsonObject) => Decided)[] = [() => FORWARDED, labelled];
@@ -105,7 +108,7 @@ describe("an update whose request is forwarded", () => {
     expect(stage.story).toEqual(["get any", "decide", "get newest", "decide", "replace 2", "finish"]);
   });
 
-  test("reverts its allocation when the object does not exist", async () => {
+  test("reverts its allocation if the object does not exist", async () => {
     const stage = new Stage();
     stage.cached = undefined;
     stage.newest = undefined;

@@ -1,10 +1,10 @@
 /**
- * A request that a peer serves, in place of the object that the request would write here. An update whose decision is a
- * forwarded request writes nothing and returns it, so no request is both forwarded and written. The registry does not
- * depend on HTTP: the caller defines the type of the response.
+ * The result of an update that forwards its request to a peer instead of writing an object here. Such an update writes
+ * nothing, so no request is both forwarded and written. The registry does not depend on HTTP: the caller defines the
+ * type of the response.
  */
 export class Forwarded<Response = unknown> {
-  /** Sends the request to the peer. */
+  /** Sends the request to the peer and returns its response. */
   readonly respond: () => Promise<Response>;
 
   constructor(respond: () => Promise<Response>) {

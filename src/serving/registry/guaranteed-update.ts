@@ -1,7 +1,7 @@
 /**
- * Reads, changes and writes one object until no other write came in between. The first attempt may use the cached
- * object. If that attempt fails or writes nothing, its result counts only if the cached object was the newest;
- * otherwise the change is decided again on the newest object.
+ * Reads, changes and writes one object, and repeats this until no other write has come in between. The first attempt
+ * may use the cached object. If it fails or writes nothing, its result is used only if the cached object is the newest
+ * one; otherwise the change is decided again on the newest object.
  */
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import { jsonEquals, type JsonObject } from "../../meta/json.ts";
@@ -15,22 +15,31 @@ import type { ServedResource } from "./resource.ts";
 import { serviceUnavailable } from "../../meta/status-error.ts";
 import { writeEncoded } from "./write-encoded.ts";
 
-/** The change to the current object (in the served version): a new object, or its removal after a last change. */
+/**
+ * The change to the current object, in the served version: store a new state, or remove the object after setting a last
+ * state.
+ */
 export type ObjectChange =
   | { readonly kind: "store"; readonly object: JsonObject; readonly warnings?: readonly string[] }
   | { readonly kind: "remove"; readonly object: JsonObject };
 
-/** `F` is for callers that may forward the request: it is never inferred, so other callers get a written object. */
+/**
+ * `F` is the type of a forwarded request, for callers that may forward. It is never inferred, so other callers receive
+ * a written object.
+ */
 interface UpdatePlan<F extends Forwarded = never> {
   readonly key: string;
   readonly dryRun: boolean;
-  /** Decides on the current object; may throw a StatusError. Called again after a lost race. */
+  /**
+   * Decides the change to the current object, or throws a StatusError. Called again if another writer has changed the
+   * object.
+   */
   decide(existing: JsonObject, entry: Entry): ObjectChange | NoInfer<F> | Promise<ObjectChange | NoInfer<F>>;
-  /** Called if the object does not exist: usually throws NotFound. */
+  /** Called if the object does not exist. Usually throws NotFound. */
   absent(): Promise<Written | NoInfer<F>>;
 }
 
-/** Each lost race means that another writer succeeded; this many in a row mean overload. */
+/** Maximum number of attempts. In each failed attempt another writer was faster, so this many mean overload. */
 const ATTEMPTS_MAX = 100;
 
 export async function guaranteedUpdate<F extends Forwarded = never>(
@@ -45,7 +54,7 @@ export async function guaranteedUpdate<F extends Forwarded = never>(
     const outcome = await tryUpdate(context, served, { plan, entry, isFresh });
     if (outcome.kind === "done") return outcome.result;
     const current = outcome.kind === "stale" ? await store.get(plan.key, { kind: "newest" }) : outcome.current;
-    // The object was the newest after all, so the decision is valid and admission is not called again.
+    // The cached object was the newest one, so the decision is valid. Deciding again would call admission twice.
     if (outcome.kind === "stale" && outcome.ifNewest !== undefined && current?.modRevision === entry?.modRevision)
       return outcome.ifNewest();
     entry = current;
@@ -56,11 +65,16 @@ export async function guaranteedUpdate<F extends Forwarded = never>(
 
 type Outcome<F = never> =
   | { readonly kind: "done"; readonly result: Written | F }
-  /** The decision holds only if the object has not changed since. */
+  /**
+   * The decision was made on the cached object. `ifNewest` returns its result, which is valid only if that object is
+   * the newest one.
+   */
   | { readonly kind: "stale"; readonly ifNewest?: () => Written | F }
   | { readonly kind: "lost"; readonly current: Entry | undefined };
 
-/** For a change that writes nothing: no compare-and-swap shows whether it was decided on the newest object. */
+/**
+ * The outcome of a decision that writes nothing. No compare-and-swap has checked that it was made on the newest object.
+ */
 function settled<F>(result: Written | F, isFresh: boolean): Outcome<F> {
   return isFresh ? { kind: "done", result } : { kind: "stale", ifNewest: () => result };
 }
@@ -77,7 +91,7 @@ async function tryUpdate<F extends Forwarded>(
   try {
     if (served.custom !== undefined) await conversionOf([entry], served);
     const object = objectIn(entry, served);
-    // The stored version determines the defaults of custom resources.
+    // Custom resources already have the defaults of their stored version.
     existing = served.custom === undefined ? withDefaults(context, served, object) : object;
     change = await plan.decide(existing, entry);
   } catch (thrown) {
@@ -104,7 +118,7 @@ async function replace(
 ): Promise<Outcome> {
   const { entry, isFresh, warnings } = change;
   const isUnchanged = jsonEquals(change.object, change.existing);
-  // An unchanged object that is stored in another version is rewritten; this is how objects migrate.
+  // An unchanged object that is stored in another version is rewritten. The storage migration relies on this.
   if (isUnchanged && (await isInCurrentVersion(served, entry))) return settled({ entry, warnings }, isFresh);
   const { ttlSeconds } = served.stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);

@@ -1,3 +1,4 @@
+/** Reads one page of a list, at the requested freshness or revision. */
 import { must } from "../../base/assert.ts";
 import { StorageError } from "../../storage/kv.ts";
 import type { Freshness, ListPage } from "../../storage/object-store.ts";
@@ -10,12 +11,12 @@ import type { ServedResource } from "./resource.ts";
 import { select, type Selection, type SelectionRequest } from "./selection.ts";
 
 export interface ListRequest extends SelectionRequest {
-  /** The requested state: with a given freshness, exactly at a revision, or continued after an earlier page. */
+  /** The requested state: of a given freshness, exactly at a revision, or after the page of a continue token. */
   readonly state:
     | Freshness
     | { readonly kind: "exact"; readonly revision: number }
     | { readonly kind: "continue"; readonly token: string };
-  /** 0: no limit. */
+  /** Maximum number of objects; 0 for no limit. */
   readonly limit: number;
 }
 
@@ -40,7 +41,7 @@ export async function list(context: RegistryContext, served: ServedResource, req
   if (served.custom !== undefined) await conversionOf(entries, served);
   for (const entry of entries) rejectUnreadable(entry, served);
   if (!isCut) return { entries, revision: page.revision, continueToken: undefined, remainingItemCount: undefined };
-  // The next page starts right after the last key of this one.
+  // The next page starts right after the last key of this page.
   const start = `${must(entries.at(-1), "a truncated page has entries").key.slice(selection.range.start.length)}\u0000`;
   return {
     entries,
@@ -59,12 +60,15 @@ function readState(context: RegistryContext, selection: Selection, request: List
   return context.store.list(selection.range, state);
 }
 
-/** With a selector, a page may need any number of keys; without one, no more than it returns. */
+/**
+ * Limits the keys that the store reads. With a selector there is no limit, because a page may have to skip any number
+ * of keys.
+ */
 function storeLimit(selection: Selection, request: ListRequest): number | undefined {
   return selection.matches === undefined && request.limit > 0 ? request.limit : undefined;
 }
 
-/** As kubernetes: a list at a future revision is not worth retrying, so there is no Retry-After. */
+/** As kubernetes: a list at a future revision returns an error without Retry-After. */
 async function readExact(
   context: RegistryContext,
   selection: Selection,

@@ -1,4 +1,4 @@
-/** Updates metadata.managedFields on every write. */
+/** Computes metadata.managedFields for every write. */
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 import { convertObject, isConvertible } from "../../objects/conversion/convert.ts";
@@ -12,13 +12,13 @@ import type { ServedResource } from "./resource.ts";
 
 interface TrackedWrite {
   readonly live: JsonObject;
-  /** The object as the client sent it, before the server's own changes. */
+  /** The object as the client sent it, before the server sets its own fields. */
   readonly next: JsonObject;
   readonly manager: string;
   readonly endpoint: UpdateEndpoint;
 }
 
-/** The object with updated managedFields. */
+/** Returns the object with updated managedFields. */
 export function withManagedFields(context: RegistryContext, served: ServedResource, write: TrackedWrite): JsonObject {
   const managedFields = trackUpdate({
     live: write.live,
@@ -36,7 +36,7 @@ export function withManagedFields(context: RegistryContext, served: ServedResour
   return { ...write.next, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
 }
 
-/** The JSON text of a new object's managedFields; undefined for none. */
+/** The JSON text of the managedFields of a new object; undefined if it has none. */
 export function createdManagedFields(
   context: RegistryContext,
   served: ServedResource,
@@ -58,7 +58,10 @@ export function absentFields({ schema }: ServedResource): AbsentFields {
   return schema.isCustom === true ? "none" : "zero";
 }
 
-/** Undefined if the version no longer exists or the object cannot be converted to it. */
+/**
+ * Converts the object to another version, in which a manager has written. Returns undefined if the version no longer
+ * exists or the object cannot be converted to it, and "unknown" if only a later release has the version.
+ */
 export function inVersion(
   object: JsonObject,
   served: ServedResource,
@@ -66,7 +69,7 @@ export function inVersion(
 ): VersionedObject | "unknown" | undefined {
   const target = parseGroupVersion(apiVersion);
   const schema = served.schemaOf(target);
-  // DIFFERS: a manager that has written in a version of a later release keeps its fields.
+  // DIFFERS: a manager that has written in a version of a later release keeps its fields; kubernetes drops them.
   if (schema === undefined && served.isOfLaterRelease?.(target) === true) return "unknown";
   if (schema !== undefined && served.custom !== undefined)
     return customInVersion({ object, schema }, served, apiVersion);
@@ -74,14 +77,14 @@ export function inVersion(
   try {
     return { object: convertObject(object, served.groupVersion, target), schema };
   } catch {
-    // The object cannot be converted, so its entry in that version is dropped.
+    // The object cannot be converted, so the managedFields entry of that version is dropped.
     return undefined;
   }
 }
 
 /**
- * DIFFERS: with a conversion webhook, a manager that has written in another version keeps its fields, and the webhook
- * is not called.
+ * DIFFERS: if the CRD has a conversion webhook, a manager that has written in another version keeps its fields, because
+ * the webhook is not called.
  */
 function customInVersion(
   { object, schema }: VersionedObject,
@@ -92,7 +95,7 @@ function customInVersion(
   return { object: { ...object, apiVersion }, schema };
 }
 
-/** The reverse of `inVersion`. */
+/** Converts the object back from the version of `inVersion`. */
 export function fromVersion(object: JsonObject, served: ServedResource, apiVersion: string): JsonObject | undefined {
   if (served.custom !== undefined) return { ...object, apiVersion: served.apiVersion };
   const source = parseGroupVersion(apiVersion);
@@ -104,7 +107,10 @@ export function fromVersion(object: JsonObject, served: ServedResource, apiVersi
   }
 }
 
-/** Restores the old times if only times differ, so that such a write is no change. */
+/**
+ * Restores the existing managedFields if the objects differ only in the times of managedFields, so that the write
+ * changes nothing.
+ */
 export function withoutTimeChanges(object: JsonObject, existing: JsonObject): JsonObject {
   const { managedFields: now, ...metadata } = objectAt(object, "metadata");
   const { managedFields: before, ...metadataBefore } = objectAt(existing, "metadata");

@@ -1,10 +1,11 @@
-import { ADMISSION_RESOURCES } from "./strategies.ts";
 /**
- * The number of metadata checks per kind. After the generic checks of every update, the validation of most kinds checks
- * metadata again, so clients receive each error several times. Keys are "group/resource" as in requests.
+ * How often the update of each kind validates metadata. As kubernetes: after the generic validation, the validation of
+ * most kinds validates metadata again, so that clients receive each error several times. Keys are "group/resource" as
+ * in requests.
  */
+import { ADMISSION_RESOURCES } from "./strategies.ts";
 
-/** `object`: as a new object. `update`: against the stored object. */
+/** `object` validates the metadata as that of a new object, `update` compares it with that of the stored object. */
 type MetadataCheck = "object" | "update";
 
 const AGAINST_STORED: readonly MetadataCheck[] = ["update"];
@@ -67,7 +68,7 @@ const NOT_OF_STATUS: ReadonlySet<string> = new Set([
   "policy/poddisruptionbudgets",
 ]);
 
-/** Kinds that accept any qualified name as a finalizer, with or without a prefix. */
+/** Kinds whose finalizers may be any qualified name, with or without a prefix. */
 const TAKE_ANY_FINALIZER: ReadonlySet<string> = new Set([
   "/events",
   ...ADMISSION_RESOURCES,

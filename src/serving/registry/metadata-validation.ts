@@ -1,4 +1,4 @@
-/** Validation of the metadata of every object, with Kubernetes' error messages. */
+/** Validates the metadata of every object, with the error messages of kubernetes. */
 import { firstErrors, forbiddenField, invalidValue, required, tooLong } from "../../meta/field-errors.ts";
 import { fieldManagerErrors } from "../../meta/field-manager.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
@@ -7,17 +7,20 @@ import type { FieldError } from "../../meta/status-error.ts";
 
 const ANNOTATIONS_BYTES_MAX = 256 * 1024;
 const GARBAGE_COLLECTOR_FINALIZERS: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion"]);
-/** As kubernetes: only these finalizers may be unqualified. */
+/** As kubernetes: only these finalizers may have no prefix. */
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["kubernetes", ...GARBAGE_COLLECTOR_FINALIZERS]);
 
 export interface MetadataRules {
   readonly nameRule: NameRule;
   readonly namespaced: boolean;
-  /** False: only Kubernetes' own finalizers may have no prefix. */
+  /**
+   * True if any qualified name is a valid finalizer. Otherwise a finalizer without a prefix must be one of kubernetes'
+   * own.
+   */
   readonly takesAnyFinalizer?: boolean;
 }
 
-/** Rules for the metadata of a single object. */
+/** Returns the errors in the metadata of one object. */
 export function metadataErrors(metadata: JsonObject, rules: MetadataRules): FieldError[] {
   return firstErrors(objectMetadataErrors(metadata, rules));
 }
@@ -39,11 +42,11 @@ export function* objectMetadataErrors(metadata: JsonObject, rules: MetadataRules
 export interface MetadataChange {
   readonly metadata: JsonObject;
   readonly existing: JsonObject;
-  /** The metadata of the request, including fields that requests cannot set. */
+  /** The metadata as the client sent it, including fields that the server resets. */
   readonly sent: JsonObject;
 }
 
-/** Rules between an object's old and new metadata. */
+/** Returns the errors in the change from the existing to the new metadata. */
 export function* metadataUpdateErrors(
   { metadata, existing, sent }: MetadataChange,
   { takesAnyFinalizer }: Pick<MetadataRules, "takesAnyFinalizer">,
@@ -71,7 +74,7 @@ function* newFinalizerErrors(metadata: JsonObject, existing: JsonObject): Genera
   yield forbiddenField("metadata.finalizers", why);
 }
 
-/** Only a DELETE sets these fields. */
+/** Rejects changes of the fields that only a DELETE sets. */
 function* deletionErrors(sent: JsonObject, existing: JsonObject): Generator<FieldError> {
   const { deletionTimestamp, deletionGracePeriodSeconds } = sent;
   if (deletionTimestamp !== undefined && existing["deletionTimestamp"] === undefined)
@@ -85,7 +88,7 @@ const IMMUTABLE = "field is immutable";
 function generateNameErrors(metadata: JsonObject, rules: MetadataRules): FieldError[] {
   const generateName = stringAt(metadata, "generateName");
   if (generateName === "") return [];
-  // The prefix may end in a character that a name may not end in, because the suffix follows.
+  // generateName may end in "-" or ".", with which a name may not end, because the random suffix follows.
   const masked = /[-.]$/.test(generateName) ? `${generateName.slice(0, -1)}a` : generateName;
   return rules.nameRule(masked).map((sentence) => invalidValue("metadata.generateName", generateName, sentence));
 }
@@ -170,7 +173,7 @@ function* unqualifiedFinalizerErrors(finalizers: readonly string[]): Generator<F
 
 const SUBRESOURCE_BYTES_MAX = 256;
 
-/** Checks entries only; values that are not entries have been removed before. */
+/** Validates the managedFields entries. The caller has removed values that are not entries. */
 function* managedFieldsErrors(entries: unknown): Generator<FieldError> {
   if (!Array.isArray(entries)) return;
   for (const [index, entry] of entries.entries()) {

@@ -1,13 +1,16 @@
 /**
- * Rejects the removal of a namespace while the store holds an object of it, whichever client or controller requests it.
+ * Rejects the removal of a namespace while the store holds an object in it, whichever client or controller requests the
+ * removal.
  *
  * A namespace is removed in this order, whichever servers perform the steps:
  *
- *   it is terminating at revision R → its objects are counted, linearizably → it is removed if it is still at R
+ *   1. the namespace is marked as terminating, at revision R;
+ *   2. its objects are counted by a linearizable read;
+ *   3. the namespace is removed if it is still at revision R.
  *
- * A creation commits only if its namespace is still at the revision at which it was seen to be active. At R it is not,
- * so every committed creation was committed before R, and the count includes it. A namespace that has changed since R,
- * or was created again, is not removed. So no object outlives its namespace.
+ * A creation commits only if its namespace is still at the revision at which the namespace was active. It is not active
+ * at R, so every creation that commits does so before R, and the count includes its object. If the namespace has
+ * changed since R, or was created again, step 3 fails. So no object outlives its namespace.
  */
 import { assert } from "../../base/assert.ts";
 import { stringsAt, objectAt, type JsonObject } from "../../meta/json.ts";
@@ -22,19 +25,22 @@ import { encodeForStorage } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { writeEncoded } from "./write-encoded.ts";
 
-/** How many objects of a resource a namespace holds. */
+/** The number of objects of one resource in a namespace. */
 export interface HeldObjects {
-  /** "pods", "resourceclaims.resource.k8s.io" */
+  /** The resource with its group, such as "pods" or "resourceclaims.resource.k8s.io". */
   readonly resource: string;
   readonly count: number;
 }
 
-/** The name of this rule in the response, by which a client can distinguish the rejection from a lost race. */
+/**
+ * The name of this rule in the details of the response. It tells a client that a retry fails until the namespace is
+ * empty.
+ */
 const RULE = "namespace-holds-objects";
 const KUBERNETES = "kubernetes";
 const NAMED_MAX = 20;
 
-/** Throws a 409 if the change would remove or finalize a namespace that is not empty. */
+/** Returns 409 if the change would remove a namespace that is not empty, or remove its finalizer "kubernetes". */
 export async function rejectRemovalOfNonEmptyNamespace(
   context: RegistryContext,
   { stored }: ServedResource,
@@ -51,9 +57,9 @@ export async function rejectRemovalOfNonEmptyNamespace(
 }
 
 /**
- * Removes the namespace if it is still at the entry's revision. `object` is its final, terminating state. A request
- * that deletes a namespace without finalizers removes it at once. Its content was counted before it was terminating, so
- * it is first marked as terminating and its content is counted again.
+ * Removes the namespace if it is still at the revision of the entry. `object` is its last state, which is terminating.
+ * If the stored namespace is not yet terminating, because it had no finalizers, it is first marked as terminating and
+ * its objects are counted again.
  */
 export async function removeNamespace(
   context: RegistryContext,

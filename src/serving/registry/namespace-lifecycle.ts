@@ -9,7 +9,7 @@ import { rejectCorrupt } from "./storage-errors.ts";
 
 export const NAMESPACES: GroupResource = { group: "", resource: "namespaces" };
 
-/** Namespaces that every cluster needs. */
+/** Namespaces that every cluster needs and that cannot be deleted. */
 const REQUIRED_NAMESPACES: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
 
 export interface CreationPlace {
@@ -18,8 +18,9 @@ export interface CreationPlace {
 }
 
 /**
- * Returns a guard that holds while the namespace has the revision that was checked, because this server's cache may lag
- * behind a deletion. Undefined for a namespace that is not stored yet but will be stored together with its content.
+ * Rejects a creation if its namespace does not exist or is terminating. Returns a guard on the revision of the
+ * namespace, because the cache of this server may lag behind a deletion. The guard is undefined for a namespace that
+ * will be stored together with its content.
  */
 export async function rejectCreationOutsideLiveNamespace(
   context: RegistryContext,
@@ -28,12 +29,12 @@ export async function rejectCreationOutsideLiveNamespace(
 ): Promise<Guard | undefined> {
   if (context.namespacePrefix === undefined) return undefined;
   const key = context.namespacePrefix + at.namespace;
-  // A namespace that was just created must be found at once, so an absent one is looked up again in the store.
+  // An absent namespace is read from the store, so that a namespace that was just created is found.
   const entry = context.store.cache.get(key) ?? (await context.store.get(key, { kind: "newest" }));
   return rejectUnlessLive(entry, resource, at);
 }
 
-/** The same with the current state of the store, for a creation whose guard was lost. */
+/** As above, but reads the namespace from the store, for a creation whose guard did not hold. */
 export async function rejectCreationOutsideNewestNamespace(
   context: RegistryContext,
   resource: GroupResource,
@@ -70,7 +71,7 @@ export function rejectDeletionOfRequiredNamespace(name: string): void {
   if (REQUIRED_NAMESPACES.has(name)) throw forbidden(NAMESPACES, name, "this namespace may not be deleted");
 }
 
-/** Whether creations in the namespace are rejected. */
+/** True if creations in the namespace are rejected. */
 export function isTerminating(namespace: Entry): boolean {
   const known = namespace.memo.get("terminating");
   if (typeof known === "boolean") return known;

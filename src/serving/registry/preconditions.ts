@@ -1,4 +1,6 @@
-/** Checks that a write matches its path and its preconditions on the stored object. */
+/**
+ * Checks that the body of a write matches its path, and that the stored object meets the preconditions of the write.
+ */
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { parseUintError } from "../../meta/resource-version.ts";
 import { badRequest, conflict, StatusError } from "../../meta/status-error.ts";
@@ -24,11 +26,11 @@ export function rejectMisplaced(object: JsonObject, place: ObjectPlace): void {
 
 export function rejectForeignNamespace(object: JsonObject, namespace: string): void {
   const given = stringAt(objectAt(object, "metadata"), "namespace");
-  // As kubernetes: a cluster-scoped object may name any namespace.
+  // As kubernetes: the namespace in a cluster-scoped object is ignored.
   if (given !== "" && namespace !== "" && given !== namespace) throw badRequest(FOREIGN_NAMESPACE);
 }
 
-/** As kubernetes: admission receives the namespace of the path in an object without one. */
+/** As kubernetes: an object without a namespace has the namespace of the path when admission receives it. */
 export function inNamespace(object: JsonObject, namespace: string): JsonObject {
   const metadata = objectAt(object, "metadata");
   if (namespace === "" || stringAt(metadata, "namespace") !== "") return object;
@@ -39,11 +41,11 @@ interface WriteCandidate {
   readonly object: JsonObject;
   readonly existing: JsonObject;
   readonly entry: Entry;
-  /** For a patch, a changed uid makes the object invalid instead of failing a precondition. */
+  /** True for a patch: a changed uid then makes the object invalid, instead of being a failed precondition. */
   readonly isPatch?: boolean;
 }
 
-/** A uid or a resourceVersion in the request is a precondition; without them the request is unconditional. */
+/** Treats a uid and a resourceVersion in the object as preconditions. Without them the write is unconditional. */
 export function rejectOutdated(served: ServedResource, requested: WriteCandidate): void {
   const metadata = objectAt(requested.object, "metadata");
   const existing = objectAt(requested.existing, "metadata");

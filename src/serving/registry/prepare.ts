@@ -1,5 +1,6 @@
 /**
- * Sets the fields that the server owns, and resets fields that the request may not write, before an object is stored.
+ * Sets the fields that only the server writes, and resets fields that the request may not write, before an object is
+ * stored.
  */
 import { randomUuid } from "../../base/random.ts";
 import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../../meta/json.ts";
@@ -18,7 +19,10 @@ export const SERVER_OWNED: readonly string[] = [
   "namespace",
 ];
 
-/** The endpoint of an update: the main resource writes the desired state, /status the observed one. */
+/**
+ * The endpoint of an update: "main" writes the desired state, "status" the observed state, "finalize" the finalizers of
+ * a namespace.
+ */
 export type UpdateEndpoint = "main" | "status" | "finalize";
 
 export function prepareForCreate(context: RegistryContext, served: ServedResource, object: JsonObject): JsonObject {
@@ -39,7 +43,7 @@ export function prepareForCreate(context: RegistryContext, served: ServedResourc
   return prepared;
 }
 
-/** The object as it will be stored; `existing` is in the served version. */
+/** Returns the object as it will be stored. `existing` is in the served version. */
 export function prepareForUpdate(
   context: RegistryContext,
   served: ServedResource,
@@ -67,14 +71,16 @@ export function prepareForUpdate(
   return prepared;
 }
 
-/** As kubernetes: a top-level list that is empty is stored as null. */
+/** As kubernetes: an empty top-level list is stored as null. */
 function withoutEmptyLists({ schema }: ServedResource, object: JsonObject): JsonObject {
   if (schema.isCustom === true) return object;
   const empty = Object.keys(object).filter((key) => Array.isArray(object[key]) && object[key].length === 0);
   return empty.length === 0 ? object : { ...object, ...Object.fromEntries(empty.map((key) => [key, null])) };
 }
 
-/** As kubernetes: an empty top-level list is null only in the stored object; admission receives it as it was sent. */
+/**
+ * As kubernetes: admission receives an empty top-level list as the client sent it, although the stored object has null.
+ */
 export function withSentLists(prepared: JsonObject, sent: JsonObject): JsonObject {
   const empty = Object.keys(sent).filter((key) => prepared[key] === null && Array.isArray(sent[key]));
   return empty.length === 0 ? prepared : { ...prepared, ...Object.fromEntries(empty.map((key) => [key, []])) };
@@ -97,7 +103,10 @@ function withMember(object: JsonObject, key: string, value: unknown): JsonObject
   return value === undefined ? rest : { ...rest, [key]: value };
 }
 
-/** Everything outside of metadata counts as desired state, except for a status that has its own endpoint. */
+/**
+ * True if a field of the desired state has changed: any field except metadata, and except status if the kind has the
+ * status subresource.
+ */
 function hasNewDesiredState(object: JsonObject, existing: JsonObject, hasStatus: boolean): boolean {
   const { metadata: _metadata, status, ...desired } = object;
   const { metadata: _oldMetadata, status: oldStatus, ...before } = existing;

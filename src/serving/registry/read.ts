@@ -1,3 +1,4 @@
+/** Reads one object. */
 import { notFound } from "../../meta/status-error.ts";
 import type { Freshness } from "../../storage/object-store.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";

@@ -1,4 +1,4 @@
-/** A stored entry as bytes of the requested version, derived at most once per entry and version. */
+/** Converts a stored entry to the bytes or the object of a served version, at most once per entry and version. */
 import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
 import { cloneJson, type JsonObject } from "../../meta/json.ts";
 import { convertObject, isConvertible, isSameShape } from "../../objects/conversion/convert.ts";
@@ -7,7 +7,7 @@ import { encodeItem, parseEntry, type Entry } from "../../storage/watch-cache/en
 import type { CustomShape, ServedResource } from "./resource.ts";
 import { rejectCorrupt, unreadable } from "./storage-errors.ts";
 
-/** The list item of a built-in kind: `,{"metadata":…}` without kind and apiVersion. */
+/** The object as a list item of a built-in kind: `,{"metadata":…}` without kind and apiVersion. */
 export function itemIn(entry: Entry, served: ServedResource): Buffer {
   if (entry.apiVersion === served.apiVersion) return entry.item;
   const memoKey = `item ${served.apiVersion}`;
@@ -18,14 +18,14 @@ export function itemIn(entry: Entry, served: ServedResource): Buffer {
   return item;
 }
 
-/** The object's members, which follow a head `{"kind":…,"apiVersion":…,`. */
+/** The encoded fields of the object, which follow `{"kind":…,"apiVersion":…,` in a response. */
 export function membersIn(entry: Entry, served: ServedResource): Buffer {
   return served.custom === undefined
     ? itemIn(entry, served).subarray(MEMBERS_START)
     : customMembers(entry, served, served.custom);
 }
 
-/** The parsed object, which the caller owns. */
+/** The parsed object, which the caller may change. */
 export function objectIn(entry: Entry, served: ServedResource): JsonObject {
   rejectUnreadable(entry, served);
   if (served.custom !== undefined) return customObject(entry, served, served.custom).object;
@@ -39,7 +39,8 @@ export function objectIn(entry: Entry, served: ServedResource): JsonObject {
 }
 
 /**
- * Throws if the object cannot be returned: corrupt, of another kind, or of a version that this release does not know.
+ * Throws if the object cannot be returned: its value is corrupt, of another kind, or of a version that this release
+ * does not know.
  */
 export function rejectUnreadable(entry: Entry, served: ServedResource): void {
   rejectCorrupt(entry);
@@ -60,7 +61,7 @@ function hasSameShape(entry: Entry, served: ServedResource): boolean {
   return isSameShape(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion);
 }
 
-/** After the comma and the brace. */
+/** The length of the comma and the brace with which a list item begins. */
 const MEMBERS_START = 2;
 
 function customMembers(entry: Entry, served: ServedResource, custom: CustomShape): Buffer {
@@ -109,8 +110,8 @@ function convertedObject(entry: Entry, apiVersion: string, custom: CustomShape):
 }
 
 /**
- * The webhook conversions that must finish before the entries can be returned; undefined if there are none. Rejects
- * with a StatusError.
+ * Starts the webhook conversions that must finish before the entries can be returned. Returns undefined if none is
+ * needed. Rejects with a StatusError.
  */
 export function conversionOf(entries: readonly Entry[], served: ServedResource): Promise<void> | undefined {
   const { custom, apiVersion, groupVersion } = served;
@@ -126,18 +127,18 @@ export function conversionOf(entries: readonly Entry[], served: ServedResource):
   });
 }
 
-/** The object in the version from which its table columns are read. */
+/** The object in the version from which its Table columns are read. */
 export function columnsObject(entry: Entry, served: ServedResource): JsonObject {
   return served.custom === undefined ? parseEntry(entry) : objectIn(entry, served);
 }
 
-/** The same for an object in the served version that is not stored. */
+/** As `columnsObject`, for an object in the served version that is not stored. */
 export function columnsShape(object: JsonObject, served: ServedResource): JsonObject {
   if (served.custom !== undefined) return object;
   return convertObject(object, served.groupVersion, served.stored.storageVersion);
 }
 
-/** Converts an object from the served version to the version in which it is to be stored. Throws a StatusError. */
+/** Converts an object from the served version to the version in which it is stored. Throws a StatusError. */
 function toVersion(
   object: JsonObject,
   served: ServedResource,
@@ -174,11 +175,14 @@ const METADATA_ORDER: readonly string[] = [
 
 interface EncodeOptions {
   readonly rememberObject?: ObjectStore["rememberObject"];
-  /** The text of a new object's managedFields; the object itself then has none. */
+  /** The managedFields of a new object as JSON text. The object itself has none. */
   readonly managedFields?: string | undefined;
 }
 
-/** Canonical bytes for the store: kind, apiVersion, metadata first, no resourceVersion. Throws a StatusError. */
+/**
+ * Encodes an object for the store: kind, apiVersion and metadata come first, and resourceVersion is omitted. Throws a
+ * StatusError.
+ */
 export async function encodeForStorage(
   object: JsonObject,
   served: ServedResource,
@@ -201,7 +205,7 @@ function encodeConverted(object: JsonObject, { rememberObject, managedFields }: 
   return bytes;
 }
 
-/** The head ends with the object's metadata, which has at least a uid. */
+/** Inserts the managedFields at the end of the metadata, which is the last field of `head` and not empty. */
 function spliceManagedFields(head: string, rest: string, managedFields: string): string {
   const start = `${head.slice(0, -2)},"managedFields":${managedFields}}`;
   return rest === "{}" ? `${start}}` : `${start},${rest.slice(1)}`;

@@ -1,4 +1,4 @@
-/** Fields that an endpoint cannot write, so that no manager owns them through that endpoint. */
+/** The fields that an endpoint cannot write. No manager becomes their owner through that endpoint. */
 import type { UpdateEndpoint } from "./prepare.ts";
 import type { ServedResource } from "./resource.ts";
 
@@ -8,7 +8,7 @@ const SPEC: FieldPaths = [["spec"]];
 const STATUS: FieldPaths = [["status"]];
 const METADATA_AND_SPEC: FieldPaths = [["metadata"], ["spec"]];
 
-/** For most kinds /status resets only the spec; these differ. By group and kind. */
+/** The fields that /status cannot write, keyed by group and kind. For all other kinds, it is only the spec. */
 const THROUGH_STATUS: ReadonlyMap<string, FieldPaths> = new Map([
   ["apps/Deployment", [["spec"], ["metadata", "labels"]]],
   ["/Pod", [["spec"], ["metadata", "deletionTimestamp"], ["metadata", "ownerReferences"]]],

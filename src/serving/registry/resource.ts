@@ -1,4 +1,4 @@
-/** A resource as stored, and as shown in one served version. */
+/** The type of a resource: how its objects are stored, and how one API version of it is served. */
 import type { Kind } from "../../objects/kinds/kind.ts";
 import type { GroupResource, GroupVersion } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -9,7 +9,7 @@ import type { TypedObject } from "../../objects/typed-decode.ts";
 import type { Guard } from "../../storage/kv.ts";
 import type { ReleaseGates } from "../../objects/release-gates.ts";
 
-/** The behavior in which kinds differ. Everything else is the same for all kinds. */
+/** The behavior in which kinds differ. */
 export interface Strategy {
   readonly nameRule: NameRule;
   /** If true, the server counts changes of the desired state in metadata.generation. */
@@ -24,19 +24,21 @@ export interface Strategy {
   readonly hasStatus: boolean;
   /** If true, a creation may set the status, as nodes do when they register themselves. */
   readonly createsWithStatus: boolean;
-  /** Deletion lifecycle: namespaces are finalized by their controller, pods terminate gracefully on their node. */
+  /**
+   * Deletion lifecycle: namespaces wait for their controller to finalize them, pods terminate gracefully on their node.
+   */
   readonly deletionLifecycle: "ordinary" | "namespace" | "pod";
-  /** Objects expire after this many seconds. */
+  /** Time after which objects expire; undefined if they do not. */
   readonly ttlSeconds: number | undefined;
-  /** If true, deletion without a propagation policy orphans the dependents. */
+  /** If true, a deletion without a propagation policy orphans the dependents. */
   readonly orphansByDefault: boolean;
-  /** If true, the garbage collector's finalizers are never added. */
+  /** If true, a deletion never adds the finalizers of the garbage collector. */
   readonly ignoresGarbageCollection: boolean;
 }
 
 /**
- * The version in which an object is written now, and the guards by which the store checks that it is still the agreed
- * one.
+ * The version in which an object is written now, and the guard by which the store checks that the servers still agree
+ * on it.
  */
 interface WriteEncoding {
   readonly version: GroupVersion;
@@ -45,91 +47,97 @@ interface WriteEncoding {
 
 export interface Encoding {
   /**
-   * Waits a moment while servers agree on a version; throws a 503 if nothing may be written. `lost` is the guard of a
-   * failed attempt: the result is newer.
+   * Returns the agreed version; waits a short time while servers change it. Throws a 503 if no version may be written.
+   * `lost` is the guard that did not hold in the last attempt: the result is newer.
    */
   current(lost?: Guard): Promise<WriteEncoding>;
 }
 
 export interface StoredResource extends GroupResource {
   readonly namespaced: boolean;
-  /** Such as "/registry/pods/". */
+  /** The key prefix of the objects, such as "/registry/pods/". */
   readonly keyPrefix: string;
-  /** The version that the release writes if it is alone. */
+  /** The version that this release writes if all servers have the same release. */
   readonly storageVersion: GroupVersion;
   readonly encoding: Encoding;
   readonly strategy: Strategy;
 }
 
-/** The shape of a custom resource as its CRD defines it, which may change at any time. */
+/** The properties of a custom resource in one version, as its CRD defines them. The CRD may change at any time. */
 export interface CustomShape {
-  /** Changes whenever the CRD's shape changes: derived values are cached under this key. */
+  /** Changes whenever these properties change. Values that depend on them are cached under this key. */
   readonly key: string;
-  /** The cache key of the bytes in this version, computed once because it is needed for every object of a list. */
+  /**
+   * The cache key of the encoded objects in this version. It is computed once, because it is needed for every object of
+   * a list.
+   */
   readonly membersKey: string;
-  /** Whether objects stored in this version can be returned. */
+  /** True if objects that are stored in this version can be returned. */
   isKnown(apiVersion: string): boolean;
-  /** Decodes without a Go type. Throws a StatusError. */
+  /** Decodes a body, for which there is no Go type. Throws a StatusError. */
   decode(value: JsonObject): TypedObject;
-  /** Works in place: adds the defaults of the stored version to a stored object. True if that changed it. */
+  /** Adds the defaults of the stored version to a stored object, in place. Returns true if that changed the object. */
   finish(object: JsonObject): boolean;
   /**
-   * Works in place: prunes a converted object of the fields that its new version does not specify. As kubernetes,
-   * without defaults.
+   * Removes the fields that the new version does not specify from a converted object, in place. As kubernetes: it adds
+   * no defaults.
    */
   prune(object: JsonObject): void;
-  /** Converts by the CRD's strategy; undefined if the versions differ only in name. Throws a StatusError. */
+  /** Converts objects by webhook. Undefined if the versions differ only in apiVersion. Throws a StatusError. */
   readonly convert?: ((objects: readonly JsonObject[], to: GroupVersion) => Promise<JsonObject[]>) | undefined;
-  /** The value of a field of an object in this version, as in a selector. */
+  /** The value of a field as the text that a selector compares. The object is in this version. */
   fieldValue(object: JsonObject, field: string): string;
-  /**
-   * Throws if the CRD is being deleted; otherwise returns the guard that holds while the CRD has the revision that was
-   * checked.
-   */
+  /** Throws if the CRD is being deleted. Otherwise returns a guard on the revision of the CRD. */
   rejectCreation(name: string, looks: "known" | "newest"): Promise<Guard | undefined>;
 }
 
-/** JSON paths of the replicas, such as ".spec.replicas". */
+/** JSON paths of the replicas and the selector, such as ".spec.replicas". */
 export interface ReplicasPaths {
   readonly specReplicasPath: string;
   readonly statusReplicasPath: string;
-  /** "": none. */
+  /** The path of the label selector; "" if there is none. */
   readonly labelSelectorPath: string;
 }
 
 export interface ServedResource {
-  /** Undefined for built-in kinds. */
+  /** The properties that the CRD defines; undefined for built-in kinds. */
   readonly custom?: CustomShape | undefined;
-  /** Set for a custom resource that can be scaled. */
+  /** The paths of the replicas, for a custom resource with the scale subresource. */
   readonly scale?: ReplicasPaths | undefined;
   readonly stored: StoredResource;
-  /** As in requests and messages: for events.k8s.io the group differs from the stored one. */
+  /**
+   * The group and resource in requests and messages. The group of events.k8s.io differs from that of the stored
+   * objects.
+   */
   readonly groupResource: GroupResource;
   readonly groupVersion: GroupVersion;
   readonly apiVersion: string;
   readonly kind: string;
   readonly listKind: string;
-  /** The kind's validation and defaults beyond its schema. */
+  /** The validation and defaults of the kind that its schema cannot express. */
   readonly meaning: Kind;
   /** The gates of the release as which the resource is served. */
   readonly gates: ReleaseGates;
   readonly schema: StructSchema;
   /** The schema of this or another kind in any version of the release, served or not. */
   readonly schemaOf: (groupVersion: GroupVersion, kind?: string) => StructSchema | undefined;
-  /** Whether a release after this one has the kind in that version. */
+  /** True if a later release has the kind in that version. */
   readonly isOfLaterRelease?: (groupVersion: GroupVersion) => boolean;
-  /** Renders the table columns. */
+  /** Renders the columns of a Table. */
   readonly table: TableRenderer;
   readonly fieldSelectors: readonly string[];
   /** The style of the error message for an unknown field selector. */
   readonly fieldSelectorErrorStyle: "default" | "label" | "kind-label" | "quoted-label";
   /** Other names of selectable fields, such as spec.host for spec.nodeName. */
   readonly fieldSelectorAliases: Readonly<Record<string, string>>;
-  /** `{"kind":"Pod","apiVersion":"v1",`: the start of every served object. */
+  /** The beginning of every served object: `{"kind":"Pod","apiVersion":"v1",`. */
   readonly objectHead: Buffer;
 }
 
-/** The kind as in messages about an object's fields: the same for events of both groups. */
+/**
+ * The group and kind in messages about the fields of an object. As kubernetes: events of both groups have the core
+ * group.
+ */
 export function groupKind({ stored, kind }: ServedResource): { group: string; kind: string } {
   return { group: kind === "Event" && stored.group === "events.k8s.io" ? "" : stored.group, kind };
 }
@@ -138,7 +146,7 @@ export function objectKey(resource: StoredResource, namespace: string, name: str
   return resource.namespaced ? `${resource.keyPrefix}${namespace}/${name}` : resource.keyPrefix + name;
 }
 
-/** The prefix of all objects of the resource, or of those in one namespace. */
+/** The key prefix of all objects of the resource, or of those in one namespace. */
 export function collectionPrefix(resource: StoredResource, namespace: string): string {
   return resource.namespaced && namespace !== "" ? `${resource.keyPrefix}${namespace}/` : resource.keyPrefix;
 }

@@ -1,4 +1,4 @@
-/** The entries of a collection that a request selects. */
+/** Finds the stored entries that the selectors of a list or watch select. */
 import { type FieldRequirement, requiredValue } from "../../meta/field-selector.ts";
 import type { LabelSelector } from "../../meta/label-selector.ts";
 import { prefixEnd } from "../../storage/kv.ts";
@@ -15,12 +15,12 @@ export interface SelectionRequest {
 }
 
 export interface Selection {
-  /** A collection's prefix, or one object's key if the selectors determine it. */
+  /** The key prefix of the list, or the key of one object if the selectors require its name and namespace. */
   readonly prefix: string;
   readonly range: KeyRange;
-  /** Undefined if the whole range is selected. */
+  /** Undefined if all entries of the range are selected. */
   readonly matches: ((entry: Entry) => boolean) | undefined;
-  /** True if it reads fields of objects in the served version, which must be converted first. */
+  /** True if `matches` reads fields of objects in the served version, so that the objects must be converted first. */
   readonly readsFields: boolean;
 }
 
@@ -42,7 +42,7 @@ export function select(served: ServedResource, request: SelectionRequest): Selec
   return { prefix, range, matches: matcher(served, request), readsFields };
 }
 
-/** Fields that are part of the key. */
+/** Fields that can be read from the key. */
 const KEY_FIELDS: ReadonlySet<string> = new Set(["metadata.name", "metadata.namespace"]);
 
 function matcher(served: ServedResource, request: SelectionRequest): ((entry: Entry) => boolean) | undefined {
@@ -61,7 +61,7 @@ function matcher(served: ServedResource, request: SelectionRequest): ((entry: En
   };
 }
 
-/** Reads the object in the requested version. Objects not converted yet are evaluated after their conversion. */
+/** Reads a field of the object in the served version. The caller converts the object first. */
 function customFieldReader(served: ServedResource, custom: CustomShape, field: string): (entry: Entry) => string {
   const memoKey = `field ${served.apiVersion} ${custom.key} ${field}`;
   return (entry) => {
@@ -73,7 +73,7 @@ function customFieldReader(served: ServedResource, custom: CustomShape, field: s
   };
 }
 
-/** Name and namespace are part of the key; other fields are parsed once per entry. */
+/** Reads name and namespace from the key. Other fields are parsed once per entry. */
 function fieldReader(served: ServedResource, group: string, resource: string, field: string): (entry: Entry) => string {
   const { keyPrefix, namespaced } = served.stored;
   if (field === "metadata.name") return ({ key }) => key.slice(key.lastIndexOf("/") + 1);

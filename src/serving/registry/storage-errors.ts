@@ -1,4 +1,4 @@
-/** Translates storage errors into API errors; no other file does. */
+/** Translates storage errors into API errors. No other file does this. */
 import {
   serviceUnavailable,
   StatusError,
@@ -35,7 +35,7 @@ export function toStatusError(thrown: unknown): unknown {
         cause: thrown,
       });
     case "undecided":
-      // No Retry-After: clients would automatically repeat a request that may have succeeded.
+      // The error has no Retry-After, because clients would automatically repeat a request that may have succeeded.
       return new StatusError(
         "Timeout",
         "Timeout: the storage did not respond; it is unknown whether the request was executed",
@@ -53,7 +53,7 @@ export function toStatusError(thrown: unknown): unknown {
   }
 }
 
-/** Throws for an object whose stored value cannot be decoded. Other objects are not affected. */
+/** Throws if the stored value of this object cannot be decoded. Other objects are not affected. */
 export function rejectCorrupt(entry: Entry): void {
   if (entry.corrupt !== undefined) throw unreadable(entry, entry.corrupt);
 }
@@ -69,7 +69,7 @@ export function unreadable(entry: Entry, why: string, cause?: unknown): StatusEr
   );
 }
 
-/** Runs a verb and translates storage errors. */
+/** Runs `work` and translates storage errors. */
 export async function translated<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

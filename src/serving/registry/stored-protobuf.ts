@@ -1,11 +1,11 @@
-/** Decodes values that kube-apiserver wrote into the same store. */
+/** Decodes protobuf values that kube-apiserver has written into the same store. */
 import { objectAt } from "../../meta/json.ts";
 import { decodeProtobufObject, ProtobufDecodeError, type ProtobufTables } from "../../objects/protobuf/decode.ts";
 import { setClaimKinds } from "../../objects/kinds/workloads/claim-templates.ts";
 import { canonicalMetadata } from "./representation.ts";
 import type { DecodeForeign } from "../../storage/watch-cache/entry.ts";
 
-/** The tables are decoded when the first such value is read. */
+/** The protobuf tables are loaded when the first such value is read. */
 export function storedProtobufDecoder(tables: () => ProtobufTables): DecodeForeign {
   return (value) => {
     try {

@@ -1,4 +1,4 @@
-/** The kinds whose behavior differs from the default, as data. Keys are "group/resource"; the core group is "". */
+/** Lists the kinds whose behavior differs from the default. Keys are "group/resource"; the core group is "". */
 import { configKeyErrors } from "../../objects/kinds/core/name-checks.ts";
 import { canonicalIpSentences } from "../../objects/kinds/network/ip-checks.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, pathSegmentErrors, type NameRule } from "../../meta/names.ts";
@@ -98,9 +98,9 @@ const NAME_RULES: ReadonlyMap<string, NameRule> = new Map<string, NameRule>([
   ["coordination.k8s.io/leasecandidates", configKeyErrors],
   ["certificates.k8s.io/certificatesigningrequests", pathSegmentErrors],
   ["networking.k8s.io/ipaddresses", canonicalIpSentences],
-  // The name rule of a Service depends on the release.
+  // The kind's own validation checks the name of a Service, because the rule depends on the release.
   ["/services", () => []],
-  // The kind's own validation applies the same rule to name and generateName, which a name rule cannot.
+  // The kind's own validation checks name and generateName by the same rule, which a name rule here cannot do.
   ["internal.apiserver.k8s.io/storageversions", () => []],
   ["rbac.authorization.k8s.io/clusterrolebindings", pathSegmentErrors],
   ["rbac.authorization.k8s.io/clusterroles", pathSegmentErrors],

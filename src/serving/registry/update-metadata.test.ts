@@ -16,26 +16,26 @@ function told(key: string, sent: JsonObject, existing: JsonObject = {}): string[
   return [...errors].map(({ field, message }) => `${field}: ${message}`);
 }
 
-describe("an error in metadata is reported as often as the kind checks metadata", () => {
+describe("an update with an invalid owner reference", () => {
   test.each([
     ["apps/deployments", 3],
     ["/configmaps", 4],
     ["discovery.k8s.io/endpointslices", 3],
     ["/events", 2],
     ["events.k8s.io/events", 3],
-  ])("for %s: %i times", (key, times) => {
+  ])("of %s reports the error %i times", (key, times) => {
     expect(told(key, { ownerReferences: [{ apiVersion: "v1", kind: "K", name: "", uid: "u" }] })).toHaveLength(times);
   });
 });
 
-describe("finalizers", () => {
-  test("without a prefix are reported with their index", () => {
+describe("a finalizer", () => {
+  test("without a prefix is reported with its index", () => {
     expect(told("apps/deployments", { finalizers: ["a.b/c", "hold"] })).toEqual([
       `metadata.finalizers[1]: Invalid value: "hold": ${UNQUALIFIED}`,
     ]);
   });
 
-  test("of some kinds may be any qualified name", () => {
+  test("without a prefix is valid for some kinds", () => {
     expect(told("coordination.k8s.io/leases", { finalizers: ["hold"] })).toEqual([]);
   });
 
@@ -60,7 +60,7 @@ test("an event cannot be an owner", () => {
   );
 });
 
-test("an update cannot change the uid and the deletion fields", () => {
+test("an update cannot change the uid, deletionTimestamp and deletionGracePeriodSeconds", () => {
   const sent = { uid: "other", deletionTimestamp: "2030-01-01T00:00:00Z", deletionGracePeriodSeconds: 3 };
   expect(told("policy/poddisruptionbudgets", sent, { uid: "u", deletionGracePeriodSeconds: 5 })).toEqual([
     'metadata.uid: Invalid value: "other": field is immutable',
@@ -69,7 +69,7 @@ test("an update cannot change the uid and the deletion fields", () => {
   ]);
 });
 
-test("manager names in managedFields are validated", () => {
+test("a manager name in managedFields that is too long is rejected", () => {
   expect(told("policy/poddisruptionbudgets", { managedFields: [{ manager: "x".repeat(200) }] })[0]).toBe(
     "metadata.managedFields[0].manager: Too long: may not be more than 128 bytes",
   );

@@ -1,4 +1,6 @@
-/** Validates the metadata of an update, and reports each error as often as kubernetes does. */
+/**
+ * Validates the metadata of an update. As kubernetes: each error is reported as often as the kind validates metadata.
+ */
 import { pathSegmentErrors } from "../../meta/names.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import { metadataChecks } from "./metadata-checks.ts";

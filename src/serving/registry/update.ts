@@ -1,3 +1,7 @@
+/**
+ * Updates an object by PUT, PATCH or apply: admission, managedFields, validation and the write; may create an absent
+ * object.
+ */
 import { namespaceFinalizeErrors } from "../../objects/kinds/core/namespace.ts";
 import { firstErrors, invalidValue } from "../../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
@@ -16,7 +20,10 @@ import { groupKind, objectKey, type ServedResource } from "./resource.ts";
 import { withAllocation } from "./allocation.ts";
 import { updateMetadataErrors } from "./update-metadata.ts";
 
-/** `F` is for callers that may forward the request: it is never inferred, so other callers get an updated object. */
+/**
+ * `F` is the type of a forwarded request, for callers that may forward. It is never inferred, so other callers receive
+ * an updated object.
+ */
 export interface UpdateRequest<F extends Forwarded = Forwarded> {
   readonly namespace: string;
   readonly name: string;
@@ -24,17 +31,17 @@ export interface UpdateRequest<F extends Forwarded = Forwarded> {
   readonly dryRun: boolean;
   /** The field manager that will own the changed fields. */
   readonly manager: string;
-  /** The new object in the served version: decoded for a PUT, made from the current one for a patch. */
+  /** Returns the new object in the served version: the body of a PUT, or the current object after a patch. */
   readonly next: (existing: JsonObject) => JsonObject | NoInfer<F> | Promise<JsonObject | NoInfer<F>>;
-  /** PUT requires a resourceVersion for some kinds; a patch is reapplied to the current object. */
+  /** Some kinds require a resourceVersion for an update. A patch is applied again if the object has changed. */
   readonly verb: "update" | "patch";
-  /** If true, `next` returns the object with managedFields, and an absent object is created. */
+  /** True for an apply: `next` returns the object with managedFields, and an absent object is created. */
   readonly isApply?: boolean;
   readonly requester?: RequestUser | undefined;
   readonly admission?: Admission | undefined;
-  /** Receives the warnings, even if the object is rejected afterwards. */
+  /** Receives the warnings about the object, even if the object is then rejected. */
   readonly onWarnings?: ((warnings: readonly string[]) => void) | undefined;
-  /** Throws if the user may update the object but not create it. */
+  /** Throws if the user may not create the object. Called if the object is absent. */
   readonly rejectCreation?: (() => Promise<void>) | undefined;
 }
 
@@ -83,7 +90,7 @@ export async function update<F extends Forwarded = never>(
       },
       absent: async () => {
         const isApplied = request.isApply === true && request.endpoint === "main";
-        // Errors in the body are reported whether or not the object exists.
+        // The body is decoded even if the object cannot be created, so that errors in it are reported.
         const requested = request.verb === "update" || isApplied ? await request.next({}) : {};
         if (requested instanceof Forwarded) return requested;
         if (!isApplied && !mayCreate(served, request)) throw notFound(served.groupResource, request.name);
@@ -113,7 +120,10 @@ function mayCreate({ stored }: ServedResource, { verb, endpoint }: UpdateRequest
   return stored.strategy.allowsCreateOnUpdate && verb === "update" && endpoint === "main";
 }
 
-/** Resets metadata that the endpoint cannot write before managedFields are computed, so that no manager owns it. */
+/**
+ * Resets metadata that the endpoint cannot write. This happens before managedFields are computed, so that no manager
+ * owns it.
+ */
 function withinEndpoint(
   { meaning }: ServedResource,
   object: JsonObject,
@@ -172,7 +182,7 @@ function kindErrors(
   return namespaceFinalizeErrors(object);
 }
 
-/** The write that removes the last finalizer of an object being deleted deletes it. */
+/** True if the object is being deleted and has no finalizer left, so that this write deletes it. */
 function isFinallyDeleted(served: ServedResource, object: JsonObject): boolean {
   const metadata = objectAt(object, "metadata");
   if (metadata["deletionTimestamp"] === undefined || stringsAt(metadata, "finalizers").length > 0) return false;
@@ -181,7 +191,7 @@ function isFinallyDeleted(served: ServedResource, object: JsonObject): boolean {
   return Number(metadata["deletionGracePeriodSeconds"] ?? 0) === 0;
 }
 
-/** Some kinds reject a PUT without a resourceVersion. */
+/** Rejects a PUT without a resourceVersion if the kind requires one. */
 function rejectUnconditional(served: ServedResource, object: JsonObject, request: UpdateRequest): void {
   const version = stringAt(objectAt(object, "metadata"), "resourceVersion");
   if (
@@ -197,7 +207,9 @@ function rejectUnconditional(served: ServedResource, object: JsonObject, request
   ]);
 }
 
-/** An object that does not exist cannot have a resourceVersion; apply ignores it. */
+/**
+ * Removes resourceVersion before an absent object is created. Rejects it as a failed precondition, except for an apply.
+ */
 function withoutRevision(served: ServedResource, object: JsonObject, request: UpdateRequest): JsonObject {
   const { resourceVersion, ...metadata } = objectAt(object, "metadata");
   if (

@@ -1,4 +1,6 @@
-/** Determines where a watch starts, and which event a watch with a selector receives for a change. */
+/**
+ * Finds the revision at which a watch starts, and decides which event a watch with a selector receives for a change.
+ */
 import { expired } from "../../meta/status-error.ts";
 import type { Freshness } from "../../storage/object-store.ts";
 import { createTombstone, type Entry } from "../../storage/watch-cache/entry.ts";
@@ -11,7 +13,7 @@ import { select, type SelectionRequest } from "./selection.ts";
 export interface ObjectWatchRequest extends SelectionRequest {
   readonly start:
     | { readonly kind: "after"; readonly revision: number }
-    /** The current state with the given freshness, then changes. */
+    /** Start with the current state of the given freshness. If `showsState` is true, its objects are sent first. */
     | { readonly kind: "state"; readonly freshness: Freshness; readonly showsState: boolean };
 }
 
@@ -23,15 +25,15 @@ export interface SelectedEvent {
 }
 
 export interface WatchStart {
-  /** The objects at the start, to be sent as ADDED. */
+  /** The objects that are sent as ADDED at the start. */
   readonly initial: readonly Entry[];
-  /** Changes after this revision follow. */
+  /** The watch sends changes after this revision. */
   readonly revision: number;
-  /** Undefined if the history no longer holds all changes since `revision`. */
+  /** Begins to deliver changes. Returns undefined if the history no longer has all changes since `revision`. */
   follow(follower: HistoryWatcher): HistoryWatch | undefined;
-  /** The event for this watch; undefined if the change does not concern it. */
+  /** Returns the event that this watch sends for a change; undefined if it sends none. */
   classify(event: CacheEvent): SelectedEvent | undefined;
-  /** The newest known revision: a watcher that has caught up has received everything before it. */
+  /** The newest known revision. A watcher that has caught up has received all changes up to it. */
   currentRevision(): number;
 }
 
@@ -63,7 +65,7 @@ export async function startWatch(
     initial,
     revision,
     follow: (follower) => cache.follow(selection.prefix, revision, follower),
-    // A start in the future: the history delivers all changes, including those before the start.
+    // The start is in the future. The history delivers all changes, so those before the start are skipped.
     classify: (event) => (event.revision <= revision ? undefined : classify(event, matches)),
     currentRevision: () => Math.max(revision, cache.revision),
   };
@@ -77,7 +79,7 @@ function classify(event: CacheEvent, matches: (entry: Entry) => boolean): Select
   return matchedBefore ? { type: "DELETED", entry: departed(event, previous) } : undefined;
 }
 
-/** The last state that matched, with the revision of the change that ended the match. */
+/** The last state that matched, with the revision of the change after which it no longer matches. */
 function departed(event: CacheEvent, previous: Entry): Entry {
   const known = event.memo.get("departed") as Entry | undefined;
   if (known !== undefined) return known;

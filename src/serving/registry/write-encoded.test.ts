@@ -9,9 +9,9 @@ import { writeEncoded, type WriteGuards } from "./write-encoded.ts";
 const ENCODING = "/encoding";
 const PLACE = "/place";
 
-/** A store that holds only revisions, and a server that writes with the revisions that it knows. */
+/** A store that has only revisions, and a server that writes with the revisions that it knows. */
 class Stage {
-  /** The actual revisions. */
+  /** The revisions in the store. */
   readonly stored = new Map([
     [ENCODING, 5],
     [PLACE, 7],
@@ -61,14 +61,14 @@ class Stage {
   }
 }
 
-describe("a write with guards on its encoding and its namespace", () => {
-  test("commits at once if both guards hold", async () => {
+describe("a guarded write", () => {
+  test("commits at once if the guards on its encoding and its namespace hold", async () => {
     const stage = new Stage();
     expect(await stage.write(stage.place())).toMatchObject({ committed: true });
     expect(stage.story).toEqual(["version", "write v5 at 5 7"]);
   });
 
-  test("is encoded in the newer version if the guard on the encoding was lost", async () => {
+  test("is repeated in the newer version if the guard on the encoding does not hold", async () => {
     const stage = new Stage();
     stage.stored.set(ENCODING, 8);
     expect(await stage.write(stage.place())).toMatchObject({ committed: true });
@@ -82,7 +82,7 @@ describe("a write with guards on its encoding and its namespace", () => {
     expect(stage.story).toEqual(["version", "write v5 at 5 7", "look", "version", "write v5 at 5 8"]);
   });
 
-  test("commits if encoding and namespace have both changed", async () => {
+  test("commits even if the encoding and the namespace have both changed", async () => {
     const stage = new Stage();
     stage.stored.set(PLACE, 8).set(ENCODING, 9);
     expect(await stage.write(stage.place())).toMatchObject({ committed: true });
@@ -104,7 +104,7 @@ describe("a write with guards on its encoding and its namespace", () => {
     expect(stage.story.length).toBeLessThan(100);
   });
 
-  test("needs no guard on a namespace", async () => {
+  test("commits without a guard on a namespace if the caller passes none", async () => {
     const stage = new Stage();
     stage.stored.set(ENCODING, 8).set(PLACE, 9);
     expect(await stage.write()).toMatchObject({ committed: true });

@@ -1,28 +1,29 @@
+/** Writes an object in the encoding on which the servers agree, and retries the write if a guard does not hold. */
 import type { GroupVersion } from "../../meta/group-version.ts";
 import { serviceUnavailable } from "../../meta/status-error.ts";
 import type { Guard } from "../../storage/kv.ts";
 import type { WriteResult } from "../../storage/object-store.ts";
 import type { ServedResource } from "./resource.ts";
 
-/** The guards of a write besides that on its encoding. */
+/** The guards of a write besides the guard on its encoding. */
 export interface WriteGuards {
   readonly guards: readonly Guard[];
   /**
-   * Checks the newest state of the store: returns the guards that hold now, or throws the error with which the write
+   * Reads the newest state of the store. Returns the guards that hold now, or throws the error with which the write
    * fails.
    */
   look(): Promise<readonly Guard[]>;
 }
 
 /**
- * Each lost guard means that the servers have just agreed on another encoding, or that the namespace or CRD has
- * changed.
+ * Maximum number of attempts. After each failed attempt, the servers have agreed on another encoding, or the namespace
+ * or CRD has changed.
  */
 const ATTEMPTS_MAX = 20;
 
 /**
- * Writes in the agreed version, and repeats the write if another version was agreed on meanwhile or another guard was
- * lost.
+ * Writes an object in the version on which the servers agree. Repeats the write if the guard on this version or another
+ * guard does not hold.
  */
 export async function writeEncoded(
   { stored }: Pick<ServedResource, "stored">,

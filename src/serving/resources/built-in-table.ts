@@ -1,4 +1,4 @@
-/** Turns the resources of the catalog into served resources. */
+/** Builds the table of served resources from the resources of the catalog. */
 import type { Catalog, CatalogResource, CatalogVersion } from "../../objects/catalog/catalog.ts";
 import type { ResourceEndpoint } from "../endpoints/endpoint.ts";
 import type { ResolveEndpoint } from "../endpoints/resolve-or-not-found.ts";
@@ -17,13 +17,13 @@ interface ResourceTableOptions {
   readonly storageRoot: string;
   readonly eventTtlSeconds: number;
   readonly kindOf: KindOf;
-  /** The encoding in which a resource is written; absent: that of the release. */
+  /** The encoding on which the servers agree for a resource. Absent or undefined: that of the release. */
   readonly encodingOf?: ((resource: CatalogResource) => Encoding | undefined) | undefined;
 }
 
 export interface ResourceTable {
   readonly resolve: ResolveEndpoint;
-  /** "" is the core group. */
+  /** True if the catalog has the group; "" is the core group. */
   readonly hasGroup: (group: string) => boolean;
   readonly stored: readonly StoredResource[];
 }
@@ -93,7 +93,7 @@ function toEndpoint(
   };
 }
 
-/** As kubernetes: "… is deprecated in v1.26+, unavailable in v1.29+; use …". */
+/** The deprecation warning. As kubernetes: "… is deprecated in v1.26+, unavailable in v1.29+; use …". */
 function fateOf(
   { group }: CatalogResource,
   { version, kind, lifecycle }: CatalogVersion,
@@ -142,7 +142,7 @@ function toServed(
       const columns = tableColumns(catalog.release.name, groupVersion.group, kind);
       return tableRenderer({ group: groupVersion.group, kind, columns, gates: gatesOf(catalog.release.name) });
     },
-    // Looked up on the first write: most kinds are never written, and their schemas are never decoded.
+    // Decoded at its first use, because most kinds are never written.
     get schema() {
       const schema = catalog.schemas.kind(groupVersion.group, groupVersion.version, kind);
       if (schema === undefined) throw new Error(`the catalog has no schema for ${apiVersion} ${kind}`);

@@ -1,4 +1,4 @@
-/** Metrics of the server as a whole, under kube-apiserver's names where they exist. */
+/** Metrics of the server as a whole. They have kube-apiserver's names where kube-apiserver has the same metric. */
 import type { Counter, MetricsRegistry } from "../../base/metrics.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { releaseInfo } from "../../objects/catalog/release.ts";

@@ -1,4 +1,6 @@
-/** Reads of stored objects for rooms that must not access the store. Each object is parsed once per revision. */
+/**
+ * Reads stored objects for parts of the server that must not access the store. Each object is parsed once per revision.
+ */
 import type { Clock } from "../../base/clock.ts";
 import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { ResolveEndpoint } from "../endpoints/resolve-or-not-found.ts";
@@ -20,11 +22,13 @@ export interface StoredObjectParts {
   readonly clock: Clock;
   readonly cache: WatchCache;
   readonly catalog: Catalog;
-  /** Resolves built-in resources. */
+  /** Finds the endpoint of a built-in resource. */
   readonly resolve: ResolveEndpoint;
 }
 
-/** The resource in the version that the release prefers; undefined if the release does not serve it. */
+/**
+ * Returns the resource in the version that the release prefers; undefined if the release does not serve the resource.
+ */
 export type ServedBy = (resource: GroupResource) => ServedResource | undefined;
 
 export function preferredServed({ catalog, resolve }: Pick<StoredObjectParts, "catalog" | "resolve">): ServedBy {
@@ -59,7 +63,10 @@ export function createObjectReader(parts: StoredObjectParts, store: Pick<ObjectS
   };
 }
 
-/** Keeps the table equal to the stored objects of the resource; undefined if the release does not serve it. */
+/**
+ * Keeps the table equal to the stored objects of the resource. Returns undefined if the release does not serve the
+ * resource.
+ */
 export function watchObjects(
   parts: StoredObjectParts,
   resource: GroupResource,
@@ -94,7 +101,7 @@ function readAll(entries: readonly Entry[], served: ServedResource): JsonObject[
   return entries.map((entry) => readEntry(entry, served)).filter((object) => object !== undefined);
 }
 
-/** Undefined if the entry cannot be decoded; such an entry is ignored. */
+/** Returns undefined if the entry cannot be decoded; callers ignore such an entry. */
 function readEntry(entry: Entry, served: ServedResource): JsonObject | undefined {
   const key = `object ${served.apiVersion}`;
   const known = entry.memo.get(key) as JsonObject | undefined;

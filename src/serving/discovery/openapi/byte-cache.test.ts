@@ -6,7 +6,7 @@ const KB = 1_024;
 const documentOf = (bytes: number): EncodedOpenApi => ({ bytes: Buffer.alloc(bytes), hash: "" });
 
 describe("a cache of documents", () => {
-  test("never exceeds its size, and evicts the least recently used document first", () => {
+  test("never exceeds its size limit, and evicts the least recently used document first", () => {
     const cache = createByteCache(10 * KB);
     cache.set("a", documentOf(3 * KB));
     cache.set("b", documentOf(3 * KB));
@@ -16,7 +16,7 @@ describe("a cache of documents", () => {
     expect(cache.bytes).toBeLessThanOrEqual(10 * KB);
   });
 
-  test("is not emptied for a document that would not fit alone", () => {
+  test("keeps its documents if a document that exceeds the limit alone is set", () => {
     const cache = createByteCache(10 * KB);
     cache.set("a", documentOf(KB));
     cache.set("b", documentOf(10 * KB));
@@ -24,13 +24,13 @@ describe("a cache of documents", () => {
     expect(cache.get("b")).toBeUndefined();
   });
 
-  test("limits many small documents too", () => {
+  test("limits the number of small documents too", () => {
     const cache = createByteCache(10 * KB);
     for (let number = 0; number < 100; number++) cache.set(String(number), documentOf(0));
     expect(Array.from({ length: 100 }, (_, number) => cache.get(String(number))).filter(Boolean)).toHaveLength(10);
   });
 
-  test("counts a document that was set twice once, and removed documents not at all", () => {
+  test("counts a document that was set twice only once, and a removed document not at all", () => {
     const cache = createByteCache(10 * KB);
     cache.set("a", documentOf(KB));
     cache.set("a", documentOf(2 * KB));

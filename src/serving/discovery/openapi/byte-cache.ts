@@ -1,20 +1,20 @@
-/** A cache of documents with a size limit; the least recently used document is evicted first. */
+/** A cache of OpenAPI documents with a size limit. It evicts the least recently used document first. */
 import type { EncodedOpenApi } from "./documents.ts";
 
 interface ByteCache {
   get(key: string): EncodedOpenApi | undefined;
-  /** Ignores a document that would not fit even alone. */
+  /** Ignores a document that exceeds the limit alone. */
   set(key: string, document: EncodedOpenApi): void;
-  /** Removes all other documents. */
+  /** Removes all documents whose key is not wanted. */
   retain(isWanted: (key: string) => boolean): void;
   readonly bytes: number;
 }
 
-/** The cost of an entry besides its bytes, so that many small ones are limited too. */
+/** The cost of an entry besides its bytes, so that the number of small documents is limited too. */
 const ENTRY_BYTES = 1_024;
 
 export function createByteCache(bytesMax: number): ByteCache {
-  // Maps keep insertion order; each use re-inserts the entry.
+  // A Map keeps insertion order, and each use re-inserts the entry, so the first entry is the least recently used.
   const entries = new Map<string, EncodedOpenApi>();
   let bytes = 0;
   const remove = (key: string): void => {

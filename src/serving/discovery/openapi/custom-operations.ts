@@ -1,4 +1,4 @@
-/** The OpenAPI operations of custom resources, which are the same for all of them. */
+/** The OpenAPI operations of custom resources. Every custom resource has the same operations. */
 import { must } from "../../../base/assert.ts";
 import type { Catalog } from "../../../objects/catalog/catalog.ts";
 import type { JsonObject } from "../../../meta/json.ts";
@@ -25,7 +25,7 @@ const PATCH_TYPES: readonly string[] = [
   "application/apply-patch+yaml",
 ];
 
-/** The verbs of the catalog, with those whose operations differ for custom resources. */
+/** The verbs of built-in resources, and the verbs whose operations differ for custom resources. */
 const CUSTOM_VERBS: Readonly<Record<string, OpenApiVerb>> = {
   ...VERBS,
   get: { method: "get", action: "get", parameters: [query("resourceVersion")] },
@@ -41,8 +41,8 @@ export const CUSTOM_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Adds the paths of custom resources, in order. Existing paths and models stay unchanged. DIFFERS: kube-apiserver
- * renames a custom model whose name is taken.
+ * Adds the paths of custom resources and sorts all paths. Existing paths and models stay unchanged. DIFFERS:
+ * kube-apiserver renames a custom model if its name is taken.
  */
 export function withCustomPaths(
   paths: JsonObject,

@@ -1,12 +1,12 @@
-/** The resources that OpenAPI shows in addition to the catalog, because CRDs define them at run time. */
+/** The port through which OpenAPI reads the custom resources, which CRDs add to the catalog at run time. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { Dialect } from "./schemas.ts";
 
-/** Called for every document request; everything except `hash` and the schemas must be cheap. */
+/** Called for every document request, so everything except `hash` and the schemas must be cheap. */
 export interface CustomOpenApi {
-  /** Changes whenever anything else here changes. */
+  /** Changes whenever a custom resource or its schema changes. */
   generation(): number;
-  /** In any order, each with one resource at least. */
+  /** The group versions in any order, each with at least one resource. */
   groupVersions(): readonly CustomGroupVersion[];
 }
 
@@ -14,7 +14,10 @@ export interface CustomGroupVersion {
   readonly group: string;
   readonly version: string;
   readonly resources: readonly CustomResource[];
-  /** A hash of everything that the documents contain about them: equal on all servers that have the same CRDs. */
+  /**
+   * A hash of everything that the documents contain about these resources. It is equal on all servers that have the
+   * same CRDs.
+   */
   hash(): string;
 }
 
@@ -28,7 +31,7 @@ export interface CustomResource {
   readonly namespaced: boolean;
   readonly hasStatus: boolean;
   readonly hasScale: boolean;
-  /** As published, with references to the models of the release. */
+  /** The published schema, with references to the models of the release. */
   schema(dialect: Dialect): JsonObject;
   listSchema(dialect: Dialect): JsonObject;
 }

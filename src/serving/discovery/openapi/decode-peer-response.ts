@@ -1,6 +1,6 @@
 /**
- * Decodes the OpenAPI documents of other servers. A wrong form or an exceeded limit throws an error that names the
- * problem, and the whole document is rejected.
+ * Decodes the OpenAPI documents of other servers. A wrong type or an exceeded limit throws an error that names the
+ * problem, so that the whole document is rejected.
  */
 import type { GroupVersion } from "../../../meta/group-version.ts";
 import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
@@ -9,9 +9,9 @@ import { digest } from "./documents.ts";
 import { PEER_DOCUMENT_DEPTH_MAX, PEER_INDEX_PATHS_MAX } from "./openapi-limits.ts";
 
 export interface OpenApiIndex {
-  /** Hashes of the group versions' documents, by path. */
+  /** The hash of the document of each group version, keyed by path. */
   readonly hashes: ReadonlyMap<string, string>;
-  /** Equal for servers that have the same documents. */
+  /** Equal for two servers that have the same documents. */
   readonly digest: string;
 }
 
@@ -29,7 +29,10 @@ export function createIndex(hashes: ReadonlyMap<string, string>): OpenApiIndex {
   return { hashes, digest: digest(lines.sort().join("\n")) };
 }
 
-/** kube-apiserver also lists documents of other paths, such as "version", which are the same on every server. */
+/**
+ * Skips paths that are not group versions: kube-apiserver also lists documents such as "version", which are the same on
+ * every server.
+ */
 export function decodeIndex(body: Buffer): OpenApiIndex {
   const { paths } = decodeObject(body);
   if (!isJsonObject(paths)) throw new Error("The index has no paths.");
@@ -45,7 +48,7 @@ export function decodeIndex(body: Buffer): OpenApiIndex {
   return createIndex(hashes);
 }
 
-/** The hash from the ETag or, without a usable one, that of the bytes. */
+/** Checks the document and returns its hash: that of the ETag or, if the ETag is not a hash, that of the bytes. */
 export function checkV3Document(body: Buffer, etag: string | undefined): string {
   const { openapi, paths } = decodeObject(body);
   if (typeof openapi !== "string" || !isJsonObject(paths))

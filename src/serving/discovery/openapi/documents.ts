@@ -1,4 +1,7 @@
-/** The documents behind /openapi: of this server alone, of the whole cluster, or of its newest server. */
+/**
+ * The interface of the documents that /openapi serves. It is implemented for this server alone, for the whole cluster,
+ * and for the newest server of the cluster.
+ */
 import { createHash } from "node:crypto";
 
 export const INDEX_TARGET = "/openapi/v3";
@@ -11,9 +14,9 @@ export interface EncodedOpenApi {
 
 export type FoundOpenApi =
   | { readonly kind: "document"; readonly document: EncodedOpenApi }
-  /** There is a document, but not with the requested hash. */
+  /** A document of this path exists, but not with the requested hash. */
   | { readonly kind: "moved"; readonly hash: string }
-  /** A server that has or may have the document is unavailable now. */
+  /** A server that has or may have the document is unavailable. */
   | { readonly kind: "unavailable"; readonly message: string }
   | { readonly kind: "unknown" };
 
@@ -21,15 +24,15 @@ export interface OpenApiDocuments {
   /** The index of all OpenAPI 3 documents. */
   index(): Promise<EncodedOpenApi>;
   /**
-   * The OpenAPI 3 document of "api/v1" or "apis/GROUP/VERSION", if possible the one with this hash. Returns one with
-   * another hash if that one is not available now.
+   * Finds the OpenAPI 3 document of "api/v1" or "apis/GROUP/VERSION" with this hash. If the document with this hash is
+   * unavailable, returns the document of another server, which has another hash.
    */
   find(path: string, hash: string | undefined): Promise<FoundOpenApi>;
   v2(): Promise<EncodedOpenApi>;
   v2Protobuf(): Promise<EncodedOpenApi>;
 }
 
-/** In the order given. */
+/** Encodes the paths in the given order. */
 export function encodeIndex(hashes: Iterable<readonly [path: string, hash: string]>): EncodedOpenApi {
   const paths = Array.from(hashes, ([path, hash]) => [path, { serverRelativeURL: documentUrl(path, hash) }] as const);
   return withHash(Buffer.from(JSON.stringify({ paths: Object.fromEntries(paths) })));

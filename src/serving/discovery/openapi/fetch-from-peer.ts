@@ -1,4 +1,7 @@
-/** Sends one request to another server, with a deadline, a size limit and a decoder that may reject the response. */
+/**
+ * Sends one request to a peer, with a deadline and a size limit, and passes the response to a decoder, which may reject
+ * it.
+ */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
 import { messageOf, within } from "../../../base/within.ts";
@@ -18,7 +21,8 @@ export interface PeerFetchOptions {
 }
 
 /**
- * Returns the result of `read`. Returns undefined, and logs a warning, if there is no usable response; never rejects.
+ * Returns the result of `read`. If the request fails or `read` rejects the response, logs a warning and returns
+ * undefined. The promise never rejects.
  */
 export type FetchFromPeer = <T>(
   peer: OpenApiPeer,
@@ -47,7 +51,7 @@ export function createFetchFromPeer({ peers, clock, log }: PeerFetchOptions): Fe
   }
 }
 
-/** Prevents an immediate repetition of a request that had no usable response. */
+/** Remembers the requests of the last seconds, so that a request without a usable response is not repeated at once. */
 interface RecentRequests {
   has(question: string): boolean;
   add(question: string): void;

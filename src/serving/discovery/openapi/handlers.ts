@@ -1,6 +1,6 @@
 /**
- * Serves /openapi/v2 and /openapi/v3. Clients see the documents of the whole cluster or of its newest server; other
- * servers see those of this server.
+ * Serves /openapi/v2 and /openapi/v3. Clients see the documents of the whole cluster or of its newest server. Peers see
+ * only the documents of this server.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
@@ -25,18 +25,18 @@ const RETRY_AFTER_SECONDS = 1;
 
 export interface OpenApiOptions {
   readonly catalog: Catalog;
-  /** The resources served in addition to the catalog. */
+  /** The custom resources, which are served in addition to the catalog. */
   readonly custom?: CustomOpenApi;
   readonly clock: Clock;
   readonly log: Log;
-  /** The ID of this server, which determines its rank among the peers. */
+  /** The ID of this server, which is part of its rank among the peers. */
   readonly serverId: string;
   readonly binaryVersion?: string;
-  /** The servers whose documents clients see. Default: merged. */
+  /** Selects the servers whose documents clients see: all of them, or the newest. Default: merged. */
   readonly mode?: "merged" | "newest";
-  /** Undefined: this server shows its own documents to every client. */
+  /** Undefined if this server shows its own documents to every client. */
   readonly peers: OpenApiPeers | undefined;
-  /** Adds the documents of aggregated API servers for clients. */
+  /** Adds the documents of aggregated API servers to those that clients see. */
   readonly extend?: (base: OpenApiDocuments) => OpenApiDocuments;
 }
 
@@ -54,13 +54,16 @@ export function openApiHandler(options: OpenApiOptions): (request: OpenApiReques
     const [, version, ...rest] = request.info.segments;
     if (version === "v2" && rest.length === 0) return v2Response(request, documents);
     if (version !== "v3") return pageNotFound();
-    // As kubernetes, whose file server guesses the content type.
+    // As kubernetes: the content type of the index is the one that its file server guesses.
     if (rest.length === 0) return cacheable(request, await documents.index(), { "content-type": INDEX_TYPE });
     return v3Response(request, { documents, path: rest.join("/"), clock });
   };
 }
 
-/** A document under its own hash never changes; a request with another hash is redirected. */
+/**
+ * A response under the document's own hash may be cached forever, because the document of a hash never changes. A
+ * request with an unknown hash is redirected.
+ */
 async function v3Response(
   request: WithInfo,
   { documents, path, clock }: { documents: OpenApiDocuments; path: string; clock: Clock },

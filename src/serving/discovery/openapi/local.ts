@@ -1,4 +1,6 @@
-/** The documents of this server alone: built on first request, then cached until their content changes. */
+/**
+ * The documents of this server alone. Each document is built at its first request and cached until its content changes.
+ */
 import type { Catalog, CatalogGroup } from "../../../objects/catalog/catalog.ts";
 import { apiResourceList } from "../document.ts";
 import { compareNames } from "../order.ts";
@@ -9,13 +11,16 @@ import { openApiV2Document } from "./v2.ts";
 import { encodeOpenApiV2 } from "./v2-protobuf.ts";
 import { openApiV3Document } from "./v3.ts";
 
-/** Part of every hash. Increase it when a code change changes the documents of the same catalog. */
+/** Part of every hash. Increase it whenever a change of this code changes the documents of a catalog. */
 const FORMAT = 1;
 
 export interface LocalOpenApi extends OpenApiDocuments {
-  /** Hashes of the OpenAPI 3 documents by path. A current snapshot: custom resources may change. */
+  /**
+   * The current hashes of the OpenAPI 3 documents, keyed by path. Read them for each request, because custom resources
+   * may change.
+   */
   readonly hashes: ReadonlyMap<string, string>;
-  /** The same hashes as other servers see them. */
+  /** The same hashes as an index, in the form in which the indexes of peers are decoded. */
   hashIndex(): OpenApiIndex;
   document(path: string): EncodedOpenApi | undefined;
 }
@@ -26,14 +31,14 @@ interface DocumentSource {
   readonly custom?: CustomGroupVersion;
 }
 
-/** Everything that stays valid while no custom resource changes. */
+/** Everything that is valid until a custom resource changes. */
 interface Snapshot {
   readonly generation: number;
   readonly custom: readonly CustomGroupVersion[];
   readonly sources: ReadonlyMap<string, DocumentSource>;
   readonly hashes: ReadonlyMap<string, string>;
   readonly index: OpenApiIndex;
-  /** By path. */
+  /** The OpenAPI 3 documents, keyed by path. */
   readonly documents: Map<string, EncodedOpenApi>;
   /** The index and the OpenAPI 2 documents. */
   readonly whole: Map<string, EncodedOpenApi>;
@@ -89,7 +94,7 @@ function once(made: Map<string, EncodedOpenApi>, key: string, make: () => Encode
   return known;
 }
 
-/** Keeps documents that would not change. */
+/** Keeps the documents whose hash is unchanged. */
 function takeSnapshot(
   catalog: Catalog,
   custom: readonly CustomGroupVersion[],
@@ -109,9 +114,9 @@ function takeSnapshot(
   return { generation, custom, sources, hashes, index, documents: new Map(kept), whole: new Map() };
 }
 
-/** Computed from all inputs of the document, without building it. */
+/** Computes the hash from all inputs of the document, without building the document. */
 function hashOf(catalog: Catalog, { group, version, custom }: DocumentSource): string {
-  // Shared models list the kinds of all groups that they serve.
+  // A model that several groups share lists its kind in each of these groups, so the hash covers all groups.
   const served = catalog.groups.map(({ name, versions }) => [name, versions]);
   const said = [FORMAT, catalog.release, served, group === undefined ? [] : apiResourceList(group, version)];
   return digest(JSON.stringify(custom === undefined ? said : [...said, custom.hash()]));

@@ -1,4 +1,4 @@
-/** The OpenAPI 2 document of the whole cluster: built once for each set of source documents. */
+/** The OpenAPI 2 document of the whole cluster. It is built once for each set of source documents. */
 import { withHash, type EncodedOpenApi } from "./documents.ts";
 import type { LocalOpenApi } from "./local.ts";
 import { decodeV2Document } from "./decode-peer-response.ts";
@@ -14,7 +14,7 @@ interface MergedV2 {
 }
 
 interface Whole {
-  /** The sources from which it was built. */
+  /** The sources from which the document was built. */
   readonly key: string;
   readonly json: EncodedOpenApi;
   protobuf: EncodedOpenApi | undefined;
@@ -29,7 +29,8 @@ export function createMergedV2(options: {
   let last: Whole | undefined;
 
   /**
-   * Undefined if the local document is the only source. Omits a source that is unavailable now until it is available.
+   * Returns undefined if the local document is the only source. A source that is unavailable is omitted until it is
+   * available.
    */
   const current = async (): Promise<Whole | undefined> => {
     const sources = await options.sources();

@@ -11,7 +11,7 @@ import {
   type Cluster,
 } from "../../../../test/testing/serving/discovery/openapi/cluster.ts";
 
-/** Served up to 1.31, since 1.34, and by all releases. */
+/** OLD is served up to 1.31, NEW since 1.34, SHARED by all releases. */
 const OLD = "apis/flowcontrol.apiserver.k8s.io/v1beta3";
 const NEW = "apis/resource.k8s.io/v1";
 const SHARED = "apis/apps/v1";
@@ -43,7 +43,7 @@ async function v2(cluster: Cluster, id: string): Promise<Document> {
   return JSON.parse((await cluster.get(id, "/openapi/v2")).text) as Document;
 }
 
-/** The error that the handler threw. */
+/** Returns the error that the handler throws, or the status of its response. */
 async function refusal(response: Promise<OpenApiReply>): Promise<unknown> {
   return response.then(
     ({ status }) => status,
@@ -51,13 +51,13 @@ async function refusal(response: Promise<OpenApiReply>): Promise<unknown> {
   );
 }
 
-/** Runs everything that waits only for other promises. */
+/** Runs all promise callbacks that do not wait for time or I/O. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve();
 }
 
-describe("the index", () => {
-  test("has every path of any server, each from the newest, and is the same on every server", async () => {
+describe("the merged index", () => {
+  test("lists every path of any server with the hash of the newest server that has it, and is the same on every server", async () => {
     const cluster = mixed();
     const [a, b, c] = await Promise.all(["a", "b", "c"].map((id) => cluster.get(id, "/openapi/v3")));
     expect(a!.text).toBe(b!.text);
@@ -66,18 +66,18 @@ describe("the index", () => {
     const all = await paths(cluster, "a");
     expect(all[SHARED]).toBe(await localUrl(cluster, "c", SHARED));
     expect(all[NEW]).toBe(await localUrl(cluster, "c", NEW));
-    // Two old servers have it: the newer of them decides.
+    // The servers a and b have this document; b is the newer of the two.
     expect(all[OLD]).toBe(await localUrl(cluster, "b", OLD));
   });
 
-  test("has the order of discovery", async () => {
+  test("lists the group versions in the order of discovery", async () => {
     const names = Object.keys(await paths(mixed(), "a"));
     expect(names[0]).toBe("api/v1");
     const flowControl = names.filter((name) => name.includes("flowcontrol"));
     expect(flowControl).toEqual(["apis/flowcontrol.apiserver.k8s.io/v1", OLD]);
   });
 
-  test("equals that of a single server if all servers have the same documents, and no document is fetched for it", async () => {
+  test("equals the index of a single server if all servers have the same documents, and no document is fetched", async () => {
     const cluster = createCluster({ a: "1.36", b: "1.36" });
     expect((await cluster.get("a", "/openapi/v3")).text).toBe((await cluster.getAsPeer("b", "/openapi/v3")).text);
     expect((await cluster.get("a", "/openapi/v2")).text).toBe((await cluster.getAsPeer("b", "/openapi/v2")).text);
@@ -85,7 +85,7 @@ describe("the index", () => {
     expect(cluster.peerRequests).toEqual(["b /openapi/v3"]);
   });
 
-  test("is fetched once for concurrent requests, and again when it may have changed", async () => {
+  test("needs one request to a peer for concurrent requests, and another one after the peer's documents have changed", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     await Promise.all([cluster.get("a", "/openapi/v3"), cluster.get("a", "/openapi/v3")]);
     await cluster.get("a", "/openapi/v3");
@@ -95,7 +95,7 @@ describe("the index", () => {
     expect(cluster.peerRequests).toEqual(["b /openapi/v3", "b /openapi/v3"]);
   });
 
-  test("keeps the last index of an unreachable server until that server departs", async () => {
+  test("contains the last index of an unreachable server until that server departs", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const before = await paths(cluster, "a");
     cluster.cut.add("b");
@@ -106,7 +106,7 @@ describe("the index", () => {
     expect((await cluster.get("a", "/openapi/v3")).text).toBe((await cluster.getAsPeer("a", "/openapi/v3")).text);
   });
 
-  test("is not sent again to a client that has it", async () => {
+  test("is not sent to a client that already has it, even if another server sent it", async () => {
     const cluster = mixed();
     const { headers } = await cluster.get("a", "/openapi/v3");
     const again = await cluster.get("b", "/openapi/v3", { "if-none-match": headers["etag"] as string });
@@ -114,8 +114,8 @@ describe("the index", () => {
   });
 });
 
-describe("a group version's document", () => {
-  test("is the same on every server, cacheable forever under its hash, and fetched once", async () => {
+describe("the document of a group version", () => {
+  test("is the same on every server, is immutable under its hash, and is fetched once by each server", async () => {
     const cluster = mixed();
     for (const path of [OLD, NEW, SHARED]) {
       const url = (await paths(cluster, "a"))[path]!;
@@ -136,7 +136,7 @@ describe("a group version's document", () => {
     expect(cluster.peerRequests.filter((asked) => asked === `c /openapi/v3/${NEW}`)).toHaveLength(2);
   });
 
-  test("is redirected if no server has it under this hash, and returned under the hash of any server", async () => {
+  test("is redirected if no server has the requested hash, and is returned if any server has it", async () => {
     const cluster = mixed();
     const stale = await cluster.get("a", `/openapi/v3/${SHARED}?hash=OLD`);
     expect(stale.status).toBe(301);
@@ -146,7 +146,7 @@ describe("a group version's document", () => {
     expect(ofOther.text).toBe((await cluster.getAsPeer("a", `/openapi/v3/${SHARED}`)).text);
   });
 
-  test("comes from another server and is not cacheable forever if its own server is unreachable", async () => {
+  test("comes from another server, and is not immutable, if the server that has the hash is unreachable", async () => {
     const cluster = mixed();
     const all = await paths(cluster, "a");
     cluster.cut.add("c");
@@ -159,7 +159,7 @@ describe("a group version's document", () => {
     expect(own.text).toBe((await cluster.getAsPeer("a", `/openapi/v3/${OLD}`)).text);
   });
 
-  test("is unavailable if only unreachable servers have it, and unknown if no server has it", async () => {
+  test("is unavailable if only unreachable servers have it, and not found if no server has it", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const expectUnavailable = async (url: string): Promise<void> => {
       const error = await refusal(cluster.get("a", url));
@@ -177,7 +177,7 @@ describe("a group version's document", () => {
       expect((await cluster.get("a", `/openapi/v3/${path}`)).status, path).toBe(404);
   });
 
-  test("is unavailable, not unknown, while a server has not published its discovery document", async () => {
+  test("is unavailable, instead of not found, while a live server has not published its discovery document", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     cluster.undescribed.add("b");
     expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
@@ -185,14 +185,14 @@ describe("a group version's document", () => {
     expect((await cluster.get("a", `/openapi/v3/${SHARED}`)).status).toBe(200);
   });
 
-  test("is found on a server whose index is unavailable", async () => {
+  test("is found on a server that does not return a valid index", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     cluster.lies.set("b /openapi/v3", respondingWith("no index"));
     const { text } = await cluster.get("a", `/openapi/v3/${NEW}`);
     expect(text).toBe((await cluster.getAsPeer("b", `/openapi/v3/${NEW}`)).text);
   });
 
-  test("that differs from the index is not cacheable forever, and the index is fetched again", async () => {
+  test("is not immutable if its hash differs from that of the peer's index, and the index is fetched again", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const url = (await paths(cluster, "a"))[NEW]!;
     cluster.lies.set(`b /openapi/v3/${NEW}`, respondingWith(`{"openapi":"3.0.0","paths":{}}`, `"ABC"`));
@@ -204,8 +204,8 @@ describe("a group version's document", () => {
   });
 });
 
-describe("the OpenAPI 2 document", () => {
-  test("has the paths and definitions of all servers, from the newest, and is the same on every server", async () => {
+describe("the merged OpenAPI 2 document", () => {
+  test("has the paths and definitions of all servers, each from the newest server that has it, and is the same on every server", async () => {
     const cluster = mixed();
     for (const headers of [{}, PROTOBUF]) {
       const [a, b, c] = await Promise.all(["a", "b", "c"].map((id) => cluster.get(id, "/openapi/v2", headers)));
@@ -231,14 +231,14 @@ describe("the OpenAPI 2 document", () => {
     expect(document.definitions[podSpec]).not.toEqual(ofOldest.definitions[podSpec]);
   });
 
-  test("resolves all its references", async () => {
+  test("contains the definition of every reference", async () => {
     const { text } = await mixed().get("a", "/openapi/v2");
     const { definitions } = JSON.parse(text) as Document;
     const names = new Set(Array.from(text.matchAll(/"#\/definitions\/([^"]+)"/g), ([, name]) => name!));
     expect([...names].filter((name) => definitions[name] === undefined)).toEqual([]);
   });
 
-  test("is fetched and built once for concurrent requests, and again when a server changes", async () => {
+  test("is fetched and built once for concurrent requests, and again after a peer has changed its release", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const fetches = (): number => cluster.peerRequests.filter((asked) => asked === "b /openapi/v2").length;
     const [one, other] = await Promise.all([cluster.get("a", "/openapi/v2"), cluster.get("a", "/openapi/v2")]);
@@ -259,7 +259,7 @@ describe("the OpenAPI 2 document", () => {
     expect((await cluster.get("a", "/openapi/v2")).text).toBe((await cluster.getAsPeer("a", "/openapi/v2")).text);
   });
 
-  test("omits unavailable documents until they are available", async () => {
+  test("omits the document of a peer that does not return it, until the peer returns it", async () => {
     const cluster = mixed();
     cluster.lies.set("c /openapi/v2", async () => Promise.reject(new Error("reset")));
     const without = await v2(cluster, "a");
@@ -270,20 +270,20 @@ describe("the OpenAPI 2 document", () => {
     expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("c").release.gitVersion);
   });
 
-  test("is not taken from a server whose index has changed meanwhile", async () => {
+  test("is not merged from a peer whose index changes during the fetch", async () => {
     const cluster = createCluster({ a: "1.29", b: "1.31", c: "1.31" });
     cluster.lies.set("b /openapi/v2", async () => {
       cluster.lies.clear();
       cluster.restart("b", "1.36");
       return respondingWith((await cluster.getAsPeer("b", "/openapi/v2")).bytes)();
     });
-    // The next server with the same index is used instead.
+    // The document of c is used, which had the same index as b before b restarted.
     expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("c").release.gitVersion);
     expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("b").release.gitVersion);
   });
 });
 
-describe("a server with invalid responses", () => {
+describe("a peer with invalid responses", () => {
   const tooLong = Buffer.alloc(PEER_DOCUMENT_BYTES_MAX + 1, " ");
   const tooDeep = `{"swagger":"2.0","openapi":"3","paths":${`{"a":`.repeat(5_000)}{}${"}".repeat(5_000)},"definitions":{}}`;
 
@@ -298,7 +298,7 @@ describe("a server with invalid responses", () => {
     ["an invalid entry", `{"paths":{"apis/x/v1":7}}`],
     ["too deep", tooDeep],
     ["too long", tooLong],
-  ])("does not affect the index of others: %s", async (_name, body) => {
+  ])("does not affect the index of the local server: %s", async (_name, body) => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     cluster.lies.set("b /openapi/v3", respondingWith(body));
     const { text } = await cluster.get("a", "/openapi/v3");
@@ -314,11 +314,11 @@ describe("a server with invalid responses", () => {
   test.each([
     ["not JSON", "<html>"],
     ["a list", "[]"],
-    ["no members", "{}"],
+    ["no fields", "{}"],
     ["paths of a wrong type", `{"swagger":"2.0","openapi":"3.0.0","paths":7,"definitions":{}}`],
     ["too deep", tooDeep],
     ["too long", tooLong],
-  ])("does not affect the documents of others: %s", async (_name, body) => {
+  ])("does not affect the documents of the local server: %s", async (_name, body) => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     cluster.lies.set("b /openapi/v2", respondingWith(body));
     cluster.lies.set(`b /openapi/v3/${NEW}`, respondingWith(body));
@@ -330,7 +330,7 @@ describe("a server with invalid responses", () => {
   });
 
   test.each([`{"swagger":"2.0","paths":{}}`, `{"swagger":"2.0","paths":{"/a":1},"definitions":{}}`])(
-    "does not affect the OpenAPI 2 document of others: %s",
+    "does not affect the OpenAPI 2 document of the local server: %s",
     async (body) => {
       const cluster = createCluster({ a: "1.31", b: "1.36" });
       cluster.lies.set("b /openapi/v2", respondingWith(body));
@@ -339,7 +339,7 @@ describe("a server with invalid responses", () => {
     },
   );
 
-  test("may use the names of inherited object properties", async () => {
+  test("may return a definition named __proto__ or constructor", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const document = `{"swagger":"2.0","info":{},"paths":{"/x":{}},"definitions":{"__proto__":{"type":"object"},"constructor":{}}}`;
     cluster.lies.set("b /openapi/v2", respondingWith(document));
@@ -348,7 +348,7 @@ describe("a server with invalid responses", () => {
     expect((await cluster.get("a", "/openapi/v2", PROTOBUF)).status).toBe(200);
   });
 
-  test("that does not respond is awaited until the deadline, and not retried at once", async () => {
+  test("that never responds delays one request until the deadline, and receives no further request at once", async () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     const signals: AbortSignal[] = [];
     cluster.lies.set("b /openapi/v3", (signal) => {
@@ -368,8 +368,8 @@ describe("a server with invalid responses", () => {
   });
 });
 
-describe("a request of another server", () => {
-  test("gets the local documents", async () => {
+describe("a request from a peer", () => {
+  test("receives the local documents", async () => {
     const cluster = mixed();
     const alone = openApiHandler({
       catalog: cluster.catalog("a"),

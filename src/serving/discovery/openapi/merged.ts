@@ -1,6 +1,6 @@
 /**
- * The documents of the whole cluster, the same on every server. OpenAPI 3 documents are never mixed: each comes from
- * one server.
+ * The OpenAPI documents of the whole cluster, which are the same on every server. An OpenAPI 3 document is not merged:
+ * it comes from the server with the highest rank that serves the group version.
  */
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import { createFetchFromPeer, type PeerFetchOptions } from "./fetch-from-peer.ts";
@@ -57,9 +57,8 @@ function createFinder(parts: {
     const hashes = new Set(holders.flatMap(({ index }) => index.hashes.get(path) ?? []));
     const [decided] = hashes;
     if (decided === undefined) return findUnlisted(path, peers, peerDocuments);
-    // A document of any server is returned under its own hash, even if the index of this server does not list it.
-    // Another server may briefly have a different view of the cluster, and the two must not redirect a client back and
-    // forth.
+    // Every hash that any server has is accepted, not only the hash in the index of this server. Another server may
+    // briefly have a different view of the cluster, and the two servers must not redirect a client back and forth.
     if (asked !== undefined && !hashes.has(asked)) return { kind: "moved", hash: decided };
     for (const hash of new Set([asked ?? decided, ...hashes])) {
       const owners = holders.filter(({ index }) => index.hashes.get(path) === hash);
@@ -75,7 +74,7 @@ function createFinder(parts: {
   };
 }
 
-/** No index lists it, but a server whose index is unknown may have it. */
+/** Finds a document that no known index lists: a peer whose index is unknown may serve the group version. */
 async function findUnlisted(path: string, peers: OpenApiPeers, documents: PeerV3Documents): Promise<FoundOpenApi> {
   const groupVersion = parseGroupVersionPath(path);
   if (groupVersion === undefined) return { kind: "unknown" };

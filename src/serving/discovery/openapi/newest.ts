@@ -1,6 +1,6 @@
 /**
- * The documents of the newest reachable server, byte for byte, on every server. A document that the newest server does
- * not have is not found, even if another server has it.
+ * The OpenAPI documents of the newest reachable server, which every server returns byte for byte. A document that the
+ * newest server does not have is not found, even if another server has it.
  */
 import { newestFirst, type Candidate } from "../newest.ts";
 import { createFetchFromPeer } from "./fetch-from-peer.ts";
@@ -18,9 +18,9 @@ import { createPeerIndexes, type PeerSource } from "./peer-indexes.ts";
 import { encodeOpenApiV2 } from "./v2-protobuf.ts";
 
 interface Servers {
-  /** Servers newer than this one, newest first. */
+  /** Peers newer than this server, newest first. */
   readonly newer: readonly PeerSource[];
-  /** All servers whose index is known. */
+  /** All peers whose index is known. */
   readonly all: readonly PeerSource[];
 }
 
@@ -73,8 +73,8 @@ function createFinder(parts: {
     const current = hashes.get(path);
     if (current === undefined) return absent(path, parts.hasUndescribed());
     if (asked !== undefined && asked !== current) {
-      // Another server may briefly consider a different server the newest; the two must not redirect a client back and
-      // forth.
+      // Every hash that any peer has is accepted: another server may briefly treat a different server as the newest,
+      // and the two servers must not redirect a client back and forth.
       const holders = all.filter(({ index }) => index.hashes.get(path) === asked).map(({ peer }) => peer);
       if (holders.length === 0) return { kind: "moved", hash: current };
       const document = await documents.fetch(path, holders);
@@ -106,7 +106,7 @@ interface Whole {
   protobuf(): Promise<EncodedOpenApi>;
 }
 
-/** The document of the first server that returns it, and finally of this server. */
+/** Returns the OpenAPI 2 document of the newest server that returns it, and otherwise that of this server. */
 function createNewestV2(parts: {
   readonly local: LocalOpenApi;
   readonly servers: () => Promise<Servers>;

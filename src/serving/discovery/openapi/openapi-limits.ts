@@ -1,23 +1,32 @@
 /**
- * Limits on the resources that other servers may consume. The documents of a real release have about 4 MB in OpenAPI 2,
- * 1 MB in 3.
+ * Limits on the memory and time that the documents of peers may cost. The OpenAPI 2 document of a release has about 4
+ * MB, an OpenAPI 3 document up to about 1 MB.
  */
 
 export const PEER_DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
 export const PEER_INDEX_BYTES_MAX = 4 * 1024 * 1024;
-/** Group versions of one server. */
+/** Maximum number of group versions in the index of one peer. */
 export const PEER_INDEX_PATHS_MAX = 10_000;
-/** Models refer to each other by name, so real documents stay flat; the code that walks them is recursive. */
+/**
+ * Maximum nesting of a document, because the code that walks it is recursive. Models refer to each other by name, so
+ * the documents of a release are much flatter.
+ */
 export const PEER_DOCUMENT_DEPTH_MAX = 600;
 
-/** Cached OpenAPI 3 documents of other servers. */
+/** Size of the cache of OpenAPI 3 documents of peers. */
 export const V3_CACHE_BYTES_MAX = 32 * 1024 * 1024;
-/** Cached OpenAPI 2 documents of other servers for the next merge; documents that do not fit are not merged. */
+/**
+ * Size of the cache of OpenAPI 2 documents of peers, from which they are merged; a document that does not fit is not
+ * merged.
+ */
 export const V2_CACHE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Timeout of one request to another server. */
+/** Timeout of one request to a peer. */
 export const PEER_REQUEST_TIMEOUT_MS = 5_000;
-/** Minimum time before the same request is repeated: a server that hangs must not delay every request. */
+/**
+ * Minimum time before the same request to a peer is repeated, so that a peer that hangs does not delay every client
+ * request.
+ */
 export const PEER_RETRY_MS = 5_000;
-/** Servers with the same document that are tried in turn for one request. */
+/** Maximum number of peers with the same document that are tried for one client request. */
 export const PEERS_TRIED_MAX = 3;

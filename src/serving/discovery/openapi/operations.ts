@@ -1,4 +1,4 @@
-/** The operations of one group version with their parameters and media types. */
+/** Lists the OpenAPI operations of one group version with their parameters and media types. */
 import { must } from "../../../base/assert.ts";
 import type {
   Catalog,
@@ -29,7 +29,7 @@ export interface OpenApiOperation {
   readonly parameters: readonly Parameter[];
   readonly consumes: readonly string[];
   readonly produces: readonly string[];
-  /** The request body; undefined for none. */
+  /** The model of the request body; undefined if the operation has no body. */
   readonly body: Model | undefined;
   readonly responseModel: Model | undefined;
 }
@@ -201,7 +201,7 @@ function camel(text: string): string {
   return joined.charAt(0).toLowerCase() + joined.slice(1);
 }
 
-/** Model names of the kinds that a document must mark as such. */
+/** For each model name the kinds that the definition of the model lists in x-kubernetes-group-version-kind. */
 export function kindsByModel(catalog: Catalog): ReadonlyMap<string, readonly GroupVersionKind[]> {
   const kinds = new Map<string, GroupVersionKind[]>();
   const add = (kind: GroupVersionKind): void => {
@@ -227,7 +227,7 @@ export function kindsByModel(catalog: Catalog): ReadonlyMap<string, readonly Gro
   return kinds;
 }
 
-/** By path, then by method. */
+/** Describes the operations, keyed by path and then by method. */
 export function describePaths(
   operations: readonly OpenApiOperation[],
   describe: (operation: OpenApiOperation) => JsonObject,

@@ -1,6 +1,7 @@
 /**
- * The documents of other servers, fetched on demand and cached within limits by content, not by server. Concurrent
- * requests share one fetch. Nothing here rejects: an unavailable document is undefined.
+ * Fetches the documents of peers on demand and caches them by content within a size limit, so that peers with the same
+ * document share one entry. Concurrent requests share one fetch. No promise rejects: an unavailable document is
+ * undefined.
  */
 import type { Clock } from "../../../base/clock.ts";
 import { createRecentRequests, type FetchFromPeer } from "./fetch-from-peer.ts";
@@ -19,9 +20,12 @@ interface PeerDocumentOptions {
 }
 
 export interface PeerV3Documents {
-  /** Reads the cache only. */
+  /** Returns the document from the cache. */
   known(path: string, hash: string): EncodedOpenApi | undefined;
-  /** Fetches the document from the first of the holders that returns it, whatever its hash is now. */
+  /**
+   * Fetches the document from the first of the holders that returns it. Its hash may differ from the one in the index
+   * of that peer.
+   */
   fetch(path: string, holders: readonly OpenApiPeer[]): Promise<EncodedOpenApi | undefined>;
 }
 
@@ -30,7 +34,7 @@ export function createPeerV3Documents({ indexes, ask }: PeerDocumentOptions): Pe
   const flights = createSingleFlight<EncodedOpenApi | undefined>();
 
   const fetchFrom = async (peer: OpenApiPeer, path: string): Promise<EncodedOpenApi | undefined> => {
-    // A request without a hash is never redirected; the ETag identifies the document.
+    // The request has no hash, so that the peer never redirects it. The ETag contains the hash.
     const document = await ask(peer, `${INDEX_TARGET}/${path}`, (response) => ({
       bytes: response.body,
       hash: checkV3Document(response.body, response.header("etag")),
@@ -54,7 +58,7 @@ export function createPeerV3Documents({ indexes, ask }: PeerDocumentOptions): Pe
 }
 
 export interface PeerV2Documents {
-  /** The available documents of these sources, by the digest of the index. */
+  /** The OpenAPI 2 documents that could be fetched, keyed by the digest of the source's index. */
   load(sources: readonly PeerSource[]): Promise<ReadonlyMap<string, EncodedOpenApi>>;
 }
 
@@ -69,7 +73,8 @@ export function createPeerV2Documents({ indexes, clock, ask }: PeerDocumentOptio
       return body;
     });
     if (bytes === undefined) return;
-    // The document will be used for every server with this index, so the peer's index must still be the same.
+    // The cached document is used for every peer with this index, so this peer's index must still be the same after the
+    // fetch.
     const now = await ask(peer, INDEX_TARGET, ({ body }) => decodeIndex(body).digest);
     if (now === digest) cache.set(digest, { bytes, hash: digest });
     else indexes.markOutdated(peer);

@@ -1,5 +1,6 @@
 /**
- * The index of each peer's documents. The last good index is kept while the peer is live, even if it is unreachable.
+ * Caches the index of the OpenAPI 3 documents of each peer. The last valid index is kept while the peer is live, even
+ * if the peer is unreachable.
  */
 import type { Clock } from "../../../base/clock.ts";
 import { createRecentRequests, type FetchFromPeer } from "./fetch-from-peer.ts";
@@ -14,17 +15,17 @@ export interface PeerSource {
 }
 
 export interface PeerIndexes {
-  /** The peers whose index is known, after refreshing those that may have changed. Never rejects. */
+  /** Fetches the indexes that may have changed, and returns the peers whose index is known. Never rejects. */
   sources(): Promise<PeerSource[]>;
-  /** Reads the cache only. */
+  /** Returns the index from the cache. */
   known(peer: OpenApiPeer): OpenApiIndex | undefined;
-  /** Called when a document of the peer differs from its index. */
+  /** Called when a document of the peer differs from the peer's index. */
   markOutdated(peer: OpenApiPeer): void;
 }
 
 interface KnownIndex {
   readonly index: OpenApiIndex;
-  /** The peer's documentKey when the index was fetched; undefined if the index is outdated. */
+  /** The documentKey of the peer when the index was fetched; undefined if the index is outdated. */
   documentKey: string | undefined;
 }
 
@@ -50,7 +51,7 @@ export function createPeerIndexes(options: {
 
   const keepCurrent = async (peer: OpenApiPeer): Promise<void> => {
     if (!peer.isReachable) return;
-    // A fetch in progress may have begun before the documents changed; then another one follows.
+    // A fetch in progress may have begun before the peer's documents changed. In that case, a second fetch follows.
     await flights.inProgress(peer.serverId);
     if (isDue(peer)) await flights.run(peer.serverId, () => refresh(peer));
     else await flights.inProgress(peer.serverId);

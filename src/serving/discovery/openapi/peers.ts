@@ -1,4 +1,4 @@
-/** The port to other servers that OpenAPI needs. */
+/** The port through which OpenAPI lists peers and fetches their documents. */
 import type { Candidate } from "../newest.ts";
 
 export interface OpenApiPeer extends Candidate {
@@ -8,11 +8,14 @@ export interface OpenApiPeer extends Candidate {
 }
 
 export interface OpenApiPeers {
-  /** Every other server with a discovery document. */
+  /** All peers with a discovery document. */
   list(): readonly OpenApiPeer[];
-  /** True if another live server has not published its discovery document, so that absence cannot be concluded. */
+  /**
+   * True if a live server has not published its discovery document, so that a document that no known index lists may
+   * still exist.
+   */
   hasUndescribed(): boolean;
-  /** Sends a GET to the peer, which returns its local documents; rejects if there is no response. */
+  /** Sends a GET to the peer, which returns its local documents. Rejects if the peer does not respond. */
   fetch(
     serverId: string,
     target: string,

@@ -6,7 +6,7 @@ import { modelPointer } from "./custom.ts";
 
 export type Dialect = "v2" | "v3";
 
-/** A model that is used as published. */
+/** A model with a definition of its own, such as the schema of a custom resource, instead of one from the catalog. */
 export interface PublishedModel {
   readonly name: string;
   definition(dialect: Dialect): JsonObject;
@@ -20,7 +20,7 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** Collects definitions by model name from all references in a document. */
+/** Collects the definitions of all models to which a document refers, keyed by model name. */
 export class SchemaCollector {
   readonly #dialect: Dialect;
   readonly #kindsOf: ReadonlyMap<string, readonly GroupVersionKind[]>;
@@ -28,7 +28,7 @@ export class SchemaCollector {
   readonly #definitions = new Map<string, JsonObject>();
   readonly #pending: Model[] = [];
 
-  /** `descriptions` are those of fields, by "model.field". */
+  /** `descriptions` has the descriptions of fields, keyed by "model.field". */
   constructor(
     dialect: Dialect,
     kindsOf: ReadonlyMap<string, readonly GroupVersionKind[]>,
@@ -40,7 +40,8 @@ export class SchemaCollector {
   }
 
   /**
-   * Returns a reference to the model, whose definition will be in `definitions()`. The first model of a name is used.
+   * Returns a reference to the model and adds its definition to `definitions()`. If two models have the same name, the
+   * first one is used.
    */
   reference(model: Model): JsonObject {
     if (!this.#definitions.has(model.name)) {
@@ -50,13 +51,16 @@ export class SchemaCollector {
     return { $ref: this.#pointer(model.name) };
   }
 
-  /** All models referred to so far, directly or indirectly, by name. */
+  /** The definitions of all models referred to so far, directly or indirectly, sorted by name. */
   definitions(): JsonObject {
     this.settle();
     return Object.fromEntries([...this.#definitions].sort(([left], [right]) => (left < right ? -1 : 1)));
   }
 
-  /** Builds the definitions of all models referred to so far, directly or indirectly, so that their names are taken. */
+  /**
+   * Builds the definitions of all models referred to so far, directly or indirectly. Models that are added later cannot
+   * replace them.
+   */
   settle(): void {
     for (let model = this.#pending.pop(); model !== undefined; model = this.#pending.pop()) {
       const definition = "definition" in model ? model.definition(this.#dialect) : this.#structDefinition(model);
@@ -95,14 +99,14 @@ export class SchemaCollector {
     return { ...this.#plainType(field), ...this.#defaultOf(field), ...extensions };
   }
 
-  /** OpenAPI 2 and 3.0 ignore members beside a $ref; version 3 documents wrap it. */
+  /** OpenAPI 2 and 3.0 ignore fields beside a $ref, so version 3 documents wrap the $ref in allOf. */
   #referenceWith(reference: JsonObject, field: FieldSchema, extensions: JsonObject): JsonObject {
     const beside = { ...this.#defaultOf(field), ...extensions };
     if (Object.keys(beside).length === 0) return reference;
     return this.#dialect === "v2" ? { ...reference, ...extensions } : { allOf: [reference], ...beside };
   }
 
-  /** Times, quantities and the like are scalars with their own model name. */
+  /** Refers to the definition of a named scalar, such as a time or a quantity. */
   #scalarReference(name: string, field: FieldSchema): JsonObject {
     if (!this.#definitions.has(name)) this.#definitions.set(name, this.#plainType(field));
     return { $ref: this.#pointer(name) };

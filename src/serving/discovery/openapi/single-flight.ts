@@ -1,5 +1,7 @@
+/** Lets concurrent callers with the same key share one run of asynchronous work. */
+
 interface SingleFlight<T> {
-  /** Runs the work, or returns the result of the run in progress for this key. */
+  /** Runs `work`, or returns the promise of the run in progress for this key. */
   run(key: string, work: () => Promise<T>): Promise<T>;
   /** Waits until the run in progress for this key has ended. */
   inProgress(key: string): Promise<void>;
@@ -11,7 +13,7 @@ export function createSingleFlight<T>(): SingleFlight<T> {
     run(key, work) {
       const known = flights.get(key);
       if (known !== undefined) return known;
-      // The callback always runs after flights.set(), even if the work is already done.
+      // The callback always runs after flights.set(), even if the work has already ended.
       const flight = work().finally(() => flights.delete(key));
       flights.set(key, flight);
       return flight;

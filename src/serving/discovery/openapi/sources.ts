@@ -1,6 +1,7 @@
 /**
- * Ranks the servers' documents. Servers with the same index have the same documents and are one source. Where sources
- * differ, the highest rank (rank.ts) decides, regardless of which server is local or reachable.
+ * Groups the servers by their OpenAPI documents and sorts the groups by rank (rank.ts). Servers with the same index
+ * have the same documents and form one source. If sources differ, the one with the highest rank is used, even if it is
+ * not local or its servers are unreachable.
  */
 import { compareGroups } from "../../../objects/catalog/group-order.ts";
 import { compareNames, compareApiVersions } from "../order.ts";
@@ -9,17 +10,17 @@ import { parseGroupVersionPath, type OpenApiIndex } from "./decode-peer-response
 import type { PeerSource } from "./peer-indexes.ts";
 import type { OpenApiPeer } from "./peers.ts";
 
-/** Servers with the same documents. */
+/** One source: the servers that have the same documents. */
 export interface SharedDocuments {
   readonly index: OpenApiIndex;
   readonly isLocal: boolean;
-  /** Best first; without the local server. */
+  /** The peers, highest rank first; the local server is not among them. */
   readonly peers: readonly OpenApiPeer[];
 }
 
 export type RankedSources = () => Promise<readonly SharedDocuments[]>;
 
-/** Best first; includes the source of the local server. */
+/** Returns the sources, highest rank first, including the source of the local server. */
 export function toSources(self: Ranked, localIndex: OpenApiIndex, peers: readonly PeerSource[]): SharedDocuments[] {
   const servers: { readonly rank: Rank; readonly index: OpenApiIndex; readonly peer: OpenApiPeer | undefined }[] = [
     { rank: rankOf(self), index: localIndex, peer: undefined },
@@ -36,12 +37,12 @@ export function toSources(self: Ranked, localIndex: OpenApiIndex, peers: readonl
   }));
 }
 
-/** Equal for the same documents in the same order. */
+/** A key that is equal for the same documents in the same order. */
 export function keyOf(sources: readonly SharedDocuments[]): string {
   return sources.map(({ index }) => index.digest).join(" ");
 }
 
-/** The hash of the best server for each path, in the order of discovery. */
+/** For each path the hash of the source with the highest rank, in the order of discovery. */
 export function mergeHashes(sources: readonly SharedDocuments[]): (readonly [path: string, hash: string])[] {
   const hashes = new Map<string, string>();
   for (const { index } of sources)

@@ -1,9 +1,10 @@
+/** Merges the OpenAPI 2 documents of several servers into the document of the cluster. */
 import { compareNames } from "../order.ts";
 import type { V2Document } from "./decode-peer-response.ts";
 
 /**
- * Merges several documents: every path and definition of any of them, from the first that has it. Sorted by name, as in
- * a single server's document.
+ * Merges several documents. The result has every path and definition of any document, taken from the first document
+ * that has it, sorted by name as in the document of a single server.
  */
 export function mergeV2(documents: readonly V2Document[]): V2Document {
   return {

@@ -1,7 +1,7 @@
 /**
- * The OpenAPI 2 document in the protobuf encoding that kubectl up to 1.28 and helm up to 3.13 require. It contains only
- * the parts that they read: PATCH operations with their query parameters and kind, and the definitions. Field numbers
- * are those of openapi.v2.Document.
+ * Encodes the OpenAPI 2 document in the protobuf form that kubectl up to 1.28 and helm up to 3.13 require. It contains
+ * only the parts that these clients read: PATCH operations with their query parameters and kind, and the definitions.
+ * Field numbers are those of openapi.v2.Document.
  */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 
@@ -65,7 +65,7 @@ function schemaMessage(schema: JsonObject): Buffer {
   ]);
 }
 
-/** A repeated { name, value } list. */
+/** Encodes the fields of an object as a repeated { name, value } message. */
 function namedEntries(field: number, members: JsonObject, encode: (value: JsonObject) => Buffer): Buffer {
   return message(
     Object.entries(members).map(([name, value]) =>
@@ -78,7 +78,7 @@ function namedAny(name: string, value: unknown): Buffer {
   return message([text(1, name), nested(2, anyMessage(value))]);
 }
 
-/** Any carries YAML text; JSON is YAML. */
+/** The Any message carries YAML text. JSON is valid YAML. */
 function anyMessage(value: unknown): Buffer {
   return message([text(2, `${JSON.stringify(value)}\n`)]);
 }

@@ -1,7 +1,4 @@
-/**
- * OpenAPI 2 ("swagger"): one document for all group versions, as JSON or in the protobuf form that old kubectl versions
- * require.
- */
+/** Builds the OpenAPI 2 ("swagger") document: one document for all group versions. */
 import type { Catalog } from "../../../objects/catalog/catalog.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { CustomGroupVersion } from "./custom.ts";

@@ -1,4 +1,4 @@
-/** OpenAPI 3.0: one document per group version. */
+/** Builds the OpenAPI 3.0 documents: one document per group version. */
 import type { Catalog, CatalogGroup } from "../../../objects/catalog/catalog.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { CUSTOM_DESCRIPTIONS, withCustomPaths } from "./custom-operations.ts";
@@ -6,7 +6,7 @@ import type { CustomGroupVersion } from "./custom.ts";
 import { describePaths, kindsByModel, operationsOf, type OpenApiOperation } from "./operations.ts";
 import { SchemaCollector, type Model } from "./schemas.ts";
 
-/** The document of one group version: of the catalog, of custom resources, or both. */
+/** Builds the document of one group version, which may have resources of the catalog, custom resources, or both. */
 export function openApiV3Document(
   catalog: Catalog,
   group: CatalogGroup | undefined,

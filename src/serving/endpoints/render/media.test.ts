@@ -18,12 +18,12 @@ function bytes({ body }: ApiResponse): Buffer {
   return body.kind === "bytes" ? Buffer.concat(body.chunks) : expect.unreachable();
 }
 
-describe("a response without a renderer", () => {
-  test("is left unchanged for a client that accepts JSON", () => {
+describe("a JSON response that no renderer created", () => {
+  test("is unchanged for a client that accepts JSON", () => {
     expect(inMedia(rejection, { media: "json", form: "object", metaVersion: "" })).toBe(rejection);
   });
 
-  test("is YAML for a client that accepts YAML", () => {
+  test("is converted to YAML for a client that accepts YAML", () => {
     const response = inMedia(success, { media: "yaml", form: "object", metaVersion: "" });
     expect(response.headers["content-type"]).toBe("application/yaml");
     expect(bytes(response).toString()).toContain("status: Success\n");
@@ -33,23 +33,23 @@ describe("a response without a renderer", () => {
     ["an error", rejection, protobuf],
     ["a success", success, protobuf],
     ["a success for a request for metadata", success, partial],
-  ])("is protobuf for a client that accepts protobuf: %s", (_what, response, representation) => {
+  ])("is converted to protobuf for a client that accepts protobuf: %s", (_what, response, representation) => {
     const answer = inMedia(response, representation);
     expect(answer.status).toBe(response.status);
     expect(answer.headers).toMatchObject({ "content-type": PROTOBUF, "cache-control": "no-cache, private" });
     expect(decodeProtobufObject(bytes(answer), tables)).toEqual(JSON.parse(bytes(response).toString()));
   });
 
-  test("stays JSON if it is an error and the client asked for metadata", () => {
+  test("stays JSON if it is an error and the client asked for metadata in protobuf", () => {
     expect(inMedia(rejection, partial)).toBe(rejection);
   });
 
   test.each<[what: string, response: ApiResponse]>([
-    ["has no message", jsonResponse(200, { kind: "Thing", apiVersion: "example.com/v1" })],
+    ["has a kind without a protobuf message", jsonResponse(200, { kind: "Thing", apiVersion: "example.com/v1" })],
     ["is not an object", jsonResponse(200, [])],
     ["is a stream", { status: 200, headers: {}, body: { kind: "stream", open: () => undefined } }],
     ["is not JSON", { status: 200, headers: { "content-type": PROTOBUF }, body: bytesBody(Buffer.alloc(1)) }],
-  ])("stays unchanged if it %s", (_what, response) => {
+  ])("is unchanged for a client that accepts protobuf if it %s", (_what, response) => {
     expect(inMedia(response, protobuf)).toBe(response);
   });
 });

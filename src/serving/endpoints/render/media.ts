@@ -1,4 +1,4 @@
-/** Converts responses without a renderer, such as Status, from JSON to the media type that the client accepts. */
+/** Converts JSON responses that no renderer created, such as a Status, to the media type that the client accepts. */
 import { bytesBody, type ApiResponse } from "../../http/message.ts";
 import { isJsonObject, stringAt } from "../../../meta/json.ts";
 import { PROTOBUF_MEDIA_TYPE } from "../../../objects/protobuf/decode.ts";
@@ -10,7 +10,7 @@ import type { Representation } from "./negotiate.ts";
 export function inMedia(response: ApiResponse, { media, form, tables }: Representation): ApiResponse {
   if (media === "json" || response.body.kind !== "bytes" || response.status === 204) return response;
   if (response.headers["content-type"] !== "application/json") return response;
-  // As kubernetes: a client that asked for metadata in protobuf receives an error in JSON.
+  // As kubernetes: a client that asked for metadata in protobuf receives errors in JSON.
   if (tables !== undefined && form !== "object" && response.status >= 400) return response;
   const value: unknown = JSON.parse(Buffer.concat(response.body.chunks).toString("utf8"));
   if (tables !== undefined) return protobufResponse(response, value, tables);

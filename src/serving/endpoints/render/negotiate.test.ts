@@ -16,9 +16,9 @@ function summary(accept: string | undefined, kind: ResponseKind, offer?: Protobu
   return [media, form, metaVersion].filter((part) => part !== "").join(" ");
 }
 
-describe("the first Accept clause that can be satisfied decides", () => {
+describe("negotiation without protobuf", () => {
   test.each<[what: string, accept: string | undefined, kind: ResponseKind, answer: string]>([
-    ["nothing", undefined, "object", "json object"],
+    ["no header", undefined, "object", "json object"],
     ["an empty header", "", "list", "json object"],
     ["anything", "*/*", "watch", "json object"],
     ["anything of application", "application/*", "list", "json object"],
@@ -27,7 +27,7 @@ describe("the first Accept clause that can be satisfied decides", () => {
     ["kubectl get", `${TABLE},${TABLE_BETA},application/json`, "list", "json table meta.k8s.io/v1"],
     ["kubectl get NAME", `${TABLE},${TABLE_BETA},application/json`, "object", "json table meta.k8s.io/v1"],
     ["kubectl get -w", `${TABLE},${TABLE_BETA},application/json`, "watch", "json table meta.k8s.io/v1"],
-    ["an old Table", TABLE_BETA, "list", "json table meta.k8s.io/v1beta1"],
+    ["a Table of v1beta1", TABLE_BETA, "list", "json table meta.k8s.io/v1beta1"],
     ["a Table in YAML", TABLE.replace("json", "yaml"), "list", "yaml table meta.k8s.io/v1"],
     [
       "a Table in protobuf, then JSON",
@@ -62,26 +62,31 @@ describe("the first Accept clause that can be satisfied decides", () => {
     ["YAML as a second choice", "application/json,application/yaml;q=0.9", "list", "json object"],
     ["YAML or JSON in a watch, which has no YAML", "application/yaml,application/json;q=0.1", "watch", "json object"],
     [
-      "a form of another group falls through",
+      "a Table of another group is skipped",
       "application/json;as=Table;v=v1;g=example.com,application/json",
       "list",
       "json object",
     ],
     [
-      "a form of another version falls through",
+      "a Table of another version is skipped",
       "application/json;as=Table;v=v2;g=meta.k8s.io,application/json",
       "list",
       "json object",
     ],
-    ["a list's form of one object falls through", `${PARTIAL_LIST},application/json`, "object", "json object"],
-    ["an object's form of a list falls through", `${PARTIAL},application/json`, "list", "json object"],
-    ["a type with q=0 is not used", "application/json;q=0,application/yaml", "object", "yaml object"],
-  ])("%s", (_what, accept, kind, response) => {
+    [
+      "PartialObjectMetadataList is skipped for one object",
+      `${PARTIAL_LIST},application/json`,
+      "object",
+      "json object",
+    ],
+    ["PartialObjectMetadata is skipped for a list", `${PARTIAL},application/json`, "list", "json object"],
+    ["a type with q=0 is skipped", "application/json;q=0,application/yaml", "object", "yaml object"],
+  ])("selects the first Accept clause that can be satisfied: %s", (_what, accept, kind, response) => {
     expect(summary(accept, kind)).toBe(response);
   });
 });
 
-describe("protobuf is available for kinds that have a message", () => {
+describe("negotiation with protobuf", () => {
   const PROTOBUF_PARTIAL = PARTIAL.replace("application/json", PROTOBUF);
   const PROTOBUF_PARTIAL_LIST = PARTIAL_LIST.replace("application/json", PROTOBUF);
 
@@ -94,17 +99,17 @@ describe("protobuf is available for kinds that have a message", () => {
     ["protobuf as the better choice", `application/json;q=0.9,${PROTOBUF}`, "object", "protobuf object"],
     ["anything", "*/*", "object", "json object"],
     ["a custom kind", `${PROTOBUF},application/json`, "custom", "json object"],
-    ["its metadata", `${PROTOBUF_PARTIAL},${PARTIAL}`, "custom", "protobuf partial meta.k8s.io/v1"],
+    ["metadata of a custom kind", `${PROTOBUF_PARTIAL},${PARTIAL}`, "custom", "protobuf partial meta.k8s.io/v1"],
     ["metadata of a list", `${PROTOBUF_PARTIAL_LIST},${PARTIAL_LIST}`, "list", "protobuf partial meta.k8s.io/v1"],
     ["metadata of a watch", `${PROTOBUF_PARTIAL},${PARTIAL}`, "watch", "protobuf partial meta.k8s.io/v1"],
     [
-      "old metadata",
+      "metadata of v1beta1",
       `${PROTOBUF_PARTIAL.replace("=v1", "=v1beta1")},${PARTIAL}`,
       "watch",
       "json partial meta.k8s.io/v1",
     ],
     ["a Table", `${TABLE.replace("application/json", PROTOBUF)},${TABLE}`, "list", "json table meta.k8s.io/v1"],
-  ])("%s", (_what, accept, asked, response) => {
+  ])("selects protobuf only for kinds that have a protobuf message: %s", (_what, accept, asked, response) => {
     const endpoint = asked === "custom" ? CUSTOM : POD;
     const kind = asked === "custom" ? "object" : asked;
     expect(summary(accept, kind, { endpoint, tables: protobufTables })).toBe(response);
@@ -113,13 +118,13 @@ describe("protobuf is available for kinds that have a message", () => {
   test.each([
     [PROTOBUF, CUSTOM],
     [TABLE.replace("application/json", PROTOBUF), POD],
-  ])("%s alone cannot be satisfied for %j", (accept, endpoint) => {
+  ])("rejects the Accept header %s for %j", (accept, endpoint) => {
     expect(() => negotiateRepresentation(accept, "object", { endpoint, tables: protobufTables })).toThrow(
       expect.objectContaining({ reason: "NotAcceptable" }),
     );
   });
 
-  test("the protobuf tables are not loaded for clients that do not accept protobuf", () => {
+  test("does not load the protobuf tables if the client does not accept or does not prefer protobuf", () => {
     const tables = (): never => expect.unreachable();
     for (const accept of [
       undefined,
@@ -132,7 +137,7 @@ describe("protobuf is available for kinds that have a message", () => {
   });
 });
 
-describe("an Accept header that cannot be satisfied returns 406", () => {
+describe("negotiation returns 406 if no Accept clause can be satisfied:", () => {
   const ONLY =
     "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
@@ -153,7 +158,7 @@ describe("an Accept header that cannot be satisfied returns 406", () => {
       "object",
       "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf",
     ],
-  ])("%j for a %s", (accept, kind, message) => {
+  ])("%j for a response of type %s", (accept, kind, message) => {
     expect(() => negotiateRepresentation(accept, kind)).toThrow(
       expect.objectContaining({ reason: "NotAcceptable", message }),
     );

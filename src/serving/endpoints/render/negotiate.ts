@@ -1,4 +1,4 @@
-/** Negotiates the representation of a response: the first clause of Accept that can be satisfied decides. */
+/** Negotiates the representation of a response: the first clause of the Accept header that can be satisfied is used. */
 import { NAMED_TYPES, parseAccept, type MediaType } from "../../http/negotiate.ts";
 import { PROTOBUF_MEDIA_TYPE, type ProtobufTables } from "../../../objects/protobuf/decode.ts";
 import { formatGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
@@ -7,22 +7,22 @@ import { notAcceptable, StatusError } from "../../../meta/status-error.ts";
 export interface Representation {
   readonly media: "json" | "yaml" | "protobuf";
   readonly form: "object" | "partial" | "table";
-  /** apiVersion of the form if it is not the object's own: meta.k8s.io/v1 or v1beta1. */
+  /** The apiVersion of a Table or PartialObjectMetadata, meta.k8s.io/v1 or v1beta1; "" for the object itself. */
   readonly metaVersion: string;
-  /** The tables with which protobuf is encoded. */
+  /** The tables that encode the response in protobuf. */
   readonly tables?: ProtobufTables;
 }
 
 /** The requested kind, and the tables that may contain its protobuf message. */
 export interface ProtobufOffer {
   readonly endpoint: GroupVersion & { readonly kind: string };
-  /** Decoded when the first client accepts protobuf. */
+  /** Returns the tables, which are loaded when the first client accepts protobuf. */
   readonly tables: () => ProtobufTables;
 }
 
 const PLAIN: Representation = { media: "json", form: "object", metaVersion: "" };
 
-/** The kind of response of a verb: lists have their own forms, streams are never YAML. */
+/** The kind of response that a verb returns. Lists have forms of their own, and watches are never YAML. */
 export type ResponseKind = "object" | "list" | "watch";
 
 export function negotiateRepresentation(
@@ -67,8 +67,8 @@ function metaVersionOf(parameters: MediaType["parameters"]): string | undefined 
 }
 
 /**
- * As kubernetes: tables have no protobuf. DIFFERS: neither has metadata of v1beta1, whose lists have other field
- * numbers.
+ * Returns undefined if the representation is not available in protobuf. As kubernetes: Tables are not. DIFFERS:
+ * metadata of v1beta1 is not, because its lists have other field numbers.
  */
 function inProtobuf(wanted: Representation, offer: ProtobufOffer | undefined): Representation | undefined {
   if (offer === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Renders PartialObjectMetadata, which garbage collector, namespace and quota controllers use, as slices of the stored
- * bytes.
+ * Renders PartialObjectMetadata as slices of the stored bytes, because the garbage collector and the namespace and
+ * quota controllers list and watch all objects in this form.
  */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { membersIn, objectIn } from "../../registry/representation.ts";
@@ -38,12 +38,12 @@ export function partialRenderer(served: ServedResource, metaVersion: string): Re
 
 const METADATA_HEAD = Buffer.from('"metadata":{');
 
-/** The metadata alone, parsed. */
+/** Parses only the metadata of the object. */
 export function metadataIn(entry: Entry, served: ServedResource): JsonObject {
   return objectAt(JSON.parse(`{${metadataMember(entry, served).toString()}}`) as JsonObject, "metadata");
 }
 
-/** `"metadata":{…}` out of the object's members, which almost always begin with it. */
+/** Returns `"metadata":{…}` from the encoded fields of the object, which almost always begin with the metadata. */
 function metadataMember(entry: Entry, served: ServedResource): Buffer {
   const members = membersIn(entry, served);
   if (!members.subarray(0, METADATA_HEAD.length).equals(METADATA_HEAD)) return encodeMetadata(objectIn(entry, served));
@@ -62,7 +62,7 @@ const BACKSLASH = 0x5c;
 const OPEN = 0x7b;
 const CLOSED = 0x7d;
 
-/** The index after the brace that closes the one at `start`; the text must be valid JSON. */
+/** Returns the index after the brace that closes the brace at `start`. The text must be valid JSON. */
 export function endOfObject(bytes: Buffer, start: number): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at++) {

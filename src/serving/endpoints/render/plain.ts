@@ -1,4 +1,4 @@
-/** Renders whole objects. The items of a list and the members of an object are the cache's own buffers. */
+/** Renders whole objects as JSON. The chunks of a response are the buffers of the watch cache itself. */
 import { itemIn, membersIn } from "../../registry/representation.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { listMetadata, type Renderer } from "./renderer.ts";

@@ -1,6 +1,6 @@
 /**
- * Renders objects and their metadata in protobuf. The encoding is cached with the stored object: the same bytes are
- * used in its envelope, in lists and in watch events.
+ * Renders objects and their metadata in protobuf. The encoded object is cached with the stored object; single objects,
+ * lists and watch events use the same bytes.
  */
 import { sleep, type Clock } from "../../../base/clock.ts";
 import type { JsonObject } from "../../../meta/json.ts";
@@ -19,7 +19,9 @@ interface ProtobufSources {
   readonly clock: Clock;
 }
 
-/** Bytes of stored JSON that are encoded without a pause: about two milliseconds. */
+/**
+ * Bytes of stored JSON that are encoded before other requests may proceed; encoding them takes about two milliseconds.
+ */
 const BYTES_PER_TURN = 256 * 1024;
 
 export function protobufRenderer(served: ServedResource, sources: ProtobufSources): Renderer {
@@ -46,11 +48,11 @@ export function protobufPartialRenderer(
 }
 
 interface ProtobufForm {
-  /** Names the encoding, and is its cache key. */
+  /** The cache key of the encoding. */
   readonly key: string;
   readonly type: TypeMeta;
   readonly listKind: string;
-  /** The part of the stored object to render. */
+  /** Returns the part of the stored object to render. */
   readonly shown: (entry: Entry) => JsonObject;
 }
 

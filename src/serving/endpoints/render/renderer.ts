@@ -1,22 +1,25 @@
-/** Turns results of the registry into the bytes of one representation. */
+/** The interface that renders the results of the registry as the bytes of one representation. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
 import type { Listed } from "../../registry/list.ts";
 import type { Rendered, WireFormat } from "./wire-format.ts";
 
 export interface Renderer {
-  /** Names the encoding: watchers with the same key share the bytes of an event. */
+  /** Identifies the representation: watchers with the same key share the bytes of an event. */
   readonly key: string;
   readonly format: WireFormat;
-  /** The stored object. */
+  /** Renders a stored object. */
   entry(entry: Entry): Rendered;
-  /** An object that is not stored: that of a dry run, or one that has just been removed. */
+  /** Renders an object that is not stored: the result of a dry run, or an object that has just been deleted. */
   object(object: JsonObject): Rendered;
-  /** Synchronous if the items are cached; otherwise it pauses between items to let other requests proceed. */
+  /**
+   * Renders a list. The protobuf renderer returns a promise, because it pauses while it encodes items that are not
+   * cached, so that other requests can proceed.
+   */
   list(listed: Listed): Rendered | Promise<Rendered>;
-  /** A bookmark's object, whose metadata is this JSON text. */
+  /** Renders the object of a bookmark. `metadata` is JSON text. */
   bookmark(metadata: string): readonly Buffer[];
-  /** The renderer for everything after the first event of a watch. */
+  /** The renderer for all events of a watch after the first one. Absent if it is the same renderer. */
   readonly following?: Renderer;
 }
 

@@ -1,3 +1,4 @@
+/** Selects the renderer of a request, and turns rendered objects and errors into responses. */
 import type { Clock } from "../../../base/clock.ts";
 import type { WithInfo } from "../../http/filters/request-info.ts";
 import { errorResponse, UNCACHED } from "../../http/respond.ts";
@@ -60,12 +61,12 @@ export function chunksResponse(
   };
 }
 
-/** False for internal errors, which the recover filter reports. */
+/** False for internal errors, which the `recover` filter logs and reports. */
 export function isClientFacingError(thrown: unknown): thrown is StatusError {
   return thrown instanceof StatusError && (thrown.reason !== "InternalError" || thrown.cause === undefined);
 }
 
-/** Sends the warnings with the error. */
+/** Returns the error with Warning headers, or throws it if there are no warnings. */
 export function errorResponseWithWarnings(thrown: unknown, warnings: readonly string[]): ApiResponse {
   if (warnings.length === 0 || !isClientFacingError(thrown)) throw thrown;
   const response = errorResponse(thrown);

@@ -1,4 +1,4 @@
-/** Renders Tables, as `kubectl get` prints them, from parsed objects in their stored version. */
+/** Renders Tables, as `kubectl get` prints them. The cells are computed from the object in its stored version. */
 import type { Clock } from "../../../base/clock.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { badRequest } from "../../../meta/status-error.ts";
@@ -44,10 +44,10 @@ export function tableResponseRenderer(served: ServedResource, options: TableOpti
         JSON.stringify(listMetadata(listed)),
         listed.entries.map((entry) => entryRow(entry, served, options)),
       ),
-    // A bookmark has a row like any other event, so that readers of rows find its object; the Table's metadata repeats
-    // it.
+    // A bookmark has a row like any other event, because clients read objects from rows. The metadata of the Table has
+    // the same resourceVersion.
     bookmark: (metadata) => table(metadata, [bookmarkRow(metadata, served, options)]).chunks,
-    // Columns are sent once per watch.
+    // Columns are sent only with the first event of a watch.
     ...(showsColumns ? { following: tableResponseRenderer(served, { ...options, showsColumns: false }) } : {}),
   };
 }

@@ -1,4 +1,6 @@
-/** The wire format of a response: the parts of a media type that are the same for all forms. */
+/**
+ * The framing of bodies and watch events in JSON and in protobuf, which is the same for objects, metadata and Tables.
+ */
 import type { Status } from "../../../meta/status-error.ts";
 import { envelopeHead, encodeWatchEvent, type ProtobufEncoder } from "../../../objects/protobuf/encode.ts";
 import { PROTOBUF_MEDIA_TYPE } from "../../../objects/protobuf/decode.ts";
@@ -7,14 +9,14 @@ export interface WireFormat {
   readonly contentType: string;
   /** The content type of a watch. */
   readonly streamContentType: string;
-  /** A whole body with this content. */
+  /** Frames the content as a whole body. */
   document(shown: readonly Buffer[]): readonly Buffer[];
-  /** One watch event with this content. */
+  /** Frames the content as one watch event. */
   event(type: string, shown: readonly Buffer[]): Buffer;
   status(status: Status): readonly Buffer[];
 }
 
-/** Bytes together with their wire format. */
+/** Content together with the format that frames it. */
 export interface Rendered {
   readonly format: WireFormat;
   readonly chunks: readonly Buffer[];

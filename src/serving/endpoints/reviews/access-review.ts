@@ -1,4 +1,7 @@
-/** SubjectAccessReview, LocalSubjectAccessReview and SelfSubjectAccessReview: whether a user may perform an action. */
+/**
+ * Validates and evaluates SubjectAccessReview, LocalSubjectAccessReview and SelfSubjectAccessReview, which report
+ * whether a user may perform an action.
+ */
 import { firstErrors, invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, setMember, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { invalid, StatusError, type FieldError } from "../../../meta/status-error.ts";
@@ -9,7 +12,7 @@ import type { ReleaseGates } from "../../../objects/release-gates.ts";
 
 export type AccessReviewKind = "SubjectAccessReview" | "LocalSubjectAccessReview" | "SelfSubjectAccessReview";
 
-/** The review as it is evaluated and returned: a release that does not authorize by selectors drops them. */
+/** The review as it is evaluated and returned. A release that does not authorize by selectors drops the selectors. */
 export function readable(object: JsonObject, gates: ReleaseGates): JsonObject {
   const spec = objectAt(object, "spec");
   if (gates.isOn("AuthorizeWithSelectors") || !isJsonObject(spec["resourceAttributes"])) return object;
@@ -17,7 +20,7 @@ export function readable(object: JsonObject, gates: ReleaseGates): JsonObject {
   return { ...object, spec: { ...spec, resourceAttributes } };
 }
 
-/** Throws the same error as kubernetes, which names neither kind nor object. */
+/** As kubernetes: the error names neither the kind nor the object. */
 export function rejectInvalidAccessReview(object: JsonObject, kind: AccessReviewKind): void {
   const errors = firstErrors(accessReviewErrors(object, kind));
   if (errors.length === 0) return;
@@ -53,7 +56,7 @@ function* specErrors(spec: JsonObject, kind: AccessReviewKind): Generator<FieldE
   if (hasResource) yield* reviewSelectorErrors(objectAt(spec, "resourceAttributes"));
 }
 
-/** As kubernetes prints it: with the field names of its Go struct. */
+/** The value as kubernetes prints it: with the field names of its Go struct. */
 function shownPath(spec: JsonObject): JsonObject {
   const { path, verb } = pathAttributes(spec);
   return { Path: path, Verb: verb };
@@ -105,7 +108,7 @@ function* localErrors(object: JsonObject, spec: JsonObject): Generator<FieldErro
     yield invalidValue("spec.nonResourceAttributes", shownPath(spec), "disallowed on this kind of request");
 }
 
-/** The user that the review is about. */
+/** The user whose access the review checks. */
 export function reviewedUser(object: JsonObject): RequestUser {
   const spec = objectAt(object, "spec");
   const extra: JsonObject = {};
@@ -131,7 +134,7 @@ const NOTHING: ReviewedAccess = {
   path: "",
 };
 
-/** The action that a valid review is about. */
+/** The action that the review checks. The review must be valid. */
 export function reviewedAccess(object: JsonObject): ReviewedAccess {
   const spec = objectAt(object, "spec");
   if (!isJsonObject(spec["resourceAttributes"])) return { ...NOTHING, ...pathAttributes(spec) };
@@ -140,7 +143,7 @@ export function reviewedAccess(object: JsonObject): ReviewedAccess {
     isResourceRequest: true,
     verb: at("verb"),
     group: at("group"),
-    // Without a version, all versions are meant.
+    // A review without a version is about all versions.
     version: at("version") || "*",
     namespace: at("namespace"),
     resource: at("resource"),

@@ -1,4 +1,4 @@
-/** The ports to authentication and authorization that reviews need. */
+/** The ports through which reviews call authentication, authorization and admission. */
 import type { Clock } from "../../../base/clock.ts";
 import type { RequestInfo } from "../../http/request-info.ts";
 import type { GroupVersion } from "../../../meta/group-version.ts";
@@ -43,7 +43,7 @@ export type ReviewedToken =
 export interface ReviewPorts<Req extends WithRequester> {
   readonly clock: Clock;
   readonly gates: ReleaseGates;
-  /** The schema of any kind of the release. */
+  /** Returns the schema of any kind of the release. */
   readonly schemaOf: (groupVersion: GroupVersion, kind: string) => StructSchema | undefined;
   readonly protobuf: () => ProtobufTables;
   readonly authorize: (
@@ -53,8 +53,8 @@ export interface ReviewPorts<Req extends WithRequester> {
   ) => ReviewedDecision | Promise<ReviewedDecision>;
   readonly rulesFor: (user: RequestUser, namespace: string) => ReviewedRules;
   readonly authenticateToken: (token: string, audiences: readonly string[]) => ReviewedToken | Promise<ReviewedToken>;
-  /** The audiences of a token review that names none. */
+  /** The audiences of a token review without audiences. */
   readonly apiAudiences: readonly string[];
-  /** Admission of the created review. Absent: none. */
+  /** Returns the admission of the created review. Absent if no admission plugin runs. */
   readonly admit?: ((request: Req, about: RequestAdmission) => Admission | undefined) | undefined;
 }

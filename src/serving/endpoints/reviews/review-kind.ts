@@ -1,4 +1,4 @@
-/** The kinds of reviews, which are served like other kinds but never stored. */
+/** The served kinds of reviews. A review is decoded and rendered like an object of any other kind, but never stored. */
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import type { ServedResource } from "../../registry/resource.ts";
 import { strategyFor } from "../../registry/strategies.ts";

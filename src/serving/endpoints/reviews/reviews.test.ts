@@ -50,7 +50,7 @@ interface Answered {
   readonly warning: unknown;
 }
 
-/** Returns errors as their Status. */
+/** Creates a review. Returns errors as their Status. */
 async function review(
   resource: string,
   body: JsonObject,
@@ -82,8 +82,8 @@ async function review(
 
 const messageOf = ({ body }: Answered): unknown => body["message"];
 
-describe("access reviews", () => {
-  test("return the request with its status and managedFields", async () => {
+describe("access reviews:", () => {
+  test("the response is the request with its status and managedFields", async () => {
     const spec = { user: "u", resourceAttributes: PODS };
     const authorize = (): { allowed: boolean; reason: string } => ({ allowed: true, reason: "because" });
     const response = await review("subjectaccessreviews", { spec, status: { denied: true } }, { authorize });
@@ -125,7 +125,7 @@ describe("access reviews", () => {
       self,
       { ...bare, version: "", namespace: "", resource: "", path: "/x", verb: "get", isResourceRequest: false },
     ],
-  ])("%s of %j is evaluated for the user and the action", async (resource, spec, user, asked) => {
+  ])("%s with spec %j is evaluated for the user and the action of the spec", async (resource, spec, user, asked) => {
     const seen: unknown[] = [];
     const authorize = async (...question: unknown[]): Promise<{ allowed: boolean; reason: string }> => {
       seen.push(...question.slice(0, 2));
@@ -164,7 +164,7 @@ describe("access reviews", () => {
       { metadata: { labels: { a: "b" }, name: "x", uid: "u" }, spec: { user: "u", nonResourceAttributes: {} } },
       'metadata: Invalid value: {"name":"x","labels":{"a":"b"},"managedFields":[{"manager":"test","operation":"Update","apiVersion":"authorization.k8s.io/v1","time":"2026-01-02T03:04:05Z","fieldsType":"FieldsV1","fieldsV1":{"f:metadata":{"f:labels":{".":{},"f:a":{}}},"f:spec":{"f:nonResourceAttributes":{},"f:user":{}}}}]}: must be empty',
     ],
-  ])("%s of %j is invalid", async (resource, body, text) => {
+  ])("%s with body %j is invalid", async (resource, body, text) => {
     const response = await review(resource, body);
     expect(response.status).toBe(422);
     expect(messageOf(response)).toBe(`.authorization.k8s.io "" is invalid: ${text}`);
@@ -179,7 +179,7 @@ describe("access reviews", () => {
     expect(Object.keys(objectAt(response.body, "metadata"))).toEqual(["managedFields"]);
   });
 
-  test("a local review is about the namespace of its path", async () => {
+  test("a local review is evaluated in the namespace of its path, and rejected with another namespace", async () => {
     const local = await review("localsubjectaccessreviews", { spec: { user: "u", resourceAttributes: PODS } });
     expect(local.body["metadata"]).toMatchObject({ namespace: "ns" });
     const foreign = await review("localsubjectaccessreviews", { metadata: { namespace: "x" } });
@@ -218,7 +218,7 @@ describe("the selectors of an access review", () => {
       },
       `${at}.fieldSelector partially ignored due to parse error`,
     ],
-  ])("%j yields the evaluation error", async (selectors, evaluationError) => {
+  ])("%j yield the expected evaluation error, or none", async (selectors, evaluationError) => {
     const { body } = await review("subjectaccessreviews", asked(selectors));
     expect(body["status"]).toEqual({ allowed: false, ...(evaluationError && { evaluationError }) });
   });
@@ -236,12 +236,12 @@ describe("the selectors of an access review", () => {
       { fieldSelector: { requirements: [{ key: "", operator: "Exists", values: ["a"] }] } },
       `[${at}.fieldSelector.requirements[0].key: Required value: must be specified, ${at}.fieldSelector.requirements[0].values: Forbidden: may not be specified when \`operator\` is 'Exists' or 'DoesNotExist']`,
     ],
-  ])("%j is invalid", async (selectors, text) => {
+  ])("%j are invalid", async (selectors, text) => {
     const response = await review("subjectaccessreviews", asked(selectors));
     expect(messageOf(response)).toBe(`.authorization.k8s.io "" is invalid: ${text}`);
   });
 
-  test("the number of reported errors is limited", async () => {
+  test("are rejected with at most 100 errors", async () => {
     const requirements = Array.from({ length: 5000 }, () => ({ key: "", operator: "In" }));
     const { body } = await review("subjectaccessreviews", asked({ fieldSelector: { requirements } }));
     expect((objectAt(body, "details")["causes"] as unknown[]).length).toBeLessThanOrEqual(100);
@@ -260,7 +260,7 @@ describe("token reviews", () => {
   test.each<readonly [spec: JsonObject, token: string, audiences: string[]]>([
     [{ token: "t" }, "t", ["api"]],
     [{ token: "t\n", audiences: ["a", "b"] }, "t", ["a", "b"]],
-  ])("%j passes %j and %j to the authenticator", async (spec, token, audiences) => {
+  ])("with spec %j pass the token %j and the audiences %j to the authenticator", async (spec, token, audiences) => {
     const seen: unknown[] = [];
     const authenticateToken: ReviewPorts<WithRequester>["authenticateToken"] = (...question) => {
       seen.push(...question);
@@ -279,7 +279,7 @@ describe("token reviews", () => {
   test.each<readonly [answer: "unknown" | { error: string }, error: string]>([
     ["unknown", "invalid bearer token"],
     [{ error: "service account token has expired" }, "[invalid bearer token, service account token has expired]"],
-  ])("%j yields the error", async (response, error) => {
+  ])("with the authenticator's result %j have the expected error in their status", async (response, error) => {
     const said = { status: { authenticated: true } };
     const { body } = await review(
       "tokenreviews",
@@ -289,7 +289,7 @@ describe("token reviews", () => {
     expect(body["status"]).toEqual({ user: {}, error });
   });
 
-  test("without a token are rejected", async () => {
+  test("without a token are rejected with 400", async () => {
     const response = await review("tokenreviews", { spec: {} });
     expect(response).toMatchObject({
       status: 400,
@@ -297,7 +297,7 @@ describe("token reviews", () => {
     });
   });
 
-  test("fail if the authenticator returns another audience", async () => {
+  test("return 500 if the authenticator returns an audience that was not requested", async () => {
     const authenticateToken = (): { user: typeof BOT; audiences: string[] } => ({ user: BOT, audiences: ["else"] });
     const response = await review("tokenreviews", { spec: { token: "t" } }, { authenticateToken });
     expect(response).toMatchObject({
@@ -308,7 +308,7 @@ describe("token reviews", () => {
 });
 
 describe("self reviews", () => {
-  test("SelfSubjectReview returns the user", async () => {
+  test("SelfSubjectReview returns the user of the request", async () => {
     const { body } = await review("selfsubjectreviews", { metadata: { name: "x" } });
     expect(body).toEqual({
       kind: "SelfSubjectReview",
@@ -318,7 +318,7 @@ describe("self reviews", () => {
     });
   });
 
-  test("SelfSubjectRulesReview returns the rules of the user", async () => {
+  test("SelfSubjectRulesReview returns the rules of the user in the namespace, and requires a namespace", async () => {
     const asked: unknown[] = [];
     const rulesFor: ReviewPorts<WithRequester>["rulesFor"] = (...question) => {
       asked.push(...question);
@@ -347,16 +347,16 @@ describe("self reviews", () => {
   });
 });
 
-describe("reviews behave like other created objects", () => {
+describe("like every created object,", () => {
   const table = "application/json;as=Table;g=meta.k8s.io;v=v1";
 
-  test("a review has no table, so the next Accept clause decides", async () => {
+  test("a review is negotiated by Accept, except that a Table is not available", async () => {
     expect((await review("selfsubjectreviews", {}, {}, { accept: table })).status).toBe(406);
     const next = await review("selfsubjectreviews", {}, {}, { accept: `${table},application/json` });
     expect(next.body).toMatchObject({ kind: "SelfSubjectReview" });
   });
 
-  test("unknown fields cause a warning or a rejection", async () => {
+  test("a review with an unknown field causes a warning, or is rejected with fieldValidation=Strict", async () => {
     expect((await review("selfsubjectreviews", { spec: {} })).warning).toEqual([
       String.raw`299 - "unknown field \"spec\""`,
     ]);
@@ -364,13 +364,13 @@ describe("reviews behave like other created objects", () => {
     expect(strict.status).toBe(400);
   });
 
-  test("the options are validated, and fieldManager is used", async () => {
+  test("a review has validated options, and the manager of its managedFields is the option fieldManager", async () => {
     expect((await review("tokenreviews", { spec: { token: "t" } }, {}, { query: "?dryRun=X" })).status).toBe(422);
     const { body } = await review("tokenreviews", { spec: { token: "t" } }, {}, { query: "?fieldManager=me" });
     expect(body["metadata"]).toMatchObject({ managedFields: [{ manager: "me" }] });
   });
 
-  test("admission may change the review and reject it before it is evaluated", async () => {
+  test("a review is changed by mutating admission and may be rejected by validating admission before it is evaluated", async () => {
     const admit: ReviewPorts<WithRequester>["admit"] = () => ({
       mutate: ({ object }) => Promise.resolve({ ...object, spec: { token: "" } }),
       validate: () => Promise.reject(badRequest("not today")),
@@ -380,7 +380,7 @@ describe("reviews behave like other created objects", () => {
     expect(messageOf(await review("selfsubjectreviews", {}, { admit }))).toBe("not today");
   });
 
-  test("a resource other than a review is not handled", () => {
+  test("the review endpoint returns undefined for a resource that is not a review", () => {
     const endpoint = { group: "", resource: "pods" } as ResourceEndpoint;
     const request = { ...infoRequest({}), user: JANE };
     const representation = negotiateRepresentation(undefined, "object");

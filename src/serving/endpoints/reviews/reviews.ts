@@ -32,7 +32,7 @@ import { rejectWithoutNamespace, reviewedNamespace, rulesStatus } from "./rules-
 import { rejectWithoutToken, tokenQuestion, tokenStatus } from "./token-review.ts";
 import { userInfo } from "./user-info.ts";
 
-/** Serves the review of `endpoint`; undefined if the endpoint is not a review. */
+/** Serves the review of `endpoint`. Returns undefined if the endpoint is not a review. */
 export function reviewEndpoint<Req extends WithRequester>(
   ports: ReviewPorts<Req>,
 ): (request: Req, call: VirtualCall) => Promise<ApiResponse> | undefined {
@@ -43,7 +43,7 @@ export function reviewEndpoint<Req extends WithRequester>(
   };
 }
 
-/** Reviews are created, but nothing is written. */
+/** True for resources that accept only create and store nothing. */
 export function isReview(group: string, resource: string): boolean {
   return REVIEWS.has(`${group}/${resource}`);
 }
@@ -51,7 +51,7 @@ export function isReview(group: string, resource: string): boolean {
 interface Review {
   /** Throws if the review is invalid. */
   check(object: JsonObject): void;
-  /** The members to add to the response. */
+  /** Evaluates the review and returns the fields of the response. */
   answer(object: JsonObject, asked: Asked): JsonObject | Promise<JsonObject>;
 }
 
@@ -88,7 +88,10 @@ async function evaluated<Req extends WithRequester>(
   }
 }
 
-/** As kubernetes: reviews have no columns, so for a client that asks for a table the next Accept clause decides. */
+/**
+ * As kubernetes: a review is not available as a Table, so a client that prefers a Table receives the next form that it
+ * accepts.
+ */
 function withoutTables<Req extends WithRequester>(request: Req, { ports, endpoint }: ReviewCall<Req>): Representation {
   const clauses = (headerValue(request.headers, "accept") ?? "").split(",");
   const others = clauses.filter((clause) => parseMediaType(clause).parameters.get("as") !== "Table");
@@ -129,7 +132,7 @@ async function reviewed<Req extends WithRequester>(
   return review.answer(mutated, { ports, request });
 }
 
-/** The object in the namespace of the request, without fields that only the server sets. */
+/** Sets the namespace of the request, and removes the fields that only the server may set. */
 function placed(object: JsonObject, { stored }: ServedResource, { info }: WithRequester): JsonObject {
   rejectForeignNamespace(object, info.namespace);
   const { namespace: _namespace, ...metadata } = objectAt(withoutSystemFields(object), "metadata");

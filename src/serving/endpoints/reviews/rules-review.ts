@@ -1,4 +1,4 @@
-/** SelfSubjectRulesReview: the rules of the user in a namespace. */
+/** Evaluates SelfSubjectRulesReview, which lists the rules of the user in a namespace. */
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { badRequest } from "../../../meta/status-error.ts";
 import type { ReviewedRules } from "./ports.ts";

@@ -1,4 +1,7 @@
-/** Validates the selectors of an access review, and reports the parts that could not be parsed. */
+/**
+ * Validates the field and label selectors of an access review, and reports the selectors that the authorizer ignores
+ * because they cannot be parsed.
+ */
 import { forbiddenField, invalidValue, required } from "../../../meta/field-errors.ts";
 import { parseFieldSelector } from "../../../meta/field-selector.ts";
 import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -7,7 +10,7 @@ import { labelValueErrors, qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { SELECTOR_CHARACTERS_MAX } from "../endpoint-limits.ts";
 
-/** Errors of spec.resourceAttributes. */
+/** Returns the errors of the selectors in spec.resourceAttributes. */
 export function* reviewSelectorErrors(attributes: JsonObject): Generator<FieldError> {
   yield* attributeErrors(attributes, "fieldSelector", fieldRequirementErrors);
   yield* attributeErrors(attributes, "labelSelector", labelRequirementErrors);
@@ -62,7 +65,10 @@ function* labelRequirementErrors(requirement: JsonObject, field: string): Genera
     for (const sentence of labelValueErrors(value)) yield invalidValue(`${field}.values[${index}]`, value, sentence);
 }
 
-/** The selectors of valid attributes that were ignored by the decision. */
+/**
+ * Returns a message for each selector that the authorizer has ignored, completely or partially. The attributes must be
+ * valid.
+ */
 export function selectorProblems(attributes: JsonObject): string[] {
   return [
     ...selectorProblem(attributes, "fieldSelector", (text) => parseFieldSelector(text), isFieldRequirement),
@@ -87,7 +93,7 @@ function selectorProblem(
   return [`spec.resourceAttributes.${name} ${extent} due to parse error`];
 }
 
-/** DIFFERS: a selector longer than the limit for other requests is not parsed. */
+/** DIFFERS: a selector that is longer than the limit of list requests is not parsed. */
 function isReadable(raw: string, parse: (text: string) => unknown): boolean {
   if (raw.length > SELECTOR_CHARACTERS_MAX) return false;
   try {

@@ -1,4 +1,4 @@
-/** TokenReview: the user of a token. */
+/** Evaluates TokenReview, which returns the user of a token. */
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { badRequest, StatusError } from "../../../meta/status-error.ts";
 import type { ReviewedToken } from "./ports.ts";
@@ -14,7 +14,10 @@ interface TokenQuestion {
   readonly audiences: readonly string[];
 }
 
-/** Trims trailing blanks. DIFFERS: a token with leading or inner blanks is invalid. */
+/**
+ * Returns the token without trailing blanks, and the audiences. DIFFERS: a token with leading or inner blanks is
+ * invalid.
+ */
 export function tokenQuestion(object: JsonObject, apiAudiences: readonly string[]): TokenQuestion {
   const spec = objectAt(object, "spec");
   const audiences = stringsAt(spec, "audiences");
@@ -23,7 +26,7 @@ export function tokenQuestion(object: JsonObject, apiAudiences: readonly string[
 
 const UNKNOWN = "invalid bearer token";
 
-/** As kubernetes: members of the client's status that the review does not set are kept. */
+/** As kubernetes: fields of the status that the client sent are kept if the review does not set them. */
 export function tokenStatus(object: JsonObject, { audiences }: TokenQuestion, response: ReviewedToken): JsonObject {
   const { authenticated: _said, user = {}, ...given } = objectAt(object, "status");
   if (response === "unknown") return { ...given, user, error: UNKNOWN };

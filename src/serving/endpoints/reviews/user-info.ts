@@ -1,4 +1,4 @@
-/** A user as UserInfo of authentication.k8s.io. */
+/** Converts a user to UserInfo of authentication.k8s.io. */
 import type { JsonObject } from "../../../meta/json.ts";
 import type { RequestUser } from "../../registry/create.ts";
 

@@ -1,3 +1,4 @@
+/** Serves the subresource binding, with which the scheduler assigns a pod to a node. */
 import { aggregateText } from "../../../meta/aggregate-text.ts";
 import { jsonResponse, successStatus } from "../../http/respond.ts";
 import { objectAt, stringAt } from "../../../meta/json.ts";
@@ -11,7 +12,10 @@ import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
 import { optionsObject, writeOptions } from "../options.ts";
 import { bindingKind } from "./kinds.ts";
 
-/** POST pods/x/binding, and the older POST bindings, where only the body names the pod. `call` is for pods. */
+/**
+ * Serves POST pods/x/binding and the older POST bindings, in which only the body contains the name of the pod.
+ * `call.served` is pods in both cases.
+ */
 export async function bindingEndpoint(call: EndpointCall): Promise<EndpointResponse> {
   const { context, served: pods, request } = call;
   const { dryRun, fieldValidation } = writeOptions(request, "CreateOptions");
@@ -30,7 +34,7 @@ export async function bindingEndpoint(call: EndpointCall): Promise<EndpointRespo
   const binding = (await admission?.mutate({ ...write, object: placed })) ?? placed;
   if (name !== given) throw badRequest("name in URL does not match name in Binding object");
   const errors = podBindingErrors(binding).map(({ field, message }) => `${field}: ${message}`);
-  // As kubernetes: an invalid binding is reported without a reason.
+  // As kubernetes: the error of an invalid binding has no reason.
   if (errors.length > 0) throw new StatusError("", aggregateText(errors));
   await admission?.validate({ ...write, object: binding });
   await bindPod(context, pods, { namespace, name, binding, dryRun });

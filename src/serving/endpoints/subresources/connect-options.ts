@@ -1,4 +1,4 @@
-/** The options of a connection, parsed from its query, as the object that admission receives. */
+/** Parses the query of a connection (exec, attach, portforward, proxy) to the options object that admission receives. */
 import type { WithInfo } from "../../http/filters/request-info.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { parseUintError } from "../../../meta/resource-version.ts";
@@ -6,7 +6,7 @@ import { badRequest } from "../../../meta/status-error.ts";
 
 const PORT_MAX = 65_535;
 
-/** In v1, without unset members. */
+/** The options in v1, without unset fields. */
 export function connectOptions(request: WithInfo): JsonObject & { readonly kind: string } {
   const { resource, subresource } = request.info;
   switch (subresource) {

@@ -1,8 +1,8 @@
 /**
- * Serves subresources that need a node, the pod network or the endpoints of a Service: log, exec, attach, portforward
- * and proxy. Evenkeel connects to none of these. Errors that do not depend on them are the same as in kubernetes: an
- * absent object, a missing container name, a pod without a node. Otherwise the response is 503 without Retry-After,
- * because clients would only repeat the request, and never 404, which would mean that the pod does not exist.
+ * Serves the subresources that connect to a kubelet, to the pod network or to the endpoints of a Service: log, exec,
+ * attach, portforward and proxy. Evenkeel does not connect to them. It returns kubernetes' errors for an absent object,
+ * a missing container name and a pod without a node. All other requests return 503: without Retry-After, because
+ * repeating the request would not help, and not 404, which would report that the pod does not exist.
  */
 import { bytesBody, type ApiResponse } from "../../http/message.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -32,12 +32,12 @@ export async function connectionEndpoint(call: EndpointCall): Promise<ApiRespons
     throw unreachable(
       `node ${JSON.stringify(node)} cannot be reached: ${subresource} of ${resource} needs a kubelet, and this server is not connected to one`,
     );
-  // As kubernetes: nothing has run yet, so the log is empty.
+  // As kubernetes: a pod without a node has not run, so its log is empty.
   if (subresource === "log") return { status: 204, headers: {}, body: bytesBody(Buffer.alloc(0)) };
   throw badRequest(`pod ${name} does not have a host assigned`);
 }
 
-/** The options after admission. */
+/** Returns the options after admission. */
 async function admitted({ admit, request }: EndpointCall): Promise<JsonObject> {
   if (request.query.has("dryRun")) throw badRequest("dryRun is not supported");
   const sent = connectOptions(request);
@@ -50,13 +50,13 @@ async function admitted({ admit, request }: EndpointCall): Promise<JsonObject> {
   return object;
 }
 
-/** Connecting requires permission to create, even by GET, as WebSockets do. */
+/** As kubernetes since 1.35: connecting requires permission to create, even for the GET of a WebSocket client. */
 async function rejectWithoutCreatePermission({ served, request, rejectCreation }: EndpointCall): Promise<void> {
   if (request.info.verb === "create" || !served.gates.isOn("AuthorizePodWebsocketUpgradeCreatePermission")) return;
   try {
     await rejectCreation?.();
   } catch (thrown) {
-    // As kubernetes, which gives no reason.
+    // As kubernetes: the error does not say why the user is forbidden.
     if (isReason(thrown, "Forbidden")) throw forbidden(served.groupResource, request.info.name, "");
     throw thrown;
   }
@@ -84,7 +84,7 @@ async function read({ context, served, request }: EndpointCall, name: string): P
   return objectIn(entry, served);
 }
 
-/** "name", "name:port" or "scheme:name:port". */
+/** Parses "name", "name:port" or "scheme:name:port" and returns the name. */
 function targetName(id: string): string | undefined {
   const parts = id.split(":");
   if (parts.length > 3) return undefined;

@@ -1,3 +1,4 @@
+/** Serves the subresource eviction, which deletes a pod if its disruption budgets allow it. */
 import { jsonResponse, successStatus } from "../../http/respond.ts";
 import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { badRequest, invalid, StatusError } from "../../../meta/status-error.ts";
@@ -17,7 +18,7 @@ import { evictionKind } from "./kinds.ts";
 
 const FORCE_DELETE = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
-/** POST pods/x/eviction: a deletion that the pod's disruption budget must allow. */
+/** Serves POST pods/x/eviction: deletes the pod if its disruption budgets allow it. */
 export async function evictionEndpoint(
   call: EndpointCall,
   budgets: ServedResource | undefined,
@@ -52,7 +53,10 @@ export async function evictionEndpoint(
   return jsonResponse(201, { ...successStatus(undefined), code: 201 }, warningHeaders(warnings));
 }
 
-/** As kubernetes: if there is no pod to delete, that error comes first. */
+/**
+ * Rejects delete options that an eviction does not allow. As kubernetes: if the pod does not exist, 404 is returned
+ * instead.
+ */
 async function rejectOptions({ context, served, request }: EndpointCall, given: JsonObject): Promise<void> {
   const errors = deleteOptionsErrors(given, stringsAt(given, "dryRun"));
   if (errors.length === 0) return;
@@ -76,7 +80,7 @@ function readEviction(call: EndpointCall, validation: FieldValidation): Promise<
   return readObject({ ...call, served }, validation, (value) => evictionKind(call.served, versionOf(value)));
 }
 
-/** Set in the query, in the body, or equally in both. */
+/** True if the query, the body or both request a dry run. Rejects two different values. */
 function dryRunOf(query: readonly string[], body: readonly string[]): boolean {
   if (query.length > 0 && body.length > 0 && !jsonEquals(query, body)) {
     throw new StatusError(

@@ -1,4 +1,6 @@
-/** The kinds of subresource bodies, which are never stored: their schemas and how they are rendered. */
+/**
+ * The served kinds of subresource bodies (Scale, Binding, Eviction): their schemas and Tables. They are never stored.
+ */
 import { assert } from "../../../base/assert.ts";
 import { formatGroupVersion, type GroupVersion } from "../../../meta/group-version.ts";
 import { objectAt, stringAt } from "../../../meta/json.ts";
@@ -22,8 +24,8 @@ export function bindingKind(pods: ServedResource): ServedResource {
 }
 
 /**
- * Evictions of policy/v1beta1, which have the same members, are still accepted after that version was removed
- * elsewhere.
+ * The kind Eviction. The version v1beta1, which has the same fields, is accepted even by releases that removed
+ * policy/v1beta1.
  */
 export function evictionKind(pods: ServedResource, version: "v1" | "v1beta1"): ServedResource {
   const schema = schemaIn(pods, POLICY_V1, "Eviction");

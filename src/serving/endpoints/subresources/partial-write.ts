@@ -1,3 +1,4 @@
+/** Serves the subresources that write a part of the stored object: ephemeralcontainers, resize and approval. */
 import { appliedTo } from "../../registry/apply.ts";
 import { Forwarded } from "../../registry/forwarded-request.ts";
 import { updateThrough, type SubresourceStrategy } from "../../registry/subresources/partial-update.ts";
@@ -9,7 +10,7 @@ import { writtenResponse } from "../render/respond.ts";
 import { updateAdmission } from "../update.ts";
 import { readRequestedWrite, type RequestedWrite } from "../write-options.ts";
 
-/** A subresource that returns the whole object and writes a part of it. */
+/** Serves a subresource that returns the whole object and writes a part of it. */
 export async function subresourceWriteEndpoint(
   call: EndpointCall,
   strategy: SubresourceStrategy,

@@ -1,3 +1,4 @@
+/** Serves the subresource scale, which reads and writes the replicas of an object. */
 import { applyScale } from "../../registry/apply-scale.ts";
 import { Forwarded } from "../../registry/forwarded-request.ts";
 import { get } from "../../registry/read.ts";

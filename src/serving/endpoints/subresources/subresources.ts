@@ -15,11 +15,11 @@ import { tokenRequestEndpoint, type TokenRequests } from "./token-request/token-
 
 interface SubresourceContext {
   readonly representation: Representation;
-  /** PodDisruptionBudgets, if they are served. */
+  /** The resource PodDisruptionBudgets; undefined if it is not served. */
   readonly budgets: () => ServedResource | undefined;
-  /** Undefined if this server issues no tokens. */
+  /** Undefined if this server does not issue tokens. */
   readonly tokens: TokenRequests | undefined;
-  /** Adds an annotation to the audit event. */
+  /** Adds an annotation to the audit event of the request. */
   readonly annotate: ((key: string, value: string) => void) | undefined;
 }
 
@@ -30,7 +30,9 @@ const STRATEGIES: ReadonlyMap<string, SubresourceStrategy> = new Map(
   ]),
 );
 
-/** Undefined for a subresource that is not implemented yet. The verb has been checked against discovery. */
+/**
+ * Returns undefined for a subresource that is not implemented. The caller has checked that discovery lists the verb.
+ */
 export function subresourceEndpoint(
   call: EndpointCall,
   { representation, budgets, tokens, annotate }: SubresourceContext,

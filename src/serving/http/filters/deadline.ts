@@ -1,3 +1,4 @@
+/** The filter that limits the duration of requests. */
 import type { Duplex } from "node:stream";
 
 import type { Clock } from "../../../base/clock.ts";
@@ -9,8 +10,8 @@ import { discardResponse } from "../closed-sink.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 /**
- * Responds within the deadline, whatever the handler does; `?timeout=` can only shorten it. Watches have no deadline.
- * When the deadline passes, the request's signal aborts, as it does when the client leaves.
+ * Responds within the deadline, even if the handler does not. `?timeout=` can only shorten the deadline. Watches have
+ * no deadline. When the deadline passes, the signal of the request aborts, as it does when the client disconnects.
  */
 export function deadline(options: {
   readonly clock: Clock;
@@ -45,7 +46,9 @@ export function deadline(options: {
   };
 }
 
-/** Gives the request an abortable signal that also aborts with the request's present signal. */
+/**
+ * Replaces the signal of the request by one that this filter can abort. It also aborts when the original signal does.
+ */
 function ownSignal(request: WithInfo): { readonly abort: (reason: unknown) => void; readonly release: () => void } {
   const client = request.signal;
   const own = new AbortController();
@@ -58,18 +61,18 @@ function ownSignal(request: WithInfo): { readonly abort: (reason: unknown) => vo
 }
 
 function timedOut(): StatusError {
-  // No Retry-After: clients would automatically repeat a request that may have succeeded.
+  // The error has no Retry-After, because clients would automatically repeat a request that may have succeeded.
   return new StatusError("Timeout", "Timeout: request did not complete within the allotted timeout");
 }
 
 /**
- * Keeps the link to the client's signal until a streamed response has ended, so that its writer sees the client leave.
+ * Calls `release` when a streamed response has ended. Until then, the handler still sees that the client disconnects.
  */
 function releasing(response: ApiResponse, release: () => void): ApiResponse {
   const { body } = response;
   if (body.kind === "stream") {
     const open = (sink: StreamSink): void => {
-      // A transport may close the stream just before it reports that the client has left.
+      // A transport may close the stream just before it reports that the client has disconnected.
       sink.onClose(() => queueMicrotask(release));
       body.open(sink);
     };
@@ -87,10 +90,10 @@ function releasing(response: ApiResponse, release: () => void): ApiResponse {
   return response;
 }
 
-/** Longer than any sensible duration. */
+/** Maximum length of the timeout parameter; every sensible duration is shorter. */
 const TIMEOUT_LENGTH_MAX = 64;
 
-/** Undefined if the request has no timeout parameter, or one that is not positive. */
+/** The timeout in the query; undefined if there is none or it is not positive. */
 export function requestedTimeoutMs(request: WithInfo): number | undefined {
   const text = request.query.get("timeout");
   if (text === undefined || text === "") return undefined;

@@ -20,7 +20,7 @@ const OK: ApiResponse = { status: 200, headers: { a: "b" }, body: NO_BODY };
 const answer = (): Promise<ApiResponse> => Promise.resolve(OK);
 const never = (): Promise<ApiResponse> => new Promise(() => {});
 
-describe("deadline", () => {
+describe("the deadline filter", () => {
   function open(next: () => Promise<ApiResponse> = never): {
     ask: (url: string) => Promise<ApiResponse>;
     advance: (ms: number) => void;
@@ -30,7 +30,7 @@ describe("deadline", () => {
     return { ask: (url) => handler(infoRequest({ url })), advance: (ms) => clock.advance(ms) };
   }
 
-  test("passes responses and errors on unchanged", async () => {
+  test("returns the responses and errors of the handler unchanged", async () => {
     expect(await open(answer).ask("/api/v1/pods")).toBe(OK);
     await expect(open(() => Promise.reject(badRequest("no"))).ask("/api/v1/pods")).rejects.toThrow("no");
   });
@@ -46,7 +46,7 @@ describe("deadline", () => {
     ["/api/v1/pods?timeout=32s", 32_000],
     ["/api/v1/pods?timeout=1m30s", 60_000],
     ["/api/v1/pods?timeout=100h", 60_000],
-  ])("%s ends after %d ms", async (url, timeoutMs) => {
+  ])("returns 504 for %s after %d ms", async (url, timeoutMs) => {
     const { ask, advance } = open();
     let thrown: unknown;
     const asked = ask(url).catch((reason: unknown) => (thrown = reason));
@@ -59,27 +59,27 @@ describe("deadline", () => {
     expect(thrown).not.toHaveProperty("details.retryAfterSeconds");
   });
 
-  test("an invalid timeout is reported with Go's error message", async () => {
+  test("rejects an invalid timeout with Go's error message", async () => {
     await expect(open(answer).ask("/api/v1/pods?timeout=5x")).rejects.toThrow(
       'invalid timeout specified in the request URL - time: unknown unit "x" in duration "5x"',
     );
   });
 
   test.each(["x", "10", "1s x", "s", "1d", "1".repeat(100_000), "1s".repeat(100)])(
-    "a timeout of %.20s is rejected",
+    "rejects a timeout of %.20s",
     async (timeout) => {
       await expect(open(answer).ask(`/api/v1/pods?timeout=${timeout}`)).rejects.toMatchObject({ reason: "BadRequest" });
     },
   );
 
-  test("a watch has no deadline", async () => {
+  test("sets no deadline for a watch", async () => {
     const { ask, advance } = open(answer);
     const asked = ask("/api/v1/pods?watch=1&timeout=x");
     advance(1_000_000);
     expect(await asked).toBe(OK);
   });
 
-  /** A request that is being handled: the signal that the handler sees, and a way to finish it. */
+  /** A request in the handler: the signal that the handler has received, and a function that finishes the handler. */
   function work(signal = new AbortController().signal): {
     clock: ReturnType<typeof createManualClock>;
     seen: AbortSignal;
@@ -95,7 +95,7 @@ describe("deadline", () => {
     return { clock, seen: seen!, answered: responded, finish: resolve };
   }
 
-  test("aborts a request that exceeds the deadline with the same error that the client receives", async () => {
+  test("aborts the signal of a request that exceeds the deadline, with the error that the client receives", async () => {
     const { clock, seen, answered } = work();
     clock.advance(999);
     expect(seen.aborted).toBe(false);
@@ -104,7 +104,7 @@ describe("deadline", () => {
     await expect(answered).rejects.toBe(seen.reason);
   });
 
-  test("does not abort a request that finishes in time", async () => {
+  test("does not abort the signal of a request that finishes in time", async () => {
     const { clock, seen, answered, finish } = work();
     finish(OK);
     expect(await answered).toBe(OK);
@@ -112,7 +112,7 @@ describe("deadline", () => {
     expect(seen.aborted).toBe(false);
   });
 
-  test("a client that leaves aborts the request before and while it is handled", async () => {
+  test("aborts the signal if the client disconnects before or during the handling of the request", async () => {
     const client = new AbortController();
     const { seen } = work(client.signal);
     client.abort("gone");
@@ -121,7 +121,7 @@ describe("deadline", () => {
   });
 
   test.each(["stream", "upgrade"] as const)(
-    "a client that leaves during a %s response aborts the request",
+    "aborts the signal if the client disconnects during a %s response",
     async (kind) => {
       const client = new AbortController();
       const { clock, seen, answered, finish } = work(client.signal);
@@ -134,7 +134,7 @@ describe("deadline", () => {
       if (body.kind === "upgrade") body.open(stream);
       clock.advance(10_000);
       expect([opened, seen.aborted]).toEqual([1, false]);
-      // A socket reports the two events in this order.
+      // A transport may report the close of the stream before the disconnection.
       if (kind === "stream") stream.emit("close");
       client.abort();
       expect(seen.aborted).toBe(true);
@@ -143,7 +143,7 @@ describe("deadline", () => {
   );
 
   test.each(["stream", "upgrade"] as const)(
-    "removes its listener from the client's signal when the %s has ended",
+    "no longer listens to the client's signal when the %s has ended",
     async (kind) => {
       const client = new AbortController();
       const { seen, answered, finish } = work(client.signal);
@@ -158,7 +158,7 @@ describe("deadline", () => {
   );
 
   test.each(["stream", "upgrade"] as const)(
-    "a %s returned after the deadline is opened with a closed sink",
+    "opens a %s that is returned after the deadline with a closed sink",
     async (kind) => {
       const opened = Promise.withResolvers<unknown>();
       const { clock, answered, finish } = work();
@@ -171,8 +171,8 @@ describe("deadline", () => {
   );
 });
 
-describe("inFlight", () => {
-  test("counts reads and writes separately, and stops counting a request however it ends", async () => {
+describe("the inFlight filter", () => {
+  test("limits reads and writes separately, and no longer counts a request that has succeeded or failed", async () => {
     const metrics = new MetricsRegistry();
     const waiting: { resolve: (response: ApiResponse) => void; reject: (reason: unknown) => void }[] = [];
     const handler = inFlight({ readsMax: 2, writesMax: 1, metrics })(
@@ -196,7 +196,7 @@ describe("inFlight", () => {
     expect(metrics.render()).toContain('{request_kind="mutating"} 0');
   });
 
-  test("exempt requests are served above the limit and not counted against it", async () => {
+  test("serves exempt requests above the limit and does not count them", async () => {
     const isExempt = ({ headers }: ApiRequest): boolean => headers["x"] === "root";
     const handler = inFlight({ readsMax: 1, writesMax: 1, metrics: new MetricsRegistry(), isExempt })(never);
     void handler(infoRequest());
@@ -204,14 +204,14 @@ describe("inFlight", () => {
     expect(await handler(infoRequest())).toMatchObject({ status: 429 });
   });
 
-  test("watches are not counted", async () => {
+  test("does not limit watches", async () => {
     const handler = inFlight({ readsMax: 0, writesMax: 0, metrics: new MetricsRegistry() })(answer);
     expect(await handler(infoRequest({ url: "/api/v1/pods?watch=1" }))).toBe(OK);
     expect(await handler(infoRequest({ url: "/api/v1/pods" }))).toMatchObject({ status: 429 });
   });
 });
 
-describe("ifReady", () => {
+describe("the ifReady filter", () => {
   const asking = { headers: { "x-kubernetes-if-ready": "" } };
   const own: ApiRequest["connection"] = { protocol: "in-process", remoteAddress: "self", clientChain: [] };
   const open = (
@@ -226,7 +226,7 @@ describe("ifReady", () => {
       isLoopback: ({ connection }) => connection === own,
     })(recover(SILENT_LOG)(next));
 
-  test("an unready server returns 503 with Retry-After and X-Kubernetes-Ready: false to a request with the header", async () => {
+  test("returns 503 with Retry-After and X-Kubernetes-Ready: false to a request with the header while the server is unready", async () => {
     const response = await open(false, () => expect.unreachable())(apiRequest(asking));
     expect(response).toMatchObject({ status: 503, headers: { "retry-after": "7", "x-kubernetes-ready": "false" } });
     expect(bodyJson(response)).toMatchObject({
@@ -235,7 +235,7 @@ describe("ifReady", () => {
     });
   });
 
-  test("in report mode an unready server serves a request with the header and returns X-Kubernetes-Ready: false", async () => {
+  test("in report mode serves a request with the header while the server is unready, with X-Kubernetes-Ready: false", async () => {
     expect(await open(false, answer, "report")(apiRequest(asking))).toEqual({
       ...OK,
       headers: { a: "b", "x-kubernetes-ready": "false" },
@@ -243,14 +243,14 @@ describe("ifReady", () => {
   });
 
   test.each(["retry", "report"] as const)(
-    "in %s mode an unready server serves a request without the header unchanged",
+    "in %s mode serves a request without the header unchanged while the server is unready",
     async (mode) => {
       expect(await open(false, answer, mode)(apiRequest())).toEqual(OK);
     },
   );
 
   test.each(["retry", "report"] as const)(
-    "in %s mode a ready server serves a request with the header and returns X-Kubernetes-Ready: true",
+    "in %s mode serves a request with the header when the server is ready, with X-Kubernetes-Ready: true",
     async (mode) => {
       expect(await open(true, answer, mode)(apiRequest(asking))).toEqual({
         ...OK,
@@ -261,21 +261,21 @@ describe("ifReady", () => {
   );
 
   test.each(["retry", "report"] as const)(
-    "in %s mode a ready server serves a request without the header unchanged",
+    "in %s mode serves a request without the header unchanged when the server is ready",
     async (mode) => {
       expect(await open(true, answer, mode)(apiRequest())).toEqual(OK);
     },
   );
 
   test.each([true, false])(
-    "in off mode the header has no effect, whether the server is ready or not",
+    "in off mode ignores the header, whether the server is ready (%s) or not",
     async (isReady) => {
       expect(await open(isReady, answer, "off")(apiRequest(asking))).toEqual(OK);
     },
   );
 
   test.each(["/healthz", "/livez/ping", "/readyz", "/metrics", "/metrics/slis"])(
-    "%s is served by an unready server, with X-Kubernetes-Ready: false",
+    "serves %s while the server is unready, with X-Kubernetes-Ready: false",
     async (url) => {
       const response = await open(false)(apiRequest({ ...asking, url }));
       expect(response).toMatchObject({ status: 200, headers: { "x-kubernetes-ready": "false" } });
@@ -283,18 +283,18 @@ describe("ifReady", () => {
   );
 
   test.each(["/metricsfoo", "/healthz2/x", "/api/healthz", "/version", "/"])(
-    "%s returns 503 on an unready server",
+    "returns 503 for %s while the server is unready",
     async (url) => {
       expect((await open(false)(apiRequest({ ...asking, url }))).status).toBe(503);
     },
   );
 
-  test("loopback requests are served by an unready server", async () => {
+  test("serves loopback requests while the server is unready", async () => {
     const response = await open(false)({ ...apiRequest(asking), connection: own });
     expect(response).toMatchObject({ status: 200, headers: { "x-kubernetes-ready": "false" } });
   });
 
-  test("the header reports the readiness at the time when the request arrived", async () => {
+  test("reports the readiness at the time when the request arrived", async () => {
     let isReady = false;
     const handler = ifReady({
       mode: "report",
@@ -313,13 +313,13 @@ describe("ifReady", () => {
     [serviceUnavailable("the store is away", 1), 503],
     [notFound({ group: "", resource: "pods" }, "x"), 404],
     [new Error("secret"), 500],
-  ])("the header is also set on the error response to %s", async (thrown, status) => {
+  ])("sets X-Kubernetes-Ready on the response for the error %s too", async (thrown, status) => {
     const response = await open(true, () => Promise.reject(thrown))(apiRequest(asking));
     expect(response).toMatchObject({ status, headers: { "x-kubernetes-ready": "true" } });
     expect(JSON.stringify(bodyJson(response))).not.toContain("secret");
   });
 
-  test("the header is set on a stream, whose body stays the same", async () => {
+  test("sets X-Kubernetes-Ready on a stream and keeps its body", async () => {
     const stream: ApiResponse = { status: 200, headers: {}, body: { kind: "stream", open: () => undefined } };
     const response = await open(true, () => Promise.resolve(stream))(apiRequest(asking));
     expect(response.headers).toEqual({ "x-kubernetes-ready": "true" });
@@ -336,13 +336,13 @@ describe("ifReady", () => {
     [30_001, 30],
     [1e12, 30],
     [-5, 1],
-  ])("a start-up step that has taken %d ms yields a Retry-After of %d s", (stepMs, seconds) => {
+  ])("estimates for a start-up step that has taken %d ms a Retry-After of %d s", (stepMs, seconds) => {
     expect(retryAfterStep(stepMs)).toBe(seconds);
   });
 });
 
-describe("recover", () => {
-  test("a StatusError becomes the response and is not logged", async () => {
+describe("the recover filter", () => {
+  test("returns a StatusError as the response and does not log it", async () => {
     const log = { ...SILENT_LOG, error: () => expect.unreachable() };
     const response = await recover(log)(() => Promise.reject(notFound({ group: "", resource: "pods" }, "x")))(
       apiRequest(),
@@ -352,7 +352,7 @@ describe("recover", () => {
   });
 
   test.each([new Error("secret detail"), "secret detail", { secret: true }])(
-    "%s is logged, and its text is not sent to the client",
+    "logs %s and does not send its text to the client",
     async (thrown) => {
       const lines: (LogFields | undefined)[] = [];
       const log = { ...SILENT_LOG, error: (_message: string, fields?: LogFields) => void lines.push(fields) };
@@ -367,7 +367,7 @@ describe("recover", () => {
     },
   );
 
-  test("a synchronous throw is caught too", async () => {
+  test("catches a synchronous throw too", async () => {
     const response = await recover(SILENT_LOG)(() => {
       throw badRequest("no");
     })(apiRequest());
@@ -375,7 +375,7 @@ describe("recover", () => {
   });
 });
 
-describe("requestInfo", () => {
+describe("the requestInfo filter", () => {
   test("adds the request info and the query", async () => {
     const handler = requestInfo()((request) =>
       Promise.resolve({ ...OK, headers: { verb: request.info.verb, limit: request.query.get("limit") ?? "" } }),
@@ -385,12 +385,12 @@ describe("requestInfo", () => {
     });
   });
 
-  test("a path that cannot be decoded is rejected", async () => {
+  test("rejects a path that cannot be decoded", async () => {
     const request = { ...apiRequest({ url: "/%zz" }), claims: NO_CLAIMS };
     await expect(requestInfo()(answer)(request)).rejects.toMatchObject({ reason: "BadRequest" });
   });
 
-  test("isLongRunning recognizes watches, logs, exec and proxy", () => {
+  test("isLongRunning is true for watches, logs, exec and proxy", () => {
     const urls = [
       "/api/v1/pods?watch=1",
       "/api/v1/namespaces/a/pods/x/log",
@@ -402,7 +402,7 @@ describe("requestInfo", () => {
   });
 });
 
-describe("measure", () => {
+describe("the measure filter", () => {
   function open(next: () => Promise<ApiResponse>): {
     metrics: MetricsRegistry;
     ask: (method: string, url: string) => Promise<unknown>;
@@ -414,7 +414,7 @@ describe("measure", () => {
     return { metrics, ask: (method, url) => handler(infoRequest({ method, url })).catch((thrown: unknown) => thrown) };
   }
 
-  test("counts by verb, resource and code", async () => {
+  test("counts requests by verb, resource and code", async () => {
     const { metrics, ask } = open(answer);
     await ask("GET", "/api/v1/namespaces/a/pods/x");
     await ask("POST", "/api/v1/namespaces/a/pods?dryRun=All");
@@ -432,14 +432,14 @@ describe("measure", () => {
     expect(metrics.render()).toMatch(/verb="PUT".*code="409"} 1/);
   });
 
-  test("a watch is counted but not timed", async () => {
+  test("counts a watch but does not measure its duration", async () => {
     const { metrics, ask } = open(answer);
     await ask("GET", "/api/v1/pods?watch=1");
     expect(metrics.render()).toMatch(/apiserver_request_total{verb="WATCH"/);
     expect(metrics.render()).not.toMatch(/apiserver_request_duration_seconds_count{verb="WATCH".*} 1/);
   });
 
-  test("names invented by clients never become label values", async () => {
+  test("uses no name that a client has invented as a label value", async () => {
     const { metrics, ask } = open(answer);
     for (let count = 0; count < 50; count++) {
       await ask("GET", `/api/v1/namespaces/a/pods/x/made-up-${count}`);

@@ -1,4 +1,4 @@
-/** Limits the number of concurrent requests where there is no flow control. */
+/** Limits the number of concurrent requests, for servers without priority and fairness. */
 import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { PassingFilter } from "../chain.ts";
 import { tooManyRequestsText } from "../respond.ts";
@@ -8,7 +8,9 @@ interface InFlightOptions<Req> {
   readonly readsMax: number;
   readonly writesMax: number;
   readonly metrics: MetricsRegistry;
-  /** Requests that are never rejected: those of administrators and of the server itself. Default: none. */
+  /**
+   * True for requests that are never rejected: those of administrators and of the server itself. Default: no request.
+   */
   readonly isExempt?: (request: Req) => boolean;
 }
 

@@ -1,3 +1,4 @@
+/** The filter that counts requests and measures their duration. */
 import type { Clock } from "../../../base/clock.ts";
 import type { Counter, Histogram, MetricsRegistry } from "../../../base/metrics.ts";
 import type { PassingFilter } from "../chain.ts";
@@ -23,12 +24,13 @@ interface MeasureOptions {
   readonly metrics: MetricsRegistry;
   readonly clock: Clock;
   /**
-   * True for resources that exist. Other requests are counted without the resource name, which comes from the client.
+   * True for resources that are served. Other requests are counted without their resource name, because a client may
+   * send any name.
    */
   readonly isKnown: (info: RequestInfo) => boolean;
 }
 
-/** Counts and times requests under kube-apiserver's metric names. */
+/** Counts requests and measures their duration, under kube-apiserver's metric names. */
 export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
   const total = options.metrics.counter({
     name: "apiserver_request_total",
@@ -43,8 +45,7 @@ export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
   });
   const known = new Map<string, Series>();
   const seriesOf = (request: WithInfo): Series => {
-    // A series is kept only if its resource was known when it was first counted, so `isCurrent` is called once per
-    // series.
+    // Only series of known resources are cached, so `isKnown` is called once for each of them.
     const key = keyOf(request);
     const found = known.get(key);
     if (found !== undefined) return found;
@@ -75,7 +76,7 @@ export function measure(options: MeasureOptions): PassingFilter<WithInfo> {
   };
 }
 
-/** The metrics of all requests with the same labels. They are cached because finding them costs more than counting. */
+/** The metrics of all requests with the same labels. They are cached, because finding them costs more than counting. */
 interface Series {
   readonly values: readonly string[];
   /** Undefined for watches, whose duration the client chooses. */
@@ -85,7 +86,7 @@ interface Series {
 
 const SERIES_KEPT_MAX = 5_000;
 
-/** Made of everything that determines the labels of a known resource. */
+/** A key of everything that determines the labels of a known resource. */
 function keyOf({ info, query }: WithInfo): string {
   const { verb, group, version, resource, subresource, name, namespace } = info;
   const scope = name !== "" ? 2 : namespace !== "" ? 1 : 0;
@@ -103,7 +104,9 @@ const VERBS: ReadonlySet<string> = new Set([
   "deletecollection",
 ]);
 
-/** Any other subresource name comes from the client, so the number of such names is unbounded. */
+/**
+ * The subresources that are used as label values. Other names come from clients, and their number would be unbounded.
+ */
 const SUBRESOURCES: ReadonlySet<string> = new Set([
   ...[
     "",

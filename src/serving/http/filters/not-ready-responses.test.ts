@@ -39,7 +39,7 @@ function ask(response: ApiResponse | Error, asked: Asked = {}): Promise<ApiRespo
   });
 }
 
-/** Undefined if the response passes unchanged. */
+/** Returns the error that replaces the response; undefined if the response passes unchanged. */
 async function changed(answer: ApiResponse | Error, asked: Asked = {}): Promise<StatusError | undefined> {
   try {
     expect(await ask(answer, asked)).toBe(answer);
@@ -55,11 +55,11 @@ const nameless = new StatusError("NotFound", "no server serves it", { details: {
 const noPod = notFound(PODS, "x");
 const noRight = forbidden(PODS, "x", "no");
 
-describe("before the server has been ready", () => {
+describe("before the server has been ready,", () => {
   test.each([
-    ["the page of an unknown path", pageNotFound()],
-    ["an unknown resource, thrown", unknownResource()],
-    ["an unknown resource, returned", errorResponse(unknownResource())],
+    ["the 404 page of an unknown path", pageNotFound()],
+    ["a thrown 404 of an unknown resource", unknownResource()],
+    ["a returned 404 of an unknown resource", errorResponse(unknownResource())],
     ["the 404 of the peer proxy for an unserved resource", nameless],
   ])("%s becomes 503 with kube-apiserver's message", async (_what, response) => {
     expect(await changed(response)).toMatchObject({
@@ -70,11 +70,11 @@ describe("before the server has been ready", () => {
   });
 
   test.each([
-    ["an absent object, thrown", noPod, 'pods "x" not found'],
-    ["an absent object, returned", errorResponse(noPod), 'pods "x" not found'],
-    ["a denial, thrown", noRight, 'pods "x" is forbidden: no'],
-    ["a denial, returned", errorResponse(noRight), 'pods "x" is forbidden: no'],
-    ["a denial of a path", new StatusError("Forbidden", "forbidden: no", { details: {} }), "forbidden: no"],
+    ["a thrown 404 of an object", noPod, 'pods "x" not found'],
+    ["a returned 404 of an object", errorResponse(noPod), 'pods "x" not found'],
+    ["a thrown 403 of an object", noRight, 'pods "x" is forbidden: no'],
+    ["a returned 403 of an object", errorResponse(noRight), 'pods "x" is forbidden: no'],
+    ["a thrown 403 of a path", new StatusError("Forbidden", "forbidden: no", { details: {} }), "forbidden: no"],
   ])("%s becomes 503 with the original message appended", async (_what, answer, message) => {
     expect(await changed(answer)).toMatchObject({
       reason: "ServiceUnavailable",
@@ -84,7 +84,7 @@ describe("before the server has been ready", () => {
   });
 
   test.each([
-    ["nothing", { status: 404, headers: {}, body: NO_BODY }],
+    ["empty", { status: 404, headers: {}, body: NO_BODY }],
     [
       "invalid JSON",
       { status: 404, headers: { "content-type": "application/json" }, body: bytesBody(Buffer.from("{")) },
@@ -92,11 +92,11 @@ describe("before the server has been ready", () => {
     ["JSON other than a Status", jsonResponse(403, ["x"])],
     ["a Status without content", jsonResponse(403, { message: 1, details: null })],
     ["plain text", { ...pageNotFound(), status: 403 }],
-  ] satisfies [string, ApiResponse][])("a 404 or 403 with a body of %s becomes 503", async (_what, answer) => {
+  ] satisfies [string, ApiResponse][])("a 404 or 403 whose body is %s becomes 503", async (_what, answer) => {
     expect(await changed(answer)).toMatchObject({ reason: "ServiceUnavailable", message: NOT_SURE });
   });
 
-  test("a discarded stream is opened and closed", async () => {
+  test("a stream with status 404 becomes 503, and the stream is opened and closed", async () => {
     let opened = 0;
     const stream: ApiResponse = { status: 404, headers: {}, body: { kind: "stream", open: () => void opened++ } };
     expect(await changed(stream)).toMatchObject({ message: NOT_SURE });
@@ -112,38 +112,38 @@ describe("before the server has been ready", () => {
     ["a conflict", jsonResponse(409, {})],
     ["401", new StatusError("Unauthorized", "Unauthorized")],
     ["400", badRequest("no")],
-    ["503 with a reason of its own", serviceUnavailable("the store is away", 1)],
+    ["503 with another message", serviceUnavailable("the store is away", 1)],
     ["an unexpected error", new Error("bug")],
     ["a response of another server", { ...pageNotFound(), headers: { "x-not-ours": "b" } }],
-  ] satisfies [string, ApiResponse | Error][])("%s passes unchanged", async (_what, answer) => {
+  ] satisfies [string, ApiResponse | Error][])("this response passes unchanged: %s", async (_what, answer) => {
     expect(await changed(answer)).toBeUndefined();
   });
 
   test.each(["/healthz/nosuch", "/livez/nosuch", "/readyz/nosuch", "/metrics/nosuch", "/metrics"])(
-    "responses of %s pass unchanged",
+    "404 and 403 of %s pass unchanged",
     async (url) => {
       expect(await changed(pageNotFound(), { url })).toBeUndefined();
       expect(await changed(noRight, { url })).toBeUndefined();
     },
   );
 
-  test("responses to loopback requests pass unchanged", async () => {
+  test("a 404 to a loopback request passes unchanged", async () => {
     expect(await changed(noPod, { connection: OWN })).toBeUndefined();
   });
 
-  test("a peer receives 404 for unserved paths and documents unchanged", async () => {
+  test("a peer receives the 404 of an unserved path, and 404 and 403 of a discovery document", async () => {
     expect(await changed(pageNotFound(), { isProxied: true })).toBeUndefined();
     expect(await changed(nameless, { isProxied: true })).toBeUndefined();
     expect(await changed(pageNotFound(), { isProxied: true, url: "/api" })).toBeUndefined();
     expect(await changed(noRight, { isProxied: true, url: "/apis" })).toBeUndefined();
   });
 
-  test("a peer receives 503 instead of 404 for an object or 403 for a user", async () => {
+  test("a peer receives 503 instead of the 404 or 403 of an object", async () => {
     expect(await changed(noPod, { isProxied: true })).toMatchObject({ reason: "ServiceUnavailable" });
     expect(await changed(noRight, { isProxied: true })).toMatchObject({ reason: "ServiceUnavailable" });
   });
 
-  test("a request that arrived before readiness gets 503 even if the server becomes ready meanwhile", async () => {
+  test("a request that arrived before readiness returns 503 even if the server becomes ready while it is handled", async () => {
     let looks = 0;
     const isReady = (): boolean => looks++ > 0;
     expect(await changed(noPod, { isReady })).toMatchObject({ reason: "ServiceUnavailable" });

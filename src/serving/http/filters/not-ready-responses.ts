@@ -1,7 +1,8 @@
 /**
  * Turns 404 and 403 into 503 until the server has been ready for the first time. Before that, routes, authorization
- * data, CRDs and the discovery documents of peers may be missing, so such a response could be wrong. This also protects
- * clients that do not send X-Kubernetes-If-Ready. Everything that a 404 or 403 can depend on must be part of readiness.
+ * data, CRDs and the discovery documents of peers may be missing, so a 404 or 403 could be wrong. This also protects
+ * clients that do not send X-Kubernetes-If-Ready. All data on which a 404 or 403 can depend must be part of the
+ * readiness checks.
  */
 import { isJsonObject } from "../../../meta/json.ts";
 import { serviceUnavailable, StatusError } from "../../../meta/status-error.ts";
@@ -12,12 +13,15 @@ import { isExempt, type Starting } from "./if-ready.ts";
 import type { WithInfo } from "./request-info.ts";
 
 export interface EarlyRequest extends WithInfo {
-  /** Another server proxied the request. It can distinguish an object's 404 from "not served here". */
+  /**
+   * True if a peer proxied the request. A peer can distinguish the 404 of an object from the 404 of a resource that is
+   * not served here.
+   */
   readonly isProxied: boolean;
 }
 
 interface NotReadyOptions extends Starting {
-  /** True if the response does not come from this server, for example if a peer served it. */
+  /** True if another server created the response, for example a peer. */
   readonly isFromAnotherServer: (request: WithInfo, response: ApiResponse) => boolean;
 }
 
@@ -27,7 +31,8 @@ const NOT_SURE_YET = "this server is still starting and has not loaded all data 
 
 export function notReadyResponses(options: NotReadyOptions): PassingFilter<EarlyRequest> {
   return (next) => (request) =>
-    // Checked when the request arrives: a handler that began before readiness may have read incomplete data.
+    // Readiness is checked when the request arrives, because a handler that began before readiness may have read
+    // incomplete data.
     options.hasBeenReady() || isExempt(request, options) ? next(request) : respondBeforeReady(options, next, request);
 }
 
@@ -51,13 +56,14 @@ async function respondBeforeReady<Req extends EarlyRequest>(
 }
 
 interface Denial {
-  /** True if no part of the path is served; false if one object is absent or denied. */
+  /** True if this server does not serve the path; false if one object is absent or access is denied. */
   readonly isOfPath: boolean;
   readonly message: string;
 }
 
 /**
- * A peer may receive the 404: it tries the next server of the resource, and it reads discovery documents as they are.
+ * True if a peer may receive the response: after the 404 of a path it tries the next server of the resource, and it
+ * decodes discovery documents itself.
  */
 function isForServers({ isProxied, info }: EarlyRequest, { isOfPath }: Denial): boolean {
   return isProxied && (isOfPath || !info.isResourceRequest);
@@ -75,7 +81,7 @@ function denialIn({ status, headers, body }: ApiResponse): Denial | undefined {
   return isJsonObject(said) ? denialOf(status, said) : { isOfPath: isText && status === 404, message: "" };
 }
 
-/** The details name an object only if the error comes from the endpoint of its resource. */
+/** The details contain a name only if the error comes from the endpoint of the resource. */
 function denialOf(code: number, said: { readonly message?: unknown; readonly details?: unknown }): Denial | undefined {
   if (!isDenial(code)) return undefined;
   const { message, details } = said;
@@ -87,7 +93,7 @@ function isDenial(code: number): boolean {
   return code === 404 || code === 403;
 }
 
-/** A peer may have sent arbitrary bytes. */
+/** Returns undefined if the body is not JSON: a peer may have sent arbitrary bytes. */
 function parsed(chunks: readonly Buffer[]): unknown {
   try {
     return JSON.parse(Buffer.concat(chunks).toString("utf8"));

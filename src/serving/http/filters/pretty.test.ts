@@ -18,7 +18,7 @@ async function answered(url: string, agent: string, contentType = "application/j
   return body.kind === "bytes" ? Buffer.concat(body.chunks).toString() : body.kind;
 }
 
-describe("pretty", () => {
+describe("the pretty filter", () => {
   test.each([
     ["/api/v1/pods", "curl/8.5.0"],
     ["/api/v1/pods", "Wget/1.21"],
@@ -26,7 +26,7 @@ describe("pretty", () => {
     ["/api/v1/pods?pretty=true", "kubectl/v1.36"],
     ["/api/v1/pods?limit=1&pretty=1", ""],
     ["/api/v1/pods?pretty=", "curl/8.5.0"],
-  ])("%s is indented for %j", async (url, agent) => {
+  ])("indents %s for the user agent %j", async (url, agent) => {
     expect(await answered(url, agent)).toBe(LINES);
   });
 
@@ -35,11 +35,11 @@ describe("pretty", () => {
     ["/api/v1/pods?pretty=false", "curl/8.5.0"],
     ["/api/v1/pods?pretty=yes", "curl/8.5.0"],
     ["/openapi/v2?pretty=true", "curl/8.5.0"],
-  ])("%s is left unchanged for %j", async (url, agent) => {
+  ])("does not indent %s for the user agent %j", async (url, agent) => {
     expect(await answered(url, agent)).toBe(ONE_LINE);
   });
 
-  test("a body that is not JSON is left unchanged", async () => {
+  test("does not indent a body that is not JSON", async () => {
     expect(await answered("/version", "curl/8.5.0", "application/yaml")).toBe(ONE_LINE);
   });
 });
@@ -52,7 +52,7 @@ describe("indentJson", () => {
     'a "quoted" \\ {text}, [or]: so\n',
     [1, -2.5e3, true, false, null],
     { a: { b: [{}, [], { c: [[1], [2, [3]]] }], "é ∑": "∆" }, d: "" },
-  ])("%j is indented as by JSON.stringify, however it was formatted before", (value) => {
+  ])("indents %j as JSON.stringify does, whatever white space the text has", (value) => {
     const wanted = JSON.stringify(value, null, 2);
     for (const text of [JSON.stringify(value), JSON.stringify(value, null, "\t"), wanted]) {
       const latin1 = Buffer.from(text).toString("latin1");
@@ -64,7 +64,7 @@ describe("indentJson", () => {
     expect(indentJson(`${"[".repeat(10_000)}${"]".repeat(10_000)}`, 1_000_000)).toBeUndefined();
   });
 
-  test.each(['{"a', "[1,", '"\\', "}", "]]", "{]"])("%j is not JSON, and indentJson still terminates", (text) => {
+  test.each(['{"a', "[1,", '"\\', "}", "]]", "{]"])("terminates for %j, which is not JSON", (text) => {
     expect(typeof indentJson(text, 1_000)).toBe("string");
   });
 });

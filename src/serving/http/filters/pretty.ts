@@ -1,9 +1,12 @@
-/** Indents JSON for browsers, curl and wget; the `pretty` parameter overrides this. As kubernetes. */
+/** Indents JSON for browsers, curl and wget, unless the `pretty` parameter decides otherwise. As kubernetes. */
 import type { PassingFilter } from "../chain.ts";
 import { bytesBody, headerValue, type ApiRequest, type ApiResponse } from "../message.ts";
 import { Query } from "../query.ts";
 
-/** DIFFERS: larger bodies are not indented. The size of deeply nested JSON would grow with the square of its depth. */
+/**
+ * DIFFERS: larger bodies are not indented, because the indentation of deeply nested JSON grows with the square of its
+ * depth.
+ */
 const BYTES_MAX = 4 * 1024 * 1024;
 const READERS: readonly string[] = ["curl", "Wget", "Mozilla/5.0"];
 const YES: ReadonlySet<string> = new Set(["1", "t", "T", "true", "TRUE", "True"]);
@@ -25,7 +28,7 @@ function indented(response: ApiResponse): ApiResponse {
   const { status, headers, body } = response;
   if (body.kind !== "bytes" || headerValue(headers, "content-type")?.startsWith("application/json") !== true)
     return response;
-  // One character per byte: all characters that matter here are ASCII, and the others stay unchanged.
+  // Latin-1 has one character per byte. All characters that are compared here are ASCII, and the others stay unchanged.
   const lines = indentJson(Buffer.concat(body.chunks).toString("latin1"), BYTES_MAX);
   return lines === undefined ? response : { status, headers, body: bytesBody(Buffer.from(lines, "latin1")) };
 }
@@ -40,8 +43,8 @@ function spaceEnd(text: string, start: number): number {
 }
 
 /**
- * Indents JSON text; numbers stay as they were written. Undefined if the result would have more than `lengthMax`
- * characters.
+ * Indents JSON text and keeps numbers as they are written. Returns undefined if the result would have more than
+ * `lengthMax` characters.
  */
 export function indentJson(text: string, lengthMax: number): string | undefined {
   let [out, depth, at] = ["", 0, 0];
@@ -72,7 +75,7 @@ export function indentJson(text: string, lengthMax: number): string | undefined 
   return out;
 }
 
-/** The position after the closing quote. */
+/** Returns the position after the closing quote. */
 function stringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     if (text[at] === "\\") at++;

@@ -1,10 +1,11 @@
+/** The filter that turns errors into responses. */
 import type { Log } from "../../../base/log.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import type { PassingFilter } from "../chain.ts";
 import type { ApiRequest } from "../message.ts";
 import { errorResponse } from "../respond.ts";
 
-/** Turns every thrown error into a Status. This is the only catch-all of the handler chain. */
+/** Turns every thrown error into a Status. No other filter catches all errors. */
 export function recover(log: Log): PassingFilter<ApiRequest> {
   return (next) => async (request) => {
     try {

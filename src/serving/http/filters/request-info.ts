@@ -1,3 +1,4 @@
+/** The filter that adds the request info (verb, resource, namespace, name) and the decoded query to a request. */
 import { badRequest } from "../../../meta/status-error.ts";
 import type { Filter } from "../chain.ts";
 import { Query } from "../query.ts";
@@ -14,12 +15,12 @@ export function requestInfo(): Filter<WithClaims, WithInfo> {
     const query = new Query(request.rawQuery);
     const info = parseRequestInfo(request.method, request.path, query);
     if (info === undefined) return Promise.reject(badRequest("the path of the request cannot be decoded"));
-    // The request belongs to the chain, so it is extended in place; a copy would cost more.
+    // The request is extended in place, because only the chain uses it and a copy would cost more.
     return next(Object.assign(request, { info, query }));
   };
 }
 
-/** Requests whose duration the client chooses: they have no deadline and do not count as in flight. */
+/** True for requests whose duration the client chooses. They have no deadline and are not limited by inFlight. */
 export function isLongRunning({ verb, subresource }: RequestInfo): boolean {
   return (
     verb === "watch" ||

@@ -13,7 +13,7 @@ import { shuttingDown } from "./shutting-down.ts";
 const OK: ApiResponse = { status: 200, headers: { a: "b" }, body: NO_BODY };
 const response = (): Promise<ApiResponse> => Promise.resolve(OK);
 
-describe("shuttingDown", () => {
+describe("the shuttingDown filter", () => {
   function filter(options: { isRefusing: boolean; sendsRetryAfter?: boolean; isExempt?: boolean }): {
     ask: (request: RequestOptions & { claims?: ReadonlyMap<string, readonly string[]> }) => Promise<ApiResponse>;
     open: OpenRequests;
@@ -29,7 +29,7 @@ describe("shuttingDown", () => {
     return { ask: ({ claims, ...asked }) => handler({ ...infoRequest(asked), ...(claims && { claims }) }), open };
   }
 
-  test("passes requests before the shutdown, and exempt requests at any time", async () => {
+  test("passes requests before the shutdown, and exempt requests also during the shutdown", async () => {
     expect(await filter({ isRefusing: false }).ask({ url: "/api/v1/pods" })).toBe(OK);
     expect(await filter({ isRefusing: true, isExempt: true }).ask({ url: "/readyz" })).toBe(OK);
   });
@@ -39,7 +39,7 @@ describe("shuttingDown", () => {
     ["GET", "/api/v1/pods?watch=true"],
     ["POST", "/api/v1/namespaces/default/pods"],
     ["GET", "/apis"],
-  ])("rejects %s %s with a Status and Retry-After", async (method, url) => {
+  ])("rejects %s %s with 503 and Retry-After", async (method, url) => {
     const rejection = await filter({ isRefusing: true }).ask({ method, url });
     expect(rejection.status).toBe(503);
     expect(rejection.headers).toEqual({
@@ -81,13 +81,13 @@ describe("shuttingDown", () => {
     expect(rejection).toMatchObject({ status: 503, headers: { "retry-after": "1", connection: "close" } });
   });
 
-  test("does not exempt a client with the user agent of kube-apiserver", async () => {
+  test("rejects a client with the user agent of kube-apiserver too", async () => {
     const headers = { "user-agent": "kube-apiserver/v1.36.4" };
     expect((await filter({ isRefusing: true }).ask({ url: "/apis", headers })).status).toBe(503);
   });
 });
 
-describe("goaway", () => {
+describe("the goaway filter", () => {
   const asked = (protocol: ApiRequest["connection"]["protocol"]): ApiRequest => {
     const request = apiRequest();
     return { ...request, connection: { ...request.connection, protocol } };
@@ -100,7 +100,7 @@ describe("goaway", () => {
     expect(await handler(0.02, 0.02)(asked("h2"))).toBe(OK);
   });
 
-  test("leaves connections open if the probability is 0 or the protocol is not HTTP/2", async () => {
+  test("keeps the connection if the probability is 0 or the protocol is not HTTP/2", async () => {
     expect(await handler(0, 0)(asked("h2"))).toBe(OK);
     expect(await handler(0.02, 0)(asked("http/1.1"))).toBe(OK);
     expect(await handler(0.02, 0)(asked("in-process"))).toBe(OK);

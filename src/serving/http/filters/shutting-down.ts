@@ -1,3 +1,4 @@
+/** The filter that rejects new requests during the shutdown. */
 import { StatusError } from "../../../meta/status-error.ts";
 import type { PassingFilter } from "../chain.ts";
 import { asLastResponse } from "../last-response.ts";
@@ -10,29 +11,32 @@ import { isLongRunning, type WithInfo } from "./request-info.ts";
 interface ShuttingDownOptions {
   /** True from the start of the shutdown until the process ends. */
   readonly isRejecting: () => boolean;
-  /** The server keeps listening and asks new clients to retry later on another connection. */
+  /**
+   * True if the server keeps listening during the shutdown and returns 429 with Retry-After, so that clients retry on
+   * another connection.
+   */
   readonly sendsRetryAfter: boolean;
-  /** An exempt request is always served, and the shutdown does not wait for it. */
+  /** True for requests that are always served and for which the shutdown does not wait. */
   readonly isExempt: (request: ApiRequest) => boolean;
   readonly open: OpenRequests;
 }
 
 /**
- * During shutdown, rejects new requests before they have any effect. Requests that arrived earlier are served, and the
- * shutdown waits for them.
+ * During shutdown, rejects new requests before they have any effect. Requests that arrived before the shutdown are
+ * served, and the shutdown waits for them.
  */
 export function shuttingDown(options: ShuttingDownOptions): PassingFilter<WithInfo> {
   const { isRejecting, sendsRetryAfter, isExempt, open } = options;
   return (next) => (request) => {
     if (isExempt(request)) return next(request);
     if (!isRejecting()) return open.through(kindOf(request), () => next(request));
-    // A peer that receives 503 may try another server; it would pass a 429 on to its client.
+    // A peer that receives 503 may try another server. It would pass a 429 on to its client.
     const rejection = sendsRetryAfter && !isFromPeer(request) ? tooManyRequestsResponse() : unavailable();
     return Promise.resolve(sendsRetryAfter ? asLastResponse(rejection) : rejection);
   };
 }
 
-/** Unverified: it only decides between 503 and 429. */
+/** The claim is not verified, because it only decides between 503 and 429. */
 function isFromPeer({ claims }: WithInfo): boolean {
   return LOOP_GUARDS.some((guard) => claims.has(guard));
 }

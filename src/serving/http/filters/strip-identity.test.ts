@@ -13,7 +13,7 @@ async function stripped(request: Partial<ApiRequest>): Promise<WithClaims> {
   return seen[0]!;
 }
 
-/** Passes the lines in both forms, as a listener does. */
+/** Sends the header lines, parsed and raw, as a listener does. */
 function sent(...lines: readonly (readonly [name: string, value: string])[]): Promise<WithClaims> {
   const headers: Record<string, string> = {};
   for (const [name, value] of lines) {
@@ -23,7 +23,7 @@ function sent(...lines: readonly (readonly [name: string, value: string])[]): Pr
   return stripped({ headers, rawHeaders: lines.flat() });
 }
 
-describe("stripIdentity", () => {
+describe("the stripIdentity filter", () => {
   test.each([
     "X-Remote-User",
     "x-remote-user",
@@ -40,7 +40,7 @@ describe("stripIdentity", () => {
     "X-Evenkeel-Source",
     "X-PROXY-user",
     "my-EXTRA-thing",
-  ])("%s is moved to the claims", async (name) => {
+  ])("moves %s to the claims", async (name) => {
     const request = await sent(["Host", "a"], [name, "root"], ["Accept", "*/*"]);
     expect(request.headers).toEqual({ host: "a", accept: "*/*" });
     expect(request.rawHeaders).toEqual(["Host", "a", "Accept", "*/*"]);
@@ -57,14 +57,14 @@ describe("stripIdentity", () => {
     "X-Kubernetes-Compatibility-Version",
     "Authorization",
     "Impersonate-User",
-  ])("%s is a different header and stays", async (name) => {
+  ])("keeps %s, which is a different header", async (name) => {
     const request = await sent([name, "root"]);
     expect(request.headers).toEqual({ [name.toLowerCase()]: "root" });
     expect(request.rawHeaders).toEqual([name, "root"]);
     expect(request.claims).toBe(NO_CLAIMS);
   });
 
-  test("every line stays a separate value, whatever its content and casing", async () => {
+  test("keeps each header line as a separate value, whatever its content and casing", async () => {
     const { claims } = await sent(
       ["X-Remote-Group", "a,b"],
       ["x-remote-group", ""],
@@ -78,7 +78,7 @@ describe("stripIdentity", () => {
   });
 
   test.each(["X-Remote-User", "close, x-remote-user", "keep-alive", "x-kubernetes-peer-proxied, X-Remote-Group"])(
-    "`Connection: %s` does not hide a header",
+    "moves identity headers to the claims even if the request has Connection: %s",
     async (connection) => {
       const identity = [
         ["X-Remote-User", "jane"],
@@ -91,7 +91,7 @@ describe("stripIdentity", () => {
     },
   );
 
-  test("claims of an in-process request are read from its headers", async () => {
+  test("reads the claims of an in-process request from its parsed headers", async () => {
     const headers: RequestHeaders = { "x-remote-user": "jane", "x-remote-group": ["a", "b,c"], accept: "x" };
     const request = await stripped({ headers });
     expect(request.headers).toEqual({ accept: "x" });
@@ -103,7 +103,7 @@ describe("stripIdentity", () => {
     expect(headers["x-remote-user"]).toBe("jane");
   });
 
-  test("both forms of the headers are stripped, even if only one contains the header", async () => {
+  test("strips the parsed and the raw headers, even if only one of them contains the header", async () => {
     const raw = await stripped({ headers: {}, rawHeaders: ["X-Remote-User", "jane"] });
     expect(raw.rawHeaders).toEqual([]);
     const parsed = await stripped({ headers: { "x-remote-user": "jane" }, rawHeaders: [] });

@@ -1,7 +1,7 @@
 /**
  * Removes the headers by which a front proxy or a peer names the user and marks a proxied request. Any client can send
- * them, so they are removed before any other filter reads the request. Their values are kept as claims for
- * authentication, which verifies the sender first.
+ * these headers, so they are removed before any other filter reads the request. Their values are kept as claims.
+ * Authentication uses them only after it has verified the sender.
  */
 import type { Filter } from "../chain.ts";
 import type { ApiRequest } from "../message.ts";
@@ -14,16 +14,16 @@ import {
   REMOTE_USER_HEADER,
 } from "../proxy-headers.ts";
 
-/** Lower-case header name → its values, one for each line sent. */
+/** The values of each identity header, one for each line sent, keyed by the header name in lower case. */
 export type IdentityClaims = ReadonlyMap<string, readonly string[]>;
 
 export interface WithClaims extends ApiRequest {
-  /** Unverified. */
+  /** The claims of the client, which are not verified. */
   readonly claims: IdentityClaims;
 }
 
 export interface StripIdentityOptions {
-  /** Names in addition to the conventional ones, in any casing. */
+  /** Header names that are removed in addition to the conventional ones, in any casing. */
   readonly headerNames: ReadonlySet<string>;
   readonly headerPrefixes: readonly string[];
 }
@@ -47,7 +47,8 @@ export function stripIdentity(options: StripIdentityOptions): Filter<ApiRequest,
 function createMatcher({ headerNames, headerPrefixes }: StripIdentityOptions): Matcher {
   const names = new Set([...CONVENTIONAL_NAMES, ...LOOP_GUARDS, ...headerNames].map((name) => name.toLowerCase()));
   const prefixes = [...CONVENTIONAL_PREFIXES, ...headerPrefixes].map((prefix) => prefix.toLowerCase());
-  // The first letters of these names. Few other headers start with one of them, so most names need only one comparison.
+  // The first letters of the removed names. Few other headers begin with one of these letters, so most names need only
+  // one comparison.
   const initials = new Uint8Array(128);
   for (const start of [...names, ...prefixes]) {
     initials[start.charCodeAt(0)] = 1;
@@ -60,7 +61,7 @@ function createMatcher({ headerNames, headerPrefixes }: StripIdentityOptions): M
   };
 }
 
-/** Both forms of the headers are searched, because later code may read either. */
+/** Searches the parsed and the raw headers, because later code may read either of them. */
 function hasClaims({ headers, rawHeaders }: ApiRequest, isSpoofable: Matcher): boolean {
   for (const name in headers) if (isSpoofable(name)) return true;
   if (rawHeaders === undefined) return false;

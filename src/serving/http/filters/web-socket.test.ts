@@ -50,13 +50,13 @@ async function watched(
 test.each([
   ["application/json", 0x81],
   ["application/vnd.kubernetes.protobuf;stream=watch", 0x82],
-])("events of %s are sent as WebSocket messages whose first byte is %i", async (contentType, first) => {
+])("watch events of type %s are sent as WebSocket messages whose first byte is %i", async (contentType, first) => {
   const { client, sink } = await watched(contentType);
   sink.write({ bytes: Buffer.from("{}\n") });
   expect(Buffer.concat(client.received)).toEqual(Buffer.from([first, 3, 0x7b, 0x7d, 0x0a]));
 });
 
-test("a shutdown ends a WebSocket watch like every other watch", async () => {
+test("a shutdown ends a WebSocket watch with a close frame", async () => {
   const { client, open } = await watched();
   expect(open.watches).toBe(1);
   await open.endWatches({ clock: new World({ seed: 1 }).clock, graceMs: 0 });
@@ -67,7 +67,7 @@ test("a shutdown ends a WebSocket watch like every other watch", async () => {
   expect(open.watches).toBe(0);
 });
 
-test("a client that sends pings and reads nothing does not grow the buffer without bound", async () => {
+test("a client that sends pings and does not read cannot make the server buffer many pongs", async () => {
   const { client } = await watched();
   client.isReading = false;
   for (let sent = 0; sent < 10_000; sent++) client.push(PING);
@@ -75,7 +75,7 @@ test("a client that sends pings and reads nothing does not grow the buffer witho
   expect(client.writableLength).toBeLessThan(1_000);
 });
 
-test("a response other than a watch passes unchanged", async () => {
+test("a response other than a stream passes unchanged", async () => {
   const request = { ...infoRequest({ url: "/api/v1/pods", headers: HEADERS }), connection: CONNECTION };
   const response: ApiResponse = { status: 200, headers: {}, body: { kind: "none" } };
   expect(await webSocket(new World({ seed: 1 }).clock)(() => Promise.resolve(response))(request)).toBe(response);

@@ -1,6 +1,6 @@
 /**
- * Serves watches over WebSocket, which browsers use. This filter wraps those that count and end watches, so a WebSocket
- * watch is a stream to them like any other. A WebSocket that a peer has opened passes unchanged.
+ * Serves watches over WebSocket, which browsers use. This filter wraps the filters that count and end watches, so that
+ * they treat a WebSocket watch like every other stream. A WebSocket that a peer has opened passes unchanged.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { PassingFilter } from "../chain.ts";

@@ -15,7 +15,7 @@ function open(timeoutMs = 60_000): { stream: PassThrough; body: BodyReader; begu
 }
 
 describe("a streamed body", () => {
-  test("is not read before its first piece is requested", async () => {
+  test("is not read before the handler requests its first piece", async () => {
     const { stream, body, begun } = open();
     const pieces = body.stream()[Symbol.asyncIterator]();
     expect([body.untouched, begun(), stream.readableFlowing]).toEqual([true, 0, null]);
@@ -32,12 +32,12 @@ describe("a streamed body", () => {
     const { stream, body } = open(20);
     stream.write("abc");
     await expect(collect(body.stream())).rejects.toThrow("the request body did not arrive in time");
-    // Later bytes are discarded.
+    // The reader discards later bytes.
     stream.end(Buffer.alloc(1_000_000));
     await once(stream, "end");
   });
 
-  test("has one reader, which waits for one piece at a time", async () => {
+  test("rejects a second read while the first read is waiting", async () => {
     const { stream, body } = open();
     const pieces = body.stream()[Symbol.asyncIterator]();
     const first = pieces.next();
@@ -46,7 +46,7 @@ describe("a streamed body", () => {
     expect((await first).value).toEqual(Buffer.from("abc"));
   });
 
-  test("fails for its reader once the response has been sent, even if reading has not begun", async () => {
+  test("fails for its reader when the response has been sent, even if reading has not begun", async () => {
     for (const begin of [true, false]) {
       const { stream, body } = open();
       const pieces = body.stream()[Symbol.asyncIterator]();

@@ -1,3 +1,4 @@
+/** Reads the body of a request that the listener has received, as a whole or piece by piece. */
 import type { Readable } from "node:stream";
 
 import { BodyTooLargeError, type RequestBody } from "../message.ts";
@@ -8,17 +9,17 @@ const EMPTY = Buffer.alloc(0);
 
 interface BodyStream {
   readonly stream: Readable;
-  /** The content-length header, if there is one. */
+  /** The value of the content-length header, if the request has one. */
   readonly announced: string | undefined;
-  /** Time from the start of reading within which the whole body must arrive. */
+  /** Time within which the whole body must arrive, from the start of reading. */
   readonly timeoutMs: number;
-  /** True if the end of the stream is the end of the body: Node also ends the stream when the client has reset it. */
+  /** True if the end of the stream is the end of the body. Node also ends the stream when the client has reset it. */
   readonly isComplete: () => boolean;
   /** Called just before the body is read, so that the protocol can send `100 Continue`. */
   readonly onRead: () => void;
 }
 
-/** Buffers and reads nothing until a handler reads the body. The protocol discards a body that is never read. */
+/** Reads and buffers nothing until a handler reads the body. The protocol discards a body that is never read. */
 export class BodyReader implements RequestBody {
   readonly isEmpty = false;
   readonly #source: BodyStream;
@@ -35,7 +36,7 @@ export class BodyReader implements RequestBody {
     return this.#untouched;
   }
 
-  /** The body exceeded the limit; the rest is not needed, however long it is. */
+  /** True if the body has exceeded the limit, so that its rest is not needed. */
   get isTooLarge(): boolean {
     return this.#isTooLarge;
   }
@@ -55,7 +56,10 @@ export class BodyReader implements RequestBody {
     return this.#pieces;
   }
 
-  /** Called when the response has been sent. A reader that stopped half-way must not block the client. */
+  /**
+   * Called when the response has been sent. If the handler has read only a part of the body, the rest is discarded, so
+   * that the client is not blocked.
+   */
   abandon(): void {
     this.#pieces?.abandon();
   }
@@ -84,7 +88,7 @@ export class BodyReader implements RequestBody {
       };
       const giveUp = (reason: Error): void => {
         stop();
-        // A flowing stream without a listener discards its data; a paused one would block the connection forever.
+        // A flowing stream without a listener discards its data. A paused stream would block the connection forever.
         stream.resume();
         reject(reason);
       };
@@ -109,14 +113,12 @@ export class BodyReader implements RequestBody {
   }
 }
 
-/**
- * The body piece by piece. Not a generator: `return` of a generator that waits for the next piece would wait as well.
- */
+/** The body piece by piece. It is not a generator, because `return` of a generator waits for a pending `next`. */
 class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
   readonly #source: BodyStream;
   readonly #onBegin: () => void;
   #state: "untouched" | "reading" | "over" = "untouched";
-  /** The error with which the next `next` rejects after the end; undefined if the body ended normally. */
+  /** The error with which the next call of `next` rejects; undefined if the body has ended normally. */
   #failure: Error | undefined;
   #timer: NodeJS.Timeout | undefined;
   #wake: (() => void) | undefined;
@@ -175,14 +177,14 @@ class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
     const hasBegun = this.#state === "reading";
     this.#state = "over";
     this.#failure = failure;
-    // The protocol discards a body that was never read.
+    // If reading has not begun, the protocol discards the body.
     if (!hasBegun) return;
     clearTimeout(this.#timer);
     stream.off("readable", this.#onReadable);
     stream.off("end", this.#onEnd);
     stream.off("error", this.#onGone);
     stream.off("close", this.#onGone);
-    // Discards the rest, if any.
+    // Discards the rest of the body.
     stream.resume();
     this.#wake?.();
   }
@@ -192,7 +194,7 @@ class BodyPieces implements AsyncIterableIterator<Buffer, undefined> {
   readonly #onGone = (): void => this.#stop(clientLeft());
 }
 
-/** This error and the next are client errors; nothing has failed on this server. */
+/** This error and the next one are caused by the client, not by this server. */
 function clientLeft(): Error {
   return badRequest("the client disconnected before its request was complete");
 }

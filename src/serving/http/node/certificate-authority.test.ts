@@ -15,7 +15,7 @@ test("a CA is self-signed and can sign only leaf certificates", () => {
   expect(ca.subject).toBe("CN=evenkeel-ca");
 });
 
-test("a serving certificate is valid for the names and addresses it was issued for", () => {
+test("a serving certificate is valid for exactly the names and addresses for which it was issued", () => {
   const ca = createAuthority({ commonName: "evenkeel-ca", nowMs: NOW_MS });
   const hosts = ["kubernetes.default.svc", "localhost", "127.0.0.1", "::1"];
   const leaf = new X509Certificate(
@@ -42,7 +42,7 @@ test("a client certificate contains its user and groups", () => {
   expect(leaf.keyUsage).toEqual(["1.3.6.1.5.5.7.3.2"]);
 });
 
-test("certificates of a CA reloaded from its PEM are accepted by both ends of a TLS connection", async () => {
+test("a CA reloaded from its PEM issues certificates that both ends of a TLS connection accept", async () => {
   const nowMs = Date.now();
   const ca = createAuthority({ commonName: "evenkeel-ca", nowMs });
   const serving = issueCertificate({

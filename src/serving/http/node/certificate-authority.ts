@@ -26,7 +26,7 @@ import {
   utf8String,
 } from "./der.ts";
 
-/** PEM texts. */
+/** A certificate and its private key as PEM texts. */
 export interface KeyedCertificate {
   readonly certPem: string;
   readonly keyPem: string;
@@ -35,9 +35,9 @@ export interface KeyedCertificate {
 export interface IssueOptions {
   readonly ca: KeyedCertificate;
   readonly commonName: string;
-  /** The groups of a client. */
+  /** The groups of a client, which become organizations in the subject. */
   readonly organizations?: readonly string[];
-  /** DNS names and IP addresses of a server. */
+  /** The DNS names and IP addresses of a server. */
   readonly hosts?: readonly string[];
   readonly usage: "serverAuth" | "clientAuth";
   readonly nowMs: number;
@@ -73,7 +73,7 @@ export function createAuthority({
     { subject: name, publicKey, issuer: name, issuerKey: privateKey, nowMs, validityMs: AUTHORITY_YEARS * YEAR_MS },
     [
       extension(OID.basicConstraints, sequence(boolean(true), derInteger(Buffer.of(0))), "critical"),
-      // digitalSignature (bit 0) and keyCertSign (bit 5)
+      // The key usage has two bits: digitalSignature (bit 0) and keyCertSign (bit 5).
       extension(OID.keyUsage, bitString(Buffer.of(0b1000_0100), 2), "critical"),
       extension(OID.subjectKeyIdentifier, octetString(keyIdentifier(publicKey))),
     ],
@@ -81,7 +81,7 @@ export function createAuthority({
   return { certPem: pem(der), keyPem: keyPem(privateKey) };
 }
 
-/** Returns the leaf alone, without the CA certificate. */
+/** Issues a certificate. The PEM contains the leaf alone, without the CA certificate. */
 export function issueCertificate(options: IssueOptions): KeyedCertificate {
   const { ca, commonName, organizations = [], hosts = [], usage, nowMs } = options;
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
@@ -122,7 +122,7 @@ function certificate(parties: Parties, extensions: readonly Buffer[]): Buffer {
     derInteger(randomBytes(16)),
     algorithm,
     issuer,
-    // Starts in the past, so that clients whose clocks are slightly behind accept the certificate.
+    // The validity begins in the past, so that clients whose clocks are slightly behind accept the certificate.
     sequence(time(nowMs - HOUR_MS), time(nowMs + validityMs)),
     subject,
     publicKey.export({ type: "spki", format: "der" }),
@@ -132,8 +132,8 @@ function certificate(parties: Parties, extensions: readonly Buffer[]): Buffer {
 }
 
 /**
- * CAs created here have a common name and nothing else. Does not use `toLegacyObject`: if that is the first call to
- * need Node's TLS code, it leaves `tls.createSecureContext` undefined for the rest of the process.
+ * The subject of a CA created here is only a common name. This function does not use `toLegacyObject`: if that is the
+ * first call that needs Node's TLS code, it leaves `tls.createSecureContext` undefined for the rest of the process.
  */
 function commonNameOf(certPem: string): string {
   return new X509Certificate(certPem).subject.replace(/^CN=/, "");
@@ -160,7 +160,7 @@ function keyIdentifier(key: KeyObject): Buffer {
     .subarray(0, 20);
 }
 
-/** Context tags of GeneralName: 2 is a DNS name, 7 an address. */
+/** The context tags of GeneralName are 2 for a DNS name and 7 for an IP address. */
 function alternativeName(host: string): Buffer {
   return isIP(host) === 0 ? implicit(2, Buffer.from(host, "latin1")) : implicit(7, addressBytes(host));
 }

@@ -5,8 +5,8 @@ import { acceptsGzip } from "./gzip.ts";
 
 const MIB = 1024 * 1024;
 
-describe("grouping", () => {
-  test("vectored groups have at most 512 buffers and a mebibyte, and lose nothing", () => {
+describe("chunks", () => {
+  test("are grouped for vectored writes into at most 512 buffers and 1 MiB, without loss", () => {
     const chunks = [
       ...Array.from({ length: 1_000 }, () => Buffer.from("ab")),
       Buffer.alloc(0),
@@ -21,12 +21,12 @@ describe("grouping", () => {
     expect(Buffer.concat(groups.flat()).equals(Buffer.concat(chunks))).toBe(true);
   });
 
-  test("a single chunk is not copied", () => {
+  test("are not copied if there is only one", () => {
     const chunk = Buffer.from("alone");
     expect([...joinedGroups([chunk], 10)][0]).toBe(chunk);
   });
 
-  test("joined groups stay within their size and lose nothing", () => {
+  test("are joined into groups of limited size, without loss", () => {
     const chunks = ["abc", "", "defghijklmnop", "q"].map((text) => Buffer.from(text));
     const groups = [...joinedGroups(chunks, 5)].map(String);
     expect(groups.join("")).toBe("abcdefghijklmnopq");
@@ -43,6 +43,6 @@ test.each([
   ["x-gzip", false],
   ["*", false],
   [undefined, false],
-])("accept-encoding %s: gzip %s", (header, expected) => {
+])("accept-encoding %s accepts gzip: %s", (header, expected) => {
   expect(acceptsGzip(header)).toBe(expected);
 });

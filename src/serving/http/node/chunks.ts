@@ -1,12 +1,12 @@
-/** Groups the chunks of a body for a socket: few system calls, and no copy of the whole body. */
+/** Groups the chunks of a body for writing to a socket, with few system calls and without copying the whole body. */
 
-/** Up to this size, one copy into one buffer is cheaper than a vectored write. */
+/** Up to this size, copying the chunks into one buffer is cheaper than a vectored write. */
 export const SMALL_BODY_BYTES = 64 * 1024;
 
-/** More buffers in one vectored write gain nothing; IOV_MAX is 1024. */
+/** Maximum number of buffers in one vectored write. More gain nothing; IOV_MAX is 1024. */
 const GROUP_BUFFERS_MAX = 512;
 
-/** TLS copies and encrypts a group as a whole, so this is also the memory that one slow reader holds. */
+/** Maximum size of a group. TLS copies and encrypts a group as a whole, so one slow reader holds this much memory. */
 const GROUP_BYTES_MAX = 1024 * 1024;
 
 export function totalBytes(chunks: readonly Buffer[]): number {
@@ -20,7 +20,7 @@ export function joined(chunks: readonly Buffer[]): Buffer {
   return chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks);
 }
 
-/** For vectored writes: nothing is copied, oversized chunks are sliced. */
+/** Groups chunks for vectored writes. Copies nothing and slices chunks that are too large. */
 export function* writeGroups(chunks: readonly Buffer[]): Generator<readonly Buffer[]> {
   let group: Buffer[] = [];
   let bytes = 0;
@@ -36,7 +36,7 @@ export function* writeGroups(chunks: readonly Buffer[]): Generator<readonly Buff
   if (group.length > 0) yield group;
 }
 
-/** For writes whose cost does not depend on their size: small chunks are joined, large ones sliced. */
+/** Groups chunks for writes whose cost does not depend on their size. Joins small chunks and slices large ones. */
 export function* joinedGroups(chunks: readonly Buffer[], bytesMax: number): Generator<Buffer> {
   let group: Buffer[] = [];
   let bytes = 0;

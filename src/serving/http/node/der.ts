@@ -1,4 +1,4 @@
-/** The ASN.1 DER forms that certificates consist of. */
+/** Encodes the ASN.1 DER elements of which certificates consist. */
 
 export function sequence(...parts: readonly Buffer[]): Buffer {
   return element(0x30, Buffer.concat(parts));
@@ -8,17 +8,17 @@ export function set(...parts: readonly Buffer[]): Buffer {
   return element(0x31, Buffer.concat(parts));
 }
 
-/** Context-specific and constructed, such as the `[0] EXPLICIT` version. */
+/** A context-specific, constructed element, such as the `[0] EXPLICIT` version. */
 export function explicit(tag: number, content: Buffer): Buffer {
   return element(0xa0 | tag, content);
 }
 
-/** Context-specific and primitive, such as the names in a subjectAltName. */
+/** A context-specific, primitive element, such as a name in a subjectAltName. */
 export function implicit(tag: number, content: Buffer): Buffer {
   return element(0x80 | tag, content);
 }
 
-/** A non-negative number as bytes, most significant first. */
+/** A non-negative integer. `bytes` has the most significant byte first. */
 export function derInteger(bytes: Uint8Array): Buffer {
   let start = 0;
   while (start < bytes.length - 1 && bytes[start] === 0) start++;
@@ -42,13 +42,13 @@ export function utf8String(text: string): Buffer {
   return element(0x0c, Buffer.from(text));
 }
 
-/** Dotted form, such as "2.5.29.17". */
+/** An object identifier from its dotted form, such as "2.5.29.17". */
 export function objectIdentifier(dotted: string): Buffer {
   const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);
   return element(0x06, Buffer.from([first * 40 + second, ...rest.flatMap(base128)]));
 }
 
-/** As RFC 5280 requires: two-digit years up to 2049, four digits from then on. */
+/** A time, as RFC 5280 requires it: with a two-digit year up to 2049, and with four digits after that. */
 export function time(ms: number): Buffer {
   const digits = new Date(ms).toISOString().replace(/[-:T]|\.\d+/g, "");
   return digits < "2050" ? element(0x17, Buffer.from(digits.slice(2))) : element(0x18, Buffer.from(digits));

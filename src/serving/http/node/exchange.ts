@@ -1,6 +1,6 @@
 /**
- * The part that HTTP/1.1 and HTTP/2 share: one request with its response, from the arrival of the headers until the
- * response has been sent or the client has gone. An exchange ends exactly once.
+ * One request with its response, as far as HTTP/1.1 and HTTP/2 share the code: from the arrival of the headers until
+ * the response has been sent or the client has disconnected. An exchange ends exactly once.
  */
 import type { EventEmitter } from "node:events";
 import type { TLSSocket } from "node:tls";
@@ -8,7 +8,7 @@ import type { TLSSocket } from "node:tls";
 import { type ApiRequest, type ApiResponse, bytesBody, type ConnectionInfo } from "../message.ts";
 import type { HttpLimits } from "./http-limits.ts";
 
-/** The parts of the listener that a protocol needs. */
+/** The parts of the listener that the code of a protocol uses. */
 export interface Edge {
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
   readonly log: (message: string, detail?: object) => void;
@@ -19,9 +19,9 @@ export interface Edge {
 
 export interface Protocol {
   accept(socket: TLSSocket, connection: ConnectionInfo): void;
-  /** Asks clients to reconnect elsewhere; open requests continue. */
+  /** Asks clients to reconnect to another server. Open requests continue. */
   drain(): void;
-  /** Closes connections without an open request. */
+  /** Closes connections without open requests. */
   closeIdle(): void;
   /** Stops timers and destroys the remaining connections. */
   destroy(): void;
@@ -42,7 +42,7 @@ export class ServedExchange {
     return this.#abort.signal;
   }
 
-  /** Aborts the work on the response; the client is still connected. */
+  /** Aborts the signal of the request while the client is still connected. */
   abort(reason: unknown): void {
     this.#abort.abort(reason);
   }
@@ -51,7 +51,7 @@ export class ServedExchange {
     return this.#over;
   }
 
-  /** The whole response has been sent. */
+  /** Called when the whole response has been sent. */
   finish(): void {
     if (this.#over) return;
     this.#over = true;
@@ -59,20 +59,20 @@ export class ServedExchange {
     for (const callback of this.#whenOver) this.call(callback);
   }
 
-  /** The connection or stream has closed. Does nothing if the response has been sent. */
+  /** Called when the connection or stream has closed. Has no effect if the response has been sent. */
   clientGone(): void {
     if (this.#over) return;
     this.finish();
     this.#abort.abort();
   }
 
-  /** The callback is called once, and never synchronously. */
+  /** Registers a callback, which is called once and never synchronously. */
   onOver(callback: () => void): void {
     if (this.#over) queueMicrotask(() => this.call(callback));
     else this.#whenOver.push(callback);
   }
 
-  /** The server's callbacks run inside socket events, where a throw would end the process. */
+  /** Calls a callback of the server inside a socket event, where a throw would end the process. */
   call(callback: () => void): void {
     try {
       callback();
@@ -81,7 +81,10 @@ export class ServedExchange {
     }
   }
 
-  /** Resolves to false if the exchange is over, or if the client has read nothing for too long. */
+  /**
+   * Waits until the client has read. Resolves to false if the exchange is over, or if the client has read nothing for
+   * too long.
+   */
   drained(writable: EventEmitter): Promise<boolean> {
     if (this.#over) return Promise.resolve(false);
     return new Promise((resolve) => {
@@ -100,7 +103,7 @@ export class ServedExchange {
     });
   }
 
-  /** Calls the handler. A handler should never throw; if it does, the response is a plain 500. */
+  /** Calls the handler. A handler should never throw. If it does, the response is a plain 500. */
   async respond(request: ApiRequest): Promise<ApiResponse> {
     try {
       return await this.#edge.handle(request);
@@ -119,12 +122,12 @@ export function plainText(status: number, text: string): ApiResponse {
   };
 }
 
-/** Responses that never have a body; a content-length would be wrong on them. */
+/** True for a status whose response never has a body and must not have a content-length. */
 export function isBodiless(status: number): boolean {
   return status === 204 || status === 304 || status < 200;
 }
 
-/** Only origin-form targets are served: no absolute URL, `*` or authority. */
+/** True if the target is a path. An absolute URL, `*` and an authority are not served. */
 export function isOriginForm(target: string | undefined): target is string {
   return target !== undefined && target.charCodeAt(0) === 0x2f;
 }

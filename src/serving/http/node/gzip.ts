@@ -1,3 +1,4 @@
+/** Compresses large response bodies with gzip. */
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 
@@ -5,12 +6,12 @@ import { type ApiResponse, headerValue, type RequestHeaders, type ResponseHeader
 import { joinedGroups, totalBytes } from "./chunks.ts";
 
 /**
- * As kubernetes responsewriters/writers.go#defaultGzipThresholdBytes: compressing smaller bodies costs more than it
+ * As kubernetes responsewriters/writers.go#defaultGzipThresholdBytes: compressing a smaller body costs more than it
  * saves.
  */
 const GZIP_BYTES_MIN = 128 * 1024;
 
-/** Each write to zlib is a round trip to the thread pool, so small pieces are joined. */
+/** Size to which small chunks are joined, because each write to zlib is a round trip to the thread pool. */
 const INPUT_BYTES = 256 * 1024;
 
 export function wantsGzip(
@@ -33,10 +34,13 @@ export function gzipHeaders(headers: ResponseHeaders): ResponseHeaders {
   return { ...headers, "content-encoding": "gzip", vary: [...listed, "Accept-Encoding"].join(", ") };
 }
 
-/** Compresses off the event loop at the pace of the consumer; leaving the loop early frees all resources. */
+/**
+ * Compresses the chunks in the thread pool, as fast as the consumer reads. If the consumer leaves its loop early, all
+ * resources are freed.
+ */
 export function gzipped(chunks: readonly Buffer[]): AsyncIterable<Buffer> {
   const gzip = createGzip({ level: 1, chunkSize: 64 * 1024 });
-  // The callback can ignore errors: the source cannot fail, and errors of gzip reach the consumer's loop.
+  // The callback can ignore errors: the source cannot fail, and the consumer's loop receives errors of gzip.
   pipeline(Readable.from(joinedGroups(chunks, INPUT_BYTES)), gzip, () => undefined);
   return gzip;
 }

@@ -1,7 +1,7 @@
 /**
- * The stream sink of HTTP/1.1. It writes frames to the socket already in chunked encoding, which is computed once per
- * frame instead of once per reader. Node's own framing and this one never interleave within a frame, because both are
- * single synchronous writes to the same socket.
+ * The stream sink of HTTP/1.1. It writes frames to the socket in chunked encoding, which is computed once per frame
+ * instead of once per client. Node also writes to this socket. The two never interleave within a frame, because each
+ * frame is one synchronous write.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 
@@ -22,10 +22,10 @@ export class Http1Sink implements StreamSink {
     this.#response = response;
     const { socket } = request;
     const onDrain = (): void => this.#onDrain();
-    // The response emits `drain` only for its own `write`.
+    // The response emits `drain` only after its own `write`, so this sink listens to the socket.
     socket.on("drain", onDrain);
     response.on("drain", onDrain);
-    // The socket may be reused by other requests.
+    // Other requests may reuse the socket.
     exchange.onOver(() => socket.off("drain", onDrain));
   }
 
@@ -33,7 +33,8 @@ export class Http1Sink implements StreamSink {
     if (this.#ended || this.#exchange.over || frame.bytes.length === 0) return true;
     const response = this.#response;
     const { socket } = response;
-    // Without a socket, an earlier pipelined response is still being sent; HTTP/1.0 has no chunked encoding.
+    // The response has no socket while an earlier pipelined response is being sent. HTTP/1.0 has no chunked encoding.
+    // In both cases Node frames the bytes.
     const taken =
       socket === null || !response.chunkedEncoding
         ? response.write(frame.bytes)

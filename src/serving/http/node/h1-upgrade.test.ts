@@ -32,8 +32,8 @@ async function until(socket: TLSSocket, end: string): Promise<string> {
   return text;
 }
 
-describe("a request for an upgrade", () => {
-  test("reaches the handler like any other, and becomes a plain connection on 101", async () => {
+describe("an upgrade request", () => {
+  test("reaches the handler like any other request, and its connection becomes a plain byte stream after 101", async () => {
     let seen: ApiRequest | undefined;
     await using server = await startServer(async (request) => {
       seen = request;
@@ -62,7 +62,7 @@ describe("a request for an upgrade", () => {
     expect(server.logged).toEqual([]);
   });
 
-  test("loses no bytes that the client sends before the response", async () => {
+  test("loses no bytes that the client sends before it receives the response", async () => {
     const goOn = deferred();
     await using server = await startServer(async () => (await goOn.promise, switching(echo)));
     const socket = await rawConnection(server, "http/1.1");
@@ -88,7 +88,7 @@ describe("a request for an upgrade", () => {
     ["a small body", ok(Buffer.from("hello")), 5],
     ["a large body", ok(...items), 6_000_000],
     ["a stream", streaming((sink) => (sink.write({ bytes: Buffer.from("abcdefgh") }), sink.end())), 18],
-  ])("gets %s if the handler does not upgrade, and the connection ends", async (_, response, bytes) => {
+  ])("receives %s if the handler does not upgrade, and then the connection ends", async (_, response, bytes) => {
     await using server = await startServer(async () => response);
     const socket = await rawConnection(server, "http/1.1");
     // The client must receive the response even if the server has not read all its bytes.
@@ -111,7 +111,7 @@ describe("a request for an upgrade", () => {
     expect(await untilClosed(socket)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   });
 
-  test("with a body gets an ordinary response, and the connection ends", async () => {
+  test("with a body receives an ordinary response, and then the connection ends", async () => {
     await using server = await startServer(async ({ body }) => ok(await body.read(10)));
     const socket = await rawConnection(server, "http/1.1");
     const post = `POST / HTTP/1.1\r\n${ASKING}Content-Length: 3\r\n\r\nabc`;
@@ -120,7 +120,7 @@ describe("a request for an upgrade", () => {
   });
 });
 
-describe("a 101 response fails", () => {
+describe("a handler's 101 response fails", () => {
   test.each([
     ["to a request that did not ask for it", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["to a request with a body", `POST / HTTP/1.1\r\n${ASKING}Content-Length: 3\r\n\r\nabc`],
@@ -134,7 +134,7 @@ describe("a 101 response fails", () => {
     expect(opened).toEqual([undefined]);
   });
 
-  test("for a request that waits behind another", async () => {
+  test("to a pipelined request that waits behind another one", async () => {
     const goOn = deferred();
     const opened: unknown[] = [];
     await using server = await startServer(async ({ path }) => {
@@ -158,7 +158,7 @@ describe("a 101 response fails", () => {
     expect(opened).toEqual([undefined]);
   });
 
-  test("with headers that cannot be sent", async () => {
+  test("if its headers cannot be sent", async () => {
     const opened: unknown[] = [];
     await using server = await startServer(async () =>
       switching((socket) => opened.push(socket), { "x-bad": "a\r\nb" }),
@@ -169,7 +169,7 @@ describe("a 101 response fails", () => {
     expect([opened, server.logged]).toEqual([[undefined], ["sending a response failed"]]);
   });
 
-  test.each(["destroy", "end"] as const)("to a client that has left by %s", async (leave) => {
+  test.each(["destroy", "end"] as const)("if the client has disconnected (%s)", async (leave) => {
     const arrived = deferred();
     const opened = deferred<unknown>();
     await using server = await startServer(async (request) => {
@@ -187,7 +187,7 @@ describe("a 101 response fails", () => {
 });
 
 describe("an upgraded connection", () => {
-  test("counts as an open request until the shutdown deadline, which breaks it off", async () => {
+  test("counts as an open request until the shutdown deadline, at which it is broken off", async () => {
     const closed = deferred();
     await using server = await startServer(async () =>
       switching((socket) => (echo(socket), socket!.on("close", () => closed.resolve()))),
@@ -218,7 +218,7 @@ describe("an upgraded connection", () => {
     expect(server.listener.openRequests()).toBe(0);
   });
 
-  test("affects no other connection when its handler fails or its client resets it", async () => {
+  test("does not affect other connections if its handler fails or its client resets it", async () => {
     await using server = await startServer(async ({ path }) => {
       if (path === "/exec") return switching(() => expect.unreachable("planted"));
       return switching((socket) => void socket!.write(Buffer.alloc(10_000_000)));
@@ -229,7 +229,7 @@ describe("an upgraded connection", () => {
     const resetting = await rawConnection(server, "http/1.1");
     resetting.write(REQUEST.replace("/exec", "/other"));
     await once(resetting, "data");
-    // Because it has unread bytes, the operating system responds to further data with a reset.
+    // The socket has unread bytes, so the operating system responds to further data with a reset.
     resetting.destroy();
     while (server.listener.openConnections() > 0) await new Promise(setImmediate);
     expect(server.listener.openRequests()).toBe(0);

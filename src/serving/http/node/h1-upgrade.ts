@@ -1,6 +1,7 @@
 /**
- * Handles requests for another protocol. Node's server releases their sockets before the handler has decided whether to
- * upgrade. So if the handler does not upgrade, this file sends the ordinary response itself and ends the connection.
+ * Handles HTTP/1.1 upgrade requests. Node's server releases the socket of such a request before the handler has decided
+ * whether to upgrade. So if the handler does not upgrade, this file sends the ordinary response itself and ends the
+ * connection.
  */
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -8,7 +9,10 @@ import type { Duplex } from "node:stream";
 
 import type { ResponseHeaders } from "../message.ts";
 
-/** Node and these files decide how a body is framed and, except for `close`, whether a connection is kept. */
+/**
+ * Headers that a handler cannot set: Node and the code of this folder decide how a body is framed and, except for
+ * `close`, whether the connection is kept.
+ */
 export const FRAMING_HEADERS: ReadonlySet<string> = new Set([
   "content-length",
   "transfer-encoding",
@@ -17,8 +21,8 @@ export const FRAMING_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether Node should release the socket. Requests with a body, and those that Node itself rejects, stay ordinary: they
- * get a response but cannot be upgraded.
+ * True if Node should release the socket. Requests with a body, and requests that Node itself rejects, stay ordinary:
+ * they receive a response but cannot be upgraded.
  */
 export function canUpgrade(request: IncomingMessage): boolean {
   return request.httpVersion === "1.1" && request.headers.host !== undefined && !hasBody(request);
@@ -28,12 +32,13 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
-/** Time that a client which is still sending has to read the response before its connection is closed. */
+/** Time that a client that is still sending has to read the response before its connection is closed. */
 const LINGER_MS = 1_000;
 
 /**
- * Ends the connection so that the last response arrives. Closing at once would reset it while bytes from the client are
- * in flight, and the response would be lost; so those bytes are read and discarded for a moment.
+ * Ends the connection so that the client receives the last response. Closing at once would reset the connection while
+ * bytes from the client are in flight, and the response would be lost. So these bytes are read and discarded for a
+ * short time.
  */
 export function lingeringEnd(stream: Duplex, lastBytes?: string): void {
   if (lastBytes === undefined) stream.end();
@@ -46,10 +51,11 @@ export class UpgradeResponse {
   readonly response: ServerResponse;
   readonly #socket: Socket;
 
-  /** `head` holds the bytes that the client sent after its request. They may be the start of the other protocol. */
+  /** `head` has the bytes that the client sent after its request. They may be the start of the other protocol. */
   constructor(request: IncomingMessage, head: Buffer) {
     const { socket } = request;
-    // Immediately: once the stream has ended, which the client can cause at any time, nothing can be put back.
+    // The bytes are put back immediately, because that is impossible once the stream has ended, and the client can end
+    // it at any time.
     if (head.length > 0) socket.unshift(head);
     this.#socket = socket;
     this.response = new ServerResponse(request);
@@ -62,7 +68,7 @@ export class UpgradeResponse {
     socket.on("drain", this.#onDrain);
   }
 
-  /** The socket, to which the response has been written; undefined if the client is no longer connected. */
+  /** Writes the response and returns the socket; undefined if the client has disconnected. */
   switchProtocols(headers: ResponseHeaders): Socket | undefined {
     const socket = this.#socket;
     if (!socket.writable) {

@@ -18,8 +18,8 @@ import {
 
 const HELLO = async () => ok(Buffer.from("hello"));
 
-describe("requests", () => {
-  test("pipelined requests get their responses in order, streams included", async () => {
+describe("HTTP/1.1 requests:", () => {
+  test("pipelined requests receive their responses in order, including streams", async () => {
     const slow = deferred();
     await using server = await startServer(async (request) => {
       if (request.path === "/slow") await slow.promise;
@@ -66,7 +66,7 @@ describe("requests", () => {
   test.each([
     ["more bytes of headers than allowed", `a: ${"x".repeat(5_000)}\r\n`],
     ["ten thousand headers", "a:b\r\n".repeat(10_000)],
-    ["more headers than allowed within the bytes", "a:b\r\n".repeat(101)],
+    ["more headers than allowed within the allowed bytes", "a:b\r\n".repeat(101)],
   ])("a request with %s is rejected with 431", async (_, headers) => {
     await using server = await startServer(HELLO, { limits: { headerBytesMax: 4_096, headerCountMax: 100 } });
     const socket = await rawConnection(server, "http/1.1");
@@ -74,7 +74,7 @@ describe("requests", () => {
     expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 431 /);
   });
 
-  test("a client that never finishes its headers gets 408", async () => {
+  test("a client that never completes its headers receives 408", async () => {
     await using server = await startServer(HELLO, { limits: { headersTimeoutMs: 50 } });
     const socket = await rawConnection(server, "http/1.1");
     socket.write("GET / HTTP/1.1\r\nHost:");
@@ -86,7 +86,7 @@ describe("requests", () => {
     await untilClosed(await rawConnection(server, "http/1.1"));
   });
 
-  test("garbage affects only its own connection", async () => {
+  test("invalid bytes affect only their own connection", async () => {
     await using server = await startServer(HELLO);
     const socket = await rawConnection(server, "http/1.1");
     socket.write(Buffer.from([0, 255, 13, 10, 13, 10, 1, 2, 3]));
@@ -99,7 +99,7 @@ describe("requests", () => {
   test.each([
     ["read", async ({ body }: ApiRequest) => ok(await body.read(10))],
     ["streamed", async ({ body }: ApiRequest) => ok(await collect(body.stream()))],
-  ])("100 Continue is sent when the body is %s", async (_, handle) => {
+  ])("100 Continue is sent when the handler reads the body (%s)", async (_, handle) => {
     await using server = await startServer(handle);
     const socket = await rawConnection(server, "http/1.1");
     socket.write(
@@ -111,14 +111,14 @@ describe("requests", () => {
     expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 200 .*\r\n\r\nab$/s);
   });
 
-  test("a client that waits for 100 Continue gets a final response instead, and the connection ends", async () => {
+  test("a client that waits for 100 Continue receives a final response instead, and then the connection ends", async () => {
     await using server = await startServer(async () => ({ status: 403, headers: {}, body: NO_BODY }));
     const socket = await rawConnection(server, "http/1.1");
     socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n");
     expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 403 .*Connection: close/s);
   });
 
-  test("the rest of an unread body is discarded for a limited time only", async () => {
+  test("the rest of an unread body is discarded for a limited time only, and then the connection is closed", async () => {
     await using server = await startServer(async () => ({ status: 413, headers: {}, body: NO_BODY }), {
       limits: { unreadBodyMs: 20 },
     });
@@ -127,7 +127,7 @@ describe("requests", () => {
     expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 413 /);
   });
 
-  test("a client that leaves while its body is being read fails the read and aborts the signal", async () => {
+  test("if a client disconnects while the handler reads its body, the read fails and the signal aborts", async () => {
     const outcome = deferred<{ message: string; aborted: boolean }>();
     const reading = deferred();
     await using server = await startServer(async (request) => {
@@ -159,8 +159,8 @@ test("a response that cannot be sent becomes a 500", async () => {
   expect(server.logged).toEqual(["sending a response failed"]);
 });
 
-describe("streams", () => {
-  test("a frame is encoded as a chunk once for all readers", async () => {
+describe("HTTP/1.1 streams:", () => {
+  test("a frame is encoded as a chunk once for all clients", async () => {
     const frame: StreamFrame = { bytes: Buffer.from("event") };
     const framings = new Set<Buffer | undefined>();
     await using server = await startServer(async () =>
@@ -179,7 +179,7 @@ describe("streams", () => {
     expect([...framings].map(String)).toEqual(["5\r\nevent\r\n"]);
   });
 
-  test("an HTTP/1.0 client gets plain bytes until the connection closes", async () => {
+  test("an HTTP/1.0 client receives plain bytes until the connection closes", async () => {
     await using server = await startServer(async () =>
       streaming((sink) => {
         sink.write({ bytes: Buffer.from("event") });
@@ -191,7 +191,7 @@ describe("streams", () => {
     expect(await untilClosed(socket)).toMatch(/\r\n\r\nevent$/);
   });
 
-  test("a client that goes away closes the stream once and aborts the signal", async () => {
+  test("a client that disconnects closes the stream once and aborts the signal", async () => {
     let closed = 0;
     let signal: AbortSignal | undefined;
     const gone = deferred();
@@ -213,7 +213,7 @@ describe("streams", () => {
     expect([closed, signal?.aborted, server.listener.openRequests()]).toEqual([1, true, 0]);
   });
 
-  test("a stream returned after the client has gone is opened and closed", async () => {
+  test("a stream that is returned after the client has disconnected is opened and closed", async () => {
     const arrived = deferred();
     const closed = deferred();
     await using server = await startServer(async (request) => {
@@ -231,7 +231,7 @@ describe("streams", () => {
     await closed.promise;
   });
 
-  test("the bytes that a slow reader has not taken are counted, and draining is reported", async () => {
+  test("the sink counts the bytes that a slow client has not taken, and calls onDrain when it has taken them", async () => {
     const opened = deferred<StreamSink>();
     await using server = await startServer(async () => streaming((sink) => opened.resolve(sink)));
     await using client = http1Client(server);

@@ -1,6 +1,7 @@
 /**
- * HTTP/1.1 on the listener's sockets. Node's server parses and frames; this file adds the limits that Node lacks,
- * h1-sink.ts a shortcut for streams, and h1-upgrade.ts the upgrades that Node does not handle.
+ * HTTP/1.1 on the sockets of the listener. Node's server parses requests and frames responses. This file adds the
+ * limits that Node lacks; h1-sink.ts makes streams cheaper, and h1-upgrade.ts handles upgrades, which Node leaves to
+ * its user.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -28,17 +29,17 @@ import type { HttpLimits } from "./http-limits.ts";
 
 interface Http1Connection {
   readonly info: ConnectionInfo;
-  /** Exchanges whose response has not been sent, in order of arrival; more than one if the client pipelines. */
+  /** Exchanges whose response has not been sent, in order of arrival. There are several if the client pipelines. */
   readonly exchanges: Set<ServedExchange>;
-  /** The connection ends with the response to the last request that has been read. */
+  /** True if the connection ends after the response to the last request that has been read. */
   isLeaving: boolean;
-  /** No response could be sent to later requests, so they are not handled. */
+  /** True if later requests are not handled, because no response could be sent to them. */
   takesNoMore: boolean;
 }
 
 export function createHttp1(edge: Edge): Protocol {
   const connections = new Map<Socket, Http1Connection>();
-  // The response to an upgrade request takes over the socket, so no other response may be pending.
+  // The upgraded protocol takes over the socket, so no other response may be pending.
   const isAlone = ({ socket }: IncomingMessage): boolean => connections.get(socket)?.exchanges.size === 0;
   const server = createNodeServer(edge.limits, (request) => canUpgrade(request) && isAlone(request));
   let isLeaving = false;
@@ -50,12 +51,12 @@ export function createHttp1(edge: Edge): Protocol {
       request.socket.destroy();
       return;
     }
-    // If an upgrade request stays ordinary, Node's parser may have lost the bytes after it.
+    // If an upgrade request is handled as an ordinary one, Node's parser may have lost the bytes after it.
     if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     void new Http1Exchange({ edge, connection, request, response }).run();
   };
   server.on("request", onRequest);
-  // With a listener, Node lets this file send `100 Continue`, which it does when the body is read.
+  // With a `checkContinue` listener, Node does not send `100 Continue`. This file sends it when the body is read.
   server.on("checkContinue", onRequest);
   server.on("upgrade", (request, _socket, head) => {
     const connection = connections.get(request.socket);
@@ -64,20 +65,20 @@ export function createHttp1(edge: Edge): Protocol {
     void new Http1Exchange({ edge, connection, request, response: upgrade.response, upgrade }).run();
   });
   server.on("clientError", rejectUnreadable);
-  // Node starts its check for slow requests on `listening`, which this server never emits by itself.
+  // Node starts its check for slow requests on the event `listening`, which this server never emits by itself.
   server.emit("listening");
 
   return {
     accept(socket, info) {
       const connection: Http1Connection = { info, exchanges: new Set(), isLeaving, takesNoMore: false };
       connections.set(socket, connection);
-      // Of several pipelined responses, Node notifies only the first that its socket has closed.
+      // If several pipelined responses are pending, Node reports the close of the socket only to the first one.
       socket.once("close", () => {
         connections.delete(socket);
         for (const exchange of connection.exchanges) exchange.clientGone();
       });
-      // Node's server calls this method to end a connection after its last response. Ending it at once would be a reset
-      // for a client that is still sending.
+      // Node's server calls `destroySoon` to end a connection after its last response. Ending at once would reset the
+      // connection of a client that is still sending.
       socket.destroySoon = () => endConnection(socket, connection);
       server.emit("connection", socket);
     },
@@ -91,7 +92,7 @@ export function createHttp1(edge: Edge): Protocol {
       }
     },
     destroy() {
-      // `close` reports to its callback that the server never listened. Otherwise it only stops timers and idle
+      // `close` passes an error to its callback, because the server never listened. It still stops timers and idle
       // sockets.
       server.close(() => undefined);
     },
@@ -103,7 +104,7 @@ function endConnection(socket: Socket, connection: Http1Connection): void {
   if (!socket.writableEnded) lingeringEnd(socket);
 }
 
-/** Rejects bytes that cannot be parsed as a request. */
+/** Rejects bytes that are not a valid request. */
 function rejectUnreadable(error: NodeJS.ErrnoException, stream: Duplex): void {
   if (stream.writableEnded) return;
   if (!stream.writable || error.code === "ECONNRESET") {
@@ -127,11 +128,12 @@ function createNodeServer(limits: HttpLimits, shouldUpgradeCallback: (request: I
     connectionsCheckingInterval: Math.min(1_000, limits.headersTimeoutMs),
     keepAliveTimeout: limits.idleConnectionMs,
     optimizeEmptyRequests: true,
-    // Node would reject the request, and then handle the next one of the connection that it has closed.
+    // With `requireHostHeader`, Node would reject the request, and then handle the next request of the connection that
+    // it has closed.
     requireHostHeader: false,
     shouldUpgradeCallback,
   });
-  // One more than allowed, so that a request with too many headers is detected and rejected rather than truncated.
+  // One more than allowed, because Node truncates silently: a request with too many headers is detected and rejected.
   server.maxHeadersCount = limits.headerCountMax + 1;
   return server;
 }
@@ -141,7 +143,7 @@ interface Http1ExchangeParts {
   readonly connection: Http1Connection;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Set if the request may be upgraded. */
+  /** Set if the request can be upgraded. */
   readonly upgrade?: UpgradeResponse;
 }
 
@@ -228,8 +230,8 @@ class Http1Exchange {
     this.#exchange.finish();
     this.#body?.abandon();
     if (this.#body === undefined || this.#request.complete) return;
-    // Node discards the rest of the body. Closing at once could reset the connection before the client has read the
-    // response.
+    // Node discards the rest of the body for a limited time. Closing at once could reset the connection before the
+    // client has read the response.
     const { socket } = this.#request;
     setTimeout(() => {
       if (!this.#request.complete) socket.destroy();
@@ -239,7 +241,7 @@ class Http1Exchange {
   async #send(answer: ApiResponse): Promise<void> {
     const { body, status } = answer;
     const isHead = this.#request.method === "HEAD";
-    // A client that received no `100 Continue` may or may not send the body, so the start of the next request is
+    // A client that has not received `100 Continue` may or may not send the body, so the start of its next request is
     // unknown.
     if (this.#body?.untouched && this.#request.headers.expect !== undefined) this.#response.shouldKeepAlive = false;
     if (this.#body?.isTooLarge) this.#response.shouldKeepAlive = false;
@@ -271,7 +273,7 @@ class Http1Exchange {
     this.#response.writeHead(answer.status, flat);
   }
 
-  /** Responses are sent in the order of the requests: none follows this one. */
+  /** True if no later request is open. Responses are sent in the order of the requests, so none follows this one. */
   #isNewest(): boolean {
     return Array.from(this.#connection.exchanges).at(-1) === this.#exchange;
   }
@@ -309,17 +311,17 @@ class Http1Exchange {
     try {
       socket = this.#upgrade?.switchProtocols(answer.headers);
     } finally {
-      // Called even if the headers of the response cannot be sent.
+      // `open` must be called even if the headers of the response cannot be sent.
       if (socket === undefined) open(undefined);
     }
     if (socket !== undefined) return open(socket);
     if (this.#upgrade !== undefined) return;
-    // The client continues in the other protocol, so this connection cannot be reused.
+    // The client continues in the other protocol, so the connection cannot be reused.
     this.#response.shouldKeepAlive = false;
     await this.#send(plainText(400, "Bad Request: this request cannot be upgraded"));
   }
 
-  /** Destroys the connection, because the response body cannot be completed. */
+  /** Destroys the connection, because the body of the response cannot be completed. */
   #cut(): void {
     this.#request.socket.destroy();
   }
@@ -331,7 +333,7 @@ class Http1Exchange {
       open(closedSink());
       return;
     }
-    // Otherwise Node would treat a body that the handler does not read as one that does not arrive in time.
+    // Without this, Node would treat a body that the handler does not read as a body that does not arrive in time.
     if (this.#body?.untouched) this.#request.resume();
     this.#response.flushHeaders();
     open(new Http1Sink(this.#exchange, this.#request, this.#response));
@@ -349,7 +351,7 @@ function hostCount(rawHeaders: readonly string[]): number {
 
 type UpgradeOpen = (ResponseBody & { readonly kind: "upgrade" })["open"];
 
-/** A response to HEAD may carry the length that the GET would have. */
+/** The content-length of the response to a HEAD request: the one that the GET would have. */
 function headLength(answer: ApiResponse): string {
   const length = answer.headers["content-length"];
   return typeof length === "string" ? length : "0";

@@ -1,7 +1,4 @@
-/**
- * Decides when an HTTP/2 connection is closed: during shutdown, when it is idle, or when its client
- * misbehaves.
- */
+/** Closes HTTP/2 connections: during shutdown, when they are idle, or when their client misbehaves. */
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 
 import type { ConnectionInfo } from "../message.ts";
@@ -11,12 +8,13 @@ export interface Http2Connection {
   readonly session: ServerHttp2Session;
   readonly info: ConnectionInfo;
   openStreams: number;
-  /** GOAWAY has been sent: later streams are not handled. */
+  /** True if GOAWAY has been sent, so that later streams are not handled. */
   isLeaving: boolean;
-  /** Consecutive sweeps that found no open stream. */
+  /** Number of consecutive sweeps that have found no open stream. */
   idleSweeps: number;
   /**
-   * Streams whose complete response waits for the client to take it, with the number of sweeps that found them waiting.
+   * Streams whose complete response waits for the client to read it, with the number of sweeps that have found them
+   * waiting.
    */
   readonly pendingResponses: Map<ServerHttp2Stream, number>;
 }
@@ -26,9 +24,9 @@ export function createConnection(session: ServerHttp2Session, info: ConnectionIn
 }
 
 /**
- * Sends GOAWAY and lets the client close the connection when it has read the open responses: Node clients lose unread
- * responses if the server closes it first. GOAWAY names the last stream that was handled, so a client that has opened
- * another one meanwhile knows that the server did not process it.
+ * Sends GOAWAY and lets the client close the connection when it has read the open responses, because Node clients lose
+ * unread responses if the server closes the connection first. GOAWAY contains the ID of the last handled stream, so a
+ * client that has meanwhile opened another stream learns that the server has not processed it.
  */
 export function leave(connection: Http2Connection): void {
   if (connection.isLeaving || connection.session.destroyed) return;
@@ -44,12 +42,12 @@ export function streamClosed(connection: Http2Connection, stream: ServerHttp2Str
 }
 
 export function rejectStream(stream: ServerHttp2Stream): void {
-  // Without a listener, Node would end the process.
+  // Without a listener for errors, Node would end the process.
   stream.on("error", () => undefined);
   stream.close(constants.NGHTTP2_REFUSED_STREAM);
 }
 
-/** The same time that Go's server waits. */
+/** The time for which Go's server waits too. */
 const LINGER_MS = 1_000;
 
 function closeSoon({ session }: Http2Connection): void {
@@ -58,8 +56,9 @@ function closeSoon({ session }: Http2Connection): void {
 }
 
 /**
- * Limits pings and settings changes, each of which requires a response. Node bounds the responses that wait to be sent,
- * which stops a client that does not read them; this stops a client that does.
+ * Limits the rate of pings and settings changes, each of which requires a response. Node already limits the number of
+ * responses that wait to be sent, which stops a client that does not read them. This limit stops a client that reads
+ * them.
  */
 export function boundControlFrames(session: ServerHttp2Session, limits: HttpLimits): void {
   let left = limits.controlFramesBurst;
@@ -92,15 +91,18 @@ export function sweep(connections: Iterable<Http2Connection>, limits: HttpLimits
   }
 }
 
-/** Also ends connections that never sent a complete request, because they have no open stream either. */
+/** Closes a connection without an open stream, including one that has never sent a complete request. */
 function sweepIdle(connection: Http2Connection): void {
   connection.idleSweeps++;
   if (connection.idleSweeps > IDLE_SWEEPS) connection.session.close();
-  // A client that does not react to GOAWAY would keep the session forever.
+  // A client that ignores GOAWAY would keep the session forever.
   if (connection.idleSweeps > IDLE_SWEEPS + 1) connection.session.destroy();
 }
 
-/** A client that opens no window for its responses would keep their streams, and thus the connection, open. */
+/**
+ * Resets streams whose response the client does not read. Otherwise a client that opens no window for its responses
+ * would keep the connection open.
+ */
 function sweepPendingResponses({ pendingResponses }: Http2Connection, sweepsMax: number): void {
   for (const [stream, sweeps] of pendingResponses) {
     if (sweeps >= sweepsMax) breakOff(stream);
@@ -109,8 +111,8 @@ function sweepPendingResponses({ pendingResponses }: Http2Connection, sweepsMax:
 }
 
 /**
- * Resets the stream with INTERNAL_ERROR. Node's `close(code)` does not work here: it ends the stream first, so the
- * client sees a complete response.
+ * Resets the stream with INTERNAL_ERROR. Node's `close(code)` would end the stream first, so that the client would see
+ * a complete response.
  */
 export function breakOff(stream: ServerHttp2Stream): void {
   stream.destroy(new Error("the response was broken off"));

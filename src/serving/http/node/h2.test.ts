@@ -19,7 +19,7 @@ import {
 
 const HELLO = async () => ok(Buffer.from("hello"));
 
-describe("requests", () => {
+describe("HTTP/2 requests:", () => {
   test("a request without a path is rejected", async () => {
     await using server = await startServer(HELLO);
     await using session = http2Session(server);
@@ -33,7 +33,7 @@ describe("requests", () => {
   ])("a request with %s is rejected", async (_, headers) => {
     await using server = await startServer(HELLO, { limits: { headerBytesMax: 4_096, headerCountMax: 100 } });
     await using client = http2Client(server);
-    // The byte limit applies once the client has acknowledged it; until then nghttp2's limit of 64 KiB applies.
+    // The byte limit applies once the client has acknowledged it. Until then, nghttp2's limit of 64 KiB applies.
     await client.ask({ path: "/" });
     await expect(client.ask({ path: "/", headers })).rejects.toThrow();
     expect((await client.ask({ path: "/" })).status).toBe(200);
@@ -42,7 +42,7 @@ describe("requests", () => {
   test.each([
     ["read", async ({ body }: ApiRequest) => ok(await body.read(10))],
     ["streamed", async ({ body }: ApiRequest) => ok(await collect(body.stream()))],
-  ])("100 Continue is sent when the body is %s", async (_, handle) => {
+  ])("100 Continue is sent when the handler reads the body (%s)", async (_, handle) => {
     await using server = await startServer(handle);
     await using session = http2Session(server);
     const stream = session.request({ ":method": "POST", ":path": "/", expect: "100-continue" });
@@ -51,7 +51,7 @@ describe("requests", () => {
     expect((await collect(stream)).toString()).toBe("ab");
   });
 
-  test("the rest of an unread body is discarded for a limited time only", async () => {
+  test("the rest of an unread body is discarded for a limited time only, and then the stream is closed", async () => {
     await using server = await startServer(async () => ({ status: 413, headers: {}, body: NO_BODY }), {
       limits: { unreadBodyMs: 20 },
     });
@@ -64,7 +64,7 @@ describe("requests", () => {
     expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR);
   });
 
-  test("garbage affects only its own connection", async () => {
+  test("invalid bytes affect only their own connection", async () => {
     await using server = await startServer(HELLO);
     const socket = await rawConnection(server, "h2");
     socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -74,7 +74,7 @@ describe("requests", () => {
     expect(server.logged).toEqual([]);
   });
 
-  test("a connection that only resets streams is closed", async () => {
+  test("a connection whose client resets many streams is closed", async () => {
     await using server = await startServer(HELLO, { limits: { streamResetBurst: 20, streamResetsPerSecond: 1 } });
     await using session = http2Session(server);
     await once(session, "remoteSettings");
@@ -87,7 +87,7 @@ describe("requests", () => {
     await closed;
   });
 
-  test("an idle connection is closed, one with an open stream is not", async () => {
+  test("an idle connection is closed, but a connection with an open stream is not", async () => {
     await using server = await startServer(async () => streaming(() => undefined), {
       limits: { idleConnectionMs: 40 },
     });
@@ -99,7 +99,7 @@ describe("requests", () => {
   });
 });
 
-describe("streams", () => {
+describe("HTTP/2 streams:", () => {
   test("a large list and 200 streams progress together on one connection", async () => {
     const sinks: StreamSink[] = [];
     const allOpen = deferred();
@@ -125,7 +125,7 @@ describe("streams", () => {
     for (const response of await Promise.all(lists)) expect(response.body).toHaveLength(25_600_000);
   });
 
-  test("a client that goes away closes the stream once and aborts the signal", async () => {
+  test("a client that disconnects closes the stream once and aborts the signal", async () => {
     let closed = 0;
     let signal: AbortSignal | undefined;
     const gone = deferred();
@@ -155,7 +155,7 @@ describe("streams", () => {
     expect(stream.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
   });
 
-  test("the bytes that a slow reader has not taken are counted, and draining is reported", async () => {
+  test("the sink counts the bytes that a slow client has not taken, and calls onDrain when it has taken them", async () => {
     const opened = deferred<StreamSink>();
     await using server = await startServer(async () => streaming((sink) => opened.resolve(sink)));
     await using session = http2Session(server);

@@ -1,6 +1,6 @@
 /**
- * HTTP/2 on the listener's sockets. It uses only Node's stream API: with a `request` listener Node would create its
- * compatibility objects for every stream.
+ * HTTP/2 on the sockets of the listener. It uses only Node's stream API, because with a `request` listener Node would
+ * create its compatibility objects for every stream.
  */
 import {
   constants,
@@ -41,7 +41,7 @@ import {
 import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
 import type { HttpLimits } from "./http-limits.ts";
 
-/** Larger writes hold more memory per slow reader without being cheaper. */
+/** Maximum size of one write. Larger writes are not cheaper, but hold more memory per slow client. */
 const WRITE_BYTES = 256 * 1024;
 
 export function createHttp2(edge: Edge): Protocol {
@@ -68,7 +68,7 @@ export function createHttp2(edge: Edge): Protocol {
   return {
     accept(socket, info) {
       accepting = info;
-      // This call creates the session and emits it to the listener above.
+      // This call creates the session and passes it to the listener above.
       server.emit("connection", socket);
       accepting = undefined;
     },
@@ -96,8 +96,8 @@ function createNodeServer(limits: HttpLimits): Http2Server {
     maxSettings: limits.settingsMax,
     streamResetBurst: limits.streamResetBurst,
     streamResetRate: limits.streamResetsPerSecond,
-    // Otherwise nghttp2 would drop a header with a space at either end and serve the rest, for example without an
-    // impersonation header.
+    // If this were true, nghttp2 would drop a header with a space at either end and serve the rest of the request, for
+    // example without an impersonation header.
     strictFieldWhitespaceValidation: false,
     settings: {
       maxConcurrentStreams: limits.streamsMax,
@@ -139,7 +139,7 @@ class Http2Exchange {
     connection.openStreams++;
     connection.idleSweeps = 0;
     this.#body = isWhole ? undefined : this.#bodyReader();
-    // `close` reports the failure; without a listener, Node would end the process.
+    // `close` reports the failure. Without a listener for errors, Node would end the process.
     stream.on("error", () => undefined);
     if (stream.destroyed) this.#onClose();
     else stream.on("close", () => this.#onClose());
@@ -205,7 +205,7 @@ class Http2Exchange {
     }
   }
 
-  /** The response has been sent while the client may still be sending a body. */
+  /** Called when the response has been sent. The client may still be sending a body. */
   onResponded(): void {
     const stream = this.#stream;
     if (stream.readableEnded || !stream.headersSent || stream.closed) return;
@@ -218,7 +218,7 @@ class Http2Exchange {
   async #send(answer: ApiResponse): Promise<void> {
     const { body, status } = answer;
     const stream = this.#stream;
-    // Discards the body. Otherwise Node would reset the stream after the response, which is allowed but which curl 7
+    // Discards the body. Otherwise Node would reset the stream after the response, which HTTP/2 allows but curl 7
     // treats as an error.
     if (this.#body?.untouched) stream.resume();
     if (isLastResponse(answer)) leave(this.#connection);
@@ -316,13 +316,16 @@ class Http2Sink implements StreamSink {
     if (!this.#exchange.over) breakOff(this.#stream);
   }
 
-  /** Node ends a stream that the client has reset some time before it closes it. */
+  /**
+   * True if the stream is closed or about to close: Node ends a stream that the client has reset some time before it
+   * closes the stream.
+   */
   #isClosed(): boolean {
     return this.#exchange.over || this.#stream.writableEnded || this.#stream.destroyed;
   }
 }
 
-/** HTTP/2 forbids these headers; they come from responses that were made for, or by, HTTP/1.1. */
+/** Headers that HTTP/2 forbids. They come from handlers that expect HTTP/1.1, and from servers that use HTTP/1.1. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([...HOP_BY_HOP_HEADERS, "content-length"]);
 
 function responseHeaders(answer: ApiResponse, contentLength: string | undefined): OutgoingHttpHeaders {
@@ -334,7 +337,7 @@ function responseHeaders(answer: ApiResponse, contentLength: string | undefined)
   return headers;
 }
 
-/** Pseudo-headers come first; otherwise nghttp2 has rejected the stream. */
+/** Removes the pseudo-headers, which come first: nghttp2 rejects streams with another order. */
 function rawWithoutPseudoHeaders(rawHeaders: readonly string[], headers: IncomingHttpHeaders): readonly string[] {
   let start = 0;
   while (rawHeaders[start]?.startsWith(":")) start += 2;
@@ -344,7 +347,7 @@ function rawWithoutPseudoHeaders(rawHeaders: readonly string[], headers: Incomin
   return rest;
 }
 
-/** The object belongs to this exchange, and Node does not read it again. */
+/** Deletes the pseudo-headers in place. The object belongs to this exchange, and Node does not read it again. */
 function withoutPseudoHeaders(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   headers.host ??= headers[":authority"];
   delete headers[":authority"];

@@ -1,80 +1,93 @@
+/** The limits that protect the listener from slow, broken and hostile clients. */
+
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** Every limit of the listener. Times are in milliseconds, other units are part of the name. */
+/** All limits of the listener. Times are in milliseconds; other units are part of the name. */
 export interface HttpLimits {
-  /** Open sockets, handshakes included; one more is closed without a response. A TLS socket costs about 75 KB. */
+  /**
+   * Maximum number of open sockets, including those in a handshake. Further connections are closed without a response.
+   * A TLS socket costs about 75 KB.
+   */
   readonly connectionsMax: number;
   /** Time to finish the TLS handshake before the client is disconnected. */
   readonly handshakeTimeoutMs: number;
-  /** Silence before the first TCP keep-alive probe, which detects lost clients behind quiet watches. */
+  /** Idle time before the first TCP keep-alive probe, which detects disconnected clients of quiet watches. */
   readonly tcpKeepAliveMs: number;
   /**
-   * Time after which a connection without an open request is closed; longer than the 90 s of Go clients, so that they
-   * close first.
+   * Time after which a connection without an open request is closed. It is longer than the 90 s of Go clients, so that
+   * these close first.
    */
   readonly idleConnectionMs: number;
 
-  /** All request headers together, including the URL: HTTP/1.1 responds with 431, HTTP/2 rejects the stream. */
+  /**
+   * Maximum size of all request headers together, including the URL. HTTP/1.1 returns 431, HTTP/2 rejects the stream.
+   */
   readonly headerBytesMax: number;
   /**
-   * Maximum number of headers of a request. Node would silently drop the rest, which could include an impersonation
-   * header.
+   * Maximum number of headers of a request. Node would silently drop further headers, possibly an impersonation header.
    */
   readonly headerCountMax: number;
-  /** Time from the first byte of a request until its headers must be complete (HTTP/1.1: 408). */
+  /** Time within which the headers of a request must be complete, from its first byte. HTTP/1.1 returns 408. */
   readonly headersTimeoutMs: number;
-  /** Time until a request must have arrived completely; responses, and so watches, are not limited. */
+  /** Time within which a request must have arrived completely. Responses, including watches, are not limited. */
   readonly requestTimeoutMs: number;
   /**
-   * Time for which the rest of an unread body is discarded after the response, so that the client can read that
+   * Time for which the rest of an unread body is discarded after the response, so that the client can read the
    * response.
    */
   readonly unreadBodyMs: number;
   /**
-   * Time after which a client that takes nothing of a list is disconnected; streams have their own rule in the server.
+   * Time after which a client that reads nothing of a body is disconnected. The server has its own rule for streams.
    */
   readonly stalledResponseMs: number;
-  /** Requests that an HTTP/1.1 client may send without waiting for responses; one more closes the connection. */
+  /**
+   * Maximum number of requests that an HTTP/1.1 client may send without waiting for responses. One more closes the
+   * connection.
+   */
   readonly pipelinedRequestsMax: number;
 
-  /** Open streams on one HTTP/2 connection: a controller manager holds hundreds of watches on one. */
+  /**
+   * Maximum number of open streams on one HTTP/2 connection. A controller manager has hundreds of watches on one
+   * connection.
+   */
   readonly streamsMax: number;
   /**
-   * Memory that Node may use for one HTTP/2 connection, in MiB. Node's default of 10 MiB rejects streams while a large
-   * list and a few hundred watches are open on one connection.
+   * Memory that Node may use for one HTTP/2 connection, in MiB. With Node's default of 10 MiB, streams are rejected
+   * while a large list and a few hundred watches are open on one connection.
    */
   readonly sessionMemoryMib: number;
   /**
-   * Bytes that a client may send on one HTTP/2 stream before the server reads them: limits the memory of unread bodies.
+   * Bytes that a client may send on one HTTP/2 stream before the server reads them. It limits the memory of unread
+   * bodies.
    */
   readonly streamWindowBytes: number;
   /**
-   * The same for all streams of a connection together. Node reopens this window at once, so it only must not be smaller
-   * than the one of a stream.
+   * Bytes that a client may send on all streams of a connection together. Node reopens this window at once, so it must
+   * only be as large as the window of one stream.
    */
   readonly connectionWindowBytes: number;
-  /** Invalid frames after which the HTTP/2 connection is closed. */
+  /** Number of invalid frames after which the HTTP/2 connection is closed. */
   readonly invalidFramesMax: number;
-  /** Rejected streams after which the HTTP/2 connection is closed. */
+  /** Number of rejected streams after which the HTTP/2 connection is closed. */
   readonly rejectedStreamsMax: number;
   /**
-   * Streams that a client may reset in a burst (rapid reset) before `streamResetsPerSecond` applies; more close the
-   * connection.
+   * Number of streams that a client may reset in a burst (rapid reset), in addition to `streamResetsPerSecond`. More
+   * resets close the connection.
    */
   readonly streamResetBurst: number;
-  /** Resets added to the allowance per second. */
+  /** Number of resets per second that are added to the allowance. */
   readonly streamResetsPerSecond: number;
   /**
-   * Pings and settings changes that a client may send in a burst before `controlFramesPerSecond` applies; more close
-   * the connection.
+   * Number of pings and settings changes that a client may send in a burst, in addition to `controlFramesPerSecond`.
+   * More close the connection.
    */
   readonly controlFramesBurst: number;
-  /** Pings and settings changes added to the allowance per second. */
+  /** Number of pings and settings changes per second that are added to the allowance. */
   readonly controlFramesPerSecond: number;
-  /** Pings of this server that the client has not acknowledged. */
+  /** Maximum number of pings of this server that the client has not acknowledged. */
   readonly outstandingPingsMax: number;
-  /** Entries in one SETTINGS frame. */
+  /** Maximum number of entries in one SETTINGS frame. */
   readonly settingsMax: number;
 }
 

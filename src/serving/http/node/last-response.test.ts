@@ -40,7 +40,7 @@ describe("a response with Connection: close", () => {
     expect([last.localPort === first.localPort, other.localPort === first.localPort]).toEqual([true, false]);
   });
 
-  test("is the last on HTTP/1.1 only after the responses to requests that were already read", async () => {
+  test("ends an HTTP/1.1 connection only after the responses to pipelined requests that were already read", async () => {
     await using server = await startServer(lastOnLast);
     const socket = await rawConnection(server, "http/1.1");
     const ask = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
@@ -54,7 +54,7 @@ describe("a response with Connection: close", () => {
     ]);
   });
 
-  test("reaches an HTTP/1.1 client that is still sending and reads later", async () => {
+  test("reaches an HTTP/1.1 client that is still sending its body and reads later", async () => {
     const rejected = deferred();
     await using server = await startServer(async () => {
       rejected.resolve();
@@ -105,7 +105,7 @@ describe("a response with Connection: close", () => {
 });
 
 describe("a draining listener", () => {
-  test("reports to an HTTP/2 client which of its streams were not handled", async () => {
+  test("tells an HTTP/2 client by GOAWAY which of its streams it has not handled", async () => {
     const opened = deferred<StreamSink>();
     let asked = 0;
     await using server = await startServer(async () => {
@@ -124,7 +124,7 @@ describe("a draining listener", () => {
     expect([asked, [...new Set(frames)]]).toEqual([1, ["HEADERS 1", "GOAWAY 1"]]);
   });
 
-  test("responds to requests on idle HTTP/1.1 connections until it closes them", async () => {
+  test("serves requests on idle HTTP/1.1 connections until it closes these connections", async () => {
     const open = deferred<StreamSink>();
     await using server = await startServer(async (request) =>
       request.path === "/stream" ? streaming((sink) => open.resolve(sink)) : lastOnLast(request),
@@ -142,11 +142,11 @@ describe("a draining listener", () => {
     await closed;
   });
 
-  test("ends idle HTTP/1.1 connections without a reset, and handles no request that arrives after the end", async () => {
+  test("ends idle HTTP/1.1 connections without a reset, and handles no request that arrives afterwards", async () => {
     const asked: string[] = [];
     await using server = await startServer(async (request) => (asked.push(request.path), ok()));
     const [late, other] = [await rawConnection(server, "http/1.1"), await rawConnection(server, "http/1.1")];
-    // It continues to send, like a client that has not noticed the end yet.
+    // The client continues to send, like one that has not yet noticed the end.
     late.allowHalfOpen = true;
     late.write("GET /first HTTP/1.1\r\nHost: a\r\n\r\n");
     await once(late, "data");
@@ -172,7 +172,7 @@ describe("a draining listener", () => {
   });
 });
 
-/** Resolves when the kernel has taken the text and the other end had time to reset the connection. */
+/** Resolves when the kernel has accepted the text and the server has had time to reset the connection. */
 async function written(socket: TLSSocket, text: string): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     socket.write(text, (error) => (error ? reject(error) : resolve()));
@@ -184,14 +184,14 @@ const [HEADERS, SETTINGS, GOAWAY] = [1, 4, 7] as const;
 const [END_STREAM, END_HEADERS] = [1, 4] as const;
 
 interface RawHttp2 {
-  /** "HEADERS 1" for a response on stream 1, "GOAWAY 1" for a GOAWAY that names it as the last stream. */
+  /** The received frames: "HEADERS 1" for a response on stream 1, "GOAWAY 1" for a GOAWAY with 1 as the last stream. */
   readonly frames: readonly string[];
   readonly closed: Promise<unknown>;
   request(streamId: number): void;
   received(frame: string): Promise<void>;
 }
 
-/** A client that sends the given requests and only records the frames of the server. */
+/** Opens an HTTP/2 client that sends requests and records the frames of the server. */
 async function rawHttp2(server: TestServer): Promise<RawHttp2> {
   const socket = await rawConnection(server, "h2");
   const frames: string[] = [];
@@ -208,7 +208,7 @@ async function rawHttp2(server: TestServer): Promise<RawHttp2> {
   });
   socket.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
   socket.write(http2Frame({ type: SETTINGS, flags: 0, streamId: 0, payload: [] }));
-  // :method GET, :scheme https, :path /, :authority a
+  // The encoded headers :method GET, :scheme https, :path /, :authority a.
   const payload = [0x82, 0x87, 0x84, 0x41, 1, 0x61];
   return {
     frames,
@@ -229,7 +229,7 @@ function http2Frame(frame: { type: number; flags: number; streamId: number; payl
   return Buffer.concat([head, Buffer.from(frame.payload)]);
 }
 
-test("after announceEnd each HTTP/1.1 response is the last of its connection, and everything else continues", async () => {
+test("after announceEnd, each HTTP/1.1 response is the last of its connection, and HTTP/2 connections continue", async () => {
   await using server = await startServer(lastOnLast);
   await using client = http1Client(server);
   await using http2 = http2Client(server);

@@ -28,8 +28,8 @@ import {
 
 const HELLO = async () => ok(Buffer.from("hello"));
 
-describe("listening", () => {
-  test("a port in use is reported with its code", async () => {
+describe("the listener:", () => {
+  test("a port in use is reported with the code EADDRINUSE", async () => {
     await using server = await startServer(HELLO);
     await expect(startServer(HELLO, { port: server.listener.port })).rejects.toMatchObject({ code: "EADDRINUSE" });
   });
@@ -67,7 +67,7 @@ describe("listening", () => {
     expect(server.listener.openConnections()).toBe(1);
   });
 
-  test("client certificates are passed on as presented, whichever CA signed them", async () => {
+  test("client certificates are passed on as presented, whether or not a trusted CA signed them", async () => {
     const [trusted, other] = [clientCertificate(), clientCertificate()];
     const serving = testCertificate();
     const seen: ConnectionInfo[] = [];
@@ -106,7 +106,7 @@ describe("listening", () => {
         session,
       });
       socket.on("session", (given: Buffer) => (session = given));
-      // A resumed session would hold only the leaf, and would ignore CAs replaced since.
+      // A resumed session would contain only the leaf, and would ignore client CAs that were replaced meanwhile.
       socket.on("secureConnect", () => resumed.push(socket.isSessionReused()));
       socket.write("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
       expect(await untilClosed(socket)).toMatch(/^HTTP\/1.1 200 /);
@@ -115,7 +115,7 @@ describe("listening", () => {
     expect(seen.map(presented)).toEqual([chainOf(trusted), chainOf(trusted)]);
   });
 
-  test("certificate, key and client CA can be replaced while connections continue", async () => {
+  test("certificate, key and client CA can be replaced while open connections continue", async () => {
     const seen: ConnectionInfo[] = [];
     await using server = await startServer(async (request) => (seen.push(request.connection), ok()));
     await using before = http1Client(server);
@@ -156,7 +156,7 @@ function clientCertificate(): { certPem: string; keyPem: string; caPem: string }
   return createServingCertificate({ hosts: [], commonName: "alice", nowMs: Date.now(), usage: "clientAuth" });
 }
 
-describe("shutdown", () => {
+describe("on shutdown,", () => {
   test("HTTP/2 sessions receive GOAWAY, and their open streams continue until they end", async () => {
     const opened = deferred<StreamSink>();
     await using server = await startServer(async () => streaming((sink) => opened.resolve(sink)));
@@ -197,7 +197,7 @@ describe("shutdown", () => {
     expect([server.listener.openRequests(), server.listener.openConnections()]).toEqual([0, 0]);
   });
 
-  test("streams still open at the deadline are broken off", async () => {
+  test("streams that are still open at the deadline are broken off", async () => {
     let closings = 0;
     await using server = await startServer(async () => streaming((sink) => sink.onClose(() => closings++)));
     await using session = http2Session(server);
@@ -234,7 +234,7 @@ describe("the serving certificate", () => {
     expect(new Date(leaf.validTo).getTime()).toBe(nowMs + 365 * 86_400_000);
   });
 
-  test("is accepted by kubectl with the CA in its kubeconfig, if kubectl is installed", async ({ skip }) => {
+  test("is accepted by kubectl with the CA in its kubeconfig (if kubectl is installed)", async ({ skip }) => {
     const run = promisify(execFile);
     const found = await run("kubectl", ["version", "--client"]).then(
       () => true,

@@ -1,6 +1,6 @@
 /**
- * The listener: one TLS port that serves HTTP/2 and HTTP/1.1 and turns requests into `ApiRequest`s. It contains nothing
- * specific to Kubernetes. A misbehaving client affects at most its own connection.
+ * The listener: one TLS port that serves HTTP/2 and HTTP/1.1, and turns requests into `ApiRequest`s. It contains
+ * nothing specific to Kubernetes. A misbehaving client affects only its own connection.
  */
 import { constants, X509Certificate } from "node:crypto";
 import type { AddressInfo, Socket } from "node:net";
@@ -32,8 +32,8 @@ export interface ListenTls {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
   /**
-   * All CAs that may sign client certificates, for any purpose. Without it, no certificate is requested; with it,
-   * certificates stay optional.
+   * The CAs that may have signed client certificates, for all purposes together. Without it, the listener requests no
+   * client certificate; with it, client certificates are optional.
    */
   readonly clientCa?: string | Buffer;
 }
@@ -42,38 +42,41 @@ export interface Listener {
   readonly host: string;
   readonly port: number;
   /**
-   * From now on, HTTP/1.1 responses have Connection: close; everything else continues. Call it well before `close`:
-   * closing an idle connection can race with a request on its way, and by then most clients should have left theirs.
+   * From now on, HTTP/1.1 responses have Connection: close; everything else continues. Call it well before `close`, so
+   * that most clients have left their connections by then: closing an idle connection can race with a request on it.
    */
   announceEnd(): void;
   /**
-   * Stops accepting connections; HTTP/2 sessions receive GOAWAY, HTTP/1.1 responses have Connection: close; open
+   * Stops accepting connections. HTTP/2 sessions receive GOAWAY, and HTTP/1.1 responses have Connection: close. Open
    * requests continue.
    */
   stopAccepting(): void;
   /**
-   * Waits until the last request has ended or the deadline (ms) has passed, then ends idle connections and destroys the
-   * rest. Does not read a request that arrives after that, even if its client has not seen the end of the connection.
+   * Waits until the last request has ended or the deadline (ms) has passed. Then ends idle connections and destroys the
+   * others. A request that arrives after that is not read, even if its client has not yet seen the end of the
+   * connection.
    */
   close(deadlineMs: number): Promise<void>;
-  /** Applies to new connections. Throws if the certificates cannot be used; those in use then stay. */
+  /** Sets the certificates for new connections. Throws if they cannot be used, and keeps the current ones. */
   setTls(tls: ListenTls): void;
   openRequests(): number;
-  /** Includes handshakes in progress. */
+  /** Number of open connections, including handshakes in progress. */
   openConnections(): number;
 }
 
 /**
- * After this time without a request, the shutdown assumes that none is on its way; a busy client would have sent one.
+ * If no request arrives for this time, the shutdown assumes that none is in flight; a busy client would have sent one.
  */
 const QUIET_MS = 250;
-/** Upper limit of this wait, however many requests arrive. */
+/** Maximum duration of this wait, however many requests arrive. */
 const QUIET_MS_MAX = 2_000;
 
-/** Time that clients have, after the last request, to read its response before their socket is destroyed. */
+/** Time that clients have to read the response to the last request before their sockets are destroyed. */
 const LAST_BYTES_MS = 1_000;
 
-/** Rejects with Node's error (its `code` gives the reason: EADDRINUSE, EACCES) if it cannot listen on the port. */
+/**
+ * Rejects with Node's error if it cannot listen on the port. Its `code` is the reason, such as EADDRINUSE or EACCES.
+ */
 export function listen(options: ListenOptions): Promise<Listener> {
   const limits = { ...HTTP_LIMITS, ...options.limits };
   const server = createTlsServer(options.tls, limits);
@@ -107,7 +110,8 @@ function secureContext({ cert, key, clientCa }: ListenTls): SecureContextOptions
     cert,
     key,
     minVersion: "TLSv1.2",
-    // A resumed session retains only the leaf of the client's chain, and treats it as verified.
+    // Sessions are not resumed, because a resumed session has only the leaf of the client's chain and treats it as
+    // verified.
     ...(clientCa === undefined ? {} : { ca: clientCa, secureOptions: constants.SSL_OP_NO_TICKET }),
   };
 }
@@ -131,10 +135,10 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
   let stopped = false;
 
   server.on("connection", (socket: Socket) => load.add(socket));
-  // As Node's https server does; a plain TLS server leaves the socket of a failed handshake open.
+  // Node's https server does this too. A plain TLS server leaves the socket of a failed handshake open.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   server.on("secureConnection", (socket) => {
-    // Both protocols handle errors only while they own the socket.
+    // The protocols handle errors only while they own the socket.
     socket.on("error", () => undefined);
     const protocol = socket.alpnProtocol === "h2" ? http2 : http1;
     protocol.accept(socket, connectionInfo(socket));
@@ -172,7 +176,7 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
 /** Counts open requests and connections, and waits for them to end. */
 class Load {
   requests = 0;
-  /** All requests since the start. */
+  /** Number of requests since the start. */
   #requestsOpened = 0;
   readonly sockets = new Set<Socket>();
   readonly #checks = new Set<() => void>();
@@ -195,7 +199,7 @@ class Load {
     });
   }
 
-  /** Resolves when no request has arrived for a while and none is open, or when no client is connected. */
+  /** Resolves when no request is open and none has arrived for a while, or when no client is connected. */
   async untilQuiet(timeoutMs: number): Promise<void> {
     for (let leftMs = timeoutMs; leftMs > 0 && this.sockets.size > 0; leftMs -= QUIET_MS) {
       const before = this.#requestsOpened;
@@ -234,12 +238,13 @@ function connectionInfo(socket: TLSSocket): ConnectionInfo {
   };
 }
 
-/** Longer than any legitimate chain. */
+/** Maximum length of a client's certificate chain; every legitimate chain is shorter. */
 const CHAIN_LENGTH_MAX = 8;
 
 /**
- * Uses Node's older objects: in Node 24 the `issuerCertificate` of a client's X509Certificate is always undefined. Node
- * appends the CA that it trusts to the presented chain if the client omitted it.
+ * Returns the chain that the client presented. It uses Node's legacy certificate objects, because in Node 24 the
+ * `issuerCertificate` of a client's X509Certificate is always undefined. If the client omitted the CA, Node appends the
+ * one that it trusts.
  */
 function presentedChain(socket: TLSSocket): readonly X509Certificate[] {
   const chain: X509Certificate[] = [];

@@ -1,4 +1,4 @@
-/** Behavior that both protocols share. */
+/** Tests the behavior that HTTP/1.1 and HTTP/2 share. */
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { gunzipSync } from "node:zlib";
@@ -27,7 +27,7 @@ const LARGE = Array.from({ length: 100 }, (_, index) => Buffer.alloc(2_000, `ite
 
 const UPLOAD_BYTES = 60_000_000;
 
-/** Writes as fast as the server reads; `bytes` is the number of bytes written so far. */
+/** Writes as fast as the server reads. `bytes` is the number of bytes written so far. */
 function sendUpload(stream: Writable): { bytes: number; readonly done: Promise<void> } {
   const piece = Buffer.alloc(100_000);
   const progress = { bytes: 0, done: Promise.resolve() };
@@ -49,8 +49,8 @@ function pairsOf(rawHeaders: readonly string[]): [string, string][] {
   return rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1]!]] : []));
 }
 
-describe.each(clients)("%s", (name, connect) => {
-  test("a request has its target split, its headers in lower case and its connection info", async () => {
+describe.each(clients)("%s:", (name, connect) => {
+  test("a request has path and query apart, headers in lower case and its connection info", async () => {
     let seen: ApiRequest | undefined;
     await using server = await startServer(async (request) => {
       seen = request;
@@ -72,7 +72,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect(seen!.signal.aborted).toBe(false);
   });
 
-  test("rawHeaders holds the headers as sent", async () => {
+  test("rawHeaders contains the headers as sent", async () => {
     let seen: ApiRequest | undefined;
     await using server = await startServer(async (request) => ((seen = request), ok()));
     await using client = connect(server);
@@ -87,7 +87,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect(pairs.filter(([key]) => key.startsWith(":"))).toEqual([]);
   });
 
-  test("a body can be read piece by piece, once", async () => {
+  test("a body can be read piece by piece, but only once", async () => {
     const body = Buffer.alloc(3_000_000, "abc");
     await using server = await startServer(async (request) => {
       const pieces = request.body.stream();
@@ -100,7 +100,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect((await client.ask({ method: "POST", path: "/", body })).body.toString()).toBe("false true");
   });
 
-  test("a request without a body has an empty body without pieces", async () => {
+  test("a request without a body has isEmpty set and yields no pieces", async () => {
     await using server = await startServer(async ({ body }) => {
       const received = await collect(body.stream());
       return ok(Buffer.from(`${body.isEmpty} ${received.length}`));
@@ -109,7 +109,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect((await client.ask({ path: "/" })).body.toString()).toBe("true 0");
   });
 
-  test("the body is not read ahead of its reader", async () => {
+  test("the body is not read before its handler reads it", async () => {
     const [began, goOn] = [deferred(), deferred()];
     let received = 0;
     await using server = await startServer(async (request) => {
@@ -163,7 +163,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect(ports.size).toBe(1);
   });
 
-  test("a handler that waits for the next piece of a body can stop reading", async () => {
+  test("a handler can stop reading while it waits for the next piece of a body", async () => {
     await using server = await startServer(
       async (request) => {
         const pieces = request.body.stream()[Symbol.asyncIterator]();
@@ -181,7 +181,7 @@ describe.each(clients)("%s", (name, connect) => {
   test.each([
     ["streams the body", async ({ body }: ApiRequest) => void (await collect(body.stream()))],
     ["reads the body", async ({ body }: ApiRequest) => void (await body.read(100))],
-  ])("a client that leaves fails a handler that %s", async (_, readAll) => {
+  ])("if the client disconnects, a handler that %s fails", async (_, readAll) => {
     const failed = deferred<string>();
     await using server = await startServer(async (request) => {
       failed.resolve(await readAll(request).then(String, (thrown: unknown) => (thrown as Error).message));
@@ -213,7 +213,7 @@ describe.each(clients)("%s", (name, connect) => {
     }
   });
 
-  test("HEAD gets the headers of GET and no body", async () => {
+  test("HEAD returns the headers of GET and no body", async () => {
     await using server = await startServer(async () => ok(...LARGE));
     await using client = connect(server);
     for (const _ of [1, 2]) {
@@ -223,7 +223,7 @@ describe.each(clients)("%s", (name, connect) => {
     }
   });
 
-  test("a response without a body has content-length 0, unless its status implies it", async () => {
+  test("a response without a body has content-length 0, except with status 204 or 304", async () => {
     await using server = await startServer(async (request) => ({
       status: Number(request.path.slice(1)),
       headers: {},
@@ -235,7 +235,7 @@ describe.each(clients)("%s", (name, connect) => {
     expect((await client.ask({ path: "/304" })).headers["content-length"]).toBeUndefined();
   });
 
-  test("the transport replaces framing headers of the response", async () => {
+  test("the transport replaces framing headers that the handler has set", async () => {
     const headers = {
       "content-length": "999",
       "transfer-encoding": "chunked",
@@ -254,7 +254,7 @@ describe.each(clients)("%s", (name, connect) => {
   test.each([
     ["announced", { "content-length": "6" }],
     ["not announced", {}],
-  ])("a body whose length is %s is read up to the limit and rejected beyond", async (_, headers) => {
+  ])("a body whose length is %s is read up to the limit, and a longer one is rejected", async (_, headers) => {
     await using server = await startServer(async (request) => {
       try {
         return ok(await request.body.read(Number(request.path.slice(1))));
@@ -371,7 +371,7 @@ describe.each(clients)("%s", (name, connect) => {
     await closed.promise;
   });
 
-  test("a failing handler causes a 500 and a log line", async () => {
+  test("a handler that throws causes a 500 and a log line", async () => {
     await using server = await startServer(() => Promise.reject(new Error("secret")));
     await using client = connect(server);
     const response = await client.ask({ path: "/" });

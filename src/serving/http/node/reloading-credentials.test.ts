@@ -18,7 +18,7 @@ function files(): { caFile: string; certFile: string; keyFile: string } {
   return { caFile: join(directory, "ca"), certFile: join(directory, "cert"), keyFile: join(directory, "key") };
 }
 
-/** Gives each write a distinct modification time, however fast the test is. */
+/** Writes a file with a modification time of its own, however fast the test is. */
 function write(file: string, text: string): void {
   writeFileSync(file, text);
   utimesSync(file, ++written, written);
@@ -41,7 +41,7 @@ function reloading(world: World, warnings: string[] = []): ReturnType<typeof rel
   return reloadingCredentials({ files: files(), clock: world.clock, log });
 }
 
-test("a certificate for aggregated API servers is reloaded without a CA of peers", async () => {
+test("a client certificate without a CA is reloaded after a change", async () => {
   const world = new World({ seed: 1 });
   const [first, second] = [leaf("first"), leaf("second")];
   writeCert(first);
@@ -54,7 +54,7 @@ test("a certificate for aggregated API servers is reloaded without a CA of peers
   expect(current().cert).toBe(second.pem);
 });
 
-test("certificates are reloaded after a change, and checked at most once a second", async () => {
+test("the client certificate and the CA of peers are reloaded after a change, and checked at most once a second", async () => {
   const world = new World({ seed: 1 });
   const [first, second] = [leaf("first"), leaf("second")];
   write(files().caFile, CA.pem);
@@ -74,7 +74,7 @@ test("certificates are reloaded after a change, and checked at most once a secon
   expect(current()).toBe(after);
 });
 
-test("the last valid certificates stay in use while a file is missing or the key does not match the certificate", async () => {
+test("the last valid certificate stays in use while a file is missing or the key does not match the certificate", async () => {
   const world = new World({ seed: 1 });
   const warnings: string[] = [];
   const [first, second] = [leaf("first"), leaf("second")];
@@ -95,7 +95,7 @@ test("the last valid certificates stay in use while a file is missing or the key
   expect(current().cert).toBe(second.pem);
 });
 
-test("unreadable or invalid certificates are an error at startup", () => {
+test("missing files and a key that does not match the certificate are errors at startup", () => {
   const world = new World({ seed: 1 });
   expect(() => reloading(world)).toThrow(/ENOENT/);
   write(files().caFile, CA.pem);

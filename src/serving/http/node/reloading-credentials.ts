@@ -1,6 +1,5 @@
 /**
- * Client certificates that may be renewed while the server runs. The server checks their files periodically and reloads
- * them after a change.
+ * Reloads the client certificate of the server when its files change, because it may be renewed while the server runs.
  */
 import { readFileSync, statSync } from "node:fs";
 import { createSecureContext } from "node:tls";
@@ -12,7 +11,7 @@ import { OptionError } from "../../../base/option-error.ts";
 
 const LOOK_MS = 1_000;
 
-/** The client certificate with which this server proves its identity to others. */
+/** The files of the client certificate with which this server proves its identity to other servers. */
 export interface ClientCertificateFiles {
   readonly certFile: string;
   readonly keyFile: string;
@@ -29,13 +28,16 @@ interface ReloadingOptions<Files> {
   readonly log: Log;
 }
 
-/** Throws an OptionError if the files are unusable at first; later the last usable certificates stay in use. */
+/**
+ * Loads the certificate and the CA of peers. Throws an OptionError if the files cannot be used at startup. Later, the
+ * last usable certificate stays in use.
+ */
 export function reloadingCredentials(options: ReloadingOptions<PeerCredentials>): () => UpstreamTls {
   const { caFile } = options.files;
   return reloading(options, [caFile], (certificate) => ({ ...certificate, ca: readFileSync(caFile, "utf8") }));
 }
 
-/** The same without a CA, for targets that name their own CA. */
+/** Loads the certificate alone, for targets that name their own CA. */
 export function reloadingCertificate(options: ReloadingOptions<ClientCertificateFiles>): () => CertificateAndKey {
   return reloading(options, [], (certificate) => certificate);
 }
@@ -76,7 +78,7 @@ function firstOf<T>(work: () => T): T {
   }
 }
 
-/** Throws if the certificate does not match the key, as it may while the files are replaced one by one. */
+/** Throws if the certificate does not match the key, which happens while the files are being replaced. */
 function read<Tls extends CertificateAndKey>(
   { certFile, keyFile }: ClientCertificateFiles,
   complete: (certificate: CertificateAndKey) => Tls,

@@ -1,4 +1,7 @@
-/** Approval of a certificate signing request. It has its own subresource, so that it can be authorized separately. */
+/**
+ * Writes the approval of a CertificateSigningRequest, which has a subresource of its own so that it can be authorized
+ * separately.
+ */
 import { withTransitionTimes } from "../../../objects/kinds/access/certificates.ts";
 import { requestUpdateErrors } from "../../../objects/kinds/access/signing-request-rules.ts";
 import { firstErrors } from "../../../meta/field-errors.ts";

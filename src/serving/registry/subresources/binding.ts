@@ -44,7 +44,10 @@ export async function bindPod(context: RegistryContext, pods: ServedResource, re
   });
 }
 
-/** The binding's uid and resourceVersion are those of the pod that the scheduler saw. */
+/**
+ * Rejects a binding whose uid or resourceVersion differs from that of the pod: the scheduler has decided on another pod
+ * or state.
+ */
 function rejectOther(
   pods: ServedResource,
   { pod, entry, binding }: { pod: JsonObject; entry: Entry; binding: JsonObject },
@@ -72,7 +75,9 @@ function whyNotBindable(pod: JsonObject): string | undefined {
   return undefined;
 }
 
-/** Annotations and labels of the binding override those of the pod; nominatedNodeName is removed. */
+/**
+ * Returns the bound pod. Annotations and labels of the binding override those of the pod; nominatedNodeName is removed.
+ */
 function bound(pod: JsonObject, binding: JsonObject, now: string): JsonObject {
   const given = objectAt(binding, "metadata");
   const before = objectAt(pod, "metadata");

@@ -1,4 +1,4 @@
-/** Checks an eviction against a PodDisruptionBudget and charges the budget for it. */
+/** Checks whether a PodDisruptionBudget allows an eviction, and decrements its allowed disruptions. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { parseLabelSelector, SelectorError, type Labels } from "../../../meta/label-selector.ts";
 import { forbidden, notFound, StatusError, type CauseReason, type StatusCause } from "../../../meta/status-error.ts";
@@ -11,7 +11,7 @@ import { objectKey, type ServedResource } from "../resource.ts";
 import { scaleSelectorText } from "./label-selector-text.ts";
 import { podConditions, isPodConditionTrue } from "./pod-conditions.ts";
 
-/** The reason is specific to the policy group and not one of the field error reasons. */
+/** This reason belongs to the policy group and is not one of the reasons of field errors. */
 const DISRUPTION_BUDGET = "DisruptionBudget" satisfies CauseReason;
 const DISRUPTED_PODS_MAX = 2000;
 const RETRY_AFTER_SECONDS = 10;
@@ -38,7 +38,7 @@ export async function budgetsOf(
     .filter((budget) => isSelected(labels, objectAt(budget, "spec")["selector"]));
 }
 
-/** No selector selects nothing, an empty one everything, and an invalid one nothing. */
+/** An absent or invalid selector selects no pod, an empty selector selects all pods. */
 function isSelected(labels: Labels, selector: unknown): boolean {
   if (!isJsonObject(selector)) return false;
   try {
@@ -49,7 +49,10 @@ function isSelected(labels: Labels, selector: unknown): boolean {
   }
 }
 
-/** An unready pod does no work that a budget could protect, as long as enough other pods are healthy. */
+/**
+ * True if the pod is unready and its budget need not be charged, because enough other pods are healthy or the budget
+ * always allows it.
+ */
 export function mayEvictUnhealthy(pod: JsonObject, budget: JsonObject): boolean {
   if (isPodConditionTrue(pod, "Ready")) return false;
   if (objectAt(budget, "spec")["unhealthyPodEvictionPolicy"] === "AlwaysAllow") return true;
@@ -57,7 +60,7 @@ export function mayEvictUnhealthy(pod: JsonObject, budget: JsonObject): boolean 
   return currentHealthy >= desiredHealthy && desiredHealthy > 0;
 }
 
-/** Takes one disruption from the budget, or throws why there is none. */
+/** Decrements the allowed disruptions of the budget, or throws the reason why no disruption is allowed. */
 export async function chargeBudget(
   context: RegistryContext,
   budgets: ServedResource,
@@ -87,7 +90,7 @@ export async function chargeBudget(
   });
 }
 
-/** For an eviction during which the budget or the pod changed: the client should retry. */
+/** The error for an eviction during which the budget or the pod has changed. The client should retry. */
 export function stillProcessing(name: string): StatusError {
   const causes = [cause(`The disruption budget ${name} is still being processed by the server.`)];
   return new StatusError("TooManyRequests", VIOLATED, { details: { causes, retryAfterSeconds: RETRY_AFTER_SECONDS } });
@@ -118,7 +121,7 @@ function whyExhausted(budget: JsonObject, name: string): string {
   const condition = podConditions(budget).find(({ type }) => type === "DisruptionAllowed");
   const reason = condition === undefined ? "" : stringAt(condition, "reason");
   const message = condition?.["status"] === "False" ? stringAt(condition, "message") : "";
-  // The counts of a budget whose controller failed are invalid.
+  // If the controller failed to sync the budget, the counts in its status are invalid.
   if (message !== "" && reason === "SyncFailed")
     return `The disruption budget ${name} does not allow evicting pods currently because it failed sync: ${message}`;
   if (currentHealthy <= desiredHealthy)
@@ -128,7 +131,7 @@ function whyExhausted(budget: JsonObject, name: string): string {
   return `The disruption budget ${name} does not allow evicting pods currently`;
 }
 
-/** Records the pod, so that the budget's controller treats it as gone before it is deleted. */
+/** Records the pod in disruptedPods, so that the controller of the budget treats the pod as deleted from now on. */
 function charged(budget: JsonObject, podName: string, now: string): JsonObject {
   const status = objectAt(budget, "status");
   const disruptionsAllowed = counts(budget).disruptionsAllowed - 1;

@@ -1,4 +1,4 @@
-/** Ephemeral containers for debugging a running pod: they can only be added. */
+/** Adds ephemeral containers, for debugging, to a running pod. They cannot be changed or removed. */
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { setPodDefaults } from "../../../objects/kinds/pods/pod-defaults.ts";
 import { ephemeralUpdateErrors } from "../../../objects/kinds/pods/rules/ephemeral-update-rules.ts";
@@ -22,7 +22,7 @@ export const EPHEMERAL_CONTAINERS_STRATEGY: SubresourceStrategy = {
   },
 };
 
-/** Objects written through a subresource strategy get defaults like all others. */
+/** Adds defaults to a pod that is written through a subresource strategy. */
 export function withPodDefaults(pod: JsonObject, context: KindContext): JsonObject {
   const complete = { ...pod, spec: cloneJson(pod["spec"]) };
   setPodDefaults(complete, context);

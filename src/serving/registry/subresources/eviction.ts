@@ -1,4 +1,4 @@
-/** Deletes a pod if its disruption budget allows it. */
+/** Deletes a pod if its disruption budgets allow it. */
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { conflict, isReason, notFound, StatusError } from "../../../meta/status-error.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
@@ -19,11 +19,14 @@ interface Eviction {
 
 interface EvictionResources {
   readonly pods: ServedResource;
-  /** Undefined if budgets are not served: then no pod has one. */
+  /** The resource PodDisruptionBudgets; undefined if it is not served, so that no pod has a budget. */
   readonly budgets: ServedResource | undefined;
 }
 
-/** Lost races in a row after which the eviction of an unprotected pod fails. */
+/**
+ * Maximum number of attempts to delete a pod that no budget protects, if another writer changes the pod before each of
+ * them.
+ */
 const ATTEMPTS_MAX = 20;
 
 export async function evictPod(
@@ -38,13 +41,13 @@ export async function evictPod(
     try {
       return await disruptAndDelete(context, resources.pods, isPending(pod) ? withVersion(eviction, entry) : eviction);
     } catch (thrown) {
-      // The pod has changed and may be ready by now, so its budget must be checked.
+      // The pod has changed and may be ready now, so its budget must be checked again.
       if (!isReason(thrown, "Conflict") || hasVersion(eviction) || attempt === ATTEMPTS_MAX) throw thrown;
     }
   }
 }
 
-/** True for pods that are not running or are being deleted: no budget protects them. */
+/** True for pods that have not started, have ended or are being deleted: no budget protects them. */
 function isBeyondBudgets(pod: JsonObject): boolean {
   const phase = stringAt(objectAt(pod, "status"), "phase");
   return (
@@ -92,7 +95,7 @@ function hasVersion({ options }: Eviction): boolean {
   return options.preconditions?.resourceVersion !== undefined;
 }
 
-/** An eviction with the version of the pod that was checked, unless the client named a version itself. */
+/** Sets the resourceVersion of the checked pod as a precondition, unless the client has set one. */
 function withVersion(eviction: Eviction, entry: Entry): Eviction {
   return hasVersion(eviction) ? eviction : atVersion(eviction, entry.modRevision);
 }
@@ -128,7 +131,7 @@ async function disruptAndDelete(context: RegistryContext, pods: ServedResource, 
       throw notFound(pods.groupResource, eviction.name);
     },
   });
-  // The server itself changed the version by adding the condition, so the precondition is set to the new one.
+  // Adding the condition has changed the resourceVersion, so the precondition of the deletion is set to the new one.
   const isMoved = hasVersion(eviction) && "entry" in written;
   await deleteObject(context, pods, isMoved ? atVersion(eviction, written.entry.modRevision) : eviction);
 }

@@ -1,6 +1,7 @@
+/** Formats selectors as text for status.selector of a Scale. */
 import { objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 
-/** A LabelSelector in the form of the query parameter, as in status.selector of a Scale. */
+/** Formats a LabelSelector as a labelSelector query parameter, for status.selector of a Scale. */
 export function scaleSelectorText(selector: JsonObject): string {
   const expressions = objectsAt(selector, "matchExpressions");
   const requirements: [key: string, text: string][] = [
@@ -10,7 +11,7 @@ export function scaleSelectorText(selector: JsonObject): string {
   return inOrder(requirements);
 }
 
-/** A map of labels in the same form, as replication controllers use it. */
+/** Formats the label map of a replication controller's selector in the same way. */
 export function scaleLabelsText(labels: JsonObject): string {
   return inOrder(labelRequirements(labels));
 }

@@ -1,4 +1,6 @@
-/** Writes through a subresource that shows the object itself, or a part of it, but writes only some of its fields. */
+/**
+ * Updates an object through a subresource that returns the object or a part of it, but writes only some of its fields.
+ */
 import { SERVER_OWNED } from "../prepare.ts";
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { jsonEquals, objectAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
@@ -16,12 +18,12 @@ import { inNamespace, rejectMisplaced, rejectOutdated, type ObjectPlace } from "
 
 export interface SubresourceStrategy {
   readonly subresource: string;
-  /** The existing object with the fields of the request that this strategy writes. */
+  /** Returns the existing object with the fields of the request that this subresource writes. */
   pass(requested: JsonObject, existing: JsonObject, context: KindContext): JsonObject;
-  /** Fields that the server adds, which no manager owns. */
+  /** Adds fields that the server sets and no manager owns. */
   complete?(object: JsonObject, existing: JsonObject, now: string): JsonObject;
   errors(object: JsonObject, existing: JsonObject, context: KindContext): FieldError[];
-  /** As kubernetes ScaleHandler: managedFields entries of /scale have no time. */
+  /** False if managedFields entries have no time. As kubernetes: those of /scale have none. */
   readonly isTimed: boolean;
 }
 
@@ -30,7 +32,7 @@ export interface SubresourceWrite<F extends Forwarded = Forwarded> extends Objec
   readonly dryRun: boolean;
   /** If true, `next` returns the object with its managedFields. */
   readonly isApply?: boolean;
-  /** The request, made from the current object; called again after a lost race. */
+  /** Computes the requested object from the current one. Called again if another writer has changed the object. */
   readonly next: (existing: JsonObject) => JsonObject | F | Promise<JsonObject | F>;
   readonly admission?: Admission | undefined;
 }
@@ -121,7 +123,7 @@ function decideChange(
   return { kind: removesLastFinalizer(metadata, existing) ? "remove" : "store", object };
 }
 
-/** Whether this write removed the last finalizer of an object that is being deleted. */
+/** True if this write removes the last finalizer of an object that is being deleted. */
 function removesLastFinalizer(metadata: JsonObject, existing: JsonObject): boolean {
   if (metadata["deletionTimestamp"] === undefined || stringsAt(metadata, "finalizers").length > 0) return false;
   return (
@@ -130,7 +132,7 @@ function removesLastFinalizer(metadata: JsonObject, existing: JsonObject): boole
   );
 }
 
-/** The metadata of the request, with the stored values of the fields that only the server writes. */
+/** Returns the metadata of the request, with the stored values of the fields that only the server writes. */
 export function passMetadata(requested: JsonObject, existing: JsonObject): JsonObject {
   const before = objectAt(existing, "metadata");
   const { selfLink: _link, ...metadata } = objectAt(requested, "metadata");

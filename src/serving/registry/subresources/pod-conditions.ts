@@ -1,6 +1,7 @@
+/** Sets a condition in the status of a pod. */
 import { objectAt, objectsAt, type JsonObject } from "../../../meta/json.ts";
 
-/** A condition that the server sets. */
+/** A pod condition that the server sets. */
 interface PodCondition {
   readonly type: string;
   readonly status: "True" | "False";
@@ -16,7 +17,10 @@ export function isPodConditionTrue(object: JsonObject, type: string): boolean {
   return podConditions(object).some((condition) => condition["type"] === type && condition["status"] === "True");
 }
 
-/** The pod with the condition in place of one of the same type; an unchanged status keeps its transition time. */
+/**
+ * Returns the pod with the condition, which replaces one of the same type. If the status of the condition is unchanged,
+ * its transition time is kept.
+ */
 export function withPodCondition(pod: JsonObject, condition: PodCondition, now: string): JsonObject {
   const before = podConditions(pod);
   const at = before.findIndex((candidate) => candidate["type"] === condition.type);

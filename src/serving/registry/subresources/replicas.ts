@@ -7,14 +7,14 @@ import type { ReplicasPaths, ServedResource } from "../resource.ts";
 import { scaleSelectorText, scaleLabelsText } from "./label-selector-text.ts";
 
 interface Replicas {
-  /** Undefined if the workload does not set it. */
+  /** The desired replicas; undefined if the workload does not set them. */
   readonly wanted: number | undefined;
   readonly observed: number;
   readonly selector: string;
 }
 
 interface ReplicasPlace {
-  /** Throws a StatusError if a field has another type. */
+  /** Throws a StatusError if one of the fields has a wrong type. */
   read(workload: JsonObject): Replicas;
   /** Returns a copy of the workload with this number of desired replicas. */
   write(workload: JsonObject, wanted: unknown): JsonObject;
@@ -71,7 +71,7 @@ function found<T>({ value, problem }: NestedField<T>): T | undefined {
   return value;
 }
 
-/** As kubernetes: a number too large for a Scale wraps around. */
+/** As kubernetes: a number that is too large for int32 wraps around. */
 function toInt32(value: number): number {
   return value | 0;
 }

@@ -1,4 +1,4 @@
-/** Changes cpu and memory of the containers of a running pod. */
+/** Changes the CPU and memory of the containers of a running pod. */
 import type { KindContext } from "../../../objects/kinds/kind.ts";
 import { qosClass } from "../../../objects/kinds/pods/qos-class.ts";
 import { podErrors } from "../../../objects/kinds/pods/rules/pod-rules.ts";
@@ -19,7 +19,7 @@ export const RESIZE_STRATEGY: SubresourceStrategy = {
     const isSameLength = CONTAINER_FIELDS.every(
       (field) => containersAt(requested, field).length === containersAt(existing, field).length,
     );
-    // If the request adds or removes containers, validation reports on the pod as it was sent.
+    // If the request adds or removes containers, the pod is validated as it was sent, and rejected.
     if (!isSameLength) return withPodDefaults({ ...existing, ...sentParts(requested) }, context);
     const spec = { ...objectAt(existing, "spec") };
     if (context.gates.isOn("InPlacePodLevelResourcesVerticalScaling")) {
@@ -43,7 +43,10 @@ function sentParts(requested: JsonObject): JsonObject {
   return { spec: objectAt(requested, "spec"), status: objectAt(requested, "status") };
 }
 
-/** If the containers differ in names or order, validation receives the containers of the request. */
+/**
+ * If the names or the order of the containers differ, returns the containers of the request, which validation then
+ * rejects.
+ */
 function passContainers(requested: JsonObject[], existing: readonly JsonObject[]): JsonObject[] {
   if (!isSameOrder(requested, existing)) return requested;
   return existing.map((container, index) => {
@@ -63,7 +66,7 @@ function isSameOrder(next: readonly JsonObject[], before: readonly JsonObject[])
   );
 }
 
-/** Reasons for which a pod cannot be resized at all; other errors are then not reported. */
+/** The reason why a pod cannot be resized at all. Other errors are reported only if there is none. */
 function wholePodError(pod: JsonObject, { gates }: KindContext): string | undefined {
   if (!gates.isOn("PodLevelResourcesResizeValidation") && hasPodResources(pod))
     return "pods with pod-level resources cannot be resized";
@@ -109,7 +112,10 @@ function* qosErrors(pod: JsonObject, existing: JsonObject, context: KindContext)
     );
 }
 
-/** A node that can resize reports the resources of the containers it runs. */
+/**
+ * Rejects the resize if the node does not support it. A node that supports it reports the resources of running
+ * containers in the status.
+ */
 function* supportErrors(existing: JsonObject): Generator<FieldError> {
   const statuses = objectsAt(objectAt(existing, "status"), "containerStatuses");
   const running = statuses.find((status) => isJsonObject(objectAt(status, "state")["running"]));
@@ -207,7 +213,7 @@ function isOnlyResized(next: JsonObject, before: JsonObject): boolean {
   return jsonEquals(rest, others) && jsonEquals(otherAmounts(resources), otherAmounts(old));
 }
 
-/** All but cpu and memory. */
+/** All resources except cpu and memory. */
 function otherAmounts(resources: unknown): JsonObject {
   const given = isJsonObject(resources) ? resources : {};
   const others = (["requests", "limits"] as const).map((amounts) => {

@@ -1,4 +1,4 @@
-/** The Scale subresource: the desired replicas of a workload, in the one form that all scalable kinds share. */
+/** Reads and writes the Scale of a workload, the form in which all scalable kinds show their replicas. */
 import { firstErrors, invalidValue } from "../../../meta/field-errors.ts";
 import { goQuote } from "../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
@@ -17,7 +17,7 @@ import { integerOr, replicasPlaceOf } from "./replicas.ts";
 export const SCALE_API_VERSION = "autoscaling/v1";
 const SCALE_KIND = "Scale";
 
-/** As kubernetes: the replicas in the Scale of a custom resource that does not set them. */
+/** As kubernetes: the desired replicas in the Scale of a custom resource that does not set them. */
 export const REPLICAS_UNSET = -2_147_483_648;
 
 export function scaleOf(served: ServedResource, workload: JsonObject): JsonObject {
@@ -33,13 +33,13 @@ export function scaleOf(served: ServedResource, workload: JsonObject): JsonObjec
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
       creationTimestamp,
     },
-    // As kubernetes writes a Scale: zero desired replicas are omitted, zero observed replicas are not.
+    // As kubernetes: zero desired replicas are omitted, zero observed replicas are not.
     spec: wanted === 0 ? {} : { replicas: wanted },
     status: { replicas: observed, ...(selector === "" ? {} : { selector }) },
   };
 }
 
-/** The Scale of a workload that can be scaled. */
+/** The Scale of a workload, or an error if the workload has no replicas. */
 export function existingScale(served: ServedResource, workload: JsonObject): JsonObject {
   const scale = scaleOf(served, workload);
   if (objectAt(scale, "spec")["replicas"] !== REPLICAS_UNSET || served.scale === undefined) return scale;
@@ -58,13 +58,14 @@ export function scaleStrategy(served: ServedResource): SubresourceStrategy {
     pass: (requested, existing) => place.write(existing, place.read(requested).wanted),
     ...(scale && { complete: (object) => withReplicasOwned(object, scale.specReplicasPath) }),
     errors: (object, existing, context) =>
-      // The Scale of a built-in kind has already been validated, and nothing else is checked.
+      // The Scale of a built-in kind has already been validated; the rest of the workload is not.
       scale === undefined ? [] : firstErrors(meaning.updateErrors?.(object, existing, context) ?? []),
   };
 }
 
 /**
- * As kubernetes: a write through a Scale owns only the replicas field and none of its parents, even if it created them.
+ * As kubernetes: a manager that writes a Scale owns only the replicas field and none of its parent fields, even if the
+ * write created them.
  */
 function withReplicasOwned(object: JsonObject, path: string): JsonObject {
   const metadata = objectAt(object, "metadata");
@@ -78,7 +79,7 @@ function withReplicasOwned(object: JsonObject, path: string): JsonObject {
   return { ...object, metadata: { ...metadata, managedFields: owned } };
 }
 
-/** Admission that receives Scales instead of workloads. */
+/** Wraps admission so that it receives Scales instead of workloads. */
 export function scaleAdmission(served: ServedResource, admission: Admission | undefined): Admission | undefined {
   return (
     admission && {
@@ -94,11 +95,11 @@ export function scaleAdmission(served: ServedResource, admission: Admission | un
 }
 
 interface ScaleRequest<F extends Forwarded> extends Omit<SubresourceWrite, "next"> {
-  /** The request, made from the current Scale. */
+  /** Computes the requested Scale from the current one. */
   readonly next: (scale: JsonObject) => JsonObject | F;
 }
 
-/** Writes the replicas; returns the Scale after the write. */
+/** Writes the replicas. Returns the Scale after the write. */
 export async function updateScale<F extends Forwarded>(
   context: RegistryContext,
   served: ServedResource,
@@ -125,7 +126,7 @@ export async function updateScale<F extends Forwarded>(
   return scaleOf(served, "entry" in written ? objectIn(written.entry, served) : written.object);
 }
 
-/** Throws if the Scale itself is invalid, whatever its workload. Checks its metadata if given. */
+/** Rejects invalid replicas, and the metadata of the Scale if given, independent of the workload. */
 export function rejectReplicas({ scale }: ServedResource, replicas: number, name: string, metadata?: JsonObject): void {
   if (scale !== undefined && replicas === REPLICAS_UNSET)
     throw badRequest(`the spec replicas field ${goQuote(scale.specReplicasPath)} cannot be empty`);

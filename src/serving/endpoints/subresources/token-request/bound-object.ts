@@ -1,4 +1,4 @@
-/** The object that a token is bound to: the token becomes invalid when the object is deleted. */
+/** Reads the object to which a token is bound. The token becomes invalid when this object is deleted. */
 import { parseGroupVersion, type GroupResource } from "../../../../meta/group-version.ts";
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
@@ -62,7 +62,7 @@ async function boundPod(pod: JsonObject, { objects, name, gates }: BindingTo): P
   const nodeName = stringAt(spec, "nodeName");
   if (nodeName === "" || !gates.isOn("ServiceAccountTokenPodNodeInfo")) return { pod: identity(pod) };
   const node = objects.get(NODES, "", nodeName) ?? (await objects.newest(NODES, "", nodeName));
-  // A node that does not exist is still recorded by name.
+  // If the node does not exist, the token contains only its name.
   return { pod: identity(pod), node: node === undefined ? { name: nodeName, uid: "" } : identity(node) };
 }
 
@@ -72,7 +72,7 @@ function rejectOther(kind: string, { name, uid }: NamedObject, wanted: string): 
   throw conflict({ group: "", resource: kind }, name, why);
 }
 
-/** As kubernetes: a malformed version counts as empty. */
+/** As kubernetes: a malformed apiVersion counts as empty. */
 function groupVersionOf(apiVersion: string): { readonly group: string; readonly version: string } {
   const isOne = apiVersion.split("/", 3).length <= 2;
   return apiVersion === "" || !isOne ? { group: "", version: "" } : parseGroupVersion(apiVersion);

@@ -1,4 +1,4 @@
-/** The kind TokenRequest, which is used at a subresource of service accounts and never stored. */
+/** The served kind TokenRequest. It is the body of a subresource of service accounts and never stored. */
 import { assert } from "../../../../base/assert.ts";
 import type { GroupVersion } from "../../../../meta/group-version.ts";
 import type { ServedResource } from "../../../registry/resource.ts";

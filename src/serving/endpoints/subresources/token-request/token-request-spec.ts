@@ -1,4 +1,4 @@
-/** The content of a token for the issuer that signs it. */
+/** The content of a service account token, from which the issuer creates and signs the token. */
 export interface NamedObject {
   readonly name: string;
   readonly uid: string;
@@ -9,20 +9,20 @@ export interface TokenRequestSpec {
   readonly serviceAccount: NamedObject;
   readonly pod?: NamedObject | undefined;
   readonly secret?: NamedObject | undefined;
-  /** The node that the token is bound to, or that runs its pod. */
+  /** The node to which the token is bound, or the node of the pod to which it is bound. */
   readonly node?: NamedObject | undefined;
   readonly audiences: readonly string[];
   readonly expirationSeconds: number;
-  /** Time after which the use of the token is recorded; undefined: never. */
+  /** Time after which each use of the token is recorded as use of a stale token; undefined if it never is. */
   readonly warnAfterSeconds?: number | undefined;
-  /** False before release 1.30, whose tokens have no id. */
+  /** False before release 1.30, whose tokens have no ID. */
   readonly hasId: boolean;
   readonly nowMs: number;
 }
 
 interface IssuedToken {
   readonly token: string;
-  /** Empty if the token has no id. */
+  /** The ID of the credential in audit events; empty if the token has no ID. */
   readonly credentialId: string;
 }
 

@@ -156,14 +156,14 @@ describe("a token request", () => {
     });
   });
 
-  test("may set audiences and an expiration, and its status is ignored", async () => {
+  test("may set audiences, an expiration and labels, and the status in the request is ignored", async () => {
     const spec = { audiences: ["a", "b"], expirationSeconds: 700 };
     const { body, issued } = await ask({ body: { metadata: { labels: { a: "b" } }, spec, status: { token: "x" } } });
     expect(issued).toMatchObject(spec);
     expect(body).toMatchObject({ metadata: { labels: { a: "b" } }, spec, status: { token: "signed" } });
   });
 
-  test("with too long an expiration gets a shorter one and a warning", async () => {
+  test("with an expiration above the maximum returns a token with the maximum and a warning", async () => {
     const { issued, body, warnings } = await ask({
       body: { spec: { expirationSeconds: 172_801 } },
       tokens: { maxExpirationSeconds: 172_800 },
@@ -173,7 +173,7 @@ describe("a token request", () => {
     expect(warnings).toEqual(['299 - "requested expiration of 172801 seconds shortened to 172800 seconds"']);
   });
 
-  test("passes admission, which may change and reject it", async () => {
+  test("passes admission, which may change the spec and reject the request", async () => {
     const seen: unknown[] = [];
     const admission: Admission = {
       mutate: async ({ object }) => ({ ...object, spec: { expirationSeconds: 900 } }),
@@ -188,7 +188,7 @@ describe("a token request", () => {
     ]);
   });
 
-  test("before 1.34 ignores another uid, and before 1.30 yields a token without an id", async () => {
+  test("ignores another UID before 1.34, and returns a token without an ID before 1.30", async () => {
     const { issued, body } = await ask({ body: { metadata: { uid: "other" } }, release: "1.29" });
     expect(issued?.hasId).toBe(false);
     expect(body).toHaveProperty("metadata.uid", "sa-uid");
@@ -236,7 +236,7 @@ describe("a bound token", () => {
     readonly [why: string, body: JsonObject, tokens: Partial<TokenRequests>, warnAfterSeconds: number | undefined]
   >([
     [
-      "for a pod and an hour is valid for a year",
+      "for a pod and 3607 seconds is valid for a year",
       bound({ kind: "Pod", name: "web" }, { expirationSeconds: 3607 }),
       {},
       3607,
@@ -331,7 +331,7 @@ describe("a token request is rejected", () => {
       'TokenRequest in version "v1" cannot be handled as a TokenRequest: strict decoding error: unknown field "foo"',
       { query: "?fieldValidation=Strict" },
     ],
-  ])("%j: %d %s", async (body, code, message, more = {}) => {
+  ])("if its body is %j: %d %s", async (body, code, message, more = {}) => {
     await expect(ask({ body, ...(more as Partial<Asked>) })).rejects.toMatchObject({ code, message });
   });
 });

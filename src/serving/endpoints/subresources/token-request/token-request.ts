@@ -1,4 +1,4 @@
-/** POST serviceaccounts/x/token: issues a token for the account. */
+/** Serves POST serviceaccounts/x/token, which issues a token for the service account. */
 import { invalidValue } from "../../../../meta/field-errors.ts";
 import { objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
@@ -26,18 +26,21 @@ import type { IssueToken, NamedObject } from "./token-request-spec.ts";
 export interface TokenRequests {
   readonly issue: IssueToken;
   readonly objects: Pick<ObjectReader, "get" | "newest">;
-  /** The audiences of a token request that names none. */
+  /** The audiences of a token request without audiences. */
   readonly apiAudiences: readonly string[];
-  /** 0: no limit. */
+  /** Maximum expiration that a client may request; 0 for no limit. */
   readonly maxExpirationSeconds: number;
-  /** Tokens of pods that were requested for an hour are valid for a year, and their use after the hour is recorded. */
+  /**
+   * True if a token that is bound to a pod and requested for an hour is valid for a year. Its use after the hour is
+   * recorded.
+   */
   readonly extendsExpiration: boolean;
 }
 
 interface TokenRequestContext {
   readonly representation: Representation;
   readonly tokens: TokenRequests;
-  /** Adds an annotation to the audit event. */
+  /** Adds an annotation to the audit event of the request. */
   readonly annotate?: ((key: string, value: string) => void) | undefined;
 }
 
@@ -45,14 +48,15 @@ const DEFAULT_SECONDS = 3600;
 const SECONDS_MIN = 600;
 const SECONDS_MAX = 2 ** 32;
 /**
- * The expiration that admission requests for pods: an hour plus a few seconds that distinguish it from other requests.
+ * The expiration in the projected token volumes that admission adds to pods: an hour plus seven seconds, which
+ * distinguish these requests from requests for an hour.
  */
 const EXTENDED_WHEN_SECONDS = 3607;
 const EXTENDED_TO_SECONDS = 365 * 24 * 3600;
 
 const ISSUED_CREDENTIAL = "authentication.kubernetes.io/issued-credential-id";
 
-/** As kubernetes: a dry run issues a token like any other request. */
+/** Issues a token. As kubernetes: a dry run returns a valid token too. */
 export async function tokenRequestEndpoint(
   call: EndpointCall,
   context: TokenRequestContext,
@@ -106,7 +110,7 @@ async function admitted(call: EndpointCall, kind: ServedResource, sent: Sent): P
   return sent.admission === undefined ? owned : sent.admission.mutate(write);
 }
 
-/** As kubernetes: no manager owns the reference itself, because it is always present, if only as null. */
+/** As kubernetes: no manager owns boundObjectRef itself, because the field is always present, at least as null. */
 function withoutReferenceItself(entry: JsonObject): JsonObject {
   const fields = objectAt(entry, "fieldsV1");
   const spec = objectAt(fields, "f:spec");
@@ -131,7 +135,7 @@ async function issuedFor(
   rejectOtherName(wanted, name);
   const account = await accountOf(call);
   rejectOtherUid(wanted, account, served.gates);
-  // Taken before the token is issued, so that the token is valid at least as long as reported.
+  // The time is read before the token is issued, so that the token is valid at least as long as the status reports.
   const nowMs = context.clock.now();
   const complete = completed(wanted, { account, namespace, nowMs, apiAudiences: tokens.apiAudiences });
   const errors = [...expirationErrors(complete)];
@@ -218,7 +222,10 @@ interface Life {
   readonly bound: Bound;
 }
 
-/** Clients that do not reload their token should not fail at once; their use of the old token is recorded instead. */
+/**
+ * Extends the expiration of pod tokens, so that clients that do not reload their token do not fail after an hour. Their
+ * use of the old token is recorded instead.
+ */
 function lifetime(
   { extendsExpiration, apiAudiences }: TokenRequests,
   { expirationSeconds, audiences, bound }: Life,

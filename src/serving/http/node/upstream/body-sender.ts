@@ -1,19 +1,20 @@
+/** Sends a request to another server. */
 import type { Writable } from "node:stream";
 
 interface SendParts {
   readonly socket: Writable;
-  /** The head of the request as sent on the wire. */
+  /** The head of the request as sent. */
   readonly head: string;
   readonly body: AsyncIterable<Buffer>;
-  /** Undefined: chunked encoding. */
+  /** The length of the body; undefined if it is sent in chunked encoding. */
   readonly contentLength: number | undefined;
-  /** Called at most once: the body broke off or does not have the announced length. */
+  /** Called at most once, if the body breaks off or does not have the announced length. */
   readonly onFailed: (error: unknown) => void;
 }
 
 /**
- * Sends the head of a request and its body, one piece at a time as the server takes them. The head is sent together
- * with the first piece if that is available, and does not wait for it otherwise.
+ * Sends the head and the body of a request, one piece at a time as the server accepts them. The head is sent together
+ * with the first piece if that is already available, and otherwise does not wait for it.
  */
 export class BodySender {
   /** True when the whole body has been written. */
@@ -55,7 +56,7 @@ export class BodySender {
     this.#isStopped = true;
     this.#releaseHead();
     this.onDrain();
-    // The producer of the body may still be waiting for its next piece; it is not awaited.
+    // The producer of the body may still wait for its next piece, so this promise is not awaited.
     void Promise.resolve(this.#iterator.return?.()).catch(() => undefined);
   }
 
@@ -68,7 +69,7 @@ export class BodySender {
     for (;;) {
       const step = await this.#iterator.next();
       if (this.#isStopped || step.done === true) return;
-      // An empty chunk would end the body.
+      // An empty chunk is skipped, because it would end the body.
       if (step.value.length === 0) continue;
       const hasRoom = this.#write(step.value);
       if (!hasRoom) await this.#drained();

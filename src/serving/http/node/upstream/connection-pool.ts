@@ -1,8 +1,8 @@
 /**
- * Requests to other servers over pooled HTTP/1.1 connections with TLS. The pool owns every connection that it has made,
- * idle, busy or upgraded, until it is closed. The most recently used connection is reused first, so that extra
- * connections of a burst become idle and are closed. The pool neither retries nor queues: a request without an idle
- * connection gets a new one.
+ * Sends requests to other servers over pooled HTTP/1.1 connections with TLS. The pool owns every connection that it has
+ * opened (idle, busy or upgraded) until the connection is closed. The most recently used connection is reused first, so
+ * that the extra connections of a burst become idle and are closed. The pool neither retries nor queues: if no
+ * connection is idle, it opens a new one.
  */
 import {
   authorityOf,
@@ -20,24 +20,27 @@ import type { ResponseHead } from "./response-head.ts";
 import type { PoolLimits } from "./upstream-limits.ts";
 
 interface PoolOptions {
-  /** Undefined: direct TCP. */
+  /** Opens connections; undefined for direct TCP. */
   readonly dial: Dial | undefined;
   readonly log: (message: string, detail?: object) => void;
   readonly limits: PoolLimits;
 }
 
-/** The server that a connection must reach, and the certificates of both ends. */
+/** The server that a connection must reach, its trusted CAs, and the client certificate of this server. */
 export interface PoolTarget {
-  /** Connections are shared by targets with the same key. */
+  /** Targets with the same key share connections. */
   readonly key: string;
   /** The name for which the server's certificate must be valid. */
   readonly serverName: string;
-  /** PEM of the CAs that may have signed it. Undefined: the CAs that the system trusts. */
+  /**
+   * PEM of the CAs that may have signed the server's certificate. If undefined, these are the CAs that the system
+   * trusts.
+   */
   readonly ca: string | undefined;
   readonly insecureSkipTlsVerify: boolean;
   /**
-   * If the certificate is another object than for the last request, connections made with the earlier one are closed
-   * once idle.
+   * The client certificate. If it is another object than for the last request, connections made with the earlier one
+   * are closed when they become idle.
    */
   readonly certificate: ClientCertificate | undefined;
 }
@@ -47,13 +50,13 @@ interface TargetConnections {
   target: PoolTarget;
   readonly address: UpstreamAddress;
   readonly authority: string;
-  /** The most recently used connection is the last. */
+  /** The idle connections; the most recently used one is the last. */
   readonly idle: UpstreamConnection[];
   readonly open: Set<UpstreamConnection>;
   readonly opening: Set<AbortController>;
 }
 
-/** A connection is not used within this time before the server's announced keep-alive timeout. */
+/** Time before the keep-alive timeout that the server has announced, in which a connection is no longer used. */
 const SERVER_CLOSES_MARGIN_MS = 1_000;
 
 export class ConnectionPool {
@@ -64,7 +67,7 @@ export class ConnectionPool {
   readonly #places = new Map<string, TargetConnections>();
   #total = 0;
   #sweepTimer: NodeJS.Timeout | undefined;
-  /** Set by `close`; called when the last connection has closed. */
+  /** Set by `close`, and called when the last connection has closed. */
   #onEmpty: (() => void) | undefined;
 
   constructor({ dial, log, limits }: PoolOptions) {
@@ -73,7 +76,7 @@ export class ConnectionPool {
     this.#dial = dial ?? directDial(limits.tcpKeepAliveMs);
   }
 
-  /** `targetOf` is called once, with the address as in the Host header. */
+  /** Sends the request. `targetOf` is called once, with the address as in the Host header. */
   send(
     request: UpstreamMessage,
     address: UpstreamAddress,
@@ -141,7 +144,7 @@ export class ConnectionPool {
     if (!isKept) return connection.destroy();
     connection.idleUntilMs = performance.now() + idleMs;
     idle.push(connection);
-    // A slow reader may have left the socket paused, and then the server's close would not be noticed.
+    // A slow reader may have left the socket paused. A paused socket would not notice that the server closes it.
     if (connection.socket.isPaused()) connection.socket.resume();
     this.#sweepTimer ??= setTimeout(() => this.#sweep(), idleTimeoutMs / 8).unref();
   }
@@ -157,7 +160,7 @@ export class ConnectionPool {
     if (isAnyIdle) this.#sweepTimer = setTimeout(() => this.#sweep(), this.#limits.idleTimeoutMs / 8).unref();
   }
 
-  /** Never rejects: failures are reported to the exchange. */
+  /** Opens a connection for the exchange. Never rejects: failures are reported to the exchange. */
   async #connect(place: TargetConnections, exchange: SentExchange): Promise<void> {
     const opening = new AbortController();
     this.#places.set(place.target.key, place);
@@ -235,7 +238,7 @@ function takeIdle({ idle }: TargetConnections): UpstreamConnection | undefined {
   return undefined;
 }
 
-/** A dialer that ignores the signal must not delay the caller. */
+/** Rejects when the signal aborts, even if the dialer ignores the signal. */
 async function dialed(dial: Dial, address: UpstreamAddress, signal: AbortSignal): ReturnType<Dial> {
   signal.throwIfAborted();
   const aborted = new Promise<never>((_resolve, reject) => {

@@ -1,3 +1,4 @@
+/** One TLS connection of the pool to another server. */
 import type { TLSSocket } from "node:tls";
 
 import type { ClientCertificate } from "./credentials.ts";
@@ -5,10 +6,10 @@ import type { ClientCertificate } from "./credentials.ts";
 /** The exchange that currently owns a connection. */
 export interface ConnectionUser {
   onData(bytes: Buffer): void;
-  /** The server sends nothing more. */
+  /** Called when the server has sent everything. */
   onEnd(): void;
   onDrain(): void;
-  /** Called once, if the connection is closed before it was given back. */
+  /** Called once, if the connection closes before the user has given it back. */
   onGone(cause: Error | undefined): void;
 }
 
@@ -20,15 +21,18 @@ interface ConnectionParts {
 }
 
 /**
- * One connection, which has one user at a time. Without a user, the server must not send anything: a byte or the end
- * closes the connection at once, so that the next request is not sent to a server that has just closed it.
+ * One connection, which has at most one user at a time. While it has no user, the server must not send anything: a byte
+ * or the end closes the connection at once, so that no request is sent to a server that has just closed it.
  */
 export class UpstreamConnection {
   readonly socket: TLSSocket;
   readonly certificate: ClientCertificate | undefined;
-  /** True until the first response has arrived on it. */
+  /** True until the first response has arrived on this connection. */
   isFresh = true;
-  /** By the clock of `performance.now`; meaningful only while idle. */
+  /**
+   * Time at which the idle connection expires, on the clock of `performance.now`. It has a meaning only while the
+   * connection is idle.
+   */
   idleUntilMs = 0;
   readonly #parts: ConnectionParts;
   #user: ConnectionUser | undefined;
@@ -38,7 +42,7 @@ export class UpstreamConnection {
     this.socket = socket;
     this.certificate = parts.certificate;
     this.#parts = parts;
-    // Node does not close the socket after an alert that follows the handshake.
+    // If an alert arrives after the handshake, Node does not close the socket.
     socket.on("error", (error: Error) => this.destroy(error));
     socket.on("close", () => {
       this.#leave(undefined);
@@ -57,7 +61,7 @@ export class UpstreamConnection {
     this.#user = user;
   }
 
-  /** Releases the connection from its user, which is not called again. */
+  /** Ends the use of the connection. The user is not called any more. */
   giveBack(): void {
     this.#user = undefined;
     this.isFresh = false;
@@ -68,7 +72,7 @@ export class UpstreamConnection {
     this.#leave(cause);
   }
 
-  /** Hands over the socket to another reader; the user is still notified when it closes. */
+  /** Passes the socket to another reader. The user is still notified when the socket closes. */
   surrender(): TLSSocket {
     const { socket } = this;
     socket.pause();
@@ -92,7 +96,7 @@ export class UpstreamConnection {
     try {
       this.#user.onData(bytes);
     } catch (error) {
-      // A throw out of a socket event would end the process.
+      // An error thrown in a socket event would end the process.
       this.#parts.log("passing on a response failed", { error });
       this.destroy(error instanceof Error ? error : undefined);
     }

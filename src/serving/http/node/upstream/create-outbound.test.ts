@@ -19,11 +19,11 @@ import { createOutbound, type OutboundOptions } from "./create-outbound.ts";
 const CERTIFICATES = testCertificates();
 const OWN = { cert: CERTIFICATES.client.certPem, key: CERTIFICATES.client.keyPem };
 const CLOCK = createSystemClock();
-/** Requests no client certificate. */
+/** Options of a server that requests no client certificate. */
 const OPEN = { requestCert: false } as const;
 
-describe("a target", () => {
-  test("is accepted only with its server name and a certificate signed by its CA bundle", async () => {
+describe("an outbound target", () => {
+  test("is accepted only if its certificate has the server name and is signed by the CA bundle", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")), OPEN);
     await using outbound = testOutbound();
     expect(await outcomeOf(await outbound.send(get(server.address)))).toMatchObject({ status: 200, body: "{}" });
@@ -42,7 +42,7 @@ describe("a target", () => {
       });
   });
 
-  test("is accepted without verification only with insecureSkipTlsVerify", async () => {
+  test("with an unverifiable certificate is accepted only with insecureSkipTlsVerify", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")), OPEN);
     await using outbound = testOutbound();
     const trusting = { serverName: "127.0.0.1", caBundle: undefined, insecureSkipTlsVerify: true };
@@ -50,7 +50,7 @@ describe("a target", () => {
     await expect(outbound.send(get(server.address, { ...trusting, insecureSkipTlsVerify: false }))).rejects.toThrow();
   });
 
-  test("receives this server's certificate only if it is configured to", async () => {
+  test("receives this server's certificate only if presentsClientCertificate is set", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")));
     await using outbound = testOutbound({ clientCertificate: () => OWN });
     const shown = { presentsClientCertificate: true };
@@ -61,7 +61,7 @@ describe("a target", () => {
     await expect(bare.send(get(server.address, shown))).rejects.toMatchObject({ failure: "tls" });
   });
 
-  test("that does not listen yields another error than one that stalls", async () => {
+  test("that does not listen fails with a refused connection", async () => {
     const server = await rawServer(CERTIFICATES, () => undefined, OPEN);
     const { address } = server;
     await server[Symbol.asyncDispose]();
@@ -70,7 +70,7 @@ describe("a target", () => {
   });
 });
 
-describe("connections", () => {
+describe("outbound connections", () => {
   test("are reused only for equal targets", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")), OPEN);
     await using outbound = testOutbound();
@@ -85,7 +85,7 @@ describe("connections", () => {
     expect(server.connections).toHaveLength(3);
   });
 
-  test("for upgrades are used for one request only", async () => {
+  test("for upgrades carry no second request", async () => {
     const switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n";
     await using server = await rawServer(CERTIFICATES, respondingWith(switching), OPEN);
     await using outbound = testOutbound();
@@ -99,7 +99,7 @@ describe("connections", () => {
     await closing(server.connections[0]!);
   });
 
-  test("with an old certificate are not reused", async () => {
+  test("with an old client certificate are not reused", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")));
     let certificate = OWN;
     await using outbound = testOutbound({ clientCertificate: () => certificate });
@@ -109,7 +109,7 @@ describe("connections", () => {
     expect(server.connections).toHaveLength(2);
   });
 
-  test("beyond the limit are rejected, unless an idle one can be closed", async () => {
+  test("above the limit are rejected, unless an idle connection can be closed", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       onRequest((socket, head) => void (head.startsWith("GET /hang") ? undefined : socket.write(ok("{}")))),
@@ -139,8 +139,8 @@ describe("connections", () => {
   });
 });
 
-describe("askOutbound", () => {
-  test("sends a POST of JSON with its length and reads the whole response", async () => {
+describe("requestOutbound", () => {
+  test("sends a JSON body with its length and reads the whole response", async () => {
     const heads: string[] = [];
     const bodies: string[] = [];
     await using server = await rawServer(
@@ -193,7 +193,7 @@ describe("askOutbound", () => {
     await expect(requestOutbound({ outbound, clock: CLOCK }, asked)).rejects.toMatchObject({ failure, isSent: true });
   });
 
-  test("ends when its caller aborts", async () => {
+  test("fails with `aborted` if its signal is aborted", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(""), OPEN);
     await using outbound = testOutbound();
     const asked = { to: target(server.address), method: "GET", target: "/", headers: [], ...BOUNDS };
@@ -203,7 +203,7 @@ describe("askOutbound", () => {
     });
   });
 
-  test("returns a redirect as the response", async () => {
+  test("returns a redirect without following it", async () => {
     const redirect = "HTTP/1.1 302 Found\r\nLocation: https://elsewhere/\r\nContent-Length: 0\r\n\r\n";
     await using server = await rawServer(CERTIFICATES, respondingWith(redirect), OPEN);
     await using outbound = testOutbound();

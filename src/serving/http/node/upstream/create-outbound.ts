@@ -1,4 +1,4 @@
-/** Requests to servers outside of the cluster's own set: each target names its own CA and server name. */
+/** Sends requests to servers outside of the cluster's own set. Each target names its own CA and server name. */
 import { createHash } from "node:crypto";
 
 import type { Outbound, OutboundTarget } from "../../outbound.ts";
@@ -9,11 +9,11 @@ import { OUTBOUND_LIMITS, type PoolLimits } from "./upstream-limits.ts";
 
 export interface OutboundOptions {
   /**
-   * Called before every request to a target that requires a certificate, so it must be fast. While it returns the same
-   * object, connections are reused. Undefined: this server has no certificate to present.
+   * Returns the client certificate; undefined if this server has none. Called before every request to a target that
+   * requires one, so it must be fast. Connections are reused while it returns the same object.
    */
   readonly clientCertificate?: () => ClientCertificate | undefined;
-  /** Direct TCP by default. */
+  /** Opens connections. Default: direct TCP. */
   readonly dial?: Dial;
   readonly log: (message: string, detail?: object) => void;
   readonly limits?: Partial<PoolLimits>;

@@ -24,8 +24,8 @@ const CERTIFICATES = testCertificates();
 const { tls: TLS } = CERTIFICATES;
 const CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-describe("requests", () => {
-  test("are sent as given, with a Host header and without headers of another connection", async () => {
+describe("requests to a peer", () => {
+  test("are sent as given, with a Host header and without hop-by-hop headers", async () => {
     const heads: string[] = [];
     await using server = await rawServer(
       CERTIFICATES,
@@ -52,7 +52,7 @@ describe("requests", () => {
     expect(heads[1]).toContain("\r\nContent-Length: 0");
   });
 
-  test("that could become two requests are rejected before they are sent", async () => {
+  test("whose method, target, headers or length cannot be sent safely are rejected before they are sent", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("")));
     await using upstream = testUpstream(TLS);
     const bad: Partial<UpstreamRequest>[] = [
@@ -83,7 +83,7 @@ describe("requests", () => {
     expect(server.connections).toEqual([]);
   });
 
-  test("with a body of known length send it unchanged, others in chunks", async () => {
+  test("with a body of known length send it unchanged, and other bodies in chunks", async () => {
     const received: Buffer[] = [];
     await using server = await rawServer(CERTIFICATES, (socket) => {
       socket.on("data", (bytes: Buffer) => {
@@ -103,7 +103,7 @@ describe("requests", () => {
     expect(server.connections).toHaveLength(1);
   });
 
-  test("are broken off if their body breaks off or differs from the announced length", async () => {
+  test("are broken off if their body fails or does not have the announced length", async () => {
     const seen = Promise.withResolvers<void>();
     await using server = await rawServer(CERTIFICATES, (socket) => socket.on("data", () => seen.resolve()));
     await using upstream = testUpstream(TLS);
@@ -125,7 +125,7 @@ describe("requests", () => {
     await closing(socket!);
   });
 
-  test("get a response even if the server does not read their body, which is then not sent further", async () => {
+  test("return the response of a server that does not read their body, and stop sending the body", async () => {
     await using server = await rawServer(CERTIFICATES, (socket) => {
       socket.once("data", () => {
         socket.pause();
@@ -149,7 +149,7 @@ describe("requests", () => {
     expect(server.connections).toHaveLength(2);
   });
 
-  test("do not wait for a body whose first piece is late", async () => {
+  test("return a response even if the first piece of their body is late", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n"));
     await using upstream = testUpstream(TLS);
     const body: AsyncIterable<Buffer> = {
@@ -159,8 +159,8 @@ describe("requests", () => {
   });
 });
 
-describe("connections", () => {
-  test("are reused, the latest first, unless unexpected data has arrived on them", async () => {
+describe("connections to a peer", () => {
+  test("are reused, the most recently used first, unless unexpected data has arrived on them", async () => {
     const used: TLSSocket[] = [];
     await using server = await rawServer(
       CERTIFICATES,
@@ -188,7 +188,7 @@ describe("connections", () => {
     expect(await send()).toMatchObject({ status: 200 });
   });
 
-  test("are not reused if the server requests it or sent more than its response", async () => {
+  test("are not reused if the server announces to close them or has sent more than its response", async () => {
     const responses = [
       ok("x", "Connection: close"),
       `${ok("x")}HTTP/1.1 200 OK\r\n`,
@@ -205,7 +205,7 @@ describe("connections", () => {
     }
   });
 
-  test("are limited in number and idle time", async () => {
+  test("are closed when too many are idle, or when one is idle for too long", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("x")));
     await using upstream = testUpstream(TLS, { limits: { idlePerTargetMax: 1, idleTimeoutMs: 40 } });
     await Promise.all([1, 2, 3].map(() => upstream.send(getRequest(server.address))));
@@ -216,7 +216,7 @@ describe("connections", () => {
     expect(server.connections).toHaveLength(4);
   });
 
-  test("beyond the limit are rejected, unless an idle one can be closed", async () => {
+  test("above the limit are rejected, unless an idle connection can be closed", async () => {
     await using idle = await rawServer(CERTIFICATES, respondingWith(ok("x")));
     await using busy = await rawServer(CERTIFICATES, () => undefined);
     await using upstream = testUpstream(TLS, { limits: { connectionsMax: 1 } });
@@ -231,7 +231,7 @@ describe("connections", () => {
     expect(await pending).toMatchObject({ failure: "reset" });
   });
 
-  test("made with other credentials are not reused", async () => {
+  test("made with another client certificate are not reused", async () => {
     const other = testCertificates();
     let tls = TLS;
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("x")));
@@ -246,7 +246,7 @@ describe("connections", () => {
     expect(await upstream.send(getRequest(server.address))).toMatchObject({ status: 200 });
   });
 
-  test("are made only to a server with the right name and CA that accepts this server's certificate", async () => {
+  test("are made only to a server whose certificate has the right name and CA, and that accepts this server's certificate", async () => {
     const other = testCertificates();
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("x")));
     const broken = [
@@ -264,7 +264,7 @@ describe("connections", () => {
       await expect(upstream.send(getRequest(server.address))).rejects.toMatchObject({ failure: "tls", isSent: false });
       await upstream.close();
     }
-    // Node's servers reject a certificate by closing the connection; with TLS 1.3 this happens after the client has
+    // Node's servers reject a certificate by closing the connection. With TLS 1.3 this happens after the client has
     // finished its handshake.
     await using unknown = testUpstream({ ...other.tls, ca: TLS.ca });
     await expect(unknown.send(getRequest(server.address))).rejects.toMatchObject({ failure: "reset" });
@@ -274,7 +274,7 @@ describe("connections", () => {
     expect(await ours.send(getRequest(old.address))).toMatchObject({ status: 200 });
   });
 
-  test("send the server name, and no address, as SNI", async () => {
+  test("send the server name, not the address, as SNI", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("x")));
     await using upstream = testUpstream(TLS);
     await upstream.send(getRequest(server.address));
@@ -283,7 +283,7 @@ describe("connections", () => {
     expect(socket!.alpnProtocol).toBe("http/1.1");
   });
 
-  test("that fail or time out report the request as not sent", async () => {
+  test("that cannot be made or time out report the request as not sent", async () => {
     await using server = await rawServer(CERTIFICATES, () => undefined);
     const { address } = server;
     await server[Symbol.asyncDispose]();
@@ -297,7 +297,7 @@ describe("connections", () => {
   });
 });
 
-describe("responses", () => {
+describe("responses of a peer", () => {
   test("arrive over any byte stream that a dialer returns", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("y".repeat(100_000))));
     const direct = directDial(1_000);
@@ -313,7 +313,7 @@ describe("responses", () => {
     expect(await outcomeOf(response)).toMatchObject({ kind: "complete", body: "y".repeat(100_000) });
   });
 
-  test("are buffered if they are small or have arrived completely", async () => {
+  test("are returned as bytes if they are small or have arrived completely, and otherwise as streams", async () => {
     const body = "x".repeat(60_000);
     const responses: [string, ResponseBody["kind"]][] = [
       [ok(body), "bytes"],
@@ -333,7 +333,7 @@ describe("responses", () => {
     }
   });
 
-  test("stream as they arrive, and their connection is reused after the end", async () => {
+  test("are streamed as they arrive, and their connection is reused after the end", async () => {
     const sockets: TLSSocket[] = [];
     await using server = await rawServer(
       CERTIFICATES,
@@ -353,7 +353,7 @@ describe("responses", () => {
     expect(await outcomeOf(next)).toMatchObject({ kind: "aborted" });
   });
 
-  test("stay with the server while their reader is full", async () => {
+  test("are not read from the server while their reader is full", async () => {
     const size = 8 * 1024 * 1024;
     let server!: TLSSocket;
     await using raw = await rawServer(
@@ -379,7 +379,7 @@ describe("responses", () => {
     expect(sink.text).toBe("x".repeat(size));
   });
 
-  test("are dropped with their connection when the reader closes", async () => {
+  test("are dropped with their connection when the reader disconnects", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(CHUNKED));
     await using upstream = testUpstream(TLS);
     const { body } = await upstream.send(getRequest(server.address));
@@ -390,7 +390,7 @@ describe("responses", () => {
     await closing(server.connections[0]!);
   });
 
-  test("that are malformed close the connection", async () => {
+  test("that are malformed fail the request or abort the stream, and close the connection", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       respondingWith("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n"),
@@ -414,8 +414,8 @@ describe("responses", () => {
   });
 });
 
-describe("ending requests", () => {
-  test("by the signal before there is a connection leaves no connection", async () => {
+describe("ending requests to a peer", () => {
+  test("by the signal before the connection is made leaves no connection", async () => {
     await using server = await rawServer(CERTIFICATES, () => undefined);
     await using upstream = testUpstream(TLS);
     const aborted = getRequest(server.address, { signal: AbortSignal.abort() });
@@ -427,7 +427,7 @@ describe("ending requests", () => {
     expect(server.connections).toEqual([]);
   });
 
-  test("by the signal while waiting or during the response closes the connection", async () => {
+  test("by the signal before or during the response closes the connection", async () => {
     const seen = Promise.withResolvers<void>();
     await using silent = await rawServer(
       CERTIFICATES,
@@ -450,7 +450,7 @@ describe("ending requests", () => {
     await closing(streaming.connections[0]!);
   });
 
-  test("by disconnect breaks off all requests to the address, and no others", async () => {
+  test("by disconnect breaks off all requests to the address, and no requests to other addresses", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       onRequest((socket, head) => void (head.includes("/stream") && socket.write(CHUNKED))),
@@ -477,7 +477,7 @@ describe("ending requests", () => {
     expect(other.connections).toHaveLength(1);
   });
 
-  test("by close fails open requests and rejects new ones", async () => {
+  test("by close fails open requests and rejects new requests", async () => {
     await using server = await rawServer(CERTIFICATES, () => undefined);
     const upstream = testUpstream(TLS);
     const sent = upstream.send(getRequest(server.address)).catch((error: unknown) => error);

@@ -1,4 +1,7 @@
-/** Requests to peers: all have one server name, one CA and one client certificate, which may be renewed at any time. */
+/**
+ * Sends requests to peers. All peers have the same server name and CA, and receive the same client certificate, which
+ * may be renewed at any time.
+ */
 import { authorityOf, type Upstream } from "../../upstream.ts";
 import { ConnectionPool, type PoolTarget } from "./connection-pool.ts";
 import { unusableCredentials, type UpstreamTls } from "./credentials.ts";
@@ -7,13 +10,14 @@ import { UPSTREAM_LIMITS, type PoolLimits } from "./upstream-limits.ts";
 
 export interface UpstreamOptions {
   /**
-   * Called before every request, so it must be fast. While it returns the same object, connections are reused; after it
-   * returns another one, connections made with the earlier one are closed once idle.
+   * Returns the certificates. Called before every request, so it must be fast. Connections are reused while it returns
+   * the same object. When it returns another one, connections made with the earlier one are closed when they become
+   * idle.
    */
   readonly tls: () => UpstreamTls;
-  /** The name for which every server's certificate must be valid, whatever its address. */
+  /** The name for which the certificate of every peer must be valid, whatever its address. */
   readonly serverName: string;
-  /** Direct TCP by default. */
+  /** Opens connections. Default: direct TCP. */
   readonly dial?: Dial;
   readonly log: (message: string, detail?: object) => void;
   readonly limits?: Partial<PoolLimits>;

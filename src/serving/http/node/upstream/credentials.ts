@@ -1,10 +1,10 @@
-/** The certificates of connections to other servers, and the TLS contexts that Node creates from them. */
+/** The certificates of connections to other servers, and the cached TLS contexts that Node creates from them. */
 import { createSecureContext, type SecureContext } from "node:tls";
 
 import { LruMap } from "../../../../base/lru-map.ts";
 import { UpstreamError } from "../../upstream.ts";
 
-/** The client certificate of this server, as PEM texts. */
+/** The client certificate of this server and its key, as PEM texts. */
 export interface ClientCertificate {
   readonly cert: string;
   readonly key: string;
@@ -15,12 +15,15 @@ export interface UpstreamTls extends ClientCertificate {
   readonly ca: string;
 }
 
-/** Maximum number of cached CA bundles per certificate; only few are in use at one time. */
+/** Maximum number of cached CA bundles per client certificate. Few are in use at the same time. */
 const BUNDLES_MAX = 64;
 
 const NO_CERTIFICATE: object = {};
 
-/** Caches contexts while the same certificate is in use: parsing the PEM texts costs more than a handshake. */
+/**
+ * Caches TLS contexts while the same client certificate is in use, because parsing the PEM texts costs more than a
+ * handshake.
+ */
 export class SecureContexts {
   readonly #made = new WeakMap<object, LruMap<SecureContext>>();
 
@@ -42,7 +45,7 @@ export class SecureContexts {
 
 function createContext(ca: string | undefined, own: ClientCertificate | undefined): SecureContext {
   try {
-    // With a bundle that holds no certificate, Node would trust every CA of the system.
+    // With a bundle that contains no certificate, Node would trust every CA of the system.
     if (ca !== undefined && !ca.includes("-----BEGIN CERTIFICATE-----"))
       throw new Error("unable to load root certificates: the bundle holds no certificate");
     return createSecureContext({

@@ -1,5 +1,6 @@
 /**
- * Makes a connection: a dialer opens the byte stream, then TLS is negotiated on it. Both fail with an `UpstreamError`.
+ * Makes a connection to another server: a dialer opens the byte stream, and then TLS is negotiated on it. Both steps
+ * fail with an `UpstreamError`.
  */
 import { connect as connectTcp, isIP, type NetConnectOpts, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -8,7 +9,7 @@ import { connect as connectTls, type SecureContext, type TLSSocket } from "node:
 import { type UpstreamAddress, UpstreamError, type UpstreamFailure } from "../../upstream.ts";
 
 /**
- * Opens a raw connection to the address. Rejects, and leaves nothing open, once the signal aborts. If a dialer cannot
+ * Opens a raw connection to the address. When the signal aborts, it rejects and leaves nothing open. If a dialer cannot
  * do that and returns late, its connection is destroyed.
  */
 export type Dial = (address: UpstreamAddress, signal: AbortSignal) => Promise<Duplex>;
@@ -27,7 +28,7 @@ export function openSocket(options: NetConnectOpts, signal: AbortSignal): Promis
     socket.once("connect", () => {
       signal.removeEventListener("abort", onAbort);
       socket.off("error", onError);
-      // The receiver of the socket also adds a listener, but perhaps only in a later turn.
+      // The receiver of the socket adds a listener too, but perhaps not in the same tick of the event loop.
       socket.on("error", ignore);
       resolve(socket);
     });
@@ -41,13 +42,13 @@ export function openSocket(options: NetConnectOpts, signal: AbortSignal): Promis
 
 interface TlsParts {
   readonly context: SecureContext;
-  /** Sent as SNI and required in the server's certificate. */
+  /** The name that is sent as SNI and required in the server's certificate. */
   readonly serverName: string;
-  /** The certificate is not verified. */
+  /** If true, the certificate is not verified. */
   readonly insecureSkipTlsVerify?: boolean;
 }
 
-/** Performs the handshake on a raw connection, which this function owns from now on. */
+/** Performs the TLS handshake on a raw connection, which this function owns from now on. */
 export function secure(
   raw: Duplex,
   { context, serverName, insecureSkipTlsVerify = false }: TlsParts,
@@ -62,7 +63,7 @@ export function secure(
     const socket = connectTls({
       socket: raw,
       secureContext: context,
-      // An IP address is not allowed as SNI, but a certificate may contain it.
+      // SNI must not be an IP address, but a certificate may contain one.
       ...(isIP(serverName) === 0 ? { servername: serverName } : { host: serverName }),
       ALPNProtocols: ["http/1.1"],
       rejectUnauthorized: !insecureSkipTlsVerify,
@@ -92,7 +93,7 @@ export function secure(
 
 const UNSENT = { isSent: false } as const;
 
-/** Builds the error for a connection that failed before the request could be sent. */
+/** Creates the error for a connection that failed before the request could be sent. */
 export function connectFailure(error: unknown, authority: string): UpstreamError {
   if (error instanceof UpstreamError) return error;
   const { code, message }: NodeJS.ErrnoException = error instanceof Error ? error : new Error(String(error));
@@ -103,10 +104,12 @@ export function connectFailure(error: unknown, authority: string): UpstreamError
   });
 }
 
-/** This process or this host has no sockets left. */
+/** Error codes that mean that this process or this host has no sockets left. */
 const NO_SOCKETS_LEFT: ReadonlySet<string> = new Set(["EMFILE", "ENFILE", "ENOBUFS", "ENOMEM", "EADDRNOTAVAIL"]);
 
-/** Certificate errors have OpenSSL's names, such as CERT_HAS_EXPIRED; system errors begin with E. */
+/**
+ * Maps an error code. Certificate errors have OpenSSL's names, such as CERT_HAS_EXPIRED; system errors begin with E.
+ */
 function connectFailureKind(code: string | undefined): UpstreamFailure {
   if (code === "ECONNRESET" || code === "EPIPE") return "reset";
   if (code !== undefined && NO_SOCKETS_LEFT.has(code)) return "exhausted";
@@ -114,7 +117,7 @@ function connectFailureKind(code: string | undefined): UpstreamFailure {
   return "tls";
 }
 
-/** Alerts by which a server rejects this server's certificate; with TLS 1.3 they arrive after the handshake. */
+/** Alerts by which a server rejects this server's certificate. With TLS 1.3 they arrive after the handshake. */
 const CERTIFICATE_ALERT = /^ERR_SSL_.*ALERT_(?:\w*CERTIFICATE\w*|UNKNOWN_CA|ACCESS_DENIED)$/;
 
 export function isCertificateAlert(error: NodeJS.ErrnoException | undefined): boolean {

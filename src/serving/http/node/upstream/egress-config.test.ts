@@ -18,8 +18,8 @@ function peer(connection: unknown): ReturnType<typeof parseEgressConfig> {
   return parseEgressConfig(config({ name: "peer", connection }));
 }
 
-describe("the connection to peers", () => {
-  test("uses the context peer, else controlplane, else is direct", () => {
+describe("the egress configuration of connections to peers", () => {
+  test("is that of the context peer, otherwise that of controlplane, otherwise direct", () => {
     const unix = { isValid: true, connection: { kind: "connect-over-unix-socket", path: "/run/proxy.sock" } };
     const direct = { isValid: true, connection: { kind: "direct" } };
     const controlPlane = { name: "ControlPlane", connection: UNIX };
@@ -29,7 +29,7 @@ describe("the connection to peers", () => {
     expect(parseEgressConfig(config())).toEqual(direct);
   });
 
-  test("over TCP has the host, port and files of the configuration", () => {
+  test("over TCP has the host, port and certificate files of the file", () => {
     expect(peer(overTcp("http://proxy:8131"))).toEqual({
       isValid: true,
       connection: { kind: "connect-over-tcp", host: "proxy", port: 8131 },
@@ -47,7 +47,7 @@ describe("the connection to peers", () => {
     expect(peer(overTcp("https://proxy", { caBundle: "" }))).toMatchObject({ connection: { port: 443, tls: {} } });
   });
 
-  test("by GRPC is rejected only if peers would use it", () => {
+  test("with GRPC is rejected only if peers would use it", () => {
     expect(parseEgressConfig(config({ name: "cluster", connection: GRPC }))).toMatchObject({ isValid: true });
     expect(peer(GRPC)).toEqual({
       isValid: false,
@@ -55,7 +55,7 @@ describe("the connection to peers", () => {
     });
   });
 
-  test("is not guessed from an invalid configuration: all problems are reported", () => {
+  test("is rejected with all its problems if the file is invalid", () => {
     const wrong: [unknown, RegExp][] = [
       [undefined, /one EgressSelectorConfiguration/],
       [[], /one EgressSelectorConfiguration/],

@@ -1,9 +1,8 @@
 /**
- * Parses the file of `--egress-selector-config-file`, as far as it concerns connections to other servers of this
- * cluster.
+ * Parses the file of `--egress-selector-config-file`, as far as it concerns connections to the peers of this server.
  */
 
-/** File names are those in the configuration; the dialer reads the files. */
+/** How peers are reached. File names are those in the configuration; the dialer reads the files. */
 export type EgressConnection =
   | { readonly kind: "direct" }
   | { readonly kind: "connect-over-tcp"; readonly host: string; readonly port: number; readonly tls?: EgressTlsFiles }
@@ -17,19 +16,22 @@ export interface EgressTlsFiles {
 
 type EgressConfig =
   | { readonly isValid: true; readonly connection: EgressConnection }
-  /** Messages for the operator. */
+  /** The problems of an invalid file, as messages for the operator. */
   | { readonly isValid: false; readonly problems: readonly string[] };
 
 const API_VERSION = "apiserver.k8s.io/v1beta1";
 const KIND = "EgressSelectorConfiguration";
 
-/** `peer` is specific to Evenkeel; the others are those of Kubernetes. */
+/** The names of egress selections. `peer` is specific to Evenkeel; the others are those of Kubernetes. */
 const CONTEXTS: readonly string[] = ["peer", "controlplane", "cluster", "etcd"];
 const PROTOCOLS: readonly string[] = ["Direct", "HTTPConnect", "GRPC"];
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Parses the decoded document. Peers are reached by context `peer`, else `controlplane`, else directly. */
+/**
+ * Parses the decoded file. Peers are reached through the selection `peer`, otherwise through `controlplane`, otherwise
+ * directly.
+ */
 export function parseEgressConfig(value: unknown): EgressConfig {
   const problems: string[] = [];
   const connections = new Map<string, EgressConnection | "grpc">();
@@ -67,7 +69,7 @@ function readSelections(
   }
 }
 
-/** The connection, "grpc", or a message about a problem. */
+/** Returns the connection, "grpc", or a message about a problem. */
 function readConnection(value: unknown, at: string): EgressConnection | string {
   if (!isFields(value)) return `${at} is required.`;
   const { proxyProtocol, transport } = value;

@@ -27,8 +27,8 @@ import {
 const CERTIFICATES = testCertificates();
 const GRANTED = "HTTP/1.1 200 Connection established\r\n\r\n";
 
-describe("through an egress proxy", () => {
-  test("requests reach their server over TCP", async () => {
+describe("through an egress proxy,", () => {
+  test("requests reach their server if the proxy listens on TCP", async () => {
     await using server = await rawServer(CERTIFICATES, respondingWith(ok("x".repeat(100_000))));
     await using proxy = await startProxy({ how: "tunnel" });
     await using upstream = testUpstream(CERTIFICATES.tls, { dial: connectProxyOverTcp(proxy.address) });
@@ -40,7 +40,7 @@ describe("through an egress proxy", () => {
     expect(proxy.asked).toEqual([`CONNECT ${host}:${port} HTTP/1.1\r\nHost: ${host}:${port}`]);
   });
 
-  test("requests reach their server over TLS to the proxy", async () => {
+  test("requests reach their server if the proxy requires TLS", async () => {
     const nowMs = Date.now();
     const own = createServingCertificate({ hosts: ["127.0.0.1"], commonName: "proxy", nowMs });
     const { client } = CERTIFICATES;
@@ -56,7 +56,7 @@ describe("through an egress proxy", () => {
     await expect(wrong.send(getRequest(server.address))).rejects.toMatchObject({ failure: "connect", isSent: false });
   });
 
-  test("requests reach their server over a unix socket", async () => {
+  test("requests reach their server if the proxy listens on a unix socket", async () => {
     const folder = await mkdtemp(join(tmpdir(), "egress-"));
     try {
       const path = join(folder, "proxy.sock");
@@ -73,7 +73,7 @@ describe("through an egress proxy", () => {
     }
   });
 
-  test("a proxy that rejects, misbehaves, closes or stalls is reported as such", async () => {
+  test("requests fail with the cause if the proxy rejects, misbehaves, closes or stalls", async () => {
     const responses: [string, string, RegExp][] = [
       ["HTTP/1.1 403 Forbidden\r\n\r\n", "connect", /did not connect to 127.0.0.1:1: it returned 403/],
       [`${GRANTED}\x15`, "connect", /sent unexpected bytes/],
@@ -92,7 +92,7 @@ describe("through an egress proxy", () => {
     }
   });
 
-  test("aborting the request closes the connection to the proxy", async () => {
+  test("a request that is aborted closes the connection to the proxy", async () => {
     await using proxy = await startProxy({ how: "HTTP/1.1 200" });
     await using upstream = testUpstream(CERTIFICATES.tls, { dial: connectProxyOverTcp(proxy.address) });
     const controller = new AbortController();
@@ -113,7 +113,7 @@ interface Proxy extends AsyncDisposable {
 }
 
 interface ProxyOptions {
-  /** "tunnel", "end", or the text of the response. */
+  /** The reaction of the proxy: "tunnel", "end", or the text of its response. */
   readonly how: string;
   readonly path?: string;
   readonly tls?: { readonly cert: string; readonly key: string; readonly ca: string };

@@ -1,4 +1,4 @@
-/** Dialers that reach other servers through an egress proxy by HTTP CONNECT. */
+/** Dialers that reach other servers through an egress proxy with HTTP CONNECT. */
 import type { Socket, TcpNetConnectOpts } from "node:net";
 import type { Duplex } from "node:stream";
 import { createSecureContext, type SecureContext } from "node:tls";
@@ -9,9 +9,9 @@ import { type Dial, openSocket, reasonOf, secure } from "./dial.ts";
 export interface TcpProxy {
   readonly host: string;
   readonly port: number;
-  /** PEM texts. Undefined: the connection to the proxy is not encrypted. */
+  /** PEM texts for TLS to the proxy. Undefined if the connection to the proxy is not encrypted. */
   readonly tls?: {
-    /** Undefined: the CAs that Node trusts. */
+    /** The CAs of the proxy. If undefined, these are the CAs that Node trusts. */
     readonly ca?: string;
     readonly cert?: string;
     readonly key?: string;
@@ -24,15 +24,15 @@ interface UnixProxy {
   readonly timeoutMs?: number;
 }
 
-/** Time until the proxy must have connected. A shorter deadline of the caller takes precedence. */
+/** Time within which the proxy must have connected. A shorter deadline of the caller takes precedence. */
 const PROXY_TIMEOUT_MS = 10_000;
 
-/** Limit for the head of the proxy's response. */
+/** Maximum size of the head of the proxy's response. */
 const PROXY_HEAD_BYTES_MAX = 16 * 1024;
 
 const STATUS = /^HTTP\/1\.[01] (\d{3})(?:[ \r]|$)/;
 
-/** Throws if the PEM texts cannot be used. */
+/** Returns a dialer. Throws if the PEM texts cannot be used. */
 export function connectProxyOverTcp({ host, port, tls, timeoutMs = PROXY_TIMEOUT_MS }: TcpProxy): Dial {
   const proxy = authorityOf({ host, port });
   const options: TcpNetConnectOpts = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 };
@@ -49,7 +49,7 @@ export function connectProxyOverUnixSocket({ path, timeoutMs = PROXY_TIMEOUT_MS 
 }
 
 interface ProxyFacts {
-  /** Used in messages. */
+  /** The address of the proxy, for messages. */
   readonly proxy: string;
   readonly timeoutMs: number;
 }
@@ -87,7 +87,9 @@ interface Tunnel {
   readonly signal: AbortSignal;
 }
 
-/** Resolves once the socket is connected to the address through the proxy; otherwise destroys it. */
+/**
+ * Asks the proxy to connect to the address. Resolves when the socket is connected to it; otherwise destroys the socket.
+ */
 function openTunnel(socket: Duplex, { proxy, address, signal }: Tunnel): Promise<void> {
   const authority = authorityOf(address);
   return new Promise((resolve, reject) => {
@@ -138,13 +140,13 @@ function readVerdict(answer: Buffer, { proxy, authority }: Parties): "incomplete
   if (end < 0 || end > PROXY_HEAD_BYTES_MAX) {
     return failure("connect", `the egress proxy ${proxy} did not end the head of its response`);
   }
-  // Only the bytes of the tunnel follow a successful response, whatever length its headers announce.
+  // Only bytes of the tunnel follow a successful response, even if its headers announce a body.
   const status = STATUS.exec(answer.toString("latin1", 0, end))?.[1];
   if (status === undefined) return failure("connect", `the egress proxy ${proxy} does not speak HTTP/1.1`);
   if (!status.startsWith("2")) {
     return failure("connect", `the egress proxy ${proxy} did not connect to ${authority}: it returned ${status}`);
   }
-  // In TLS the client sends first, so no bytes may precede its handshake.
+  // In TLS the client sends first, so the server cannot have sent any bytes yet.
   if (answer.length > end + 4) {
     return failure("connect", `the egress proxy ${proxy} sent unexpected bytes before those of ${authority}`);
   }

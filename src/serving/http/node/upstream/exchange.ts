@@ -1,7 +1,7 @@
 /**
- * One request and its response. An exchange waits for a connection, owns it, and ends exactly once: either the response
- * is complete and the connection is given back, or a failure destroys the connection. Until the response has been
- * delivered, a failure rejects the caller's promise; after that it breaks the response stream.
+ * One request to another server and its response. An exchange waits for a connection, uses it, and ends exactly once:
+ * either the response is complete and the connection is given back, or a failure destroys the connection. Before the
+ * response has been returned, a failure rejects the caller's promise; after that, it aborts the response stream.
  */
 import type { ResponseBody } from "../../message.ts";
 import { UpstreamError, type UpstreamFailure, type UpstreamMessage, type UpstreamResponse } from "../../upstream.ts";
@@ -17,11 +17,11 @@ import { join } from "./upgrade.ts";
 interface SentExchangeParts {
   readonly request: UpstreamMessage;
   readonly authority: string;
-  /** The head of the request as sent on the wire. */
+  /** The head of the request as sent. */
   readonly head: string;
   readonly resolve: (response: UpstreamResponse) => void;
   readonly reject: (error: UpstreamError) => void;
-  /** Returns a connection that can serve the next request. */
+  /** Gives back a connection that can serve the next request. */
   readonly release: (connection: UpstreamConnection, head: ResponseHead) => void;
 }
 
@@ -50,7 +50,10 @@ export class SentExchange implements ConnectionUser {
     return this.#isOver;
   }
 
-  /** A connection is being made for this exchange; if the exchange ends first, the connection attempt is canceled. */
+  /**
+   * Called while a connection is being made for this exchange. If the exchange ends first, `cancel` cancels the
+   * attempt.
+   */
   whileConnecting(cancel: (reason: UpstreamError) => void): void {
     this.#cancelConnecting = cancel;
   }
@@ -112,7 +115,7 @@ export class SentExchange implements ConnectionUser {
   onGone(cause: Error | undefined): void {
     const { authority } = this.#parts;
     if (this.#connection?.isFresh === true && this.#reader.head === undefined && isCertificateAlert(cause)) {
-      // The server rejected the handshake, so it has not read the request that follows it.
+      // The server has rejected the handshake, so it has not read the request, which follows the handshake.
       this.#isSent = false;
       return this.#fail("tls", `${authority} rejected the client certificate: ${cause?.message.trim()}`, cause);
     }
@@ -120,9 +123,9 @@ export class SentExchange implements ConnectionUser {
     this.#fail("reset", `the connection to ${authority} ended before the response${reason}`, cause);
   }
 
-  /** Small responses of known length are buffered; others are passed to their reader as they arrive. */
+  /** Buffers a small response of known length. Other responses are passed to their reader as they arrive. */
   #onIncomplete(head: ResponseHead): void {
-    // A server that rejects a request or closes the connection will not read the rest of the body.
+    // A server that rejects the request or closes the connection will not read the rest of the body.
     if (head.status >= 400 || !head.isReusable) this.#sender?.stop();
     if (head.framing === "length" && head.contentLength <= SMALL_RESPONSE_BYTES) return;
     const { socket } = this.#connection!;

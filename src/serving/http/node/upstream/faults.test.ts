@@ -1,4 +1,7 @@
-/** Injects faults into connections: a response is either complete and correct, or reported as broken. */
+/**
+ * Breaks connections at many positions, and checks that each response is either complete and correct or reported as
+ * broken.
+ */
 import type { TLSSocket } from "node:tls";
 
 import { describe, expect, test } from "vitest";
@@ -22,7 +25,7 @@ const SMALL = "s".repeat(300);
 const LARGE = "l".repeat(70_000);
 const CHUNKS = ["first event\n", "c".repeat(40_000), "last event\n"];
 
-/** Path → the bytes on the wire and the expected body. */
+/** For each path the bytes that the server sends, and the expected body. */
 const ANSWERS: Readonly<Record<string, { readonly wire: string; readonly body: string }>> = {
   "/small": { wire: ok(SMALL), body: SMALL },
   "/large": { wire: ok(LARGE), body: LARGE },
@@ -32,13 +35,16 @@ const ANSWERS: Readonly<Record<string, { readonly wire: string; readonly body: s
   },
 };
 
-/** The handshake and small responses are within the first few thousand bytes. */
+/**
+ * Numbers of bytes after which the connection breaks. The handshake and small responses are within the first few
+ * thousand bytes.
+ */
 const PLACES = [...range(1, 2_600, 61), ...range(2_600, 8_000, 499), ...range(8_000, 76_000, 9_973)];
 
 describe("a connection that breaks", () => {
   for (const how of ["fin", "reset", "stall"] as const) {
     for (const [path, { body }] of Object.entries(ANSWERS)) {
-      test(`never makes a truncated response of ${path} look complete (${how})`, async () => {
+      test(`never makes a truncated response for ${path} look complete (${how})`, async () => {
         await using server = await rawServer(CERTIFICATES, onRequest(answerAll));
         const seen = new Set<string>();
         for (const afterBytes of PLACES) {
@@ -53,7 +59,7 @@ describe("a connection that breaks", () => {
       });
     }
 
-    test(`never makes a request that the server received look unsent (${how})`, async () => {
+    test(`never reports a request that the server has received as not sent (${how})`, async () => {
       let requests = 0;
       await using server = await rawServer(
         CERTIFICATES,
@@ -72,7 +78,7 @@ describe("a connection that breaks", () => {
     });
   }
 
-  test("does not affect the next request", async () => {
+  test("while it is idle does not affect later requests", async () => {
     await using server = await rawServer(CERTIFICATES, onRequest(answerAll));
     let isCut = true;
     await using upstream = testUpstream(CERTIFICATES.tls);
@@ -82,7 +88,8 @@ describe("a connection that breaks", () => {
     const [idle] = server.connections;
     idle!.destroy();
     while (isCut) {
-      // Until the end of the idle connection has arrived, a request may use it; then it fails as sent.
+      // Until the end of the idle connection has arrived, a request may use it. Such a request fails and is reported as
+      // sent.
       const result = await upstream
         .send(getRequest(server.address, { target: "/small" }))
         .catch((error: unknown) => error);
@@ -92,7 +99,7 @@ describe("a connection that breaks", () => {
     expect(server.connections).toHaveLength(2);
   });
 
-  test("while a body is being sent stops reading the body", async () => {
+  test("while a request body is being sent stops the reading of the body", async () => {
     await using server = await rawServer(CERTIFICATES, (socket) => {
       socket.once("data", () => socket.destroy());
     });
@@ -110,7 +117,7 @@ describe("a connection that breaks", () => {
     await returned.promise;
   });
 
-  test("before the handshake reports the request as not sent", async () => {
+  test("before the handshake is complete reports the request as not sent", async () => {
     for (const how of ["fin", "reset"] as const) {
       await using server = await rawServer(CERTIFICATES, () => undefined);
       const result = await sendOverBreakingWire(server.address, { path: "/small", from: "server", how, afterBytes: 1 });
@@ -118,7 +125,7 @@ describe("a connection that breaks", () => {
     }
   });
 
-  test("during a silent stream ends the stream", async () => {
+  test("during a silent stream aborts the stream", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       onRequest((socket) => socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n")),
@@ -143,7 +150,10 @@ interface Fault {
   readonly afterBytes: number;
 }
 
-/** The request is aborted when the connection stalls; the response may or may not have arrived by then. */
+/**
+ * Sends a request over a TCP proxy that breaks the connection. If the connection stalls, the request is aborted,
+ * whether or not the response has arrived.
+ */
 async function sendOverBreakingWire(to: UpstreamAddress, fault: Fault): Promise<Outcome | UpstreamError> {
   const controller = new AbortController();
   const onBroken = (): void => void (fault.how === "stall" && afterTurns(5, () => controller.abort()));

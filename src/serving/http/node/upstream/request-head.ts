@@ -1,6 +1,6 @@
 /**
- * Builds the head of a request as sent on the wire. Its input comes from clients: a line break that got through would
- * let a client write its own requests on a connection that the peer trusts.
+ * Builds the head of a request and rejects unsafe parts. They come from clients: an undetected line break would let a
+ * client write requests of its own on a connection that the peer trusts.
  */
 import { HOP_BY_HOP_HEADERS } from "../../proxy-headers.ts";
 import { UpstreamError, type UpstreamMessage } from "../../upstream.ts";
@@ -8,14 +8,15 @@ import { UpstreamError, type UpstreamMessage } from "../../upstream.ts";
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 
 /**
- * Characters above 0xff are rejected too: on the wire they would lose their high bits and become others, such as CR.
+ * Characters above 0xff are rejected too, because encoding as Latin-1 would drop their high bits and turn them into
+ * other characters, such as CR.
  */
 const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
 const TARGET = /^\/[\x21-\x7e\x80-\xff]*$/;
 
 /**
- * Headers that this connection sets, whatever the request carries. `Expect` is handled by the listener that received
- * the body.
+ * Headers that are set for this connection, whatever the request contains. The listener that received the body has
+ * handled `Expect`.
  */
 const SET_BY_CONNECTION: ReadonlySet<string> = new Set([
   ...HOP_BY_HOP_HEADERS,
@@ -25,10 +26,10 @@ const SET_BY_CONNECTION: ReadonlySet<string> = new Set([
   "http2-settings",
 ]);
 
-/** Servers may require a length for these methods, even if it is zero. */
+/** Methods for which servers may require a length, even if it is zero. */
 const USUALLY_WITH_BODY: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
 
-/** Latin-1 text including the empty line. Throws an `UpstreamError` if a part must not be sent. */
+/** Returns the head as Latin-1 text, including the empty line. Throws an `UpstreamError` if a part must not be sent. */
 export function requestHead(request: UpstreamMessage, authority: string): string {
   const { method, target, headers, isUpgrade } = request;
   if (!TOKEN.test(method) || method === "CONNECT") throw malformedRequest("the request method cannot be sent");

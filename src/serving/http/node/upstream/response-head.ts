@@ -1,26 +1,26 @@
 /**
- * Parses the head of a response. It is strict: if two parsers disagree about where a response ends, a response can
- * reach the wrong reader. Everything ambiguous is malformed, and its connection is not reused.
+ * Parses the head of a response strictly: if two parsers disagree about where a response ends, a response can reach the
+ * wrong reader. So a head that is ambiguous in any way is malformed, and its connection is not reused.
  */
 import { UpstreamError } from "../../upstream.ts";
 import { HEADERS_MAX } from "./upstream-limits.ts";
 
 export interface ResponseHead {
   readonly status: number;
-  /** name, value, …; names in lower case, without headers that concern only this connection. */
+  /** Alternating names (in lower case) and values, without headers that concern only this connection. */
   readonly headers: readonly string[];
   readonly framing: Framing;
-  /** 0 unless the framing is `length`. */
+  /** The length of the body; 0 unless the framing is `length`. */
   readonly contentLength: number;
   /** True if the server accepts another request on this connection. */
   readonly isReusable: boolean;
-  /** The time for which the server keeps the connection, if it announces one. */
+  /** Time for which the server keeps the idle connection, if it announces one. */
   readonly reusableMs: number | undefined;
 }
 
 type Framing = "none" | "length" | "chunked" | "until-close";
 
-/** The facts about the request that parsing its response depends on. */
+/** The facts about a request on which the parsing of its response depends. */
 export interface RequestFacts {
   readonly isHead: boolean;
   readonly isUpgrade: boolean;
@@ -29,7 +29,7 @@ export interface RequestFacts {
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const NOT_IN_VALUE = /[^\t\x20-\x7e\x80-\xff]/;
-/** Numbers of fifteen digits are exact. */
+/** A length of up to fifteen digits, which a number represents exactly. */
 const LENGTH = /^\d{1,15}$/;
 const KEEP_ALIVE_TIMEOUT = /(?:^|[,;\s])timeout=(\d{1,6})(?:$|[,;\s])/i;
 
@@ -81,7 +81,7 @@ function parseFields(text: string, start: number): Fields {
     if (colon < 0 || colon > end) throw malformed("a header has no colon");
     const name = text.slice(at, colon).toLowerCase();
     const value = trimmed(text, colon + 1, end);
-    // Also rejects a space before the colon, and folded lines.
+    // This check also rejects a space before the colon, and folded lines.
     if (!TOKEN.test(name)) throw malformed("a header name has invalid characters");
     if (NOT_IN_VALUE.test(value)) throw malformed("a header value has control characters");
     addField(fields, name, value);
@@ -131,14 +131,14 @@ function decideFraming(fields: Fields, { status, isHttp10, asked }: FramingFacts
   if (asked.isHead || status < 200 || status === 204 || status === 304) return "none";
   if (transferEncoding !== undefined) return "chunked";
   if (contentLength !== undefined) return "length";
-  // Node does not report whether TLS was closed properly, so a response that ends with its connection cannot be
-  // distinguished from a truncated one. Servers end only error responses to unreadable requests that way, and these are
-  // plain text.
+  // Node does not report whether TLS was closed properly, so a complete response that ends with its connection cannot
+  // be distinguished from a truncated one. Servers use this framing only for plain-text error responses to requests
+  // that they could not parse.
   if (status < 400) throw malformed("it does not indicate where it ends");
   return "until-close";
 }
 
-/** From here on, the bytes belong to the other protocol. */
+/** Parses a 101 response. The bytes after it belong to the other protocol. */
 function switching(fields: Fields, asked: RequestFacts): ResponseHead {
   if (!asked.isUpgrade) throw malformed("it switches protocols without being asked");
   if (fields.upgrade !== undefined) fields.headers.push("upgrade", fields.upgrade);
@@ -152,7 +152,7 @@ function closes(connection: string | undefined, isHttp10: boolean): boolean {
   return options.includes("close") || (isHttp10 && !options.includes("keep-alive"));
 }
 
-/** A server may nominate further headers that concern only this connection. */
+/** Removes the headers that `Connection` names, which concern only this connection. */
 function withoutNominated({ headers, connection }: Fields): readonly string[] {
   if (connection === undefined || connection === "keep-alive" || connection === "close") return headers;
   const nominated = new Set(listOf(connection));
@@ -184,7 +184,7 @@ function lineEnd(text: string, from: number): number {
   return end < 0 ? text.length : end;
 }
 
-/** Unlike `trim`, which also removes characters that are not white space in HTTP. */
+/** Removes white space of HTTP. `trim` would also remove other characters. */
 function trimmed(text: string, start: number, end: number): string {
   let from = start;
   let to = end;
@@ -197,7 +197,7 @@ function isBlank(code: number): boolean {
   return code === 0x20 || code === 0x09;
 }
 
-/** The server has received the request, otherwise it would not respond. */
+/** The error is reported as sent, because the server responds only to a request that it has received. */
 export function malformed(problem: string): UpstreamError {
   return new UpstreamError("malformed", `malformed response: ${problem}`, { isSent: true });
 }

@@ -48,8 +48,8 @@ function withHeaders(...headers: readonly string[]): string {
   return `${["HTTP/1.1 200 OK", ...headers].join("\r\n")}\r\n\r\n`;
 }
 
-describe("framing", () => {
-  test("a length determines where the body ends, and later bytes are not part of it", () => {
+describe("the body of a response", () => {
+  test("ends after its content-length, and later bytes are not part of it", () => {
     expect(readText(`${withHeaders("Content-Length: 5")}hello there`)).toMatchObject({
       status: 200,
       body: "hello",
@@ -61,7 +61,7 @@ describe("framing", () => {
     expect(readText(withHeaders("Content-Length: 5", "content-length: 5"))).toMatchObject({ isComplete: false });
   });
 
-  test("chunks are joined; extensions and trailers are dropped", () => {
+  test("is joined from its chunks, without extensions and trailers", () => {
     const chunked = withHeaders("Transfer-Encoding: chunked");
     expect(readText(`${chunked}5;a=b\r\nhello\r\n00A\r\n0123456789\r\n0\r\nX: 1\r\nY: 2\r\n\r\nnext`)).toMatchObject({
       body: "hello0123456789",
@@ -72,7 +72,7 @@ describe("framing", () => {
     expect(readText(`${chunked}5\r\nhello\r\n0\r\nX: 1\r\n`)).toMatchObject({ isComplete: false });
   });
 
-  test("only an error response may end with its connection", () => {
+  test("may end with the connection only if the response is an error", () => {
     const reader = new ResponseReader(GET);
     reader.push(Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\nwhat?"));
     expect(reader.isComplete).toBe(false);
@@ -82,7 +82,7 @@ describe("framing", () => {
     expect(readText("HTTP/1.1 200 OK\r\n\r\n{}")).toBe("malformed");
   });
 
-  test("responses to HEAD, 204 and 304 have no body, whatever their headers announce; only HEAD keeps the length", () => {
+  test("is absent after HEAD, 204 and 304, whatever the headers announce, and only HEAD keeps the content-length", () => {
     const headers = { isHead: true, isUpgrade: false };
     expect(readText(withHeaders("Content-Length: 5"), headers)).toMatchObject({
       isComplete: true,
@@ -95,13 +95,13 @@ describe("framing", () => {
     expect(readText("HTTP/1.1 304 Not Modified\r\nETag: x\r\n\r\n")).toMatchObject({ isComplete: true });
   });
 
-  test("informational responses are skipped, up to a limit", () => {
+  test("begins after the informational responses, which are skipped up to a limit", () => {
     const early = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
     expect(readText(`${early}${withHeaders("Content-Length: 0")}`)).toMatchObject({ status: 200, isComplete: true });
     expect(readText("HTTP/1.1 102 Processing\r\n\r\n".repeat(100))).toBe("malformed");
   });
 
-  test("101 hands over the bytes that follow, and only if the request asked for it", () => {
+  test("is followed by the bytes of the new protocol after 101, which is malformed unless the request asked for an upgrade", () => {
     const switching = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\n\r\n\x01\x02";
     expect(readText(switching, { isHead: false, isUpgrade: true })).toMatchObject({
       status: 101,
@@ -112,8 +112,8 @@ describe("framing", () => {
   });
 });
 
-describe("headers", () => {
-  test("those that concern only the connection are dropped, including those that it nominates", () => {
+describe("the reader", () => {
+  test("drops the headers that concern only the connection, including those that `Connection` names", () => {
     const text = withHeaders(
       "Connection: X-Hop , keep-alive",
       "X-Hop: 1",
@@ -129,12 +129,12 @@ describe("headers", () => {
     expect(readText(text)).toMatchObject({ headers: ["x-kept", "a b", "warning", "one", "warning", "two"] });
   });
 
-  test("a connection that its server announces to close is not reused", () => {
+  test("marks a connection that the server announces to close as not reusable", () => {
     expect(readText(withHeaders("Content-Length: 0", "Connection: Close"))).toMatchObject({ isReusable: false });
     expect(readText("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n")).toMatchObject({ isReusable: false });
   });
 
-  test("ambiguous heads are malformed", () => {
+  test("rejects an ambiguous head as malformed", () => {
     const heads = [
       ["Content-Length: 5", "Transfer-Encoding: chunked"],
       ["Content-Length: 5", "Content-Length: 6"],
@@ -162,7 +162,7 @@ describe("headers", () => {
     expect(readText("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")).toBe("malformed");
   });
 
-  test("invalid chunks are malformed", () => {
+  test("rejects invalid chunks as malformed", () => {
     const bodies = [
       "\r\n",
       "+5\r\nhello\r\n",
@@ -185,7 +185,7 @@ describe("headers", () => {
     }
   });
 
-  test("a head that is too large or not HTTP is rejected before its end", () => {
+  test("rejects a head that is too large or not HTTP before the head is complete", () => {
     const many = Array.from({ length: HEADERS_MAX + 1 }, (_, index) => `X-${index}: y`);
     expect(readText(withHeaders(...many, "Content-Length: 0"))).toBe("malformed");
     expect(readText(`HTTP/1.1 200 OK\r\nX: ${"y".repeat(HEAD_BYTES_MAX)}`)).toBe("malformed");
@@ -195,7 +195,7 @@ describe("headers", () => {
   });
 });
 
-describe("reads", () => {
+describe("the reader, for generated bytes,", () => {
   const headerLine = fc.oneof(
     fc.constantFrom("X-A: b", "Connection: close", "Keep-Alive: timeout=3", "X:", " fold", "Content-Length: 3", "bad"),
     fc.stringMatching(/^[A-Za-z-]{1,8}: [ -~]{0,12}$/),
@@ -229,7 +229,7 @@ describe("reads", () => {
       ),
     );
 
-  test("yield the same response however the bytes are split", () => {
+  test("yields the same response however the bytes are split", () => {
     fc.assert(
       fc.property(response, fc.array(fc.nat(400), { maxLength: 12 }), (bytes, cuts) => {
         expect(read(cutAt(bytes, cuts))).toEqual(read([bytes]));
@@ -239,7 +239,7 @@ describe("reads", () => {
     );
   });
 
-  test("of arbitrary bytes yield an error or an incomplete response", () => {
+  test("yields an error or an incomplete response for arbitrary bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         const result = read([Buffer.from(bytes)]);
@@ -248,7 +248,7 @@ describe("reads", () => {
     );
   });
 
-  test("of a prefix never yield a complete response", () => {
+  test("never yields a complete response for a part of a response", () => {
     fc.assert(
       fc.property(response, fc.nat(400), (bytes, length) => {
         const whole = read([bytes]);

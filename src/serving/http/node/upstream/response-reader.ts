@@ -1,14 +1,14 @@
 /**
- * Parses a response as its bytes arrive, however they are split into reads. After each `push` the reader's fields hold
- * the current state; body bytes are returned as views of the pushed buffers, never copied. Throws an `UpstreamError` at
- * the first byte that cannot belong to a response; the reader is unusable after that.
+ * Parses a response as its bytes arrive, however they are split. After each `push`, the fields of the reader describe
+ * the response so far; body bytes are returned as views of the pushed buffers and not copied. Throws an `UpstreamError`
+ * at the first byte that cannot belong to a response. The reader cannot be used after that.
  */
 import { HEAD_BYTES_MAX } from "./upstream-limits.ts";
 import { type RequestFacts, malformed, parseResponseHead, type ResponseHead } from "./response-head.ts";
 
 type State =
   | "head"
-  /** #remaining bytes of the body or of a chunk follow. */
+  /** `#remaining` bytes of the body or of a chunk follow. */
   | "length"
   | "chunk"
   | "until-close"
@@ -29,15 +29,15 @@ const SEMICOLON = 0x3b;
 const HEAD_END = Buffer.from("\r\n\r\n");
 const PREFIX = Buffer.from("HTTP/1.");
 const NOTHING = Buffer.alloc(0);
-/** Numbers of twelve hexadecimal digits are exact. */
+/** Maximum number of hexadecimal digits of a chunk size, which a number represents exactly. */
 const SIZE_DIGITS_MAX = 12;
 const EXTENSION_BYTES_MAX = 256;
 const TRAILER_BYTES_MAX = 16 * 1024;
-/** Responses before the final one, such as 103. */
+/** Maximum number of responses before the final one, such as 103. */
 const INFORMATIONAL_MAX = 16;
 
 export class ResponseReader {
-  /** The head of the final response. */
+  /** The head of the final response; undefined until it is complete. */
   head: ResponseHead | undefined;
   /** Bytes after the end of the response. */
   rest: Buffer = NOTHING;
@@ -45,10 +45,10 @@ export class ResponseReader {
   #state: State = "head";
   #pieces: Buffer[] = [];
   #remaining = 0;
-  /** Digits of a size, bytes of an extension, or bytes of trailers so far. */
+  /** Number of digits of a chunk size, bytes of an extension or bytes of trailers so far. */
   #count = 0;
   #informational = 0;
-  /** The beginning of an incomplete head; filled up to #heldBytes. */
+  /** The beginning of an incomplete head, of which `#heldBytes` bytes are filled. */
   #held: Buffer = NOTHING;
   #heldBytes = 0;
 
@@ -60,7 +60,7 @@ export class ResponseReader {
     return this.#state === "done";
   }
 
-  /** The body bytes found since the last call. */
+  /** Returns the body bytes found since the last call. */
   takePieces(): Buffer[] {
     const pieces = this.#pieces;
     this.#pieces = [];
@@ -75,7 +75,7 @@ export class ResponseReader {
     if (at < bytes.length) this.rest = this.rest.length === 0 ? bytes.subarray(at) : Buffer.concat([this.rest, bytes]);
   }
 
-  /** The server sends nothing more: completes a response that ends with its connection. */
+  /** Called when the server sends nothing more. Completes a response that ends with its connection. */
   finish(): void {
     if (this.#state === "until-close") this.#state = "done";
   }
@@ -96,7 +96,7 @@ export class ResponseReader {
     const before = this.#heldBytes;
     this.#hold(bytes, at);
     const held = this.#held.subarray(0, this.#heldBytes);
-    // The end mark may have begun up to three bytes before the new bytes.
+    // The end mark may have begun in the last three bytes before the new bytes.
     const end = held.indexOf(HEAD_END, Math.max(0, before - 3));
     if (end < 0) {
       if (this.#heldBytes >= HEAD_BYTES_MAX) throw headTooLarge();
@@ -113,7 +113,7 @@ export class ResponseReader {
   }
 
   #hold(bytes: Buffer, at: number): void {
-    // Enough to see that the head is too large; the rest would be discarded anyway.
+    // Keeps just enough bytes to detect that the head is too large.
     const added = Math.min(bytes.length - at, HEAD_BYTES_MAX + 4 - this.#heldBytes);
     const needed = this.#heldBytes + added;
     if (needed > this.#held.length) {
@@ -203,7 +203,7 @@ export class ResponseReader {
     else if (isControl(byte) || ++this.#count > TRAILER_BYTES_MAX) throw malformed("its trailers are too long");
   }
 
-  /** States in which only one byte or a line break may follow. */
+  /** Handles the states in which one certain byte or a line break must follow. */
   #readMark(byte: number): void {
     switch (this.#state) {
       case "size-lf":

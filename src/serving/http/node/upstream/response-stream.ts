@@ -1,16 +1,17 @@
+/** Streams the response of another server to its reader. */
 import type { ResponseBody, StreamSink } from "../../message.ts";
 
-/** The control that a stream has over its connection. */
+/** The functions by which a stream controls its connection. */
 interface StreamControl {
   pause(): void;
   resume(): void;
-  /** The reader has gone before the end. */
+  /** Called when the reader disconnects before the end. */
   cancel(): void;
 }
 
 /**
- * A response on its way from a connection to its reader. The reader sets the pace: bytes that it has not taken stay
- * with the server. The stream starts paused, with the bytes that arrived together with the head.
+ * Passes a response from its connection to its reader. The reader determines the speed: bytes that it has not taken are
+ * not read from the server. The stream starts paused, with the bytes that arrived together with the head.
  */
 export class ResponseStream {
   readonly #flow: StreamControl;
@@ -37,14 +38,14 @@ export class ResponseStream {
     }
   }
 
-  /** The response is complete. */
+  /** Called when the response is complete. */
   end(): void {
     if (this.#state !== "flowing") return;
     this.#state = "ended";
     this.#sink?.end();
   }
 
-  /** The rest of the response will not arrive. */
+  /** Called when the rest of the response will not arrive. */
   break(): void {
     if (this.#state !== "flowing") return;
     this.#state = "broken";

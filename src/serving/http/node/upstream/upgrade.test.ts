@@ -19,8 +19,8 @@ import {
 const CERTIFICATES = testCertificates();
 const SWITCHING = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: SPDY/3.1\r\nConnection: Upgrade\r\n\r\n";
 
-describe("an upgraded connection", () => {
-  test("passes bytes in both directions, including the first, and ends when both ends have ended", async () => {
+describe("an upgraded connection to a peer", () => {
+  test("passes bytes in both directions, including those that arrive with the 101 response, and closes when both ends have ended", async () => {
     await using server = await upgrading((socket) => {
       socket.allowHalfOpen = true;
       socket.on("data", (bytes: Buffer) => socket.write(bytes.toString().toUpperCase()));
@@ -39,7 +39,7 @@ describe("an upgraded connection", () => {
     await closing(pair.near);
   });
 
-  test("delivers all bytes to a client that stopped sending and reads slowly", async () => {
+  test("delivers all bytes to a client that has stopped sending and reads slowly", async () => {
     const size = 4 * 1024 * 1024;
     await using server = await upgrading((socket) => socket.end(Buffer.alloc(size, "x")));
     await using upstream = testUpstream(CERTIFICATES.tls);
@@ -51,7 +51,7 @@ describe("an upgraded connection", () => {
     expect((await allText(pair.far)).length).toBe(size);
   });
 
-  test("breaks at both ends if one breaks or the request is aborted", async () => {
+  test("breaks at both ends if one end breaks or the request is aborted", async () => {
     const breaks: ((parts: { server: TLSSocket; far: Socket; abort: () => void }) => void)[] = [
       ({ server }) => server.destroy(),
       ({ far }) => far.resetAndDestroy(),
@@ -72,7 +72,7 @@ describe("an upgraded connection", () => {
     }
   });
 
-  test("is closed when its client has gone or its address is disconnected", async () => {
+  test("is closed if its client has disconnected, or when its address is disconnected", async () => {
     await using server = await upgrading(() => undefined);
     await using upstream = testUpstream(CERTIFICATES.tls);
     openUpgrade(await upstream.send(upgradeRequest(server.address)), undefined);
@@ -84,7 +84,7 @@ describe("an upgraded connection", () => {
     await closing(pair.far);
   });
 
-  test("requires status 101; any other response is passed on", async () => {
+  test("is made only after status 101; any other response is returned as it is", async () => {
     await using server = await rawServer(
       CERTIFICATES,
       onRequest((socket) => socket.write(ok("no"))),
@@ -122,7 +122,7 @@ async function upgrading(
   return Object.assign(server, { heads });
 }
 
-/** Two ends of one TCP connection: `near` is the one that a listener would have. */
+/** The two ends of one TCP connection. `near` is the end that a listener would have. */
 async function socketPair(): Promise<AsyncDisposable & { readonly near: Socket; readonly far: Socket }> {
   const server = createServer({ allowHalfOpen: true });
   server.listen(0, "127.0.0.1");

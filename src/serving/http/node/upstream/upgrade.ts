@@ -1,8 +1,9 @@
+/** Connects the client and the server of an upgraded request, such as exec. */
 import type { Duplex } from "node:stream";
 
 /**
- * Joins both ends of an upgraded connection until both have ended. Each end may stop sending and continue reading, so
- * the bytes that one end sent before it ended still arrive. If one breaks, the other is broken too.
+ * Connects the two ends of an upgraded connection until both have ended. An end that has stopped sending may continue
+ * to read, so all bytes that the other end sends still arrive. If one end breaks, the other is broken too.
  */
 export function join(upstream: Duplex, client: Duplex, firstBytes: Buffer): void {
   for (const end of [upstream, client]) {
@@ -22,7 +23,7 @@ export function join(upstream: Duplex, client: Duplex, firstBytes: Buffer): void
 }
 
 /**
- * Breaks the other end if one breaks. If one end closes after it has sent and received everything, the other end gets
+ * If one end breaks, breaks the other. If one end closes after it has sent and received everything, the other end has
  * time to read its remaining bytes.
  */
 function breakTogether(one: Duplex, other: Duplex): void {

@@ -1,35 +1,38 @@
-/** Every limit of connections to other servers. */
+/** All limits of connections to other servers. */
 export interface PoolLimits {
-  /** From the decision to connect until the TLS handshake is complete. */
+  /** Time within which a connection must be made, including the TLS handshake. */
   readonly connectTimeoutMs: number;
-  /** Shorter than the time after which the server closes an idle connection, so that the server never closes first. */
+  /**
+   * Time after which an idle connection is closed. It is shorter than the idle timeout of the server, so that the
+   * server never closes first.
+   */
   readonly idleTimeoutMs: number;
-  /** Idle connections per target. One more is closed when it becomes idle. */
+  /** Maximum number of idle connections per target. A further one is closed when it becomes idle. */
   readonly idlePerTargetMax: number;
   /**
-   * Connections to all targets together, including those being made. One more is rejected unless an idle one can be
-   * closed.
+   * Maximum number of connections to all targets together, including those being made. A further request fails unless
+   * an idle connection can be closed.
    */
   readonly connectionsMax: number;
-  /** Silence before the first TCP keep-alive probe, which detects lost servers behind quiet watches. */
+  /** Idle time before the first TCP keep-alive probe, which detects lost servers of quiet watches. */
   readonly tcpKeepAliveMs: number;
 }
 
 /**
- * Limits for peers. They are few and near, and close idle connections after the same time as this server's own
- * listener.
+ * Limits for peers. Peers are few and near, and close idle connections after the same time as the listener of this
+ * server.
  */
 export const UPSTREAM_LIMITS: PoolLimits = {
   connectTimeoutMs: 2_000,
   idleTimeoutMs: 90_000,
-  // The default number of requests in flight: a connection serves one request at a time, and under a steady load each
-  // closed connection soon costs another handshake.
+  // Equal to the default number of concurrent requests to peers, because a connection serves one request at a time. With fewer
+  // idle connections, a steady load would cost many handshakes.
   idlePerTargetMax: 400,
   connectionsMax: 8_192,
   tcpKeepAliveMs: 15_000,
 };
 
-/** Limits for aggregated API servers and webhooks, many of which close after 90 s. */
+/** Limits for aggregated API servers and webhooks, many of which close idle connections after 90 s. */
 export const OUTBOUND_LIMITS: PoolLimits = {
   connectTimeoutMs: 5_000,
   idleTimeoutMs: 60_000,
@@ -38,10 +41,10 @@ export const OUTBOUND_LIMITS: PoolLimits = {
   tcpKeepAliveMs: 15_000,
 };
 
-/** The head of a response; the listener accepts as much of a request. */
+/** Maximum size of the head of a response. The listener accepts as much for the head of a request. */
 export const HEAD_BYTES_MAX = 64 * 1024;
 
 export const HEADERS_MAX = 256;
 
-/** A response up to this size is passed on as a whole, without the cost of a stream. */
+/** A response up to this size is returned as bytes, without the cost of a stream. */
 export const SMALL_RESPONSE_BYTES = 64 * 1024;
