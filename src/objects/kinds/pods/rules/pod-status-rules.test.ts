@@ -65,9 +65,12 @@ describe("the restart of a terminated container", () => {
       42,
       [],
     ],
-  ])("with %j and exit code %i is accepted or rejected according to its restart policy", (spec, exitCode, expected) => {
-    expect(updated({ containerStatuses: RUNNING }, { containerStatuses: ended(exitCode) }, spec)).toEqual(expected);
-  });
+  ])(
+    "of a pod with %j after exit code %i is accepted or rejected according to its restart policy",
+    (spec, exitCode, expected) => {
+      expect(updated({ containerStatuses: RUNNING }, { containerStatuses: ended(exitCode) }, spec)).toEqual(expected);
+    },
+  );
 });
 
 test("a nominated node name is rejected for a pod that is bound to a node", () => {

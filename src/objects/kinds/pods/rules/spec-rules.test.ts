@@ -75,7 +75,7 @@ describe("container lists", () => {
     expect(errors(spec)).toEqual(expected);
   });
 
-  test("accept a container restart policy only in releases that support it", () => {
+  test("may have a container with a restart policy only in releases that support it", () => {
     const why = "spec.containers[0].restartPolicy: Forbidden: may not be set for non-init containers";
     expect(errors(container({ restartPolicy: "Never" }), release("1.33"))).toEqual([why]);
     expect(errors(container({ restartPolicy: "Never" }))).toEqual([]);
@@ -170,7 +170,7 @@ describe("a container", () => {
   });
 });
 
-describe("the resources", () => {
+describe("the resources of a container", () => {
   test.each<[resources: JsonObject, expected: string[]]>([
     [
       { requests: { cpu: "2" }, limits: { cpu: "1" } },
@@ -303,7 +303,7 @@ describe("a pod spec", () => {
   });
 });
 
-test("errors are generated lazily", () => {
+test("errors about a pod spec are generated lazily", () => {
   const env = Array.from({ length: 50_000 }, () => ({ name: "" }));
   expect([...Iterator.from(podCreateErrors(pod(container({ env })), CONTEXT)).take(3)]).toHaveLength(3);
 });
