@@ -68,7 +68,7 @@ describe("a Secret", () => {
     ],
     ["service-account-token", {}, ["metadata.annotations[kubernetes.io/service-account.name]: Required value"]],
     ["something-else", {}, []],
-  ])("of type %s with %j is validated", (type, data, expected) => {
+  ])("of type %s with %j has the expected errors", (type, data, expected) => {
     expect(createErrorsOf(SECRET, { type: `kubernetes.io/${type}`, data })).toEqual(expected);
   });
 

@@ -72,7 +72,7 @@ describe("an EndpointSlice", () => {
     ],
     ["", ["x"], ["addressType: Required value"]],
     ["X", ["x"], ['addressType: Unsupported value: "X": supported values: "FQDN", "IPv4", "IPv6"']],
-  ])("of type %s with the addresses %j is validated", (addressType, addresses, expected) => {
+  ])("of type %s with the addresses %j has the expected errors", (addressType, addresses, expected) => {
     expect(createErrorsOf(ENDPOINT_SLICE, { addressType, endpoints: [{ addresses }] })).toEqual(expected);
   });
 

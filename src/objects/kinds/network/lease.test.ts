@@ -61,7 +61,7 @@ describe("a LeaseCandidate", () => {
     ],
     [{ strategy: "" }, ["spec.strategy: Required value"]],
     [{ strategy: "a.io/x" }, []],
-  ])("with %j is validated", (change, expected) => {
+  ])("with %j has the expected errors", (change, expected) => {
     expect(createErrorsOf(LEASE_CANDIDATE, { spec: { ...SPEC, ...change } })).toEqual(expected);
   });
 

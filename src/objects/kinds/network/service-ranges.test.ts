@@ -47,7 +47,7 @@ describe("a ServiceCIDR", () => {
       ],
     ],
     [["FD00::/64"], ['spec.cidrs[0]: Invalid value: "FD00::/64": must be in canonical form ("fd00::/64")']],
-  ])("with the CIDRs %j is validated", (cidrs, expected) => {
+  ])("with the CIDRs %j has the expected errors", (cidrs, expected) => {
     expect(createErrorsOf(SERVICE_CIDR, range(...cidrs))).toEqual(expected);
   });
 

@@ -90,7 +90,7 @@ describe("a PriorityClass", () => {
       { preemptionPolicy: "Odd" },
       ['preemptionPolicy: Unsupported value: "Odd": supported values: "PreemptLowerPriority", "Never"'],
     ],
-  ])("named %s with %j is validated", (name, more, errors) => {
+  ])("named %s with %j has the expected errors", (name, more, errors) => {
     expect(created(PRIORITY_CLASS, priorityClass(name, more))).toEqual(errors);
   });
 

@@ -40,7 +40,7 @@ describe("an Event of the core group", () => {
     ["default", undefined, []],
     ["other", undefined, ['involvedObject.namespace: Invalid value: "": does not match event.namespace']],
     ["other", "default", ['involvedObject.namespace: Invalid value: "default": does not match event.namespace']],
-  ])("in the namespace %s about an object in %s is validated", (namespace, involved, expected) => {
+  ])("in the namespace %s about an object in %s has the expected errors", (namespace, involved, expected) => {
     const involvedObject = involved === undefined ? {} : { namespace: involved };
     expect(createErrorsOf(EVENT, { metadata: { name: "e", namespace }, involvedObject })).toEqual(expected);
   });

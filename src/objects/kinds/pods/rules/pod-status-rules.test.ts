@@ -41,7 +41,7 @@ test.each<[status: JsonObject, expected: string[]]>([
       'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"x"}]: may specify no more than one IP for each IP family',
     ],
   ],
-])("the pod status %j is validated", (status, expected) => {
+])("the pod status %j has the expected errors", (status, expected) => {
   expect(updated(status)).toEqual(expected);
 });
 
