@@ -27,8 +27,9 @@ export interface NamedField {
 }
 
 /**
- * What it means if an existing field is absent from a body. A full object omits fields that the client does not know. A
- * JSON Patch omits fields that it has removed. A merge patch replaces lists, and removes other fields explicitly.
+ * The meaning of an existing field that is absent from a body. A full object omits fields that the client does not
+ * know. A JSON Patch omits fields that it has removed. A merge patch replaces lists, and removes other fields
+ * explicitly.
  */
 export type Omission = "not-known" | "removed" | "removed-outside-lists";
 
