@@ -26,8 +26,8 @@ export function setMissingInItems(parent: JsonObject, key: string, defaults: Jso
 }
 
 /**
- * The struct at `key`, which Go always writes. The struct is not copied, so callers must be the only holders of
- * `parent`.
+ * The struct at `key`, which Go always writes; an empty one is added if it is absent. The struct is not copied, so
+ * callers must be the only holders of `parent`.
  */
 export function structAt(parent: JsonObject, key: string): JsonObject {
   const value = parent[key];

@@ -166,11 +166,14 @@ describe("a custom resource definition", () => {
       { deprecationWarning: "é\n", deprecated: true },
       '"é\\n": must only contain printable UTF-8 characters; non-printable character found at index 2',
     ],
-  ])("may have a printable deprecation warning on deprecated versions only: %j", (deprecation, sentence) => {
-    expect(createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definition({ versions: [{ ...V1, ...deprecation }] }))).toEqual([
-      `spec.versions[0].deprecationWarning: Invalid value: ${sentence}`,
-    ]);
-  });
+  ])(
+    "rejects a deprecation warning that is not printable or that is on a version without deprecation: %j",
+    (deprecation, sentence) => {
+      expect(createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definition({ versions: [{ ...V1, ...deprecation }] }))).toEqual(
+        [`spec.versions[0].deprecationWarning: Invalid value: ${sentence}`],
+      );
+    },
+  );
 
   test("must list every stored version in its versions", () => {
     const before = { ...definition({}), status: { storedVersions: ["v1", "v0"] } };

@@ -40,7 +40,7 @@ export function isQuotaResource(name: string): boolean {
   return QUOTA_RESOURCES.has(name) || isHugePages(name) || name.startsWith(REQUESTS + HUGE_PAGES);
 }
 
-/** True for a resource of Kubernetes itself: its name has no prefix, or a prefix in the kubernetes.io domain. */
+/** True for a resource of Kubernetes itself: its name has no prefix, or a prefix that ends with kubernetes.io. */
 export function isNativeResource(name: string): boolean {
   return !name.includes("/") || name.includes("kubernetes.io/");
 }

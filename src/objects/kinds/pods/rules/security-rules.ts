@@ -173,8 +173,8 @@ function kernelSpaceOf(sysctl: string): "net" | "ipc" | undefined {
 }
 
 /**
- * Rejects a pod that has its own user namespace and shares other namespaces with the host. `field`: the path of the
- * spec.
+ * Rejects a pod with its own user namespace (hostUsers: false) that shares other namespaces with the host or has raw
+ * block devices. `field`: the path of the spec.
  */
 export function* hostUsersErrors(spec: JsonObject, field: string): Generator<FieldError> {
   if (spec["hostUsers"] !== false) return;
