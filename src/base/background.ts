@@ -31,7 +31,7 @@ export function startBackground(tasks: readonly BackgroundTask[], log: Log): Bac
   };
 }
 
-/** Startup conditions change within milliseconds, so polling is cheaper than notifying every waiter. */
+/** Polls instead of notifying every waiter, because startup conditions change within milliseconds. */
 const CONDITION_POLL_MS = 5;
 
 /** Resolves when the condition holds or the signal aborts. */

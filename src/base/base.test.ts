@@ -161,7 +161,7 @@ describe("eitherSignal", () => {
     expect([either.aborted, either.reason, aborts]).toEqual([true, "why", 1]);
   });
 
-  test("is aborted from the start if one of the signals is", () => {
+  test("is aborted from the start if one of the two signals is already aborted", () => {
     expect(eitherSignal(new AbortController().signal, AbortSignal.abort("before")).reason).toBe("before");
   });
 });

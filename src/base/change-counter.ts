@@ -1,4 +1,4 @@
-/** Counts changes, so that the owner of a value built from several sources knows when to rebuild it. */
+/** Counts changes, so that the holder of a value which is built from several sources knows when to rebuild it. */
 export class ChangeCounter {
   generation = 0;
   readonly #listeners = new Set<() => void>();
@@ -8,7 +8,7 @@ export class ChangeCounter {
     for (const listener of this.#listeners) listener();
   }
 
-  /** The returned function removes the listener. */
+  /** Calls the listener on each change. The returned function removes the listener. */
   onCount(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

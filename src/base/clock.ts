@@ -3,11 +3,14 @@
  * tools/simulator/world.ts; no other code may read or wait for time.
  */
 export interface Clock {
-  /** Wall-clock milliseconds since the epoch: for timestamps that people read, never for measuring. */
+  /** Wall-clock milliseconds since the epoch, for timestamps that people read. Not for measuring durations. */
   now(): number;
-  /** Monotonic milliseconds: for deadlines, ages and expiry. */
+  /** Monotonic milliseconds, for deadlines, ages and expiry. */
   monotonic(): number;
-  /** Runs the callback once after the delay. The returned function cancels it; after the callback it does nothing. */
+  /**
+   * Runs the callback once after the delay. The returned function cancels the callback; after the callback has run, it
+   * does nothing.
+   */
   after(delayMs: number, callback: () => void): Cancel;
 }
 

@@ -6,7 +6,7 @@ export interface DerElement {
   /** The whole identifier byte: class, constructed bit and tag number. */
   readonly tag: number;
   readonly content: Buffer;
-  /** Including tag and length. */
+  /** The element including its tag and length. */
   readonly whole: Buffer;
 }
 
@@ -18,7 +18,7 @@ export const DER_TAG = {
   set: 0x31,
 } as const;
 
-/** No structure of a certificate has more parts. Longer ones are rejected. */
+/** Limit of elements. No structure of a certificate has more. */
 const ELEMENTS_MAX = 1_000;
 const LENGTH_BYTES_MAX = 3;
 
@@ -28,7 +28,7 @@ export function readElements(bytes: Buffer): DerElement[] | undefined {
   return elements === undefined || elements.length > ELEMENTS_MAX ? undefined : elements;
 }
 
-/** Up to `countMax` elements; the bytes after them are not read. */
+/** Reads up to `countMax` elements, and ignores the bytes after them. */
 export function firstElements(bytes: Buffer, countMax: number): DerElement[] | undefined {
   const elements: DerElement[] = [];
   for (let at = 0; at < bytes.length && elements.length < countMax;) {
@@ -40,14 +40,14 @@ export function firstElements(bytes: Buffer, countMax: number): DerElement[] | u
   return elements;
 }
 
-/** The parts of an element, if it has this tag. */
+/** The elements inside an element; undefined if it does not have this tag or is malformed. */
 export function partsOf(element: DerElement | undefined, tag: number): DerElement[] | undefined {
   return element?.tag === tag ? readElements(element.content) : undefined;
 }
 
 export function readElement(bytes: Buffer, start = 0): DerElement | undefined {
   const tag = bytes[start];
-  // Tags of several bytes do not occur in certificates.
+  // Reject tags of several bytes, which do not occur in certificates.
   if (tag === undefined || (tag & 0x1f) === 0x1f) return undefined;
   const length = readLength(bytes, start + 1);
   if (length === undefined) return undefined;
@@ -56,7 +56,7 @@ export function readElement(bytes: Buffer, start = 0): DerElement | undefined {
   return { tag, content: bytes.subarray(length.end, end), whole: bytes.subarray(start, end) };
 }
 
-/** Only the shortest form is DER; the indefinite form (0x80) is not. */
+/** Reads a length. Rejects every form but the shortest, and the indefinite form (0x80), because they are not DER. */
 function readLength(bytes: Buffer, start: number): { value: number; end: number } | undefined {
   const first = bytes[start];
   if (first === undefined) return undefined;

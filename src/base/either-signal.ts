@@ -1,6 +1,7 @@
 /**
- * A signal that aborts with the first of two. `AbortSignal.any` would leak: Node keeps its result alive for the whole
- * process while it has a listener, and with it a simulated server that has crashed and will never be stopped.
+ * Creates a signal that aborts when the first of two signals aborts. `AbortSignal.any` would leak memory: while its
+ * result has a listener, Node keeps the result alive for the whole process, and with it a simulated server that has
+ * crashed and will never be stopped.
  */
 export function eitherSignal(left: AbortSignal, right: AbortSignal): AbortSignal {
   const either = new AbortController();

@@ -1,6 +1,6 @@
 /**
  * Creates a directory and its parents, with access for this user only. The `recursive` option of Node.js never returns
- * for a path such as /proc/foo: it treats every ENOENT as a missing parent, creates the parent and tries again.
+ * for a path such as /proc/foo, because it treats every ENOENT as a missing parent, creates the parent and tries again.
  */
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";

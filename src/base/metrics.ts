@@ -1,6 +1,6 @@
 /**
  * A small metrics registry with the Prometheus text exposition. Callers look up each series once by its label values
- * and then update it by plain arithmetic, because a request updates about ten of them.
+ * and then update it by plain arithmetic, because each request updates about ten series.
  */
 export interface Counter {
   inc(by?: number): void;
@@ -26,7 +26,10 @@ interface FamilyOptions {
   readonly labels?: readonly string[];
 }
 
-/** Above this number, a family counts all new series as one, because label values may come from requests. */
+/**
+ * Limit of series in a family. Above it, all new series are counted as one, because label values may come from
+ * requests.
+ */
 const SERIES_MAX = 5_000;
 const OVERFLOW = "other";
 

@@ -1,4 +1,4 @@
-/** An option with an invalid value; the message is one sentence for the operator. */
+/** An option has an invalid value; the message is one sentence for the operator. */
 export class OptionError extends Error {
   override readonly name = "OptionError";
 }

@@ -13,7 +13,7 @@ const END = "-----END ";
 const DASHES = "-----";
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** Malformed blocks are skipped. */
+/** The blocks of the text in order; malformed blocks are skipped. */
 export function* pemBlocks(text: string): Generator<PemBlock> {
   const lines = text.split("\n").map((line) => line.replace(/[ \t\r]{1,80}$/, ""));
   for (let at = 0; at < lines.length; at++) {

@@ -1,4 +1,7 @@
-/** The only source of randomness in this code base: seeded in the simulator, the system's in production. */
+/**
+ * The only source of randomness in this code base: a seeded generator in the simulator, that of the system in
+ * production.
+ */
 export interface Random {
   /** A float in [0, 1). */
   float(): number;

@@ -3,14 +3,16 @@
 export interface StartupHook {
   /** The name that /readyz shows after "poststarthook/". */
   readonly name: string;
-  /** Names of further checks under which kube-apiserver reports the same work. */
+  /** Names of further checks of kube-apiserver that report the same work. */
   readonly also?: readonly string[];
   run(signal: AbortSignal): Promise<void>;
 }
 
 export const HOOK_PREFIX = "poststarthook/";
 
-/** The same hooks; the first of them runs after `work`, which has no check of its own. */
+/**
+ * Returns the same hooks, except that the first one runs `work` before its own step; `work` has no check of its own.
+ */
 export function runBefore(
   work: (signal: AbortSignal) => Promise<void>,
   [first, ...rest]: readonly StartupHook[],

@@ -1,3 +1,4 @@
+/** A timed wait that other code can end early, for loops that work at an interval and on demand. */
 import { sleep, type Clock } from "./clock.ts";
 
 /**

@@ -1,9 +1,9 @@
 /**
- * Reads Protobuf's wire format from a network, a disk or a client, and checks every length against the bytes that
- * exist. Subclasses choose the error for a malformed message.
+ * Reads protobuf messages from a network, a disk or a client, and checks every length against the bytes that exist.
+ * Subclasses choose the error for a malformed message.
  */
 
-/** Positions of the bytes of a message: pairs of start and end, one pair for each part of the message. */
+/** Positions of the bytes of a message: pairs of start and end, one pair for each occurrence of the message. */
 export type Ranges = readonly number[];
 
 export const VARINT = 0;
@@ -48,13 +48,13 @@ export abstract class WireReader {
     return this.#bool();
   }
 
-  /** Longer numbers are truncated to 32 bits, as in Go. */
+  /** A 32-bit integer; longer numbers are truncated to 32 bits, as in Go. */
   int32(): number {
     this.#expect(VARINT);
     return this.#int32();
   }
 
-  /** Above 2^53, rounds to the nearest number, as JSON.parse does for the same digits. */
+  /** A 64-bit integer; above 2^53, it is rounded to the nearest number, as JSON.parse does for the same digits. */
   int64(): number {
     this.#expect(VARINT);
     return this.#int64();
@@ -78,7 +78,7 @@ export abstract class WireReader {
     return this.#bytes.toString("utf8", start, this.#position);
   }
 
-  /** A view of the memory of the message, not a copy. */
+  /** The bytes of the field as a view of the message, not a copy. */
   bytes(): Buffer {
     const start = this.#lengthDelimited();
     return this.#bytes.subarray(start, this.#position);
@@ -124,7 +124,7 @@ export abstract class WireReader {
     }
   }
 
-  /** Senders may write a repeated number one by one or packed into one field; readers must accept both. */
+  /** Reads one number, or several numbers that are packed into one field, because senders may use either form. */
   #appendNumbers(values: unknown[], read: () => unknown): void {
     if (this.#wireType !== LENGTH_DELIMITED) {
       this.#expect(VARINT);
@@ -181,7 +181,7 @@ export abstract class WireReader {
     return this.#bytes[this.#position++]!;
   }
 
-  /** Leaves the 64 bits in `#high` and `#low`, both unsigned. */
+  /** Reads a varint to `#high` and `#low`, two unsigned 32-bit halves. */
   #varint(): void {
     let low = 0;
     for (let shift = 0; shift < 28; shift += 7) {

@@ -3,7 +3,7 @@ import { World } from "../tools/simulator/world.ts";
 import { within } from "./within.ts";
 
 describe("within", () => {
-  test("settles as the work does", async () => {
+  test("resolves or rejects as the work does", async () => {
     const { clock } = new World({ seed: 1 });
     await expect(within(clock, 10, () => Promise.resolve("done"))).resolves.toBe("done");
     await expect(within(clock, 10, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken");
@@ -21,7 +21,7 @@ describe("within", () => {
     expect(world.clock.monotonic()).toBe(10);
   });
 
-  test("rejects when the parent aborts, also if it has aborted before", async () => {
+  test("rejects when the parent signal aborts, also if it was aborted before the call", async () => {
     const { clock } = new World({ seed: 1 });
     const parent = new AbortController();
     const outcome = within(clock, 10, () => new Promise(() => {}), parent.signal);

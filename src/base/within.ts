@@ -1,3 +1,4 @@
+/** Runs an operation with a time limit. */
 import type { Clock } from "./clock.ts";
 
 /**

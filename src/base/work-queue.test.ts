@@ -9,7 +9,7 @@ function setUp(options: Partial<WorkQueueOptions> = {}): { world: World; queue: 
   return { world, queue };
 }
 
-/** Fails if a timer is left. */
+/** Fails if a timer is still pending. */
 async function expectNoTimers(world: World): Promise<void> {
   await expect(world.run(new Promise(() => {}))).rejects.toThrow("no event is left");
   expect(world.clock.monotonic()).toBe(0);
@@ -54,7 +54,7 @@ describe("keys", () => {
     expect(queue.length).toBe(0);
   });
 
-  test("that no worker has are not affected by done", () => {
+  test("without a worker are not affected by done", () => {
     const { queue } = setUp();
     queue.done("a");
     queue.add("a");
@@ -119,7 +119,7 @@ describe("the wait after a failure", () => {
     }
   });
 
-  test("is never longer than 60 s, however many failures there were", async () => {
+  test("is never longer than 60 s by default, regardless of the number of failures", async () => {
     const { world, queue } = setUp();
     for (let count = 0; count < 2_000; count++) {
       queue.addRateLimited("a");
@@ -129,20 +129,20 @@ describe("the wait after a failure", () => {
     }
   });
 
-  test("is 5 ms again after forget, and is separate for each key", async () => {
+  test("is 5 ms after forget, and is separate for each key", async () => {
     const { world, queue } = setUp();
     for (let count = 0; count < 10; count++) queue.addRateLimited("a");
     queue.forget("a");
     expect(queue.retries("a")).toBe(0);
     queue.addRateLimited("b");
     await world.advance(5);
-    // Of the ten delays of a, the first one counts, because it ends first.
+    // Key a has ten delays; the first one ends first, so it determines when a is returned.
     expect(new Set([await queue.next(), await queue.next()])).toEqual(new Set(["a", "b"]));
   });
 });
 
 describe("a closed queue", () => {
-  test("resolves every worker with undefined, returns no more keys and leaves no timer", async () => {
+  test("returns undefined to every worker, returns no more keys and leaves no timer", async () => {
     const { world, queue } = setUp();
     const [first, second] = [queue.next(), queue.next()];
     queue.addAfter("later", 500);
@@ -165,7 +165,7 @@ describe("a closed queue", () => {
     await expectNoTimers(world);
   });
 
-  test("releases waiting workers", async () => {
+  test("ends the wait of waiting workers", async () => {
     const { queue } = setUp();
     const waiting = [queue.next(), queue.next()];
     queue.close();
@@ -173,7 +173,7 @@ describe("a closed queue", () => {
   });
 });
 
-test("hooks are called for keys added, retried and done, the latter with the duration", async () => {
+test("the hooks of a queue are called for keys added, retried and done; for the last with the duration", async () => {
   const calls: unknown[] = [];
   const { world, queue } = setUp({
     hooks: {

@@ -1,7 +1,7 @@
 /**
  * A queue of keys for the workers of a controller. A key has at most one worker: a key that is added while a worker has
- * it is returned again after `done`. A key stands for an object to reconcile, not for an event, so it is queued once
- * however often it is added, and the queue never holds more entries than there are keys.
+ * it is returned again after `done`. A key identifies an object to reconcile, not an event, so it is queued only once
+ * even if it is added repeatedly, and the queue never holds more entries than there are keys.
  */
 import type { Cancel, Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
@@ -9,7 +9,7 @@ import type { Random } from "./random.ts";
 export interface WorkQueueHooks {
   /** Called when a key is added that was not queued. */
   onAdd?(key: string): void;
-  /** Called when a key is queued again after a failure, with a wait that grows with its failures. */
+  /** Called when a key is queued after a failure, with a wait that grows with the number of its failures. */
   onRetry?(key: string): void;
   onDone?(key: string, took: { readonly waitedMs: number; readonly workedMs: number }): void;
 }
@@ -22,16 +22,16 @@ export interface WorkQueueOptions {
   readonly hooks?: WorkQueueHooks;
 }
 
-/** The first wait after a failure, doubled by each further one. As client-go. */
+/** The wait after the first failure of a key, doubled by each further failure. As client-go. */
 const RETRY_MS_MIN = 5;
 const RETRY_MS_MAX = 60_000;
-/** Maximum delay, because timers cannot measure longer ones; an early retry does no harm. */
+/** Maximum delay, because timers cannot measure longer delays. A key that is returned too early does no harm. */
 const DELAY_MS_MAX = 24 * 3_600_000;
 
 interface InWork {
   readonly waitedMs: number;
   readonly sinceMs: number;
-  /** When it was added again while a worker had it. */
+  /** The time at which the key was added again while a worker had it. */
   addedAtMs: number | undefined;
 }
 
@@ -55,7 +55,7 @@ export class WorkQueue {
     this.#hooks = options.hooks ?? {};
   }
 
-  /** Number of keys that can be returned now, without those that a worker has and those that are delayed. */
+  /** Number of keys that can be returned now. Does not count keys that a worker has, and delayed keys. */
   get length(): number {
     return this.#waiting.size;
   }

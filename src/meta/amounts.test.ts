@@ -15,7 +15,7 @@ test.each([
   expect(plus(parseAmount(left), parseAmount(right)).text).toBe(sum);
 });
 
-test("subtracted never returns less than zero, and zero for a resource that only the right side has", () => {
+test("subtracted returns zero instead of a negative amount, and zero for a resource that only the right side has", () => {
   const left = new Map([
     ["cpu", parseAmount("1")],
     ["memory", parseAmount("2Gi")],
@@ -36,7 +36,7 @@ test("roundedUpToUnit returns whole units", () => {
   expect([roundedUpToUnit(parseAmount("1500m")).text, roundedUpToUnit(parseAmount("2Gi")).text]).toEqual(["2", "2Gi"]);
 });
 
-test("equal amounts in different notations are the same", () => {
+test("equal amounts in different notations compare as equal", () => {
   const one = new Map([["memory", parseAmount("1Gi")]]);
   expect(isSameAmounts(one, new Map([["memory", parseAmount("1024Mi")]]))).toBe(true);
   expect(isSameAmounts(one, added(one, one))).toBe(false);

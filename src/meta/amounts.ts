@@ -1,4 +1,7 @@
-/** Arithmetic with resource lists such as requests, limits and quotas; sums are written as Kubernetes writes them. */
+/**
+ * Arithmetic with maps of resource names to amounts, such as requests, limits and quotas. Sums are written as
+ * Kubernetes writes them.
+ */
 import { objectAt, setMember, type JsonObject } from "./json.ts";
 import {
   canonicalQuantity,
@@ -13,11 +16,11 @@ import {
 export interface Amount {
   readonly nanos: bigint;
   readonly format: QuantityFormat;
-  /** The canonical text. */
+  /** The canonical text of the amount. */
   readonly text: string;
 }
 
-/** Amounts by resource name. */
+/** Amounts keyed by resource name. */
 export type Amounts = ReadonlyMap<string, Amount>;
 
 export const NO_AMOUNTS: Amounts = new Map();
@@ -43,7 +46,7 @@ export function amountsObject(amounts: Amounts): JsonObject {
   return object;
 }
 
-/** The text is computed on access, because most sums are only added to others. */
+/** The text is computed on access, because most sums are only summands of other sums. */
 function amount(nanos: bigint, format: QuantityFormat): Amount {
   return {
     nanos,
@@ -68,7 +71,7 @@ export function roundedUpToUnit(one: Amount): Amount {
   return nanos === one.nanos ? one : amount(nanos, one.format);
 }
 
-/** Adds in place. */
+/** Adds the amounts `more` to `sum`, in place. */
 export function addTo(sum: Map<string, Amount>, more: Amounts): void {
   for (const [name, one] of more) {
     const known = sum.get(name);
@@ -76,7 +79,7 @@ export function addTo(sum: Map<string, Amount>, more: Amounts): void {
   }
 }
 
-/** Raises each amount in place to the greater of the two. */
+/** Raises each amount of `highest` in place to that of `others`, if that is greater. */
 export function raiseTo(highest: Map<string, Amount>, others: Amounts): void {
   for (const [name, one] of others) {
     const known = highest.get(name);
@@ -90,7 +93,7 @@ export function added(left: Amounts, right: Amounts): Map<string, Amount> {
   return sum;
 }
 
-/** Differences, never less than zero. */
+/** The differences; zero instead of a negative difference. */
 export function subtracted(left: Amounts, right: Amounts): Map<string, Amount> {
   const rest = new Map<string, Amount>();
   for (const [name, one] of left) {

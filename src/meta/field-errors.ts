@@ -1,4 +1,4 @@
-/** Field errors with the messages that Kubernetes uses for them. */
+/** Creates field errors with Kubernetes' messages. */
 import { goJson } from "./go-json.ts";
 import { goQuote } from "./go-quote.ts";
 import type { FieldError } from "./status-error.ts";
@@ -7,12 +7,12 @@ import type { FieldError } from "./status-error.ts";
 const ERRORS_REPORTED_MAX = 100;
 
 /**
- * Limit of their total length: each error may quote its value, and many quotes would make the response far larger than
- * the body.
+ * Limit of the total length of reported errors. Each error may quote its value, and many quotes would make the response
+ * far larger than the body.
  */
 const CHARACTERS_REPORTED_MAX = 64 * 1024;
 
-/** The first errors within these limits. If `errors` is a generator, the validation behind it stops there. */
+/** The first errors within these limits. If `errors` is a generator, its validation stops when a limit is reached. */
 export function firstErrors(errors: Iterable<FieldError>): FieldError[] {
   const reported: FieldError[] = [];
   let characters = 0;
@@ -43,12 +43,12 @@ export function invalidValue(field: string, value: unknown, why: string): FieldE
   return { field, reason: "FieldValueInvalid", message: `Invalid value: ${shown(value)}: ${why}` };
 }
 
-/** For a value that is not a scalar: Go writes it as HTML-safe JSON. */
+/** An error about a value that is not a scalar, which Go writes as HTML-safe JSON. */
 export function invalidGoValue(field: string, value: unknown, why: string): FieldError {
   return { field, reason: "FieldValueInvalid", message: `Invalid value: ${cutValue(goJson(value))}: ${why}` };
 }
 
-/** For a list of strings, shown as Go writes it. */
+/** An error about a list of strings, which is shown as Go writes it. */
 export function invalidList(field: string, values: readonly string[], why: string): FieldError {
   return { field, reason: "FieldValueInvalid", message: `Invalid value: ${goStrings(values)}: ${why}` };
 }

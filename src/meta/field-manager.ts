@@ -17,7 +17,7 @@ export function* fieldManagerErrors(manager: string, field: string): Generator<F
   }
 }
 
-/** A character as Go's %#U writes an unprintable one: `U+000A`. */
+/** An unprintable character as Go's %#U writes it: `U+000A`. */
 function codePoint(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }

@@ -1,4 +1,4 @@
-/** Field selectors: `=`, `==` and `!=` joined by commas; `\` escapes `,`, `=` and itself. */
+/** Parses field selectors: `=`, `==` and `!=` joined by commas; `\` escapes `,`, `=` and itself. */
 import { SelectorError } from "./label-selector.ts";
 
 export interface FieldRequirement {
@@ -18,7 +18,7 @@ export function parseFieldSelector(text: string): FieldRequirement[] {
   return requirements;
 }
 
-/** The value that the selector requires the field to equal, if any. */
+/** The value that the selector requires the field to equal; undefined if there is none. */
 export function requiredValue(requirements: readonly FieldRequirement[], field: string): string | undefined {
   return requirements.find((requirement) => requirement.field === field && !requirement.negated)?.value;
 }

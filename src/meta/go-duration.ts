@@ -1,4 +1,4 @@
-/** Durations as Go writes them ("1h30m"). */
+/** Parses durations as Go writes them ("1h30m"). */
 const SECOND = 1_000_000_000n;
 const UNIT_NANOS: ReadonlyMap<string, bigint> = new Map([
   ["ns", 1n],
@@ -15,7 +15,7 @@ const INT64_LIMIT = 2n ** 63n;
 /** Longer texts are rejected, because arithmetic with them would be slow. */
 const LENGTH_MAX = 1000;
 
-/** Nanoseconds, or Go's error message for a text that is not a duration. */
+/** The duration in nanoseconds, or Go's error message for a text that is not a duration. */
 export function parseGoNanos(text: string): bigint | string {
   const quoted = JSON.stringify(text);
   const invalid = `time: invalid duration ${quoted}`;
@@ -40,7 +40,7 @@ export function parseGoNanos(text: string): bigint | string {
   return total === INT64_LIMIT ? invalid : total;
 }
 
-/** Milliseconds, or Go's error message. */
+/** The duration in milliseconds, or Go's error message. */
 export function parseGoDuration(text: string): number | string {
   const nanos = parseGoNanos(text);
   return typeof nanos === "string" ? nanos : Number(nanos) / NANOS_PER_MS;

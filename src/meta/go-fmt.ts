@@ -31,13 +31,13 @@ export function goNumber(value: number): string {
 }
 
 export interface TextOptions {
-  /** Formats numbers; server-side apply decodes every number as a float64. */
+  /** Formats a number. Overridden for server-side apply, which decodes every number as a float64. */
   readonly number?: (value: number) => string;
   /** DIFFERS: longer texts are truncated; kube-apiserver repeats the whole value, which may be megabytes. */
   readonly charactersMax?: number;
 }
 
-/** `%v`: `map[a:1 b:[x <nil>]]`. */
+/** `%v` of a value: `map[a:1 b:[x <nil>]]`. */
 export function goValueText(value: unknown, options: TextOptions = {}): string {
   const { number = goNumber, charactersMax = Infinity } = options;
   let text = "";
@@ -74,7 +74,7 @@ export function goStringText(value: unknown, options: TextOptions = {}): string 
   return goValueText(value, options);
 }
 
-/** `%T`. */
+/** `%T` of a value: the name of its Go type. */
 export function goType(value: unknown): string {
   if (value === null || value === undefined) return "<nil>";
   if (Array.isArray(value)) return "[]interface {}";

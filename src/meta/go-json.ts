@@ -3,7 +3,10 @@ import { isJsonObject, setMember, type JsonObject } from "./json.ts";
 
 const HTML = /[<>&\u2028\u2029]/g;
 
-/** Replaces all of these characters, because they occur only inside of strings. */
+/**
+ * Escapes the characters that are special in HTML or JavaScript. A plain replacement is enough, because they occur only
+ * inside of strings.
+ */
 export function escapeJsonForHtml(json: string): string {
   return json.search(HTML) < 0 ? json : json.replace(HTML, escaped);
 }
@@ -12,7 +15,7 @@ function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-/** JSON of a struct: its members in the order of the object. */
+/** JSON of a struct: its fields in the order of the object. */
 export function goJson(value: unknown): string {
   return escapeJsonForHtml(JSON.stringify(value) ?? "null");
 }
@@ -32,7 +35,7 @@ export function sortedGoJson(value: unknown): string {
   return `{${members.join(",")}}`;
 }
 
-/** A copy with sorted keys. */
+/** A copy with sorted keys, whose values are converted by `shown`. */
 export function sortedMap(map: JsonObject, shown: (member: unknown) => unknown = (member) => member): JsonObject {
   const sorted: JsonObject = {};
   for (const key of Object.keys(map).sort()) setMember(sorted, key, shown(map[key]));

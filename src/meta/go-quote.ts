@@ -13,8 +13,8 @@ const SHORT: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Any character except letters, marks, numbers, punctuation, symbols and the plain space; also the quote and the
- * backslash.
+ * Matches characters to escape: the quote, the backslash, and all but letters, marks, numbers, punctuation, symbols and
+ * the plain space.
  */
 const ESCAPED = /["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu;
 

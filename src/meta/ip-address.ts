@@ -54,7 +54,7 @@ export function formatAddress({ family, value }: Address): string {
   return compressZeros(groups);
 }
 
-/** The first longest run of two zero groups or more becomes "::" (RFC 5952). */
+/** Replaces the longest run of at least two zero groups by "::"; of equal runs, the first (RFC 5952). */
 function compressZeros(groups: readonly string[]): string {
   let longest = { start: 0, length: 1 };
   for (let start = 0; start < groups.length; start++) {
@@ -88,7 +88,7 @@ export function parseLooseAddress(text: string): LooseAddress | undefined {
   };
 }
 
-/** A hundred characters are enough for every address with leading zeros. */
+/** A limit that leaves room for every address with leading zeros. */
 const LOOSE_LENGTH_MAX = 100;
 
 function withoutLeadingZeros(text: string): string {
@@ -97,7 +97,7 @@ function withoutLeadingZeros(text: string): string {
 
 interface Cidr {
   readonly family: IpFamily;
-  /** The address as written, with the bits beyond the prefix. */
+  /** The address as written, including the bits after the prefix. */
   readonly ip: bigint;
   readonly network: bigint;
   readonly prefixLength: number;
@@ -135,7 +135,7 @@ export function bitsOf(family: IpFamily): number {
   return family === "IPv4" ? 32 : 128;
 }
 
-/** The canonical text of a network; an IPv4-mapped one is written as IPv4, as in Go. */
+/** The canonical text of a network. As Go: an IPv4-mapped IPv6 network is written as IPv4. */
 export function formatCidr({ family, network, prefixLength }: Cidr): string {
   if (family === "IPv6" && prefixLength >= 96 && network >> 32n === MAPPED_PREFIX)
     return `${formatAddress({ family: "IPv4", value: network & 0xffff_ffffn })}/${prefixLength - 96}`;

@@ -46,12 +46,12 @@ describe("jsonEquals", () => {
     expect(jsonEquals(JSON.parse(left), JSON.parse(right))).toBe(isEqual);
   });
 
-  test("an undefined member counts as absent", () => {
+  test("treats an undefined field as absent", () => {
     expect(jsonEquals({ a: undefined }, {})).toBe(true);
     expect(jsonEquals({}, { a: undefined })).toBe(true);
   });
 
-  test("handles values as deep as a body may be", () => {
+  test("handles values that are nested as deeply as a request body may be", () => {
     expect(jsonEquals(nested(DEEP), nested(DEEP))).toBe(true);
     expect(jsonEquals(nested(DEEP), nested(DEEP - 1))).toBe(false);
   });
@@ -72,14 +72,14 @@ describe("cloneJson", () => {
     expect(value).toEqual({ a: [{ b: 1 }] });
   });
 
-  test("copies __proto__ as a member, not as a prototype", () => {
+  test("copies __proto__ as a field, not as a prototype", () => {
     const copy = cloneJson(JSON.parse('{"__proto__":{"polluted":true}}') as JsonObject);
     expect(copy["polluted"]).toBeUndefined();
     expect(Object.keys(copy)).toEqual(["__proto__"]);
     expect(({} as JsonObject)["polluted"]).toBeUndefined();
   });
 
-  test("handles values as deep as a body may be", () => {
+  test("handles values that are nested as deeply as a request body may be", () => {
     expect(JSON.stringify(cloneJson(nested(DEEP)))).toHaveLength(2 * DEEP);
   });
 });
@@ -95,7 +95,7 @@ test("setMember never touches a prototype", () => {
   expect(Object.keys(target)).toEqual(["constructor"]);
 });
 
-test("the readers return an empty value for members of another type", () => {
+test("objectAt and the other readers return an empty value for a field of another type", () => {
   const parent = { text: "a", list: ["a", 1, null, "b"], object: { a: 1 }, nothing: null };
   expect([stringAt(parent, "text"), stringAt(parent, "list"), stringAt(parent, "absent")]).toEqual(["a", "", ""]);
   expect([stringsAt(parent, "list"), stringsAt(parent, "text")]).toEqual([["a", "b"], []]);

@@ -1,10 +1,11 @@
+/** Reads, compares, copies and sets fields of JSON objects whose content is not trusted. */
 export type JsonObject = { [key: string]: unknown };
 
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The member as an object; an empty object if it is absent or has another type. */
+/** The object in the field `key`; an empty object if the field is absent or has another type. */
 export function objectAt(parent: JsonObject, key: string): JsonObject {
   const value = parent[key];
   return isJsonObject(value) ? value : {};
@@ -28,7 +29,7 @@ export function stringAt(parent: JsonObject, key: string): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Undefined if the member is not a number. */
+/** The number in the field `key`; undefined if the field is not a number. */
 export function numberAt(parent: JsonObject, key: string): number | undefined {
   const value = parent[key];
   return typeof value === "number" ? value : undefined;
@@ -39,13 +40,13 @@ export function stringsAt(parent: JsonObject, key: string): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-/** The objects in an array; items of other types are omitted. */
+/** The objects in the list `key`; items of other types are omitted. */
 export function objectsAt(parent: JsonObject, key: string): JsonObject[] {
   const value = parent[key];
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** Undefined for text that is not JSON, and for JSON that is not an object. */
+/** Parses a JSON object; undefined for text that is not JSON, and for JSON that is not an object. */
 export function parseJsonObject(text: string): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -55,7 +56,7 @@ export function parseJsonObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Equality of JSON values; a member that is undefined counts as absent. */
+/** Equality of JSON values; a field that is undefined counts as absent. */
 export function jsonEquals(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left)) {
@@ -72,12 +73,12 @@ export function jsonEquals(left: unknown, right: unknown): boolean {
   return true;
 }
 
-/** Undefined if the object has no such member of its own; `constructor` and the like are inherited. */
+/** The value of an own field; undefined if the object does not have it, or only inherits it, as `constructor`. */
 export function ownMember(value: unknown, key: string): unknown {
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Sets a member without ever changing a prototype: request bodies may name `__proto__`. */
+/** Sets a field without changing the prototype, because request bodies may contain `__proto__`. */
 export function setMember(target: JsonObject, key: string, value: unknown): void {
   if (key === "__proto__")
     Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true });

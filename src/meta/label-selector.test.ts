@@ -232,12 +232,12 @@ describe("a selector", () => {
     ["a>1,a<5", { a: "3" }, true],
     ["a>1,a<5", { a: "5" }, false],
   ];
-  test.each(rows)("%s on the labels %j matches: %s", (text, labels, isMatch) => {
+  test.each(rows)("%s matches the labels %j: %s", (text, labels, isMatch) => {
     expect(parseLabelSelector(text)(labels)).toBe(isMatch);
   });
 
   test.each(["constructor", "toString", "hasOwnProperty", "valueOf"])(
-    "matches %s only if it is an own label",
+    "on the key %s matches only an own label of the object",
     (key) => {
       expect(parseLabelSelector(key)({})).toBe(false);
       expect(parseLabelSelector(`!${key}`)({})).toBe(true);

@@ -1,11 +1,11 @@
-/** Label selectors with Kubernetes' grammar, messages and matching. */
+/** Parses and matches label selectors, with Kubernetes' grammar and messages. */
 import { aggregateText } from "./aggregate-text.ts";
 import { labelValueErrors, qualifiedNameErrors } from "./names.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 export type LabelSelector = (labels: Labels) => boolean;
 
-/** A selector that cannot be parsed; the message is for the client. */
+/** A selector cannot be parsed; the message is for the client. */
 export class SelectorError extends Error {
   override readonly name = "SelectorError";
 }
@@ -148,7 +148,7 @@ class Parser {
     return values;
   }
 
-  /** `a,,b`, `,a` and `a,` contain one empty value each. */
+  /** Parses the values of `in` and `notin`. `a,,b`, `,a` and `a,` contain one empty value each. */
   #identifiers(): string[] {
     const values = new Set<string>();
     for (;;) {
@@ -175,7 +175,7 @@ class Parser {
     return token;
   }
 
-  /** In the place of a value, `in` and `notin` are ordinary words. */
+  /** Parses a value. In this position, `in` and `notin` are ordinary words. */
   #takeValue(): Token {
     const token = this.#peekValue();
     this.#take();
@@ -230,7 +230,7 @@ function matcher(key: string, operator: Operator, values: readonly string[]): La
   }
 }
 
-/** A 64-bit integer as Go parses it; undefined for anything else. Labels of stored objects need not be strings. */
+/** A 64-bit integer as Go parses it; undefined for any other value. Labels of stored objects need not be strings. */
 function toInteger(text: unknown): bigint | undefined {
   if (typeof text !== "string" || text.length > 64 || !/^[+-]?[0-9]+$/.test(text)) return undefined;
   const value = text.startsWith("+") ? BigInt(text.slice(1)) : BigInt(text);

@@ -303,7 +303,7 @@ const NAMES: readonly (readonly [name: string, rules: Rules])[] = [
 ];
 
 describe("names", () => {
-  test.each(NAMES)("%j breaks the same rules as in Kubernetes", (name, rules) => {
+  test.each(NAMES)("%j violates the same rules as in Kubernetes", (name, rules) => {
     expect<Rules>({
       subdomain: dnsSubdomainErrors(name),
       label: dnsLabelErrors(name),

@@ -16,7 +16,7 @@ const LABEL_VALUE_PATTERN = new RegExp(`^${LABEL_VALUE}$`);
 const SUBDOMAIN_LENGTH_MAX = 253;
 const LABEL_LENGTH_MAX = 63;
 
-/** Returns a message for each rule that the name breaks; an empty list means valid. */
+/** Returns a message for each rule that the name violates; an empty list means that the name is valid. */
 export type NameRule = (name: string) => string[];
 
 export function dnsSubdomainErrors(name: string): string[] {
@@ -50,7 +50,7 @@ export function dns1035LabelErrors(name: string): string[] {
   return errors;
 }
 
-/** For RBAC and similar kinds: any name that can be one path segment. */
+/** The rule for RBAC and similar kinds: any name that can be one path segment. */
 export function pathSegmentErrors(name: string): string[] {
   if (name === "." || name === "..") return [`may not be '${name}'`];
   const errors: string[] = [];
@@ -58,7 +58,7 @@ export function pathSegmentErrors(name: string): string[] {
   return errors;
 }
 
-/** For label and annotation keys and finalizers: `[prefix/]name`. */
+/** The rule for label and annotation keys and finalizers: `[prefix/]name`. */
 export function qualifiedNameErrors(value: string): string[] {
   const parts = value.split("/");
   const errors: string[] = [];
@@ -110,7 +110,8 @@ export function generateName(base: string, random: Random): string {
 const SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
 /**
- * Skips the pattern for texts that are far too long, because names are unbounded and their length is reported anyway.
+ * Returns false for texts that are far too long without matching them, because names are unbounded and their length is
+ * reported anyway.
  */
 function patternHolds(pattern: RegExp, text: string): boolean {
   return text.length > 4096 || pattern.test(text);

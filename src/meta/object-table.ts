@@ -1,4 +1,4 @@
-/** Ports through which rooms that may not import the store receive and read its objects. */
+/** Ports through which rooms that may not import the store receive and read stored objects. */
 import type { GroupResource } from "./group-version.ts";
 import type { JsonObject } from "./json.ts";
 
@@ -10,12 +10,12 @@ export interface ObjectTable {
   remove(namespace: string, name: string): void;
 }
 
-/** Reads objects in a version of the release. The objects are shared: callers must not change them. */
+/** Reads objects in an API version of the release. The objects are shared: callers must not change them. */
 export interface ObjectReader {
   /** The object from the cache of this server. The namespace of a cluster-scoped object is "". */
   get(resource: GroupResource, namespace: string, name: string): JsonObject | undefined;
   /**
-   * The object from the store. For callers that would otherwise reject a request because the object is not in the
+   * Reads the object from the store, for callers that would otherwise reject a request because the object is not in the
    * cache.
    */
   newest(resource: GroupResource, namespace: string, name: string): Promise<JsonObject | undefined>;
@@ -23,7 +23,7 @@ export interface ObjectReader {
   list(resource: GroupResource, namespace: string): readonly JsonObject[];
 }
 
-/** The same table, which calls `then` after each reset. */
+/** Wraps the table so that `then` is called after each reset. */
 export function whenReset(table: ObjectTable, then: () => void): ObjectTable {
   return {
     put: (object) => table.put(object),

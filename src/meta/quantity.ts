@@ -1,7 +1,8 @@
 /**
  * Kubernetes quantities (`500m`, `1Gi`, `2e3`): parsing, canonical text and values in billionths.
  *
- * Decoding, defaulting, validation, tables, admission and CEL all read quantities; they must agree on what one means.
+ * Decoding, defaulting, validation, tables, admission and CEL all use this module, so that they agree on the value of a
+ * quantity.
  */
 
 /** The notation of a quantity; a sum is written in the notation of its parts. */
@@ -47,7 +48,7 @@ const SUFFIX_PROBLEM = "unable to parse quantity's suffix";
 /** Longer texts and larger exponents are rejected: they have no use, and arithmetic with them would be slow. */
 const LENGTH_MAX = 1000;
 const EXPONENT_MAX = 100;
-/** Longer texts are stored unchanged. */
+/** Longer texts are not converted to canonical form. */
 const CANONICAL_LENGTH_MAX = 64;
 const SMALLEST_EXPONENT = -9;
 const INT64_MAX = 2n ** 63n - 1n;
@@ -88,7 +89,7 @@ function exponentScale(suffix: string): Scale | undefined {
   return Math.abs(exponent) <= EXPONENT_MAX ? { exponent, twos: 0, format: "exponent" } : undefined;
 }
 
-/** Billionths, rounded away from zero. */
+/** The value in billionths, rounded away from zero. */
 export function nanosOfQuantity({ isNegative, digits, exponent, twos }: Quantity): bigint {
   const scaled = digits << BigInt(twos);
   const shift = exponent - SMALLEST_EXPONENT;
@@ -96,18 +97,18 @@ export function nanosOfQuantity({ isNegative, digits, exponent, twos }: Quantity
   return isNegative ? -magnitude : magnitude;
 }
 
-/** Billionths, rounded away from zero; 0 for a value that is not a quantity. */
+/** The value in billionths, rounded away from zero; 0 for a value that is not a quantity. */
 export function nanosOf(value: unknown): bigint {
   const quantity = parseQuantity(String(value ?? ""));
   return typeof quantity === "string" ? 0n : nanosOfQuantity(quantity);
 }
 
-/** Thousandths, rounded away from zero. */
+/** The value in thousandths, rounded away from zero. */
 export function millisOf(nanos: bigint): bigint {
   return ceilDivide(nanos, NANOS_PER_MILLI);
 }
 
-/** Whole units, rounded away from zero. */
+/** The value in whole units, rounded away from zero. */
 export function unitsOf(nanos: bigint): bigint {
   return ceilDivide(nanos, NANOS_PER_UNIT);
 }
@@ -118,7 +119,7 @@ function ceilDivide(value: bigint, by: bigint): bigint {
   return value < 0n ? whole - 1n : whole + 1n;
 }
 
-/** Kubernetes computes this in 64-bit thousandths, so an amount beyond their range is not whole. */
+/** As kubernetes, which computes in 64-bit thousandths: an amount beyond their range is not whole. */
 export function isWholeAmount(value: unknown): boolean {
   const nanos = nanosOf(value);
   if (nanos % NANOS_PER_MILLI !== 0n) return false;
@@ -159,7 +160,7 @@ export function roundedUpToMilli(text: string): string {
   return canonicalQuantity(`${nanos / NANOS_PER_MILLI + (beyond > 0n ? 1n : 0n)}m`);
 }
 
-/** Kubernetes does not rewrite a text that looks canonical, even if it is not: `1.500` stays. */
+/** As kubernetes: a text that looks canonical is not rewritten, even if it is not canonical: `1.500` stays. */
 function isKeptAsWritten(text: string, { digits, exponent, format }: Quantity): boolean {
   const number = /^[+-]?0*([0-9]*)(?:\.([0-9]*))?/.exec(text);
   const fraction = number?.[2] ?? "";

@@ -1,10 +1,10 @@
 /**
- * Equality like Kubernetes' Semantic.DeepEqual for values without a known Go type: empty lists and maps equal absent
+ * Compares values like Kubernetes' Semantic.DeepEqual if their Go types are unknown: empty lists and maps equal absent
  * ones.
  */
 import { isJsonObject, ownMember, type JsonObject } from "./json.ts";
 
-/** Members that are maps in Go. Any other empty object is a struct behind a pointer, which differs from an absent one. */
+/** Fields that are maps in Go. Any other empty object is a pointer to a struct, which differs from an absent field. */
 const MAPS: ReadonlySet<string> = new Set([
   "annotations",
   "labels",

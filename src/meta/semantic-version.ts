@@ -1,10 +1,13 @@
-/** Versions as defined by semver.org, with the error messages of the Go library that Kubernetes uses. */
+/**
+ * Parses and compares versions as defined by semver.org, with the error messages of the Go library that Kubernetes
+ * uses.
+ */
 import { goQuote } from "./go-quote.ts";
 
 const UINT_MAX = 2n ** 64n - 1n;
 const TEXT_LENGTH_MAX = 1000;
 
-/** Numeric identifiers are numbers. */
+/** One identifier of a prerelease. Numeric identifiers are bigints. */
 type Prerelease = string | bigint;
 
 export interface SemanticVersion {
@@ -20,7 +23,7 @@ export class VersionError extends Error {
   override readonly name = "VersionError";
 }
 
-/** Throws a VersionError. */
+/** Throws a VersionError if the text is not a version. */
 export function parseVersion(text: string): SemanticVersion {
   if (text === "") throw new VersionError("Version string empty");
   const [majorText, rest] = cut(text, ".");
@@ -35,7 +38,7 @@ export function parseVersion(text: string): SemanticVersion {
   return { numbers, prerelease, build: build === undefined ? "" : `+${build}` };
 }
 
-/** Undefined if the text is not a version. */
+/** The version; undefined if the text is not a version. */
 export function versionOf(text: string): SemanticVersion | undefined {
   try {
     return parseVersion(text);
@@ -45,7 +48,7 @@ export function versionOf(text: string): SemanticVersion | undefined {
   }
 }
 
-/** The text before the first separator, and the rest. */
+/** Splits the text at the first separator; the second part is undefined if there is no separator. */
 export function cut(text: string, separator: string): readonly [string, string | undefined] {
   const at = text.indexOf(separator);
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];

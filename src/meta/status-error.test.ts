@@ -108,7 +108,7 @@ describe("a StatusError", () => {
     expect(errors.expired("old").toStatus().metadata).toEqual({});
   });
 
-  test("has its members in the order of kube-apiserver", () => {
+  test("has its fields in the order of kube-apiserver", () => {
     expect(Object.keys(errors.notFound(PODS, "a").toStatus())).toEqual([
       "kind",
       "apiVersion",
@@ -121,7 +121,7 @@ describe("a StatusError", () => {
     ]);
   });
 
-  test("made from any other error does not expose its text", () => {
+  test("made from any other error does not expose the message of that error", () => {
     for (const thrown of [new Error("secret"), "secret", undefined, null, { toString: () => "secret" }]) {
       const error = StatusError.from(thrown);
       expect(JSON.stringify(error.toStatus())).not.toContain("secret");
@@ -131,7 +131,7 @@ describe("a StatusError", () => {
     expect(StatusError.from(own)).toBe(own);
   });
 
-  test("has the reason that isReason reports", () => {
+  test("is matched by isReason only for its own reason", () => {
     expect(isReason(errors.badRequest(""), "BadRequest")).toBe(true);
     expect(isReason(errors.badRequest(""), "NotFound")).toBe(false);
     expect(isReason(new Error("BadRequest"), "BadRequest")).toBe(false);

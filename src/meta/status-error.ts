@@ -72,7 +72,7 @@ export interface Status {
 export interface StatusErrorOptions {
   readonly details?: StatusDetails;
   readonly cause?: unknown;
-  /** For an expired list: the token of an inconsistent continuation. */
+  /** For an expired list: the token with which the client can continue the list inconsistently. */
   readonly continueToken?: string;
 }
 
@@ -189,7 +189,7 @@ export function expired(message: string, continueToken?: string): StatusError {
   return new StatusError("Expired", message, continueToken === undefined ? {} : { continueToken });
 }
 
-/** For a resource that may soon be available; the response always has Retry-After. */
+/** 503 for a resource that may soon be available; the response always has Retry-After. */
 export function serviceUnavailable(message: string, retryAfterSeconds: number, cause?: unknown): StatusError {
   return new StatusError("ServiceUnavailable", message, { details: { retryAfterSeconds }, cause });
 }
@@ -201,7 +201,7 @@ export function tooManyRequests(message: string, retryAfterSeconds: number): Sta
 export interface FieldError {
   readonly field: string;
   readonly reason: CauseReason;
-  /** The text after `field: `, such as `Required value: name or generateName is required`. */
+  /** The text after `field: ` in the message, such as `Required value: name or generateName is required`. */
   readonly message: string;
 }
 

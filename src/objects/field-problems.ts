@@ -1,7 +1,7 @@
 /**
  * Finds the problems that field validation reports in a JSON text, in the order of Go's strict decoder: fields that the
- * type does not have, and duplicate members of objects that the type describes. It does not check the content of
- * unknown fields or raw JSON, and reports each problem once.
+ * type does not have, and duplicate fields of objects that the type describes. It does not check the content of unknown
+ * fields or raw JSON, and reports each problem once.
  */
 import { ReportedPaths } from "./json/json-text.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
@@ -11,7 +11,7 @@ interface Frame {
   readonly path: string;
   readonly isObject: boolean;
   readonly keys: Set<string>;
-  /** Undefined for a value whose content is not checked. */
+  /** The type of the object, or of the items; undefined for a value whose content is not checked. */
   readonly struct: StructSchema | undefined;
   readonly items: FieldSchema | undefined;
   index: number;
@@ -20,7 +20,7 @@ interface Frame {
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]|[^\s"{}[\],:]+/g;
 
-/** The text must be valid JSON whose values have the right types. */
+/** The paths of the problems. `text` must be valid JSON whose values have the types of the schema. */
 export function findFieldProblems(text: string, schema: StructSchema): string[] {
   const problems = new ReportedPaths();
   const stack: Frame[] = [];

@@ -3,17 +3,17 @@ import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
 interface Items {
-  /** The items of the request. */
+  /** The items as the client sent them. */
   readonly sent: readonly unknown[];
-  /** The known part of each. */
+  /** The part of each sent item that the schema describes. */
   readonly known: readonly unknown[];
   readonly before: readonly unknown[];
 }
 
 /**
- * For each item, its previous state; undefined for a new item, and if the match is ambiguous. An item matches if it is
- * the only one with its keys, if it is unchanged, or if its known part is unchanged. Items with the same known part
- * match in order, provided that their number is unchanged.
+ * For each item, the item of the previous list that it matches; undefined for a new item, and if the match is
+ * ambiguous. An item matches if it is the only one with its keys, if it is unchanged, or if its known part is
+ * unchanged. Items with the same known part match in order, provided that their number is unchanged.
  */
 export function matchItems(items: Items, list: FieldSchema): unknown[] {
   const matches = new Matches(items);
@@ -29,9 +29,9 @@ export function matchItems(items: Items, list: FieldSchema): unknown[] {
 }
 
 interface Naming {
-  /** Undefined for an item without a name. */
+  /** The text by which items are matched; undefined for an item that has none. */
   readonly nameOf: (item: unknown) => string | undefined;
-  /** Whether several items may have the same name: none, as many as before, or any number. */
+  /** How many items may share a name: only one, as many as before, or any number. */
   readonly sharedBy: "nobody" | "as-many" | "any";
 }
 
@@ -45,7 +45,7 @@ class Matches {
     this.#before = before;
   }
 
-  /** Matches the items that no better name has matched. */
+  /** Matches the items that no earlier naming has matched. */
   add(items: readonly unknown[], { nameOf, sharedBy }: Naming): void {
     const now = this.#byName(items, nameOf, (index) => this.found[index] === undefined);
     if (now.size === 0) return;
@@ -87,7 +87,7 @@ function identifyingFields({ listType, listMapKeys, patchMergeKey }: FieldSchema
   return patchMergeKey === undefined ? [] : [patchMergeKey];
 }
 
-/** Undefined for an item that has none of the keys. */
+/** The keys of an item as text; undefined for an item that has none of the keys. */
 function itemKey(item: unknown, list: FieldSchema, keys: readonly string[]): string | undefined {
   if (!isJsonObject(item)) return undefined;
   const values = keys.map((key) => item[key] ?? list.items?.struct?.fields.get(key)?.default);
@@ -116,7 +116,7 @@ function knownValue(value: unknown, field: FieldSchema): unknown {
   return known;
 }
 
-/** The same text for equal values, regardless of the order of their members. */
+/** The same text for equal values, regardless of the order of their fields. */
 function canonicalText(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
     isJsonObject(member) ? Object.fromEntries(Object.entries(member).toSorted(byKey)) : member,

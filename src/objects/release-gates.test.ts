@@ -127,7 +127,7 @@ function changes(index: number): string[] {
   return [...turned(true).map((gate) => `+${gate}`), ...turned(false).map((gate) => `-${gate}`)];
 }
 
-describe("the table of gates", () => {
+describe("the table of release gates", () => {
   test.each(RELEASES.map((release, index) => [release, index] as const))(
     "has the expected changes in %s",
     (release, index) => {
@@ -161,12 +161,12 @@ describe("the gates of a release", () => {
     expect(NEWEST_GATES).toBe(gatesOf("1.37"));
   });
 
-  test("lead to those of the previous release; the oldest release is its own previous one", () => {
+  test("refer to the gates of the previous release; those of the oldest release refer to themselves", () => {
     expect(gatesOf("1.37").previous).toBe(gatesOf("1.36"));
     expect(gatesOf("1.28").previous).toBe(gatesOf("1.28"));
   });
 
-  test("with a last release are off after it", () => {
+  test("are off after the last release of the gate", () => {
     const isOn = (release: string): boolean => createReleaseGates(release).isOn("PodWorkloadRef");
     expect(["1.34", "1.35", "1.36"].map(isOn)).toEqual([false, true, false]);
   });

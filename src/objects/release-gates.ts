@@ -1,7 +1,7 @@
 /**
- * The differences between the Kubernetes releases as which a server can run, one named gate for each. Code checks
- * whether a gate is on and never compares release numbers, so that the history of each difference is written in one
- * place.
+ * The differences between the Kubernetes releases as which a server can run, one named gate for each difference. Code
+ * checks whether a gate is on and never compares release numbers, so that the first and last release of each difference
+ * are written in one place.
  *
  * A gate that is a Kubernetes feature gate has its name, and is on from the release in which the feature is on by
  * default unless its comment says otherwise. The other gates name a change that Kubernetes made without a feature gate.
@@ -9,9 +9,9 @@
 type Release = `1.${number}`;
 
 interface GateRange {
-  /** The first release in which it is on; absent: on in the oldest one. */
+  /** The first release in which the gate is on; absent if it is on in the oldest release. */
   readonly since?: Release;
-  /** The last release in which it is on; absent: on in the newest one. */
+  /** The last release in which the gate is on; absent if it is on in the newest release. */
   readonly until?: Release;
 }
 
@@ -58,7 +58,7 @@ const GATES = {
   ClearingNominatedNodeNameAfterBinding: { since: "1.35" },
   /** Impersonation can be allowed for some users and some requests only. */
   ConstrainedImpersonation: { since: "1.36" },
-  /** Containers have restart policies and rules. On from the release that can enable it. */
+  /** Containers have restart policies and rules. On from the release in which the feature can be enabled. */
   ContainerRestartRules: { since: "1.34" },
   /** Device requests: constraints by distinct attribute. */
   DRAConsumableCapacity: { since: "1.36" },
@@ -78,7 +78,7 @@ const GATES = {
   HPAReferenceAPIVersionValidation: { since: "1.34" },
   /** Tables of autoscalers name the resource of each target. */
   HPATableResourceNames: { since: "1.30" },
-  /** Volumes from images. On from the release that can enable it. */
+  /** Volumes from images. On from the release in which the feature can be enabled. */
   ImageVolume: { since: "1.31" },
   /** The resources of a pod as a whole can be resized. */
   InPlacePodLevelResourcesVerticalScaling: { since: "1.36" },
@@ -104,7 +104,7 @@ const GATES = {
   MutableCSINodeAllocatableCount: { since: "1.35" },
   /** A suspended Job can change the resources of its containers. */
   MutablePodResourcesForSuspendedJobs: { since: "1.36" },
-  /** A suspended Job can change where its pods run, also after it has run. */
+  /** A suspended Job can change where its pods run, even if it has run before. */
   MutableSchedulingDirectivesForSuspendedJobs: { since: "1.36" },
   /** Tables of nodes show the architecture beside the kernel version. */
   NodeTableArchitecture: { since: "1.36" },
@@ -114,15 +114,18 @@ const GATES = {
   PodCertificateUserAnnotations: { since: "1.35" },
   /** spec.resources of a pod. */
   PodLevelResources: { since: "1.34" },
-  /** A resize of a pod with pod-level resources is validated like others instead of rejected outright. */
+  /** A resize of a pod with pod-level resources is validated like other resizes instead of being rejected. */
   PodLevelResourcesResizeValidation: { since: "1.35" },
   /** The sleep action of a lifecycle hook may take zero seconds. */
   PodLifecycleSleepActionAllowZero: { since: "1.33" },
-  /** observedGeneration in the status of pods and its conditions. */
+  /** status.observedGeneration of pods, and observedGeneration in their conditions. */
   PodObservedGenerationTracking: { since: "1.34" },
   /** spec.schedulingGroup of a pod (GenericWorkload). */
   PodSchedulingGroup: { since: "1.36" },
-  /** Not a change of Kubernetes: objects/kinds/internal-version/internal-types.ts has every member of a pod's spec. */
+  /**
+   * Not a change of Kubernetes: on as long as objects/kinds/internal-version/internal-types.ts has every field of a
+   * pod's spec.
+   */
   PodSpecTypesComplete: { until: "1.36" },
   /** Tables of pods show why a container failed when the others have completed. */
   PodTableFailedContainer: { since: "1.35" },
@@ -185,13 +188,13 @@ export const RELEASE_GATES: readonly ReleaseGate[] = Object.freeze(Object.keys(G
 export interface ReleaseGates {
   isOn(gate: ReleaseGate): boolean;
   /**
-   * The gates of the previous release, whose servers may be in the cluster too; the oldest release is its own previous
-   * one.
+   * The gates of the previous release, whose servers may be in the cluster too. The oldest release has no previous one,
+   * and refers to itself.
    */
   readonly previous: ReleaseGates;
 }
 
-/** `release` is such as "1.36"; `previous` is absent for the oldest. */
+/** `release`: a name such as "1.36". `previous`: absent for the oldest release. */
 export function createReleaseGates(release: string, previous?: ReleaseGates): ReleaseGates {
   const minor = minorOf(release);
   const on: ReadonlySet<ReleaseGate> = new Set(RELEASE_GATES.filter((gate) => isWithin(GATES[gate], minor)));

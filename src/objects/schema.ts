@@ -1,28 +1,31 @@
 /**
- * The structural type of an object in one release. Schemas come from the catalog, are read-only, shared by all servers
- * of a process, and resolve references lazily.
+ * The structural type of an object in one release. Schemas come from the catalog or a CRD, are read-only, shared by all
+ * servers of a process, and resolve references lazily.
  */
 export type FieldType = "string" | "integer" | "number" | "boolean" | "struct" | "map" | "array" | "any";
 
 export interface FieldSchema {
   /**
-   * The type on the wire. Named scalars: times are strings of format date-time, quantities and int-or-strings are
-   * strings with their flag set (numbers are valid too), raw JSON is `any`.
+   * The JSON type. Times are strings of format date-time; quantities and int-or-strings are strings with a flag, for
+   * which numbers are valid too; raw JSON is `any`.
    */
   readonly type: FieldType;
-  /** For `struct`: the type's fields. Resolved on first use; types may be recursive. */
+  /** For `struct`: the type that lists the fields. Resolved on first use, because types may be recursive. */
   readonly struct: StructSchema | undefined;
-  /** For `array`: its elements; for `map`: its values. */
+  /** For `array`: the schema of its items; for `map`: the schema of its values. */
   readonly items: FieldSchema | undefined;
   /** OpenAPI format: date-time, byte, int32, int64, double, int-or-string, … */
   readonly format: string | undefined;
   readonly required: boolean;
-  /** The OpenAPI default. `{}`, "", 0 and false mark fields that are always serialized, not API defaulting. */
+  /**
+   * The OpenAPI default. `{}`, "", 0 and false only mark fields that Go always serializes; they are not defaults of the
+   * API.
+   */
   readonly default: unknown;
   readonly enum: readonly string[] | undefined;
   readonly listType: "atomic" | "set" | "map" | undefined;
   readonly listMapKeys: readonly string[] | undefined;
-  /** The field's own map type. If it is undefined, the one of its StructSchema applies. */
+  /** The map type of the field itself. If it is undefined, that of its StructSchema applies. */
   readonly mapType: "atomic" | "granular" | undefined;
   readonly patchStrategy: readonly string[] | undefined;
   readonly patchMergeKey: string | undefined;
@@ -38,6 +41,6 @@ export interface StructSchema {
   readonly fields: ReadonlyMap<string, FieldSchema>;
   readonly mapType: "atomic" | "granular" | undefined;
   readonly preserveUnknown: boolean;
-  /** True for a custom resource, whose schema does not define how strategic merge patches merge it. */
+  /** True for a custom resource, whose schema does not define patch strategies for strategic merge patches. */
   readonly isCustom?: boolean;
 }

@@ -41,7 +41,10 @@ function field(schema: Partial<FieldSchema> & Pick<FieldSchema, "type">): FieldS
   };
 }
 
-/** Kubernetes' messages, except that a schema does not contain named string types and the names of embedded structs. */
+/**
+ * Kubernetes' messages, except that messages from a schema do not contain named string types and the names of embedded
+ * structs.
+ */
 const MISMATCHES: readonly (readonly [kind: string, text: string, sentence: string])[] = [
   ["Pod", '{"spec":"x"}', "json: cannot unmarshal string into Go struct field Pod.spec of type v1.PodSpec"],
   ["Pod", '{"spec":1}', "json: cannot unmarshal number into Go struct field Pod.spec of type v1.PodSpec"],
@@ -443,7 +446,7 @@ describe("decodeTyped", () => {
     expect(JSON.stringify(decode("Service", text).object)).toBe(text);
   });
 
-  test("treats members with the names of prototype members as ordinary members", () => {
+  test("treats fields with the names of prototype properties as ordinary fields", () => {
     const { object } = decode("Pod", '{"metadata":{"labels":{"__proto__":"x","constructor":"y"}}}');
     expect(JSON.stringify(object)).toBe('{"metadata":{"labels":{"__proto__":"x","constructor":"y"}}}');
     expect(decode("Pod", '{"__proto__":{"spec":1},"toString":1}').unknownFields).toEqual(["__proto__", "toString"]);
@@ -474,7 +477,7 @@ describe("decodeTyped", () => {
       expect(decodeTyped({ raw }, schema).object).toEqual({ raw });
   });
 
-  test("reports paths through maps and lists", () => {
+  test("reports the paths of unknown fields through maps and lists", () => {
     const inner: StructSchema = { name: "x.Inner", fields: new Map(), mapType: undefined, preserveUnknown: false };
     const struct = field({ type: "struct", struct: inner });
     const lists = field({ type: "map", items: field({ type: "array", items: struct }) });
@@ -492,7 +495,7 @@ describe("decodeTyped", () => {
     expect(decodeTyped(object, schemaOf("Pod")).unknownFields).toHaveLength(REPORTED_PATHS_MAX);
   });
 
-  test("reports paths up to a total length, and always one field", () => {
+  test("reports paths up to a total length, but always at least one", () => {
     const long = "x".repeat(REPORTED_PATHS_LENGTH_MAX + 1);
     expect(decodeTyped({ [long]: 1, other: 1 }, schemaOf("Pod")).unknownFields).toEqual([long]);
   });

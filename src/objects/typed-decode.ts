@@ -1,6 +1,6 @@
 /**
- * Decodes a parsed body against its schema as Go's decoder would: known fields are kept and type-checked, unknown
- * fields are omitted and reported by path, null counts as absent.
+ * Decodes a parsed body against its schema as Go's decoder would: it keeps known fields and checks their types, omits
+ * unknown fields and reports their paths, and treats null as absent.
  */
 import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
 import { base64Error, timeError } from "./go/go-text.ts";
@@ -74,10 +74,13 @@ function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): Js
   return result;
 }
 
-/** An empty list of managedFields clears the existing ones. */
+/** The field whose empty list is kept, because an empty list of managedFields clears the existing entries. */
 const KEPT_WHEN_EMPTY = "managedFields";
 
-/** An empty list that Go always writes is kept, because the client that sends it becomes its owner. */
+/**
+ * Whether an empty list or map is kept: if the field is required, if the caller keeps all of them, or if Go always
+ * writes this top-level field. The client that sends the field becomes its owner.
+ */
 function isKeptEmpty(key: string, field: FieldSchema, { goPath, struct, zeros, keepsEmpty }: Place): boolean {
   if (field.required || keepsEmpty || key === KEPT_WHEN_EMPTY) return true;
   return goPath === "" && zeros?.writesEmpty(struct, key) === true;
@@ -154,7 +157,7 @@ function isInt32(value: unknown): value is number {
   return typeof value === "number" && Number.isInteger(value) && value >= -2147483648 && value <= 2147483647;
 }
 
-/** Go also accepts bytes as a list of numbers. */
+/** Whether the value is a list of numbers, which Go also accepts for bytes. */
 function isByteList(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255);
 }
@@ -181,12 +184,15 @@ function mismatch(value: unknown, schema: FieldSchema, place: Place): TypeMismat
   );
 }
 
-/** Go shows a number that does not fit a numeric field; for other fields it shows only the type. */
+/**
+ * Whether the field is numeric. For a numeric field, Go's message shows the number that does not fit; for other fields,
+ * only the type.
+ */
 function isNumeric({ type, intOrString }: FieldSchema): boolean {
   return type === "integer" || type === "number" || intOrString;
 }
 
-/** The most likely Go type of a field; a schema does not contain named string types. */
+/** The most likely Go type of a field, because a schema does not contain named string types. */
 function goType(schema: FieldSchema): string {
   if (schema.intOrString) return "int32";
   switch (schema.type) {

@@ -28,7 +28,7 @@ function container(name: string, more: JsonObject = {}): JsonObject {
   return { name, image: name, ...more };
 }
 
-describe("fields that a body omits are kept", () => {
+describe("unknown fields that a body omits are kept", () => {
   test.each<[where: string, existing: JsonObject, sent: JsonObject, stored: JsonObject]>([
     [
       "in structs",
@@ -88,7 +88,7 @@ describe("fields that a body omits are kept", () => {
   });
 });
 
-describe("fields are dropped with their parent:", () => {
+describe("unknown fields are dropped with their parent:", () => {
   test.each<[what: string, existing: JsonObject, sent: JsonObject]>([
     ["a removed struct", { spec: { securityContext: { novel: 1 } } }, { spec: { hostname: "a" } }],
     ["a struct that is null", { spec: { securityContext: { novel: 1 } } }, { spec: { securityContext: null } }],
@@ -127,7 +127,7 @@ describe("fields are dropped with their parent:", () => {
 });
 
 describe("a request", () => {
-  test("that sends a field as stored only repeats it, whatever the order of its members", () => {
+  test("that sends an unknown field with its stored value only repeats it, regardless of the order of the fields inside", () => {
     const existing = { spec: { novel: { a: 1, b: [2] }, containers: [container("a"), container("b", { novel: 1 })] } };
     const sent = { spec: { containers: [container("b", { novel: 1 })], novel: { b: [2], a: 1 } } };
     const settled = settle(existing, sent);
@@ -136,7 +136,7 @@ describe("a request", () => {
     expect(named(settled)).toEqual([]);
   });
 
-  test("that sends another value, a new field, or null for an existing one names the field, which is dropped", () => {
+  test("that sends another value, a new field, or null for an existing field changes the field, which is reported and dropped", () => {
     const existing = { novel: 1, spec: { novel: 1, gone: 1, other: 1 } };
     const settled = settle(existing, {
       novel: 1,
@@ -152,7 +152,7 @@ describe("a request", () => {
     ]);
   });
 
-  test("with a JSON Patch names every removed field; a merge patch only those outside of lists", () => {
+  test("with a JSON Patch changes every unknown field that it removes; a merge patch only those outside of lists", () => {
     const existing = { spec: { novel: 1, containers: [container("a", { novel: 1 })] } };
     const patched = { spec: { containers: [container("a")] } };
     const removed = settle(existing, patched, "removed");
@@ -170,7 +170,7 @@ describe("a request", () => {
     expect(settled.named.flatMap(({ paths }) => paths).length).toBeLessThanOrEqual(2_000);
   });
 
-  test("names a field once, however many items have it", () => {
+  test("reports a changed field once, even if many list items have it", () => {
     const containers = Array.from({ length: 5_000 }, (_, index) =>
       container(`c${index}`, { novel: { [`k${index % 2}`]: 1 } }),
     );
@@ -185,7 +185,7 @@ describe("a request", () => {
   });
 });
 
-describe("hasPlaceFor: a release has a field", () => {
+describe("hasPlaceFor reports whether a release has a field:", () => {
   const pods = (release: "1.31" | "1.33"): StructSchema => openSchemas(release).kind("", "v1", "Pod")!;
 
   test.each<[path: (string | number)[], old: boolean, young: boolean]>([
@@ -244,7 +244,7 @@ function structOf(struct: StructSchema, depth: number): fc.Arbitrary<JsonObject>
   return known;
 }
 
-/** Adds fields of a future release, at places that `choose` draws. */
+/** Adds unknown fields at positions that `choose` draws. */
 function withNovelties(object: JsonObject, struct: StructSchema, choose: () => number): JsonObject {
   const result = cloneJson(object);
   const add = (value: unknown, field: FieldSchema): void => {
@@ -289,7 +289,7 @@ describe("for any stored object", () => {
   const settleIn = ({ schema, stored }: Drawn, sent: JsonObject, omission: Omission): SettledFields =>
     settleUnknownFields({ sent, known: decodeTyped(sent, schema).object, existing: stored, schema, omission });
 
-  test("a client that sends it back unchanged changes nothing and names nothing", () => {
+  test("a client that sends the object back unchanged changes no field", () => {
     fc.assert(
       fc.property(
         DRAWN,
@@ -304,7 +304,7 @@ describe("for any stored object", () => {
     );
   });
 
-  test("an old client that sends back the fields it knows changes no field of matched items, and adds nothing", () => {
+  test("an old client that sends back the fields it knows changes no known field, and adds no unknown field", () => {
     fc.assert(
       fc.property(DRAWN, (drawn) => {
         const { schema, stored } = drawn;
@@ -320,7 +320,7 @@ describe("for any stored object", () => {
     );
   });
 
-  test("hasUnknownFields reports whether there is anything to settle", () => {
+  test("hasUnknownFields reports whether the object has unknown fields", () => {
     fc.assert(
       fc.property(DRAWN, ({ schema, plain, stored }) => {
         expect(hasUnknownFields(plain, schema)).toBe(false);

@@ -1,38 +1,42 @@
 /**
- * Settles the fields that this release does not have, in objects that servers of other releases have written. An update
- * on this server keeps such fields if the request does not mention them; changes that the request itself makes to them
- * are reported.
+ * Handles the fields that this release does not have, in objects that servers of other releases have written. An update
+ * on this server keeps such unknown fields if the request does not mention them; changes that the request itself makes
+ * to them are reported.
  *
- * A field is the same as long as its parent is the same: the member of that name of a struct or map, the list item with
- * the same keys, or, in lists whose items have no keys, an item whose known part is unchanged. A parent that is removed
- * or replaced drops the fields in it.
+ * A stored unknown field is kept if its parent still exists: a struct field or map entry of the same name, the list
+ * item with the same keys, or, in lists whose items have no keys, an item whose known part is unchanged. If the parent
+ * is removed or replaced, the unknown fields in it are dropped.
  */
 import { isJsonObject, jsonEquals, ownMember, setMember, type JsonObject } from "../meta/json.ts";
 import { matchItems } from "./list-items.ts";
 import type { FieldSchema, StructSchema } from "./schema.ts";
 
-/** Member names and list positions. */
+/** Field names and list positions. */
 export type ValuePath = readonly (string | number)[];
 
 export interface NamedField {
   /**
-   * The path in field validation: `spec.ports[0].name`. If several items of a list have the field, that of the first.
+   * The path in field validation: `spec.ports[0].name`. If several items of a list have the field, the path of the
+   * first one.
    */
   readonly name: string;
-  /** The paths of the field and of all values in it, because a release may have the field and not all of its values. */
+  /**
+   * The paths of the field and of all values in it, because a release may have the field but not every field inside.
+   */
   readonly paths: readonly ValuePath[];
 }
 
 /**
  * The meaning of an existing field that is absent from a body. A full object omits fields that the client does not
- * know. A JSON Patch omits fields that it has removed. A merge patch replaces lists, and removes other fields by name.
+ * know. A JSON Patch omits fields that it has removed. A merge patch replaces lists, and removes other fields
+ * explicitly.
  */
 export type Omission = "not-known" | "removed" | "removed-outside-lists";
 
 interface UnknownFieldsInput {
   /** The object as sent, or the result of applying a patch to the existing object. */
   readonly sent: JsonObject;
-  /** The part of it that this release knows. */
+  /** The part of `sent` that this release knows. */
   readonly known: JsonObject;
   readonly existing: JsonObject;
   readonly schema: StructSchema;
@@ -44,9 +48,9 @@ export interface SettledFields {
   readonly object: JsonObject;
   /** Fields whose stored value the body repeats, by their path in field validation. */
   readonly repeated: ReadonlySet<string>;
-  /** Fields that the body adds, changes or removes. */
+  /** Unknown fields that the body adds, changes or removes. */
   readonly named: readonly NamedField[];
-  /** True if the body names more fields than the limit. */
+  /** True if the body changes more unknown fields than the limit. */
   readonly isNamedCut: boolean;
 }
 
@@ -75,7 +79,7 @@ function isUnknownBelow(value: unknown, field: FieldSchema): boolean {
   return false;
 }
 
-/** Scalars and raw JSON have no fields. */
+/** Whether the type can contain unknown fields; scalars and raw JSON cannot. */
 function mayHold({ type }: FieldSchema): boolean {
   return type === "struct" || type === "array" || type === "map";
 }
@@ -87,11 +91,11 @@ export function settleUnknownFields(input: UnknownFieldsInput): SettledFields {
   return { object, repeated: findings.repeated, named: [...findings.named.values()], isNamedCut: findings.isCut };
 }
 
-/** The states of one value. */
+/** The sent, known and existing state of one value. */
 interface Versions<T> {
   readonly sent: T;
   readonly known: T;
-  /** Undefined if there was no value. */
+  /** Undefined if the value did not exist. */
   readonly existing: T | undefined;
 }
 
@@ -104,14 +108,17 @@ interface Place {
 
 const ROOT = { parent: undefined, step: "", isInList: false } as const;
 
-/** Limit of distinct fields, regardless of list positions. No kind gains so many from one release to the next. */
+/**
+ * Limit of distinct changed fields, regardless of list positions. No kind gains so many fields from one release to the
+ * next.
+ */
 const NAMED_MAX = 1000;
-/** Limit of values in named fields. Fewer are enough to distinguish releases. */
+/** Limit of paths of values inside changed fields. Fewer paths are enough to find a release that has the fields. */
 const PATHS_MAX = 1000;
 
 class Findings {
   readonly repeated = new Set<string>();
-  /** Keyed by shape. */
+  /** Keyed by the path without list positions. */
   readonly named = new Map<string, { name: string; paths: ValuePath[] }>();
   isCut = false;
   readonly #omission: Omission;
@@ -161,7 +168,7 @@ function pathOf(place: Place): ValuePath {
   return path.toReversed();
 }
 
-/** The path without list positions, on which it depends whether a type has the field. */
+/** The path without list positions, because a type has the field at every position or at none. */
 function shapeOf(path: ValuePath): string {
   return path.map((step) => (typeof step === "number" ? "[]" : `.${JSON.stringify(step)}`)).join("");
 }
@@ -177,7 +184,7 @@ function memberPlace(parent: Place, step: string): Place {
   return { findings: parent.findings, parent, step, isInList: parent.isInList };
 }
 
-/** `known` with members set; a copy if there are any. */
+/** A copy of `known` with the given fields set; `known` itself if there are none. */
 function withMembers(known: JsonObject, members: ReadonlyMap<string, unknown>): JsonObject {
   if (members.size === 0) return known;
   const object = { ...known };
@@ -198,7 +205,7 @@ function settleStruct(versions: Versions<JsonObject>, schema: StructSchema, plac
   return withMembers(known, members);
 }
 
-/** The unknown members that are kept. */
+/** The unknown fields that are kept. */
 function settleUnknownMembers(
   { sent, existing = {} }: Versions<JsonObject>,
   { fields }: StructSchema,
@@ -262,7 +269,7 @@ function settleList({ sent, known, existing }: Versions<unknown[]>, field: Field
   return settled.every((item, index) => item === known[index]) ? known : settled;
 }
 
-/** Whether a type has a place for a value at this path. Does not check types. */
+/** Whether the type has a field at this path. Does not check the types of values. */
 export function hasPlaceFor(schema: StructSchema, path: ValuePath): boolean {
   let struct: StructSchema | undefined = schema;
   let field: FieldSchema | undefined;

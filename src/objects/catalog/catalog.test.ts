@@ -24,7 +24,7 @@ describe("a release", () => {
     expect(open("1.36").release).toEqual({ name: "1.36", major: "1", minor: "36", gitVersion: "v1.36.4" });
   });
 
-  test("stores a resource in its storage version, whichever versions it serves", () => {
+  test("stores a resource in the storage version of the release, regardless of the versions that it serves", () => {
     const at = (release: ReleaseName): string | undefined =>
       open(release).resource("storage.k8s.io", "volumeattributesclasses")?.storageVersion;
     expect(at("1.35")).toBe("storage.k8s.io/v1beta1");
@@ -55,7 +55,7 @@ describe("a release", () => {
     expect(endpoints("1.33")).toMatchObject({ introduced: "1.0", deprecated: "1.33" });
   });
 
-  test("responds to a subresource in the version of the request, unless its kind is of another group", () => {
+  test("declares the kind in the response of a subresource: that of the resource, or one of another group such as Scale", () => {
     const scale = open("1.36").resource("apps", "deployments")?.versions[0]?.subresources;
     expect(scale?.map(({ responseKind }) => responseKind)).toEqual([
       { group: "autoscaling", version: "v1", kind: "Scale" },
@@ -63,7 +63,7 @@ describe("a release", () => {
     ]);
   });
 
-  test("has no table for kinds that are never listed, and the default one for kinds without columns", () => {
+  test("has no table columns for kinds that are never listed, and the default columns for kinds without columns of their own", () => {
     expect(tableColumns("1.36", "", "Binding")).toEqual([]);
     expect(tableColumns("1.36", "example.com", "toString").map(({ name }) => name)).toEqual(["Name", "Created At"]);
     expect(tableColumns("1.29", "batch", "Job").map(({ name }) => name)).not.toContain("Status");
@@ -71,7 +71,7 @@ describe("a release", () => {
   });
 });
 
-describe("flags", () => {
+describe("the flags of a server:", () => {
   test("a beta version is off unless it is enabled", () => {
     expect(versionsOf(open("1.36"), "coordination.k8s.io", "leasecandidates")).toEqual([]);
     expect(versionsOf(open("1.36", "api/beta=true"), "coordination.k8s.io", "leasecandidates")).toEqual(["v1beta1"]);
@@ -87,14 +87,14 @@ describe("flags", () => {
     expect(names[0]).toBe("");
   });
 
-  test("one resource can be enabled in a disabled group version, and the group then has that version", () => {
+  test("one resource can be enabled in a disabled group version, which the group then serves for this resource alone", () => {
     const catalog = open("1.36", "batch/v1=false,batch/v1/jobs=true");
     const batch = catalog.groups.find(({ name }) => name === "batch");
     expect(batch).toMatchObject({ versions: ["v1"], preferredVersion: "v1" });
     expect(batch?.resources.map(({ resource }) => resource)).toEqual(["jobs"]);
   });
 
-  test("the preferred version is the first that is served", () => {
+  test("the preferred version is the first version that is served", () => {
     const autoscaling = open("1.36", "autoscaling/v2=false").groups.find(({ name }) => name === "autoscaling");
     expect(autoscaling).toMatchObject({ versions: ["v1"], preferredVersion: "v1" });
   });
@@ -106,7 +106,7 @@ describe("flags", () => {
     expect(() => open("1.37", "lifecycle.k8s.io/v1alpha1=true")).not.toThrow();
   });
 
-  test("a gated resource needs its group version and its gate", () => {
+  test("a gated resource is served only if its group version and its gate are enabled", () => {
     const gate = { featureGates: new Map([["StorageVersionMigrator", true]]) };
     const group = "storagemigration.k8s.io";
     const flag = `${group}/v1beta1=true`;
@@ -116,7 +116,7 @@ describe("flags", () => {
     expect(versionsOf(open("1.37"), group, "storageversionmigrations")).toEqual(["v1"]);
   });
 
-  test("a gate controls a subresource", () => {
+  test("a gate can control a subresource", () => {
     const hasResize = (release: ReleaseName, gates: [string, boolean][] = []): boolean | undefined => {
       const pods = openCatalog({ release, featureGates: new Map(gates) }).resource("", "pods");
       return pods?.versions[0]?.subresources.some(({ name }) => name === "resize");
@@ -143,7 +143,7 @@ describe("flags", () => {
     expect(catalogGateNames("1.35").has("GenericWorkload")).toBe(true);
   });
 
-  test("the extensions of this project are on by default, and runtime config can turn them off", () => {
+  test("the API of storage versions, which this project adds to every release, is on by default, and --runtime-config can turn it off", () => {
     const group = "internal.apiserver.k8s.io";
     const storageVersions = (flags: string, extensions: boolean) =>
       versionsOf(open("1.28", flags, { extensions }), group, "storageversions");

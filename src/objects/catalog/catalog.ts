@@ -27,7 +27,7 @@ import type {
 export interface Catalog {
   /** The release as which the server behaves. */
   readonly release: ReleaseInfo;
-  /** Undefined if the server runs the code of that release, with its default compatibility. */
+  /** Undefined if the code of the server is of that release, and its minimum compatibility version is the default. */
   readonly emulation: Emulation | undefined;
   /** In the order of /apis; the core group "" is first. */
   readonly groups: readonly CatalogGroup[];
@@ -106,13 +106,16 @@ export interface CatalogOptions {
   /** Whether to serve by default the APIs that this project adds to every release (EXTENSION_GROUP_VERSIONS). */
   readonly extensions?: boolean;
   /**
-   * Set if the code is of another release than the server's, or if it stays compatible with older releases than by
-   * default.
+   * Set if the code of the server is of another release than `release`, or if the minimum compatibility version is not
+   * the default.
    */
   readonly emulation?: Emulation | undefined;
 }
 
-/** Agreement on storage versions needs this API in every release, although Kubernetes keeps it off. */
+/**
+ * Served in every release, although Kubernetes keeps this API off, because servers agree on storage versions through
+ * it.
+ */
 const EXTENSION_GROUP_VERSIONS: readonly string[] = ["internal.apiserver.k8s.io/v1alpha1"];
 
 export const ALL_VERBS: readonly string[] = Object.freeze([
@@ -160,7 +163,7 @@ export function openCatalog(options: CatalogOptions): Catalog {
     release: releaseInfo(release),
     emulation,
     groups,
-    // Decoded on first use, so that callers that only need the resources do not pay for schemas.
+    // Schemas are decoded on first use, so that callers which need only the resources do not wait for them.
     get schemas() {
       const schemas = openSchemas(release);
       return emulation === undefined ? schemas : schemasOfBoth(schemas, openSchemas(emulation.binary));
@@ -169,7 +172,9 @@ export function openCatalog(options: CatalogOptions): Catalog {
   };
 }
 
-/** Includes the binary's kinds that the emulated release does not have, because they may be stored and requested. */
+/**
+ * Adds the kinds that the binary has and the emulated release does not have, because they may be stored and requested.
+ */
 function schemasOfBoth(emulated: SchemaSource, binary: SchemaSource): SchemaSource {
   return {
     kind: (group, version, kind) => emulated.kind(group, version, kind) ?? binary.kind(group, version, kind),
@@ -184,7 +189,7 @@ function groupsInOrder(view: View): readonly StoredGroup[] {
   return atBoth(groupOrder, view).flatMap((name) => byName.get(name) ?? []);
 }
 
-/** The binary's order, followed by items that only the emulated release has. */
+/** The items of both releases, in the order of the binary, followed by the items that only the emulated release has. */
 function atBoth(points: ChangePoints<readonly string[]>, { release, emulation }: View): readonly string[] {
   const own = valueIn(points, release) ?? [];
   return emulation === undefined ? own : [...new Set([...(valueIn(points, emulation.binary) ?? []), ...own])];
@@ -246,7 +251,7 @@ function versionsBeyond(stored: ResourceHistory, own: readonly string[], view: V
     : laterVersions(stored, own, { ...view, emulation, isGateOpen: isGateOpenIn(view) });
 }
 
-/** For resources that are newer than the emulated release, the state of the binary. */
+/** The view as of the release of the binary, for resources that are newer than the emulated release. */
 function ofBinary(view: View): View {
   return { ...view, release: view.emulation?.binary ?? view.release };
 }
@@ -298,7 +303,10 @@ function toSubresource({ name, verbs, responseKind }: StoredSubresource, version
   return { name, verbs, responseKind: { ...responseKind, version } };
 }
 
-/** All group versions for which the release has types: those it can serve or decode, and the rest of its scheme. */
+/**
+ * All group versions of which the release has types: those that it can serve or decode, and others that are registered
+ * in its scheme.
+ */
 function knownGroupVersions(release: ReleaseName): ReadonlySet<string> {
   const { groups, resources, registered } = storedResources();
   const known = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Reads the data of the catalog. This is the only module with the paths of the files: beside it in the sources, and at
- * the same relative path beside the bundle.
+ * Reads the data files of the catalog. No other module knows their paths: beside this module in the sources, and at the
+ * same relative path beside the bundle.
  *
  * `decoded` is the one module-level memo allowed here: its values are derived from files that ship with the code, are
  * never changed once decoded, and are shared by all servers of the process.

@@ -21,7 +21,7 @@ describe("effectiveVersion", () => {
   ];
 
   test.each(CASES)(
-    "of %s with %j behaves as %s and is compatible with %s",
+    "of release %s with %j behaves as %s and is compatible with %s",
     (binary, options, release, minCompatibility) => {
       expect(effectiveVersion(binary, options)).toMatchObject({ binary, release, minCompatibility });
     },
@@ -78,7 +78,7 @@ describe("effectiveVersion rejects, with kube-apiserver's message,", () => {
     ],
   ];
 
-  test.each(CASES)("%s with %j: %s", (binary, options, message) => {
+  test.each(CASES)("release %s with %j: %s", (binary, options, message) => {
     expect(() => effectiveVersion(binary, options)).toThrow(new OptionError(message));
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Decides as which release a server behaves and with which it stays compatible, with kube-apiserver's flags, ranges and
- * errors.
+ * Decides as which release a server behaves, and which release must be able to decode the objects that it writes, with
+ * kube-apiserver's flags, ranges and errors.
  */
 import { isReleaseName, type ReleaseName } from "./release.ts";
 import type { Emulation } from "./emulation.ts";
@@ -9,11 +9,13 @@ import { OptionError } from "../../base/option-error.ts";
 export interface EmulationOptions {
   /** `--emulated-version`: "1.35" or "kube=1.35". Default: the release of the code. */
   readonly emulatedVersion?: readonly string[];
-  /** `--min-compatibility-version`, in the same form. Default: the release before the emulated one. */
+  /**
+   * `--min-compatibility-version`, in the same form as `emulatedVersion`. Default: the release before the emulated one.
+   */
   readonly minCompatibilityVersion?: readonly string[];
-  /** Also serve later versions of the resources that the emulated release serves. */
+  /** `--emulation-forward-compatible`: also serve later versions of the resources that the emulated release serves. */
   readonly emulationForwardCompatible?: boolean;
-  /** Also serve later versions that the runtime config names. */
+  /** `--runtime-config-emulation-forward-compatible`: also serve later versions that the runtime config names. */
   readonly runtimeConfigEmulationForwardCompatible?: boolean;
 }
 
@@ -22,7 +24,7 @@ export interface EffectiveVersion {
   readonly binary: ReleaseName;
   /** The release as which the server behaves. */
   readonly release: ReleaseName;
-  /** Such as "1.35". */
+  /** The minor version, such as "1.35". */
   readonly minCompatibility: string;
   /** Undefined if no option requests emulation. */
   readonly emulation: Emulation | undefined;
@@ -39,9 +41,9 @@ const MIN_COMPATIBILITY: Flag = { name: "min-compatibility-version", sinceMinor:
 const FORWARD: Flag = { name: "emulation-forward-compatible", sinceMinor: 33 };
 const RUNTIME_CONFIG_FORWARD: Flag = { name: "runtime-config-emulation-forward-compatible", sinceMinor: 33 };
 
-/** The first release with emulation. */
+/** The first release that can be emulated by a later one. */
 const FLOOR_MINOR = 31;
-/** From this release on, three releases back can be emulated instead of one. */
+/** From this release on, a binary can emulate the three releases before it instead of one. */
 const WIDE_RANGE_MINOR = 33;
 
 export function effectiveVersion(binary: ReleaseName, options: EmulationOptions): EffectiveVersion {
@@ -57,7 +59,7 @@ export function effectiveVersion(binary: ReleaseName, options: EmulationOptions)
   const floor = highest < WIDE_RANGE_MINOR ? highest - 1 : Math.max(highest - 3, FLOOR_MINOR);
   const emulation = emulated ?? highest;
   checkRange("emulation version", emulation, [floor, highest]);
-  // By default it is never older than the binary's limit, whatever the emulated release.
+  // The default is never older than the oldest release that the binary can emulate.
   const minCompatibility = oldest ?? (emulated === undefined ? highest - 1 : Math.max(emulation - 1, floor));
   if (oldest !== undefined) checkRange("minCompatibilityVersion version", oldest, [floor, emulation]);
   if (emulation === highest) rejectForward({ isForwardCompatible, isRuntimeConfigForwardCompatible });

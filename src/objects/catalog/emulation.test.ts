@@ -47,12 +47,12 @@ describe.each(PAIRS)("%s emulated by %s", (emulated, binary) => {
   const own = openCatalog({ release: emulated });
   const as = emulating(emulated, binary);
 
-  test("serves the resources of that release", () => {
+  test("serves the resources of the emulated release", () => {
     expect(served(as).toSorted()).toEqual(served(own).toSorted());
     expect(as.release.name).toBe(emulated);
   });
 
-  test("decodes every version that the binary decodes, and writes versions that both releases and the previous one can decode", () => {
+  test("decodes every version that the binary decodes, and writes versions that the emulated release and its predecessor can decode", () => {
     const later = openCatalog({ release: binary });
     const before = openCatalog({ release: RELEASES[RELEASES.indexOf(emulated) - 1]! });
     for (const { group, resource, storageVersion, decodableVersions } of as.groups.flatMap((one) => one.resources)) {
@@ -67,7 +67,7 @@ describe.each(PAIRS)("%s emulated by %s", (emulated, binary) => {
     }
   });
 
-  test("has the schema of every version it can decode", () => {
+  test("has the schema of every v1 that it can decode", () => {
     for (const { decodableVersions, versions } of as.groups.flatMap((one) => one.resources)) {
       for (const groupVersion of decodableVersions.filter((one) => one.endsWith("/v1") || one === "v1")) {
         const [group, version] = groupVersion === "v1" ? ["", "v1"] : groupVersion.split("/");
@@ -88,11 +88,14 @@ describe("the minimum compatibility version determines the storage version:", ()
     ["apps/deployments", "1.36", "1.33", "v1"],
   ];
 
-  test.each(CASES)("%s of %s for %s is %s", (name, emulated, minCompatibility, version) => {
-    const [group, resource] = name.split("/") as [string, string];
-    const found = emulating(emulated, "1.36", { minCompatibility }).resource(group, resource);
-    expect(found?.storageVersion).toBe(`${group}/${version}`);
-  });
+  test.each(CASES)(
+    "%s in emulated release %s with minimum compatibility version %s is stored as %s",
+    (name, emulated, minCompatibility, version) => {
+      const [group, resource] = name.split("/") as [string, string];
+      const found = emulating(emulated, "1.36", { minCompatibility }).resource(group, resource);
+      expect(found?.storageVersion).toBe(`${group}/${version}`);
+    },
+  );
 });
 
 describe("with forward compatibility", () => {
@@ -109,7 +112,7 @@ describe("with forward compatibility", () => {
     expect(forward.resource("resource.k8s.io", "deviceclasses")?.storageVersion).not.toBe("resource.k8s.io/v1");
   });
 
-  test("no version is added for a resource that is not served, after an alpha version, or against the runtime config", () => {
+  test("no version is added for a resource that is not served, or if the runtime config disables that version", () => {
     const forward = { isForwardCompatible: true };
     expect(versionsOf(emulating("1.33", "1.34", forward), "deviceclasses")).toBeUndefined();
     const off = `${DRA},resource.k8s.io/v1=false`;

@@ -1,6 +1,6 @@
 /**
- * Emulation of an earlier release, as kube-apiserver's --emulated-version: which parts of the later release are served
- * nevertheless, and in which version objects are written.
+ * Emulation of an earlier release, as by kube-apiserver's --emulated-version: decides which later API versions a server
+ * serves nevertheless, and in which version it writes objects.
  */
 import { must } from "../../base/assert.ts";
 import type { RuntimeConfig } from "./runtime-config.ts";
@@ -10,7 +10,7 @@ import type { ResourceHistory } from "./stored-format.ts";
 export interface Emulation {
   /** The release of the code; not earlier than the release as which the server behaves. */
   readonly binary: ReleaseName;
-  /** Servers of this release can decode all objects that this server writes. */
+  /** The release whose servers must be able to decode all objects that this server writes. */
   readonly minCompatibility: ReleaseName;
   /** Whether later versions of served resources are served too. */
   readonly isForwardCompatible: boolean;
@@ -24,10 +24,10 @@ interface EmulatedStorage {
 }
 
 /**
- * The server decodes every version that the binary can decode, so that emulation loses nothing. It writes the version
- * of the emulated release if the minimum compatibility release can decode it, otherwise the most preferred version that
- * both have. If the minimum compatibility release is the emulated one, it already writes the version of the next
- * release.
+ * The server decodes every version that the binary can decode, so that it can read all stored objects. It writes the
+ * version of the emulated release if the minimum compatibility release can decode that version, otherwise the most
+ * preferred version that both releases have. If the minimum compatibility release is the emulated release, the server
+ * already writes the version of the next release.
  */
 export function emulatedStorage(
   stored: ResourceHistory,
@@ -42,7 +42,7 @@ export function emulatedStorage(
   const decodableVersions = [...new Set([...preferred, ...readable])];
   const next = minCompatibility === release ? releaseAfter(release) : undefined;
   const candidates = [...(next === undefined ? [] : [valueIn(storage, next)]), own, ...preferred];
-  // A release without the resource imposes no limit.
+  // If the minimum compatibility release does not have the resource, it imposes no limit.
   const readByOldest = valueIn(decodable, minCompatibility) ?? decodableVersions;
   const storageVersion = candidates.find(
     (version) => version !== undefined && readByOldest.includes(version) && decodableVersions.includes(version),
@@ -63,9 +63,9 @@ interface EmulatedAt {
 }
 
 /**
- * The versions of a resource that are served although they are newer than the emulated release, given the versions that
- * are served anyway. As kubernetes deleted_kinds.go: a later version is served if a less preferred version of the same
- * resource is served that is not alpha.
+ * The versions of a resource that a forward-compatible server adds to the versions in `served`, although they are newer
+ * than the emulated release. As kubernetes deleted_kinds.go: a later version is added if a less preferred version of
+ * the same resource is served that is not alpha.
  */
 export function laterVersions(stored: ResourceHistory, served: readonly string[], at: EmulatedAt): string[] {
   const { isForwardCompatible, isRuntimeConfigForwardCompatible } = at.emulation;

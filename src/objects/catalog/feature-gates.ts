@@ -1,16 +1,23 @@
-/** The feature gates that control whether a resource exists. Gates of other features do not belong to the catalog. */
+/**
+ * Resolves the feature gates that control whether a resource exists. Gates of other features do not belong to the
+ * catalog.
+ */
 import { storedResources } from "./data-files.ts";
 import { valueIn, type ReleaseName } from "./release.ts";
 import type { StoredGateState } from "./stored-format.ts";
 
-/** Gates that turn all gates of a stage on or off, with the stage. A gate named on its own wins over them. */
+/**
+ * Maps AllAlpha and AllBeta to the stage whose gates they turn on or off. The setting of a single gate takes precedence
+ * over them.
+ */
 const STAGE_GATES: ReadonlyMap<string, string> = new Map([
   ["AllAlpha", "Alpha"],
   ["AllBeta", "Beta"],
 ]);
 
 /**
- * The gate names that `resolveFeatureGates` accepts for a release, for callers that share one flag with other features.
+ * The gate names that `resolveFeatureGates` accepts for a release. Callers use it to select these gates from
+ * --feature-gates, which also sets gates that do not control resources.
  */
 export function catalogGateNames(release: ReleaseName): ReadonlySet<string> {
   return new Set([...STAGE_GATES.keys(), ...gateStates(release).keys()]);

@@ -1,18 +1,22 @@
 /**
- * One order of groups for servers of all releases: that of /apis, by descending priority and then by name. Releases
- * agree on it except for resource.k8s.io, which moved forward in 1.32; here it has its current position.
+ * Defines one order of API groups for servers of all releases: that of /apis, by descending priority and then by name.
+ * All releases have this order except for resource.k8s.io, which moved forward in 1.32; here it has its position since
+ * 1.32.
  */
 import { decodedOnce, storedResources } from "./data-files.ts";
 import { RELEASES, valueIn } from "./release.ts";
 import type { StoredGroup } from "./stored-format.ts";
 
-/** The priority that kubernetes gives to the group of APIServices, which has no APIService of its own. */
+/**
+ * The priority that kubernetes gives to apiregistration.k8s.io, the group of APIServices, which has no APIService of
+ * its own.
+ */
 const API_REGISTRATION: readonly [string, number] = ["apiregistration.k8s.io", 20_001];
 
 /** The priority that kubernetes gives to groups that no release has, such as those of custom resources. */
 const UNKNOWN_PRIORITY = 1_000;
 
-/** Sorts the core group first, then as in discovery. */
+/** Compares group names for sorting: the core group first, then the order of /apis. */
 export function compareGroups(left: string, right: string): number {
   if (left === right) return 0;
   const priorities = groupPriorities();

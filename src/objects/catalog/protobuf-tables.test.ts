@@ -19,7 +19,7 @@ describe("protobuf tables", () => {
     expect(protobufTables().messageFor(apiVersion, kind)).toBe(message);
   });
 
-  test("map options to the same message under every group version, known or not", () => {
+  test("map option kinds to one message under every group version, even an unknown one", () => {
     for (const apiVersion of ["v1", "apps/v1", "meta.k8s.io/v1", "example.com/v1"]) {
       expect(protobufTables().messageFor(apiVersion, "DeleteOptions")).toBe(
         "k8s.io.apimachinery.pkg.apis.meta.v1.DeleteOptions",
@@ -53,7 +53,7 @@ describe("protobuf tables", () => {
     expect(volume?.byNumber[2]).toMatchObject({ shape: "inline", message: "k8s.io.api.core.v1.VolumeSource" });
   });
 
-  test("contain every message that a field refers to, also those without fields", () => {
+  test("contain every message that a field refers to, including messages without fields", () => {
     const seen = new Set<string>();
     const missing: string[] = [];
     const visit = (name: string): void => {

@@ -1,7 +1,7 @@
 /**
- * The protobuf messages of all built-in types, as of one release. That is enough for all releases: field numbers are
+ * The protobuf messages of all built-in types, as of one release. They are enough for all releases: field numbers are
  * never reused, so the message of an older release is a subset of the newer one, and the schemas determine which kinds
- * and fields a release has. A kind that is newer than the table has no message here.
+ * and fields a release has. A kind that is newer than the tables has no message.
  */
 import type {
   FieldShape,
@@ -13,7 +13,7 @@ import type {
 } from "../protobuf/tables.ts";
 import { decodedOnce, storedProtobuf } from "./data-files.ts";
 
-/** The type is a scalar, a full name, or a name within the message's own package. */
+/** The type is a scalar, the full name of a message, or the name of a message in the same package. */
 type StoredProtobufField = readonly [number: number, name: string, type: string, shape: FieldShape, omitEmpty: 0 | 1];
 
 export interface StoredProtobufMessage {
@@ -25,13 +25,13 @@ export interface StoredProtobufMessage {
 export interface StoredProtobuf {
   /** The package of the kinds of each apiVersion. */
   readonly packages: Readonly<Record<string, string>>;
-  /** By package, then by name. */
+  /** Keyed by package, then by message name. */
   readonly messages: Readonly<Record<string, Readonly<Record<string, StoredProtobufMessage>>>>;
 }
 
 const META_PACKAGE = "k8s.io.apimachinery.pkg.apis.meta.v1";
 
-/** Go registers these kinds in every group version, and clients send them under that of the resource. */
+/** Kinds that Go registers in every group version. Clients send them under the group version of the resource. */
 const KINDS_OF_EVERY_VERSION: ReadonlySet<string> = new Set([
   "CreateOptions",
   "DeleteOptions",
@@ -41,7 +41,7 @@ const KINDS_OF_EVERY_VERSION: ReadonlySet<string> = new Set([
   "UpdateOptions",
 ]);
 
-/** The version of the core group is also that of a few kinds without a group, such as Status. */
+/** A few kinds without a group, such as Status, have the version of the core group. */
 const META_VERSIONS: ReadonlySet<string> = new Set(["v1", "meta.k8s.io/v1"]);
 
 const SCALARS: ReadonlySet<string> = new Set<ScalarType>(["string", "bytes", "bool", "int32", "int64", "double"]);
@@ -84,7 +84,10 @@ class StoredProtobufTables implements ProtobufTables {
   }
 }
 
-/** Names come from clients, and plain objects inherit members such as `constructor`. */
+/**
+ * Looks up only own properties, because names come from clients and plain objects inherit properties such as
+ * `constructor`.
+ */
 function ownMember<Value>(record: Readonly<Record<string, Value>>, key: string): Value | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }

@@ -1,7 +1,4 @@
-/**
- * The gates of each release, created once when the program starts. `--feature-gates` does not change them. To support
- * it, a server would create its own gates here, from its release and its flags.
- */
+/** The release gates of each release, created once when the program starts. `--feature-gates` does not change them. */
 import { must } from "../../base/assert.ts";
 import { createReleaseGates, type ReleaseGates } from "../release-gates.ts";
 import { RELEASES, type ReleaseName } from "./release.ts";

@@ -3,7 +3,7 @@ import { OptionError } from "../../base/option-error.ts";
 import { DEFAULT_RELEASE } from "./release.ts";
 import { resolveRelease, type ReleaseOptions } from "./release-options.ts";
 
-test("without options the server has the newest final release, with the APIs that this project turns on in every release", () => {
+test("without options the server behaves as the newest final release, and serves the APIs that this project turns on in every release", () => {
   const { version, catalog, strictRelease } = resolveRelease({});
   expect([version.release, version.binary, strictRelease]).toEqual([DEFAULT_RELEASE, DEFAULT_RELEASE, false]);
   const storageVersions = ["internal.apiserver.k8s.io", "storageversions"] as const;
@@ -16,7 +16,7 @@ test("--runtime-config controls what the catalog serves", () => {
   expect(catalog.resource("batch", "jobs")).toBeUndefined();
 });
 
-test("every gate that is set is kept, and only gates that control resources reach the catalog", () => {
+test("--feature-gates keeps every gate that is set, and passes only gates that control resources to the catalog", () => {
   const { featureGates, gatesSet } = resolveRelease({ featureGates: ["AllAlpha=true,StorageVersionAPI=false"] });
   expect([...featureGates]).toEqual([["AllAlpha", true]]);
   expect([...gatesSet.keys()]).toEqual(["AllAlpha", "StorageVersionAPI"]);
@@ -26,6 +26,6 @@ test.each<readonly [what: string, options: ReleaseOptions]>([
   ["an unknown release", { release: "1.2" }],
   ["an invalid runtime config", { runtimeConfig: ["batch/v1=maybe"] }],
   ["a feature gate without a value", { featureGates: ["AllAlpha"] }],
-])("%s is an OptionError", (_, options) => {
+])("%s is rejected with an OptionError", (_, options) => {
   expect(() => resolveRelease(options)).toThrow(OptionError);
 });

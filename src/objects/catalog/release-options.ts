@@ -8,27 +8,27 @@ import { DEFAULT_RELEASE, isReleaseName, RELEASES, type ReleaseName } from "./re
 import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig } from "./runtime-config.ts";
 
 export interface ReleaseOptions extends EmulationOptions {
-  /** The Kubernetes release as which the server behaves: "1.28" … "1.37". Default: the newest final one. */
+  /** The Kubernetes release as which the server behaves: "1.28" … "1.37". Default: the newest final release. */
   readonly release?: string;
   /** Use exactly the defaults of the release, without the APIs that this project turns on in every release. */
   readonly strictRelease?: boolean;
-  /** As kube-apiserver: "api/all=true,batch/v1=false,…". */
+  /** In the form of kube-apiserver's flag: "api/all=true,batch/v1=false,…". */
   readonly runtimeConfig?: readonly string[];
-  /** As kube-apiserver: "Name=true,Other=false". */
+  /** In the form of kube-apiserver's flag: "Name=true,Other=false". */
   readonly featureGates?: readonly string[];
 }
 
 interface ResolvedRelease {
   readonly version: EffectiveVersion;
   readonly strictRelease: boolean;
-  /** The gates that control resources. */
+  /** The set gates that control resources. */
   readonly featureGates: ReadonlyMap<string, boolean>;
   /** All gates that were set. Gates that have no effect here are accepted, because kube-apiserver has many more. */
   readonly gatesSet: ReadonlyMap<string, boolean>;
   readonly catalog: Catalog;
 }
 
-/** Throws an OptionError. */
+/** Throws an OptionError if a flag is invalid. */
 export function resolveRelease(options: ReleaseOptions): ResolvedRelease {
   const version = effectiveVersion(binaryRelease(options.release ?? DEFAULT_RELEASE), options);
   const { release, emulation } = version;

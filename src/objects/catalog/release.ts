@@ -22,7 +22,7 @@ export interface ReleaseInfo {
   readonly gitVersion: string;
 }
 
-/** Oldest first. */
+/** Sorted, oldest first. */
 export const RELEASES: readonly ReleaseName[] = Object.freeze(Object.keys(GIT_VERSIONS) as ReleaseName[]);
 
 export const DEFAULT_RELEASE: ReleaseName = "1.36";
@@ -35,7 +35,10 @@ export function releaseInfo(name: ReleaseName): ReleaseInfo {
   return { name, major: "1", minor: name.slice("1.".length), gitVersion: GIT_VERSIONS[name] };
 }
 
-/** A value that changes from release to release: each entry is valid until the next one; null means no value. */
+/**
+ * A value that changes from release to release. Each entry holds the first release with the value, which is valid until
+ * the next entry; null means no value.
+ */
 export type ChangePoints<Value> = readonly (readonly [ReleaseName, Value | null])[];
 
 export function valueIn<Value>(points: ChangePoints<Value>, release: ReleaseName): Value | undefined {

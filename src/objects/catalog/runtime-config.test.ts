@@ -11,7 +11,7 @@ function stateOf(text: string, target: typeof jobs): boolean | undefined {
 }
 
 describe("runtime config", () => {
-  test("that is empty decides nothing", () => {
+  test("that is empty enables and disables nothing", () => {
     expect(stateOf("", jobs)).toBeUndefined();
     expect(runtimeConfigState(parseRuntimeConfig([]), jobs)).toBeUndefined();
   });
@@ -28,17 +28,17 @@ describe("runtime config", () => {
     ["batch/v1/jobs=false,batch/v1=true,api/all=true", jobs, false],
     ["batch/v1beta1/jobs=true", jobs, undefined],
     ["/v1/pods=false", pods, false],
-  ])("%s decides by its most specific entry", (text, target, expected) => {
+  ])("%s is decided by its most specific entry", (text, target, expected) => {
     expect(stateOf(text, target)).toBe(expected);
   });
 
-  test("accepts a key alone as true, and the flag's spellings of booleans", () => {
+  test("treats a key without a value as true, and accepts the flag's spellings of booleans", () => {
     expect(stateOf("batch/v1", jobs)).toBe(true);
     expect(stateOf("batch/v1=F", jobs)).toBe(false);
     expect(stateOf(" batch/v1 = 1 ", jobs)).toBe(true);
   });
 
-  test("uses the last value of a key, also across several flags", () => {
+  test("uses the last value of a key, even if the flag is repeated", () => {
     expect(runtimeConfigState(parseRuntimeConfig(["batch/v1=true", "batch/v1=false"]), jobs)).toBe(false);
   });
 
@@ -52,11 +52,11 @@ describe("runtime config", () => {
     ["api/all=maybe", /neither true nor false/],
     ["batch/v1/Jobs=true", /lowercase plural/],
     ["api/all=false", /leaves nothing to serve/],
-  ])("%s is rejected with one sentence", (text, sentence) => {
+  ])("%s is rejected with a message that names the reason", (text, sentence) => {
     expect(() => parseRuntimeConfig(text)).toThrow(sentence);
   });
 
-  test("with an unknown group, or an unknown version of a group, is an error", () => {
+  test("with an unknown group, or an unknown version of a known group, is an error", () => {
     const known = new Set(["v1", "batch/v1"]);
     expect(() => checkRuntimeConfig(parseRuntimeConfig("example.com/v1=true"), known)).toThrow(
       /unknown api groups: example\.com/,

@@ -1,6 +1,7 @@
 /**
- * `--runtime-config`: enables and disables group versions and resources. The most specific entry wins: api/all, then
- * api/ga, api/beta or api/alpha, then a group version, then a resource of a group version.
+ * Parses and applies `--runtime-config`, which enables and disables group versions and resources. A more specific entry
+ * overrides a less specific one: api/all, then api/ga, api/beta or api/alpha, then a group version, then a resource of
+ * a group version.
  */
 export interface RuntimeConfig {
   /** Keyed by "api/all", "api/ga", "api/beta", "api/alpha". */
@@ -32,7 +33,7 @@ export const EMPTY_RUNTIME_CONFIG: RuntimeConfig = Object.freeze({
   resources: new Map(),
 });
 
-/** Parses comma-separated `key=value` pairs; the last pair of a key wins; a key alone means true. */
+/** Parses comma-separated `key=value` pairs. The last value of a key is used, and a key without a value means true. */
 export function parseRuntimeConfig(text: string | readonly string[]): RuntimeConfig {
   const classes = new Map<VersionClassKey, boolean>();
   const groupVersions = new Map<string, boolean>();
@@ -101,8 +102,8 @@ function isVersionClassKey(key: string): key is VersionClassKey {
   return Object.hasOwn(VERSION_CLASSES, key);
 }
 
-// DIFFERS: the version of the core group may be written "v1", as kube-apiserver's flag help promises but its check
-// rejects.
+// DIFFERS: the version of the core group may be written "v1", as the help of kube-apiserver's flag says; kube-apiserver
+// itself rejects it.
 function parseKey(key: string): { groupVersion: string; resource: string | undefined } {
   const tokens = key.split("/");
   if (tokens.length === 1 && VERSION_CLASSES["api/ga"].test(key)) tokens.unshift("");

@@ -18,14 +18,14 @@ function podField(release: ReleaseName, path: string): FieldSchema | undefined {
   return fieldAt(openSchemas(release).kind("", "v1", "Pod"), path);
 }
 
-describe("schemas", () => {
+describe("in the schemas of a release,", () => {
   test("a kind resolves to its struct with its OpenAPI name", () => {
     expect(openSchemas("1.36").kind("", "v1", "Pod")?.name).toBe("io.k8s.api.core.v1.Pod");
     expect(openSchemas("1.36").kind("apps", "v1", "DeploymentList")?.name).toBe("io.k8s.api.apps.v1.DeploymentList");
     expect(openSchemas("1.36").kind("", "v1", "Status")?.name).toBe("io.k8s.apimachinery.pkg.apis.meta.v1.Status");
   });
 
-  test("options that exist in many groups resolve in each of them", () => {
+  test("option kinds that exist in many groups resolve in each of these groups", () => {
     const deleteOptions = openSchemas("1.36").kind("apps", "v1", "DeleteOptions");
     expect(deleteOptions?.fields.has("propagationPolicy")).toBe(true);
     expect(deleteOptions).toBe(openSchemas("1.36").kind("batch", "v1", "DeleteOptions"));
@@ -50,7 +50,7 @@ describe("schemas", () => {
     expect(podField("1.30", "metadata.managedFields")?.listType).toBe("atomic");
   });
 
-  test("times are strings of format date-time, and the model name distinguishes Time from MicroTime", () => {
+  test("times are strings of format date-time; only the model name distinguishes Time from MicroTime", () => {
     const created = podField("1.36", "metadata.creationTimestamp");
     expect(created).toMatchObject({ type: "string", format: "date-time", struct: undefined });
     const renewed = fieldAt(openSchemas("1.36").kind("coordination.k8s.io", "v1", "Lease"), "spec.renewTime");
@@ -59,7 +59,7 @@ describe("schemas", () => {
     expect(renewed && modelName(renewed)).toBe("io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime");
   });
 
-  test("quantities and int-or-strings have their flags", () => {
+  test("quantities and int-or-strings are marked by flags", () => {
     expect(podField("1.36", "spec.containers.resources.limits")?.items).toMatchObject({
       type: "string",
       quantity: true,
@@ -72,7 +72,7 @@ describe("schemas", () => {
     });
   });
 
-  test("raw JSON has the type any and its flags", () => {
+  test("raw JSON has the type any and is marked by flags", () => {
     expect(podField("1.36", "metadata.managedFields.fieldsV1")).toMatchObject({ type: "any", preserveUnknown: true });
     const revision = openSchemas("1.36").kind("apps", "v1", "ControllerRevision");
     expect(fieldAt(revision, "data")).toMatchObject({ type: "any", embeddedResource: true, preserveUnknown: true });

@@ -1,6 +1,6 @@
 /**
- * The schemas of one release. Types are resolved on first use and then cached, shared by all servers of the process
- * with this release; equal fields are one object.
+ * The schemas of one release. Types are resolved on first use and then cached; all servers of the process that behave
+ * as this release share them. Fields with equal schemas share one object.
  */
 import { assert } from "../../base/assert.ts";
 import type { FieldSchema, FieldType, StructSchema } from "../schema.ts";
@@ -9,7 +9,7 @@ import { isWithin, valueIn, type ReleaseName } from "./release.ts";
 import type { StoredField, StoredSchemas, StoredType } from "./stored-format.ts";
 
 export interface SchemaSource {
-  /** The schema of a kind, its list or its options; undefined if the release does not have it. */
+  /** The schema of a kind, a list kind or an option kind; undefined if the release does not have it. */
   kind(group: string, version: string, kind: string): StructSchema | undefined;
   /** A struct by its OpenAPI model name, such as `io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta`. */
   struct(modelName: string): StructSchema | undefined;

@@ -1,6 +1,6 @@
 /**
- * Key prefixes and storage versions of all resources of all releases, including those that a given release does not
- * serve.
+ * Looks up the key prefix and the storage versions of any resource of any release, even if the server's release does
+ * not serve the resource.
  */
 import { decodedOnce, storedResources } from "./data-files.ts";
 import { emulatedStorage, type Emulation } from "./emulation.ts";
@@ -16,14 +16,16 @@ export interface StoragePlace {
 }
 
 /**
- * One place for each prefix. If two resources share a prefix, as both kinds of events do, the place is that of the core
- * group.
+ * One resource for each key prefix. If two groups share a prefix, as the events of both groups do, the resource is that
+ * of the core group.
  */
 export function storagePlaces(): readonly StoragePlace[] {
   return [...placesByPrefix().values()].map(({ place }) => place);
 }
 
-/** The place of a resource; undefined if no release stores it, or if it shares the prefix of another one. */
+/**
+ * The key prefix of a resource; undefined if no release stores the resource, or if another resource owns its prefix.
+ */
 export function storagePlaceOf(group: string, resource: string): StoragePlace | undefined {
   return storagePlaces().find((place) => place.group === group && place.resource === resource);
 }
@@ -35,7 +37,10 @@ export interface StorageOfRelease {
   readonly decodableVersions: readonly string[];
 }
 
-/** Undefined if the release, or the binary that emulates it, does not have the resource. */
+/**
+ * How the release stores the resource; undefined if neither the release nor the binary that emulates it has the
+ * resource.
+ */
 export function storageOfRelease(
   place: StoragePlace,
   release: ReleaseName,

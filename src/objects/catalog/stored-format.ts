@@ -4,7 +4,7 @@
  */
 import type { ChangePoints, ReleaseName } from "./release.ts";
 
-/** Whether a release serves by default what it can serve. */
+/** Whether a release serves the version by default. */
 type DefaultState = "on" | "off";
 
 /** As kubernetes, which has four messages for an unknown label; see CatalogVersion. */
@@ -26,10 +26,10 @@ export interface StoredVersion {
   readonly kind: string;
   readonly served: ChangePoints<DefaultState>;
   readonly gate?: string;
-  /** Absent: all eight. */
+  /** Absent if the resource has all eight verbs. */
   readonly verbs?: readonly string[];
   readonly lifecycle?: ChangePoints<StoredLifecycle>;
-  /** Absent, or no value at a release: metadata.name and metadata.namespace with the default error. */
+  /** If absent, or without a value at a release: metadata.name and metadata.namespace, with the default error. */
   readonly fieldSelectors?: ChangePoints<StoredFieldSelectors>;
   readonly fieldSelectorAliases?: Readonly<Record<string, string>>;
 }
@@ -40,7 +40,7 @@ export interface StoredSubresource {
   /** Version "*" is the version of the request. */
   readonly responseKind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly gate?: string;
-  /** Absent: present in every version and release that has the resource. */
+  /** Change points keyed by version; absent if every version and release that has the resource has the subresource. */
   readonly present?: Readonly<Record<string, ChangePoints<true>>>;
 }
 
@@ -51,9 +51,9 @@ export interface ResourceHistory {
   readonly namespaced: boolean;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  /** Absent: the name of the resource. */
+  /** The key prefix; absent if it is the name of the resource. */
   readonly prefix?: string;
-  /** Absent: never stored. */
+  /** The storage version; absent if the resource is never stored. */
   readonly storage?: ChangePoints<string>;
   readonly decodable?: ChangePoints<readonly string[]>;
   readonly versions: Readonly<Record<string, StoredVersion>>;
@@ -76,14 +76,18 @@ export interface StoredGateState {
 export interface StoredResources {
   readonly gates: Readonly<Record<string, ChangePoints<StoredGateState>>>;
   readonly groupOrder: ChangePoints<readonly string[]>;
-  /** Group versions that a release has besides those it can serve or decode: first and last release. */
+  /**
+   * Group versions that are registered in the scheme of a release, although it can neither serve nor decode them: first
+   * and last release.
+   */
   readonly registered: Readonly<Record<string, readonly [ReleaseName, ReleaseName]>>;
   readonly groups: readonly StoredGroup[];
   readonly resources: readonly ResourceHistory[];
 }
 
 /**
- * Name, type, format, priority; then the path of the field in the cell, if the cell is a plain field or the age of one.
+ * Name, type, format and priority of a column. If the cell shows a plain field or the age of one, the path of the field
+ * follows.
  */
 export type StoredColumn = readonly [
   name: string,
@@ -101,7 +105,10 @@ export interface StoredTables {
   readonly kinds: Readonly<Record<string, ChangePoints<readonly StoredColumn[]>>>;
 }
 
-/** A field, item or map value. Equal ones are stored once and referenced by position in StoredSchemas.fields. */
+/**
+ * The schema of a field, list item or map value. Equal schemas are stored once and referenced by their position in
+ * StoredSchemas.fields.
+ */
 export interface StoredField {
   readonly type?: string;
   /** Position in StoredSchemas.types. */
@@ -134,16 +141,24 @@ export interface StoredType {
 }
 
 export interface StoredSchemas {
-  /** Short and full prefixes of model names; the first short one that matches restores a name. */
+  /**
+   * Pairs of a short and a full prefix of model names. To restore a name, its first matching short prefix is replaced.
+   */
   readonly prefixes: readonly (readonly [string, string])[];
   readonly names: readonly string[];
   readonly types: readonly string[];
   readonly fields: readonly StoredField[];
-  /** By position in types: the type from a release on. */
+  /** For each position in `types`, the type from a release on. */
   readonly variants: readonly ChangePoints<StoredType>[];
-  /** By group version: the types (positions) that are its kinds, named by the last part of the type's name. */
+  /**
+   * Keyed by group version: the positions in `types` of its kinds. The name of a kind is the last part of the type's
+   * name.
+   */
   readonly kinds: Readonly<Record<string, readonly number[]>>;
-  /** Kinds that are registered in many group versions: in which, and from and to which release. */
+  /**
+   * Positions in `types` of the kinds that are registered in every group version of `sharedIn`, which holds the first
+   * and last release of each group version.
+   */
   readonly sharedKinds: Readonly<Record<string, number>>;
   readonly sharedIn: Readonly<Record<string, readonly [ReleaseName, ReleaseName]>>;
 }

@@ -1,10 +1,11 @@
+/** Looks up the columns of the tables that `kubectl get` prints. */
 import type { TableColumn } from "../table/table.ts";
 import { storedTables } from "./data-files.ts";
 import { valueIn, type ReleaseName } from "./release.ts";
 import type { StoredColumn } from "./stored-format.ts";
 
 /**
- * The columns of a kind's table. A kind without columns of its own has the default ones; a kind that is
+ * The columns of a kind in Table responses. A kind without columns of its own has the default columns; a kind that is
  * never listed (reviews, bindings) has none.
  */
 export function tableColumns(release: ReleaseName, group: string, kind: string): readonly TableColumn[] {

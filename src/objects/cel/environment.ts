@@ -58,7 +58,7 @@ function byName(overloads: readonly Overload[]): Map<string, Overload[]> {
   return functions;
 }
 
-/** Gates of the language features that releases added. */
+/** Gates of the CEL features that only some releases have. */
 type CelGate =
   | "CELAuthorizerSelectors"
   | "CELFormatLibrary"
@@ -66,7 +66,7 @@ type CelGate =
   | "CELSemverLibrary"
   | "CELTwoVariableComprehensions";
 
-/** `gates`: the gates of the release; features of later releases are undeclared. */
+/** `gates`: the gates of the release. Features whose gate is off are undeclared. */
 export function celEnvironment(gates: { isOn(gate: CelGate): boolean }): Environment {
   const hasLists = gates.isOn("CELListsLibrary");
   const overloads = [

@@ -1,4 +1,4 @@
-/** Escaping of property names in expressions: `__namespace__`, `foo__dash__bar`. */
+/** Escapes property names in expressions: `__namespace__`, `foo__dash__bar`. */
 
 const RESERVED: ReadonlySet<string> = new Set(
   (
@@ -21,19 +21,19 @@ const UNESCAPES: ReadonlyMap<string, string> = new Map([
   ["slash", "/"],
 ]);
 
-/** Keywords of the language; as field names they need no escaping where they are unambiguous. */
+/** Whether the name is a keyword of CEL. As field names, keywords need no escaping where they are unambiguous. */
 export function isReserved(name: string): boolean {
   return RESERVED.has(name);
 }
 
-/** Undefined if expressions cannot refer to the name. */
+/** The name as expressions write it; undefined if expressions cannot refer to the name. */
 export function escapeName(name: string): string | undefined {
   if (RESERVED.has(name)) return `__${name}__`;
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
   return name.replaceAll(/__|[-./]/g, (part) => ESCAPES.get(part) ?? part);
 }
 
-/** Undefined if `escapeName` never returns such a name. */
+/** The name that `escapeName` escapes to `escaped`; undefined if there is none. */
 export function unescapeName(escaped: string): string | undefined {
   if (!escaped.includes("__")) return escaped;
   let isValid = true;

@@ -1,4 +1,4 @@
-/** Tests the results and the costs of the language itself, and the limits of an evaluation. */
+/** Tests the results and the costs of the CEL language itself, and the limits of an evaluation. */
 import { describe, expect, test } from "vitest";
 import { celEnvironment } from "./environment.ts";
 import { compile } from "./program.ts";
@@ -141,7 +141,7 @@ describe("an evaluation is canceled", () => {
   });
 });
 
-test("types that double with every macro are compiled quickly", () => {
+test("an expression whose type doubles with every macro is compiled quickly", () => {
   const { value } = evaluated(`[{1: 1}]${".map(a, [{'k': a}, {'k': a}])".repeat(200)}.size()`);
   expect(value).toBe("1");
 });

@@ -1,4 +1,4 @@
-/** Compiles and evaluates expressions. */
+/** Compiles and evaluates CEL expressions. */
 import { Checker, type Checked } from "./check/checker.ts";
 import type { Environment } from "./check/scope.ts";
 import { literalIssues } from "./check/validators.ts";
@@ -19,7 +19,7 @@ interface Evaluation {
 export interface Program {
   readonly checked: Checked;
   readonly type: Type;
-  /** `values`: in the order of the variables. */
+  /** `values`: the values of the variables, in the order in which the variables were declared. */
   readonly evaluate: (values: readonly Value[], costMax: number) => Evaluation;
   readonly uses: (variable: string) => boolean;
 }

@@ -6,23 +6,23 @@ import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { presentMembers } from "./members.ts";
 import { goJson } from "../../meta/go-json.ts";
 
-/** Users can write these annotations: text that is deeper than any metric is ignored. */
+/** Users can write these annotations, so text that nests deeper than any metric is ignored. */
 const ANNOTATION_DEPTH_MAX = 32;
 
-/** Undefined for an empty list, which needs no annotation. */
+/** The JSON text of the list; undefined for an empty list, which needs no annotation. */
 export function encodeAnnotation(list: readonly JsonObject[]): string | undefined {
   return list.length === 0 ? undefined : goJson(list);
 }
 
-/** Undefined if the text is not a list of objects. */
+/** The list that the text encodes; undefined if the text is not a list of objects. */
 export function decodeAnnotation(text: unknown): JsonObject[] | undefined {
   const list = parseAnnotation(text);
   return Array.isArray(list) && list.every(isJsonObject) ? list : undefined;
 }
 
 /**
- * Go's names of fields without tags: behavior is encoded from kube-apiserver's internal type. Such fields are written
- * even if they are empty.
+ * Fields that the annotation encodes under Go's field names (ScaleUp), because kube-apiserver encodes its internal
+ * type, which has no JSON tags. For the same reason they are written even if they are empty.
  */
 const BEHAVIOR_NAMES: readonly string[] = Object.freeze(["scaleUp", "scaleDown"]);
 const RULES_NAMES: readonly string[] = Object.freeze([
@@ -50,7 +50,7 @@ function capitalize(value: unknown, names: readonly string[], encode: (member: u
   return Object.fromEntries([...known, ...unknown].map(([name, member]) => [upperFirst(name), encode(member)]));
 }
 
-/** Undefined if the behavior is empty. */
+/** The behavior that the text encodes; undefined if it is empty or invalid. */
 export function decodeBehavior(text: unknown): JsonObject | undefined {
   const behavior = parseAnnotation(text);
   if (!isJsonObject(behavior)) return undefined;

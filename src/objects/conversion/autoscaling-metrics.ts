@@ -1,8 +1,8 @@
 /**
  * Converts between the two formats of an autoscaler's metrics. In autoscaling/v2 a metric nests its source and its
  * target or current value; in autoscaling/v2beta1, and in the annotations of autoscaling/v1, it is flat. The flat
- * format has no field for some values of the nested one; those are written under similar names, which other readers
- * ignore.
+ * format of kube-apiserver has no field for some values of the nested format. This server writes these values under
+ * similar names, which kube-apiserver ignores.
  */
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, presentMembers } from "./members.ts";
@@ -29,7 +29,7 @@ function reshapeSources(metric: JsonObject, reshape: (source: JsonObject, name: 
   return { type: metric["type"], ...sources, ...omitMembers(metric, ["type", ...SOURCES]) };
 }
 
-/** In the order in which kube-apiserver writes the members of each source. */
+/** Writes the fields in the order in which kube-apiserver writes them. */
 function flattenSource(source: JsonObject, name: string, role: MetricRole): JsonObject {
   const metric = objectAt(source, "metric");
   const values = objectAt(source, role);
@@ -80,7 +80,10 @@ interface FlatNames {
   readonly averageValue: string;
   readonly averageUtilization: string;
   readonly type: string;
-  /** The target value of an object metric is required: it is zero if there is only an average value. */
+  /**
+   * Whether the flat format requires a value: for the target of an object metric, 0 is written if the metric has only
+   * an average value.
+   */
   readonly hasImpliedZero: boolean;
 }
 

@@ -29,7 +29,7 @@ function autoscaler(
 }
 
 describe("autoscaling/v1", () => {
-  test("has the CPU percentage for one metric of v2, in both directions", () => {
+  test("converts its CPU percentage to a resource metric of v2, and back", () => {
     const first = autoscaler("v1", {
       spec: { targetCPUUtilizationPercentage: 60 },
       status: { currentReplicas: 2, desiredReplicas: 3, currentCPUUtilizationPercentage: 75 },
@@ -46,7 +46,7 @@ describe("autoscaling/v1", () => {
     expect(convertObject(second, v2, v1)).toEqual(first);
   });
 
-  test("without any metric has the default CPU percentage", () => {
+  test("is converted to the default CPU metric of v2 if it has no metric", () => {
     const converted = convertObject(autoscaler("v1", { spec: {} }), v1, v2);
     const target = { type: "Utilization", averageUtilization: 80 };
     expect(converted["spec"]).toHaveProperty("metrics", [{ type: "Resource", resource: { name: "cpu", target } }]);
@@ -175,7 +175,7 @@ describe("autoscaling/v1", () => {
     expect(convertObject(first, v1, v2)).toEqual(second);
   });
 
-  test("puts a CPU metric last when converted back, and keeps a second one", () => {
+  test("keeps a second CPU metric, and puts the first one last when it is converted back to v2", () => {
     const another = {
       type: "Resource",
       resource: { name: "cpu", target: { type: "Utilization", averageUtilization: 90 } },
@@ -196,7 +196,7 @@ describe("autoscaling/v1", () => {
     },
   );
 
-  test("does not convert annotations of v2 to fields", () => {
+  test("drops the annotations of a v2 object that encode fields", () => {
     const annotations = { [`${PREFIX}/behavior`]: '{"ScaleUp":{"SelectPolicy":"Max"}}' };
     const second = autoscaler("v2", { spec: { metrics: [cpuMetric] }, annotations });
     expect(convertObject(second, v2, v1)).toEqual(autoscaler("v1", { spec: { targetCPUUtilizationPercentage: 60 } }));

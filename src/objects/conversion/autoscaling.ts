@@ -1,3 +1,4 @@
+/** Converts HorizontalPodAutoscalers: v1, v2beta1 and v2beta2 store fields of v2 that they lack in annotations. */
 import { annotationsOf, isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 import { decodeAnnotation, decodeBehavior, encodeAnnotation, encodeBehavior } from "./autoscaling-annotations.ts";
 import { flattenMetric, nestMetric } from "./autoscaling-metrics.ts";
@@ -17,7 +18,9 @@ const DEFAULT_CPU_UTILIZATION = 80;
 
 const CONDITION_ORDER: readonly string[] = ["type", "status", "lastTransitionTime", "reason", "message"];
 
-/** Removes all of these annotations, which are not the user's: v2 has fields for all of them. */
+/**
+ * Changes that remove all annotations in which other versions store fields of v2. On a v2 object they have no effect.
+ */
 const NO_CARRIED_ANNOTATIONS: Readonly<Record<string, undefined>> = Object.freeze(
   Object.fromEntries(
     [METRICS, CURRENT_METRICS, CONDITIONS, BEHAVIOR, ...Object.values(TOLERANCES)].map((key) => [key, undefined]),
@@ -36,7 +39,7 @@ export const AUTOSCALING_SHAPES: readonly KindShapes[] = Object.freeze([
   },
 ]);
 
-/** The first CPU utilization metric is a field of v1; all other metrics are stored in an annotation. */
+/** Stores the first CPU utilization metric in a field of v1, and all other metrics in an annotation. */
 function toV1(autoscaler: JsonObject): JsonObject {
   const { metrics, behavior, ...spec } = objectAt(autoscaler, "spec");
   const { currentMetrics, conditions, ...status } = objectAt(autoscaler, "status");
@@ -86,7 +89,10 @@ function fromV1(autoscaler: JsonObject): JsonObject {
   return changeAnnotations(reshaped, NO_CARRIED_ANNOTATIONS);
 }
 
-/** As written by Go, v1 always has currentReplicas; v2 omits zero, but always has currentMetrics. */
+/**
+ * As Go encodes the types: a v1 status always has currentReplicas; a v2 status omits it if it is zero, but always has
+ * currentMetrics.
+ */
 function statusFromV1(autoscaler: JsonObject, annotations: JsonObject): JsonObject | undefined {
   const carriedMetrics = decodeAnnotation(annotations[CURRENT_METRICS])?.map((metric) => nestMetric(metric, "current"));
   const conditions = decodeAnnotation(annotations[CONDITIONS]);
@@ -148,7 +154,7 @@ function reshapeMetrics(autoscaler: JsonObject, reshape: typeof flattenMetric): 
   );
 }
 
-/** v2beta2 lacks only the tolerances. */
+/** v2beta2 lacks only the tolerances of v2. */
 function toV2beta2(autoscaler: JsonObject): JsonObject {
   const behavior = objectAt(objectAt(autoscaler, "spec"), "behavior");
   const tolerances = Object.entries(TOLERANCES).map(([direction, key]) => {

@@ -13,13 +13,13 @@ describe("convertObject", () => {
     expect(set.apiVersion).toBe("apps/v1");
   });
 
-  test("returns the same object for its own version, also for an unknown kind", () => {
+  test("returns the object itself if both versions are equal, even for an unknown kind", () => {
     const widget = { apiVersion: "example.com/v1", kind: "Widget" };
     const version = parseGroupVersion("example.com/v1");
     expect(convertObject(widget, version, version)).toBe(widget);
   });
 
-  test("shares the unchanged parts when the shape changes", () => {
+  test("shares the unchanged values with its argument when the shape changes", () => {
     const event = { apiVersion: "v1", kind: "Event", metadata: { name: "a" }, involvedObject: { name: "pod" } };
     const converted = convertObject(event, parseGroupVersion("v1"), parseGroupVersion("events.k8s.io/v1"));
     expect(converted["metadata"]).toBe(event.metadata);
@@ -46,33 +46,36 @@ describe("convertObject", () => {
     expect(() => convertObject({ metadata: {} }, appsV1, appsV1beta1)).toThrow("without a kind");
   });
 
-  test("keeps a member named __proto__ as an ordinary member", () => {
+  test("keeps a field named __proto__ as an ordinary field", () => {
     const text = '{"apiVersion":"v1","kind":"Event","__proto__":{"polluted":true},"message":"m"}';
     const converted = convertObject(JSON.parse(text), parseGroupVersion("v1"), parseGroupVersion("events.k8s.io/v1"));
     expect(Object.getPrototypeOf(converted)).toBe(Object.prototype);
     expect(JSON.stringify(converted)).toContain('"__proto__":{"polluted":true}');
   });
 
-  test.each(["null", "3", '"text"', "[]", "[null,1]"])("copies a malformed part %s without an error", (part) => {
-    const value: unknown = JSON.parse(part);
-    for (const [kind, from, to] of [
-      ["HorizontalPodAutoscaler", "autoscaling/v1", "autoscaling/v2beta1"],
-      ["HorizontalPodAutoscaler", "autoscaling/v2", "autoscaling/v1"],
-      ["CustomResourceDefinition", "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"],
-      ["CustomResourceDefinition", "apiextensions.k8s.io/v1beta1", "apiextensions.k8s.io/v1"],
-      ["ResourceSlice", "resource.k8s.io/v1", "resource.k8s.io/v1alpha3"],
-      ["EndpointSlice", "discovery.k8s.io/v1", "discovery.k8s.io/v1beta1"],
-      ["Ingress", "networking.k8s.io/v1", "networking.k8s.io/v1beta1"],
-      ["PodDisruptionBudget", "policy/v1", "policy/v1beta1"],
-    ] as const) {
-      const parts = { metadata: value, spec: value, status: value, endpoints: value };
-      const nested = { spec: { devices: value, versions: value, metrics: value, selector: value, rules: value } };
-      for (const object of [parts, nested]) {
-        const converted = convertObject({ kind, ...object }, parseGroupVersion(from), parseGroupVersion(to));
-        expect(converted["apiVersion"]).toBe(to);
+  test.each(["null", "3", '"text"', "[]", "[null,1]"])(
+    "copies a malformed field with the value %s without an error",
+    (part) => {
+      const value: unknown = JSON.parse(part);
+      for (const [kind, from, to] of [
+        ["HorizontalPodAutoscaler", "autoscaling/v1", "autoscaling/v2beta1"],
+        ["HorizontalPodAutoscaler", "autoscaling/v2", "autoscaling/v1"],
+        ["CustomResourceDefinition", "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1"],
+        ["CustomResourceDefinition", "apiextensions.k8s.io/v1beta1", "apiextensions.k8s.io/v1"],
+        ["ResourceSlice", "resource.k8s.io/v1", "resource.k8s.io/v1alpha3"],
+        ["EndpointSlice", "discovery.k8s.io/v1", "discovery.k8s.io/v1beta1"],
+        ["Ingress", "networking.k8s.io/v1", "networking.k8s.io/v1beta1"],
+        ["PodDisruptionBudget", "policy/v1", "policy/v1beta1"],
+      ] as const) {
+        const parts = { metadata: value, spec: value, status: value, endpoints: value };
+        const nested = { spec: { devices: value, versions: value, metrics: value, selector: value, rules: value } };
+        for (const object of [parts, nested]) {
+          const converted = convertObject({ kind, ...object }, parseGroupVersion(from), parseGroupVersion(to));
+          expect(converted["apiVersion"]).toBe(to);
+        }
       }
-    }
-  });
+    },
+  );
 });
 
 describe("convertFieldLabel", () => {
@@ -90,7 +93,7 @@ describe("convertFieldLabel", () => {
     expect(convertFieldLabel({ kind: "Event", label: inCore }, core, events)).toBe(inEvents);
   });
 
-  test("keeps labels of other kinds", () => {
+  test("keeps the field labels of other kinds", () => {
     expect(convertFieldLabel({ kind: "Pod", label: "source.x" }, core, core)).toBe("source.x");
   });
 });

@@ -1,3 +1,4 @@
+/** Converts built-in objects and field labels between API versions of a kind, through the hub shape of the kind. */
 import { formatGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
 import { AUTOSCALING_SHAPES } from "./autoscaling.ts";
 import { CRD_SHAPES } from "./crd.ts";
@@ -31,11 +32,11 @@ const ALL_SHAPES: readonly KindShapes[] = [
 
 interface Place {
   readonly shapes: KindShapes;
-  /** Undefined for the hub. */
+  /** The shape of the version; undefined if it is the hub shape. */
   readonly spoke: Spoke | undefined;
 }
 
-/** By kind and apiVersion. */
+/** Keyed by kind and apiVersion. */
 const PLACES: ReadonlyMap<string, Place> = new Map(ALL_SHAPES.flatMap(placesOf));
 
 function placesOf(shapes: KindShapes): readonly (readonly [string, Place])[] {
@@ -83,7 +84,7 @@ export function convertObject(object: JsonObject, from: GroupVersion, to: GroupV
   return { ...converted, apiVersion };
 }
 
-/** The name of a selectable field of the kind in another version; most have the same name in all versions. */
+/** The name in version `to` of a selectable field of version `from`. Only fields of events have different names. */
 export function convertFieldLabel(
   field: { readonly kind: string; readonly label: string },
   from: GroupVersion,

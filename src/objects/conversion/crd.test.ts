@@ -102,7 +102,7 @@ test("unknown fields are preserved by default in v1beta1 and pruned by default i
   expect(convertObject(crd("v1beta1", { version: "v1", versions }), v1beta1, v1)).toEqual(preserving);
 });
 
-test("a v1beta1 CRD with a version and without a list of versions has that one version", () => {
+test("a v1beta1 CRD with spec.version and without spec.versions has that one version in v1", () => {
   const converted = convertObject(crd("v1beta1", { version: "v1alpha1", validation: schema }), v1beta1, v1);
   expect(objectAt(converted, "spec")["versions"]).toEqual([{ name: "v1alpha1", served: true, storage: true, schema }]);
 });

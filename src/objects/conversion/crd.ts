@@ -1,8 +1,9 @@
+/** Converts CustomResourceDefinitions between v1 and v1beta1, the version in which they are stored. */
 import { isJsonObject, jsonEquals, stringAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, presentMembers, renameMembers, updateItems, updateObject } from "./members.ts";
 import type { KindShapes } from "./shapes.ts";
 
-/** No release serves v1beta1, but every release stores CustomResourceDefinitions in it. */
+/** CustomResourceDefinitions: every release stores them in v1beta1, although no release serves v1beta1. */
 export const CRD_SHAPES: readonly KindShapes[] = Object.freeze([
   {
     kinds: ["CustomResourceDefinition"],
@@ -17,7 +18,10 @@ export const CRD_SHAPES: readonly KindShapes[] = Object.freeze([
   },
 ]);
 
-/** Fields that v1beta1 has once in the spec if all versions agree: the name there, by the name in a version. */
+/**
+ * Fields that v1beta1 has in the spec, instead of in each version, if all versions have the same value. Maps the name
+ * in a version to the name in the spec.
+ */
 const SHARED_MEMBERS: Readonly<Record<string, string>> = Object.freeze({
   schema: "validation",
   subresources: "subresources",

@@ -1,3 +1,4 @@
+/** Converts Deployments: only apps/v1beta1 has spec.rollbackTo, later versions store it in an annotation. */
 import { annotationsOf, isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import { changeAnnotations, omitMembers } from "./members.ts";
 import type { KindShapes } from "./shapes.ts";
@@ -24,7 +25,7 @@ function rollbackToAnnotation(deployment: JsonObject): JsonObject {
   );
 }
 
-/** An annotation that is not a revision stays an annotation. */
+/** Converts the annotation to spec.rollbackTo, unless its value is not a revision. */
 function rollbackFromAnnotation(deployment: JsonObject): JsonObject {
   const annotation = annotationsOf(deployment)[ROLLBACK_TO];
   const revision = Number(annotation);

@@ -1,10 +1,11 @@
+/** Converts PodDisruptionBudgets: an empty selector matches no pod in v1beta1 and every pod in v1. */
 import { isJsonObject, jsonEquals, type JsonObject } from "../../meta/json.ts";
 import { updateObject } from "./members.ts";
 import type { KindShapes } from "./shapes.ts";
 
 /**
- * An empty selector matches nothing in v1beta1 and everything in v1. A requirement on this label, which no pod has,
- * expresses the meaning that an empty selector has in the other version.
+ * An empty selector matches nothing in v1beta1 and everything in v1. No pod has this label, so "DoesNotExist" on it
+ * selects everything in v1beta1, and "Exists" selects nothing in v1.
  */
 const EMPTY_SELECTOR_LABEL = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match";
 
@@ -50,7 +51,10 @@ function isEmptySelector(selector: JsonObject): boolean {
   );
 }
 
-/** Removes the label, because together with other requirements it would change the meaning of the selector. */
+/**
+ * Removes requirements on the reserved label, because next to other requirements they would change which pods the
+ * selector matches.
+ */
 function withoutReservedLabel(selector: JsonObject): JsonObject {
   const expressions = selector["matchExpressions"];
   if (!Array.isArray(expressions)) return selector;

@@ -1,3 +1,4 @@
+/** Converts EndpointSlices: v1beta1 has the zone and the node name of an endpoint in a map of topology labels. */
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, updateItems } from "./members.ts";
 import type { KindShapes } from "./shapes.ts";
@@ -19,7 +20,7 @@ export const ENDPOINT_SLICE_SHAPES: readonly KindShapes[] = Object.freeze([
   },
 ]);
 
-/** The hostname stays in the deprecated topology only if it differs from nodeName. */
+/** Keeps the hostname label in deprecatedTopology only if it differs from nodeName. */
 function splitTopology(endpoint: JsonObject): JsonObject {
   const { topology: _, ...own } = omitMembers(endpoint, ["zone", "deprecatedTopology"]);
   const topology = objectAt(endpoint, "topology");

@@ -56,7 +56,7 @@ test("an empty reporter is written in the core group and omitted in events.k8s.i
   expect(convertObject(inEvents, events, core)).toEqual(inCore);
 });
 
-test("an unknown member does not replace a renamed one", () => {
+test("an unknown field does not replace a renamed field", () => {
   const converted = convertObject({ ...coreEvent, note: "forged" }, core, events);
   expect(converted["note"]).toBe(coreEvent.message);
   expect(convertObject({ kind: "Event", note: "forged" }, core, events)).not.toHaveProperty("note");

@@ -1,3 +1,4 @@
+/** Converts Events between the core group and events.k8s.io, which have different names for the same fields. */
 import { invertNames, omitMembers, renameMembers } from "./members.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";

@@ -49,12 +49,12 @@ test.each([
   expect(convertObject(inSecond, version(second), version(first))).toEqual(inFirst);
 });
 
-test("zero shares of v1beta3 without the annotation are the default in v1", () => {
+test("zero shares in v1beta3 without the annotation become the default shares in v1", () => {
   const beta = level("v1beta3", { nominalConcurrencyShares: 0 });
   expect(convertObject(beta, version("v1beta3"), version("v1"))).toEqual(level("v1", { nominalConcurrencyShares: 30 }));
 });
 
-test("flow schemas have one shape, priority levels have three", () => {
+test("all versions of a flow schema have one shape, those of a priority level have three", () => {
   expect(isSameShape("FlowSchema", version("v1"), version("v1beta1"))).toBe(true);
   expect(isSameShape("PriorityLevelConfiguration", version("v1"), version("v1beta3"))).toBe(false);
   expect(isSameShape("PriorityLevelConfiguration", version("v1beta2"), version("v1beta1"))).toBe(true);

@@ -1,15 +1,18 @@
+/**
+ * Converts PriorityLevelConfigurations, whose versions differ in the name and the zero value of the concurrency shares.
+ */
 import { changeAnnotations, renameMembers, updateObject } from "./members.ts";
 import { annotationsOf, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { KindShapes } from "./shapes.ts";
 
 const GROUP = "flowcontrol.apiserver.k8s.io";
 
-/** The annotation which marks in v1beta3, where 0 shares mean the default, that 0 shares are intended. */
+/** Marks that 0 shares are intended in v1beta3 and earlier versions, in which 0 shares otherwise mean the default. */
 const PRESERVE_ZERO_SHARES = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 const DEFAULT_CONCURRENCY_SHARES = 30;
 
-/** v1beta3 is the hub, because with its annotation zero shares survive the earlier versions too. */
+/** v1beta3 is the hub, because its annotation preserves zero shares in the earlier versions too. */
 export const FLOWCONTROL_SHAPES: readonly KindShapes[] = Object.freeze([
   {
     kinds: ["FlowSchema"],

@@ -1,3 +1,4 @@
+/** Converts Ingresses: v1beta1 has the service name and port of a backend as flat fields, v1 has them in an object. */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, renameMembers, updateItems, updateObject } from "./members.ts";
 import type { KindShapes } from "./shapes.ts";

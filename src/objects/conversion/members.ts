@@ -1,6 +1,7 @@
+/** Helpers for conversions: change, rename and omit fields of an object without modifying it. */
 import { annotationsOf, isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 
-/** Replaces a member that is an object; any other value is unchanged. */
+/** Changes the object in the field `key`; returns `parent` itself if the field is not an object. */
 export function updateObject(parent: JsonObject, key: string, change: (child: JsonObject) => JsonObject): JsonObject {
   const child = parent[key];
   if (!isJsonObject(child)) return parent;
@@ -8,7 +9,9 @@ export function updateObject(parent: JsonObject, key: string, change: (child: Js
   return changed === child ? parent : { ...parent, [key]: changed };
 }
 
-/** Replaces the objects in a member that is an array; any other value is unchanged. */
+/**
+ * Changes the objects in the list `key`, but not its other items; returns `parent` itself if the field is not a list.
+ */
 export function updateItems(parent: JsonObject, key: string, change: (item: JsonObject) => JsonObject): JsonObject {
   const items = parent[key];
   if (!Array.isArray(items)) return parent;
@@ -17,8 +20,8 @@ export function updateItems(parent: JsonObject, key: string, change: (item: Json
 }
 
 /**
- * Renames members and keeps their order. A member that already has one of the new names does not belong to the old
- * shape and is dropped, so that it cannot replace the renamed one.
+ * Renames fields and keeps their order. A field that already has one of the new names does not belong to the old shape.
+ * It is dropped, so that it cannot replace the renamed field.
  */
 export function renameMembers(object: JsonObject, names: Readonly<Record<string, string>>): JsonObject {
   const renamed = new Map(Object.entries(names));
@@ -32,7 +35,7 @@ export function omitMembers(object: JsonObject, keys: readonly string[]): JsonOb
   return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 }
 
-/** Omits members that are undefined or null. */
+/** Omits fields that are undefined or null. */
 export function presentMembers(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
 }
@@ -41,7 +44,9 @@ export function invertNames(names: Readonly<Record<string, string>>): Readonly<R
   return Object.fromEntries(Object.entries(names).map(([from, to]) => [to, from]));
 }
 
-/** Sets annotations, and removes those that are undefined. An empty map of annotations is removed. */
+/**
+ * Sets annotations, and removes those whose new value is undefined. Removes metadata.annotations if it becomes empty.
+ */
 export function changeAnnotations(
   object: JsonObject,
   changes: Readonly<Record<string, string | undefined>>,

@@ -1,3 +1,4 @@
+/** Converts role bindings: a subject has an apiVersion in v1alpha1 and an apiGroup in later versions. */
 import { parseGroupVersion } from "../../meta/group-version.ts";
 import { stringAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, updateItems } from "./members.ts";
@@ -22,7 +23,7 @@ export const RBAC_SHAPES: readonly KindShapes[] = Object.freeze([
   },
 ]);
 
-/** Subjects have an apiVersion in v1alpha1, and an apiGroup in later versions. */
+/** Replaces the apiVersion that a subject has in v1alpha1 by the apiGroup that it has in later versions. */
 function toGroupSubject(subject: JsonObject): JsonObject {
   const own = omitMembers(subject, ["apiVersion", "apiGroup"]);
   if (subject["kind"] === "User" && subject["name"] === "*") {

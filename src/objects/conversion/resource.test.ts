@@ -64,7 +64,7 @@ describe("requests of a claim", () => {
     bothWays(template(flat, flatRequests), template(nested, nestedRequests));
   });
 
-  test("with alternatives have no exact part, also if zero values are present", () => {
+  test('with alternatives have no field "exactly", even if they have fields with zero values', () => {
     const flat = claim("v1beta1", [{ name: "any", firstAvailable, deviceClassName: "", count: 0 }]);
     expect(convertObject(flat, version("v1beta1"), version("v1"))).toEqual(
       claim("v1", [{ name: "any", firstAvailable }]),

@@ -1,3 +1,7 @@
+/**
+ * Converts the kinds of resource.k8s.io (dynamic resource allocation), whose requests and devices are nested
+ * differently.
+ */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, updateItems, updateObject } from "./members.ts";
 import type { KindShapes } from "./shapes.ts";
@@ -5,9 +9,10 @@ import type { KindShapes } from "./shapes.ts";
 const GROUP = "resource.k8s.io";
 
 /**
- * v1alpha2 of these kinds is a different model without a conversion to later versions; no release decodes both.
- * Requests and devices are flat in one shape and nested in the other. Members that no list names are moved with the
- * nested part, because every field added so far belongs to it.
+ * v1alpha2 is not listed, because its model is different and cannot be converted to later versions; no release decodes
+ * v1alpha2 and a later version. Requests are flat in the older shape and nested in the newer one; devices are nested in
+ * the older shape and flat in the newer one. Unknown fields are moved into and out of the nested part, because every
+ * field added so far belongs to it.
  */
 export const RESOURCE_SHAPES: readonly KindShapes[] = Object.freeze([
   { kinds: ["DeviceClass"], hub: versions("v1", "v1beta2", "v1beta1", "v1alpha3"), spokes: [] },
@@ -96,7 +101,7 @@ function nestDevice(device: JsonObject): JsonObject {
   return { name, basic };
 }
 
-/** In v1alpha3, a capacity is a plain quantity. */
+/** Wraps each capacity in an object, because v1alpha3 has a plain quantity instead. */
 function wrapCapacities(device: JsonObject): JsonObject {
   return mapCapacities(device, (capacity) => (isJsonObject(capacity) ? capacity : { value: capacity }));
 }

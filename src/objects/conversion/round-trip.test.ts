@@ -107,7 +107,7 @@ describe.each(releases)("in release $release", ({ kinds }) => {
     }
   });
 
-  test("two versions have the same shape if and only if they have the same fields", () => {
+  test("two versions have the same shape exactly if they have the same fields", () => {
     for (const { object, from, to, schema, label } of kinds.flatMap(fullObjectsOf)) {
       if (schema === undefined || hasDroppedFields(object, to) || isZeroSharesPair(object, from, to)) continue;
       const hasSameFields = unknownPaths(object, schema, "").length === 0;
@@ -115,7 +115,7 @@ describe.each(releases)("in release $release", ({ kinds }) => {
     }
   });
 
-  test("an object keeps all unknown fields if the shape stays", () => {
+  test("an object keeps all unknown fields in a conversion between versions of the same shape", () => {
     for (const { object, from, to, label } of kinds.flatMap(fullObjectsOf)) {
       if (!isSameShape(object["kind"] as string, from, to)) continue;
       const strange = cloneJson(object);
@@ -124,7 +124,7 @@ describe.each(releases)("in release $release", ({ kinds }) => {
     }
   });
 
-  test("an object keeps unknown fields of its metadata, spec and status if the shape changes", () => {
+  test("an object keeps unknown fields of its metadata, spec and status in a conversion between versions of different shapes", () => {
     for (const { object, from, to, label } of kinds.flatMap(fullObjectsOf)) {
       const strange = cloneJson(object);
       for (const part of ["metadata", "spec", "status"]) {
@@ -153,7 +153,7 @@ function hasDroppedFields(object: JsonObject, version: GroupVersion): boolean {
   return object["kind"] === "PodCertificateRequest" && version.version === "v1";
 }
 
-/** The fields are the same, but zero has another meaning. */
+/** Pairs of versions with the same fields, of which only one treats zero shares as the default. */
 function isZeroSharesPair(object: JsonObject, from: GroupVersion, to: GroupVersion): boolean {
   return object["kind"] === "PriorityLevelConfiguration" && [from.version, to.version].sort().join() === "v1,v1beta3";
 }

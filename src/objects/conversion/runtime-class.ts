@@ -1,3 +1,4 @@
+/** Converts RuntimeClasses: v1alpha1 has the fields of later versions in a spec. */
 import { objectAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, renameMembers } from "./members.ts";
 import type { KindShapes } from "./shapes.ts";

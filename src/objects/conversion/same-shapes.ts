@@ -1,6 +1,10 @@
+/** Lists the kinds whose versions differ only in the apiVersion, so that conversion changes nothing else. */
 import type { KindShapes } from "./shapes.ts";
 
-/** Kinds whose versions have the same shape, as far as one release has several of them. */
+/**
+ * The kinds whose versions all have the same shape. A kind is listed only if one release serves or decodes several of
+ * its versions.
+ */
 export const SAME_SHAPES: readonly KindShapes[] = Object.freeze([
   sameShape(
     "admissionregistration.k8s.io",

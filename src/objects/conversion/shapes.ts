@@ -1,20 +1,24 @@
+/**
+ * Declares how the versions of a kind are converted: versions with the same fields share a shape, and each shape is
+ * converted to and from the hub shape.
+ */
 import type { JsonObject } from "../../meta/json.ts";
 
-/** Changes the shape but not the apiVersion. Never modifies its argument. */
+/** Converts an object from one shape to another. Leaves its apiVersion, and never modifies its argument. */
 type Reshape = (object: JsonObject) => JsonObject;
 
-/** Versions of one shape, and the conversions from and to the hub shape. */
+/** The versions that share a shape other than the hub shape, and the conversions between the two shapes. */
 export interface Spoke {
-  /** In the form of apiVersion. */
+  /** Values of apiVersion. */
   readonly versions: readonly string[];
   readonly toHub: Reshape;
   readonly fromHub: Reshape;
 }
 
-/** All versions of some kinds that can be converted to each other. */
+/** Versions of some kinds that can be converted to each other. Every conversion goes through the hub shape. */
 export interface KindShapes {
   readonly kinds: readonly string[];
-  /** The versions of the hub shape. */
+  /** Values of apiVersion: the versions that have the hub shape. */
   readonly hub: readonly string[];
   readonly spokes: readonly Spoke[];
 }

@@ -1,6 +1,6 @@
 /**
- * Tests of kinds with an older shape that no supported release serves, but that all of them can still decode from the
- * store.
+ * Tests of versions with an older shape, which no supported release serves, but which every supported release can still
+ * decode from the store.
  */
 import { describe, expect, test } from "vitest";
 import { parseGroupVersion } from "../../meta/group-version.ts";
@@ -39,7 +39,7 @@ describe("EndpointSlice v1beta1", () => {
     );
   });
 
-  test("keeps other topology labels, also another hostname", () => {
+  test("keeps other topology labels, and a hostname that differs from the node name", () => {
     bothWays(
       slice("v1beta1", { nodeName: "node-a", topology: { "kubernetes.io/hostname": "other", rack: "7" } }),
       slice("v1", { nodeName: "node-a", deprecatedTopology: { "kubernetes.io/hostname": "other", rack: "7" } }),
@@ -52,7 +52,7 @@ describe("EndpointSlice v1beta1", () => {
 });
 
 describe("Ingress v1beta1", () => {
-  test("has a flat service name and port, and names the default backend backend", () => {
+  test('has a flat service name and port, and calls the default backend "backend"', () => {
     const path = { path: "/", pathType: "Prefix" };
     const resource = { kind: "Bucket", name: "files" };
     const rules = (...backends: JsonObject[]) => [
@@ -83,7 +83,7 @@ describe("Ingress v1beta1", () => {
   });
 });
 
-test("RuntimeClass v1alpha1 has a spec", () => {
+test("RuntimeClass v1alpha1 has the fields of v1 in a spec", () => {
   const rest = { overhead: { podFixed: { cpu: "250m" } }, scheduling: { nodeSelector: { a: "b" } } };
   bothWays(
     { kind: "RuntimeClass", apiVersion: "node.k8s.io/v1alpha1", metadata, spec: { runtimeHandler: "gvisor", ...rest } },
@@ -109,7 +109,7 @@ describe("PodDisruptionBudget v1beta1", () => {
     bothWays(budget("v1beta1", beta), budget("v1", stable));
   });
 
-  test("removes the reserved label if there are other requirements", () => {
+  test("converts to v1 without the reserved label if the selector has other requirements", () => {
     const mixed = { matchLabels: { app: "web" }, ...on("Exists") };
     expect(convert(budget("v1beta1", mixed), "policy/v1")).toEqual(
       budget("v1", { matchLabels: { app: "web" }, matchExpressions: [] }),
@@ -125,7 +125,7 @@ describe("bindings of rbac v1alpha1", () => {
     return { kind: "RoleBinding", apiVersion: `${group}/${version}`, metadata, roleRef, subjects };
   }
 
-  test("name the versions of subjects", () => {
+  test("have subjects with an apiVersion instead of an apiGroup", () => {
     bothWays(
       binding("v1alpha1", [
         { kind: "User", name: "ada", apiVersion: `${group}/v1alpha1` },
@@ -142,7 +142,7 @@ describe("bindings of rbac v1alpha1", () => {
     );
   });
 
-  test("convert the user * to all authenticated users", () => {
+  test("are converted from the user * to the group of all authenticated users", () => {
     const alpha = binding("v1alpha1", [{ kind: "User", name: "*", apiVersion: `${group}/v1alpha1` }]);
     expect(convert(alpha, `${group}/v1`)).toEqual(
       binding("v1", [{ kind: "Group", name: "system:authenticated", apiGroup: group }]),
@@ -158,7 +158,7 @@ describe("Deployment v1beta1", () => {
     return { kind: "Deployment", apiVersion: `apps/${version}`, metadata: annotated, spec: { replicas: 1, ...spec } };
   }
 
-  test("has a field for the revision to roll back to", () => {
+  test("has spec.rollbackTo instead of an annotation", () => {
     bothWays(deployment("v1beta1", { rollbackTo: { revision: 7 } }), deployment("v1", {}, { [annotation]: "7" }));
     bothWays(deployment("v1beta1", { rollbackTo: {} }), deployment("v1beta2", {}, { [annotation]: "0" }));
     bothWays(deployment("v1beta1", {}), deployment("v1", {}));

@@ -1,10 +1,12 @@
-/** Validates base64 and times as Go's parsers do: undefined, or their error message. */
+/**
+ * Validates base64 and times as Go's parsers do. Each function returns Go's error message, or undefined for valid text.
+ */
 
 const BASE64_ALPHABET = /^[A-Za-z0-9+/]$/;
 
 /**
- * Standard base64 with padding; line breaks may be anywhere. Everything before the first error is ASCII, so indexes are
- * bytes.
+ * Accepts standard base64 with padding, and line breaks anywhere. Everything before the first error is ASCII, so that
+ * character indexes are byte indexes.
  */
 export function base64Error(text: string): string | undefined {
   const at = base64ErrorAt(text);
@@ -24,7 +26,7 @@ function base64ErrorAt(text: string): number | undefined {
   return group === 0 ? undefined : text.length - group;
 }
 
-/** `at` is the first `=`, and `group` the number of characters in its group before it. */
+/** `at`: the index of the first `=`. `group`: the number of characters before it in its group of four. */
 function paddingErrorAt(text: string, at: number, group: number): number | undefined {
   if (group < 2) return at;
   let next = skipLineBreaks(text, at + 1);
@@ -47,7 +49,7 @@ function isLineBreak(character: string): boolean {
 }
 
 const RFC3339 = "2006-01-02T15:04:05Z07:00";
-/** The parts of the layout in order, each with its pattern; the hour may have one digit. */
+/** The parts of Go's layout in order, each with its pattern. The hour may have one digit. */
 const TIME_PARTS: readonly (readonly [layout: string, pattern: RegExp])[] = [
   ["2006", /^(?:[0-9]{4})/],
   ["-", /^(?:-)/],
@@ -96,7 +98,7 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** The time package quotes byte by byte, and writes every non-ASCII byte as \\x. */
+/** Quotes text as Go's time package does: byte by byte, with \\x for every non-ASCII byte. */
 function quoteAscii(text: string): string {
   return `"${Buffer.from(text)
     .toString("latin1")

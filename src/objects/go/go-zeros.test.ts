@@ -22,7 +22,7 @@ function decoded(schema: StructSchema, object: JsonObject): JsonObject {
 }
 
 describe("zeros", () => {
-  test("of omitempty values are the same as absent", () => {
+  test("of omitempty fields are the same as absent", () => {
     const spec = { paused: false, minReadySeconds: 0, template: { spec: { hostNetwork: false, dnsPolicy: "" } } };
     expect(decoded(DEPLOYMENT, { spec })).toEqual({ spec: { template: { spec: {} } } });
   });
@@ -32,7 +32,7 @@ describe("zeros", () => {
     expect(decoded(DEPLOYMENT, { spec })).toEqual({ spec });
   });
 
-  test("of values that are always written are kept", () => {
+  test("of fields that are always written are kept", () => {
     const spec = { template: { spec: { containers: [{ name: "" }] } } };
     expect(decoded(DEPLOYMENT, { spec })).toEqual({ spec });
   });
@@ -41,11 +41,11 @@ describe("zeros", () => {
     expect(decoded(schemaOf("", "ConfigMap"), { data: { a: "" } })).toEqual({ data: { a: "" } });
   });
 
-  test("are kept without a table of omitempty fields", () => {
+  test("are kept if there is no table of omitempty fields", () => {
     expect(decodeTyped({ spec: { paused: false } }, DEPLOYMENT).object).toEqual({ spec: { paused: false } });
   });
 
-  test("are omitted from a merged object, with empty lists and maps", () => {
+  test("are omitted from a merged object, as are empty lists and maps", () => {
     const object: JsonObject = { spec: { paused: false, replicas: 0, template: { spec: { nodeSelector: {} } } } };
     omitZeros(object, DEPLOYMENT, zeros);
     expect(object).toEqual({ spec: { replicas: 0, template: { spec: {} } } });

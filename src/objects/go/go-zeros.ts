@@ -1,21 +1,21 @@
 /**
- * Omits and fills zero values as Go does. In Go a field without a pointer is zero if it is not set, and JSON omits the
- * zero of an `omitempty` field: `paused: false` is the same as no value. The protobuf tables list these fields.
+ * Omits and adds zero values as Go does. In Go a field that is not a pointer is zero if it is not set, and JSON omits
+ * the zero of an `omitempty` field: `paused: false` is the same as no value. The protobuf tables list these fields.
  */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import type { FieldTable, MessageTable, ProtobufTables } from "../protobuf/tables.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 
 export interface GoZeros {
-  /** Whether the zero of a field is the same as absent. */
+  /** Whether a field with its zero value is the same as an absent field. */
   omits(struct: StructSchema, field: string): boolean;
-  /** Whether an empty list or map is written, as null. */
+  /** Whether an empty list or map is written (as null). */
   writesEmpty(struct: StructSchema, field: string): boolean;
   /** Adds the zeros that Go always writes for a struct, in place. */
   fill(object: JsonObject, struct: StructSchema): void;
 }
 
-/** The tables are loaded on first use. */
+/** `tables` is called on first use. */
 export function goZeros(tables: () => ProtobufTables): GoZeros {
   return {
     omits: (struct, name) => {
@@ -44,7 +44,7 @@ export function isZeroScalar(value: unknown): boolean {
 
 const MODEL_PREFIX = "io.k8s.";
 
-/** `io.k8s.api.core.v1.PodSpec` is the message `k8s.io.api.core.v1.PodSpec`. */
+/** The message of a struct: `k8s.io.api.core.v1.PodSpec` for `io.k8s.api.core.v1.PodSpec`. */
 function messageOf({ name }: StructSchema, tables: ProtobufTables): MessageTable | undefined {
   if (!name.startsWith(MODEL_PREFIX)) return undefined;
   return tables.message(`k8s.io.${name.slice(MODEL_PREFIX.length).replaceAll("-", "_")}`);
@@ -60,7 +60,9 @@ function findField(message: MessageTable | undefined, name: string, tables: Prot
   return undefined;
 }
 
-/** Undefined if Go writes nothing, or something other than a scalar or null. */
+/**
+ * The zero that Go writes for an absent field; undefined if Go writes nothing, or a value other than a scalar or null.
+ */
 function writtenZero(field: FieldTable, tables: ProtobufTables): unknown {
   if (field.shape !== "value") return field.omitEmpty ? undefined : null;
   const form = field.message === undefined ? undefined : tables.message(field.message)?.form;
@@ -108,8 +110,8 @@ function omitZerosBelow(value: unknown, { struct, items }: FieldSchema, zeros: G
 }
 
 /**
- * Adds the fields that Go always writes to the items of lists in the status, in place: for example conditions, whose
- * unknown times are null. Other fields that are always written are the responsibility of the kind.
+ * Adds the fields that Go always writes to the items of lists in the status, in place: for example to conditions, whose
+ * unknown times are null. The rules of each kind add all other fields that Go always writes.
  */
 export function fillStatusItems(object: JsonObject, schema: StructSchema, zeros: GoZeros): void {
   const status = object["status"];

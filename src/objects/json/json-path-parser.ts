@@ -1,4 +1,4 @@
-/** Parses Kubernetes' JSONPath (client-go util/jsonpath): one `{…}` action without its braces becomes steps. */
+/** Parses Kubernetes' JSONPath (client-go util/jsonpath): turns one `{…}` action, without its braces, into steps. */
 
 export type PathStep =
   | { readonly type: "field"; readonly name: string }
@@ -8,21 +8,21 @@ export type PathStep =
   | { readonly type: "union"; readonly paths: readonly PathSteps[] }
   | { readonly type: "filter"; readonly left: PathSteps; readonly operator: string; readonly right: PathSteps }
   | { readonly type: "literal"; readonly value: string | number | boolean }
-  /** Words such as `range`, which parse but have no effect in a single path. */
+  /** A word such as `range`, which parses but has no effect in a single path. */
   | { readonly type: "word" };
 
 export type PathSteps = readonly PathStep[];
 
-/** `[from:to:step]`; omitted parts are undefined. */
+/** `[from:to:step]`; a part that is omitted is undefined. */
 export interface Slice {
   readonly from: number | undefined;
   readonly to: number | undefined;
   readonly step: number | undefined;
-  /** `[n]`: the end is the element after `from`. */
+  /** True for `[n]`, which selects one element: the end is the position after `from`. */
   readonly isIndex: boolean;
 }
 
-/** Undefined if the text does not parse as exactly one action. */
+/** The steps of the path; undefined if the text does not parse as exactly one action. */
 export function parseSteps(text: string): PathSteps | undefined {
   const steps: PathStep[] = [];
   let at = 0;

@@ -22,7 +22,7 @@ const OBJECT = {
 
 const first = (path: string): unknown => parseJsonPath(path)?.first(OBJECT);
 
-describe("a path finds", () => {
+describe("the first value that a path finds", () => {
   test.each([
     [".metadata.name", "one"],
     ["metadata.name", undefined],
@@ -54,10 +54,10 @@ describe("a path finds", () => {
     ["..port", 80],
     ["..conditions[1].status", "True"],
     [".spec..name", "http"],
-  ])("%s: value %j", (path, value) => expect(first(path)).toEqual(value));
+  ])("for %s is %j", (path, value) => expect(first(path)).toEqual(value));
 });
 
-describe("a filter keeps", () => {
+describe("the first value that a filter finds", () => {
   test.each([
     ['.status.conditions[?(@.type=="Ready")].status', "True"],
     [".status.conditions[?(@.type=='Ready')].status", "True"],
@@ -75,7 +75,7 @@ describe("a filter keeps", () => {
     [".spec[?(@.port==80)].name", undefined],
     ['.spec.hosts[?(@=="b")]', "b"],
     ['.spec.hosts[?(@=="\\x62")]', "b"],
-  ])("%s: value %j", (path, value) => expect(first(path)).toEqual(value));
+  ])("for %s is %j", (path, value) => expect(first(path)).toEqual(value));
 });
 
 test.each([
@@ -93,7 +93,7 @@ test.each([
   "%",
 ])("%s does not parse", (path) => expect(parseJsonPath(path)).toBeUndefined());
 
-test("a path with a word finds nothing", () => {
+test("a path with a word such as range finds nothing", () => {
   expect(first(".spec range")).toBeUndefined();
   expect(first(".spec end")).toBeUndefined();
 });

@@ -1,9 +1,12 @@
-/** JSONPath as used by CRDs: printer columns, selectable fields, paths of replicas. */
+/** Evaluates the JSONPath of CRDs: printer columns, selectable fields and paths of replicas. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { parseSteps, type PathStep, type PathSteps, type Slice } from "./json-path-parser.ts";
 
 export interface JsonPath {
-  /** The first value found, which may be null; undefined if there is none or the path does not fit the object. */
+  /**
+   * The first value that the path finds, which may be null; undefined if it finds none or does not match the types of
+   * the object.
+   */
   first(object: JsonObject): unknown;
 }
 
@@ -16,7 +19,7 @@ export function parseJsonPath(path: string): JsonPath | undefined {
   return steps && { first: (object) => evaluate(steps, [object], { left: VALUES_MAX })?.[0] };
 }
 
-/** Splits `.spec.replicas` into member names; JSONPath syntax has no meaning here. */
+/** Splits `.spec.replicas` into field names. Does not interpret other JSONPath syntax. */
 export function splitFieldPath(path: string): readonly string[] {
   return (path.startsWith(".") ? path.slice(1) : path).split(".");
 }
@@ -30,7 +33,7 @@ interface Budget {
 
 type Values = readonly unknown[];
 
-/** Undefined if the path does not fit. */
+/** The values that the steps find; undefined if a step does not match the type of its value. */
 function evaluate(steps: PathSteps, input: Values, budget: Budget): Values | undefined {
   let values: Values | undefined = input;
   for (const step of steps) {
@@ -65,7 +68,7 @@ function walk(step: PathStep, input: Values, budget: Budget): Values | undefined
   }
 }
 
-/** All results in order; undefined if one of them is undefined or there are too many. */
+/** All results of `find` in order; undefined if one of them is undefined or there are too many. */
 function collect<T>(from: readonly T[], find: (one: T) => Values | undefined, budget: Budget): Values | undefined {
   const found: unknown[] = [];
   for (const one of from) {
@@ -81,7 +84,7 @@ function members(value: unknown): Values {
   return isJsonObject(value) ? Object.values(value) : [];
 }
 
-/** All objects and lists, each before its children. */
+/** All objects and lists in the input at any depth, each before its children. */
 function descend(input: Values, budget: Budget): Values | undefined {
   const found: unknown[] = [];
   const pending = input.toReversed();
@@ -128,7 +131,10 @@ function filtered(
   return found;
 }
 
-/** Undefined if a side has several values, or the two cannot be compared. False if a side has no value. */
+/**
+ * The result of the comparison; undefined if one side has several values, or if the values cannot be compared. False if
+ * a side has no value.
+ */
 function compareFirst(
   operator: string,
   lefts: Values | undefined,
@@ -139,7 +145,7 @@ function compareFirst(
   return lefts.length > 0 && rights.length > 0 ? compare(operator, lefts[0], rights[0]) : false;
 }
 
-/** Undefined if the two cannot be compared. Only strings and numbers are ordered. */
+/** Undefined if the values cannot be compared. Only strings and numbers are ordered. */
 function compare(operator: string, left: unknown, right: unknown): boolean | undefined {
   const type = typeof left;
   if (type !== typeof right || (type !== "string" && type !== "number" && type !== "boolean")) return undefined;

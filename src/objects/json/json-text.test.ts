@@ -146,7 +146,7 @@ describe("describeSyntaxError", () => {
     expect(describeSyntaxError("\u20ac")).toBe("invalid character '\u00e2' looking for beginning of value");
   });
 
-  test("limits nesting", () => {
+  test("rejects text that is nested too deeply", () => {
     expect(describeSyntaxError("[".repeat(1_000_000))).toBe("exceeded max depth");
   });
 });
@@ -160,7 +160,7 @@ describe("measureJson", () => {
     [String.raw`{"a\":{[":"\\","b":"{"}`, 1, 2],
     ['"unterminated {[', 0, 0],
     ['"\\', 0, 0],
-  ])("of %s counts depth and members", (text, depth, members) => {
+  ])("of %s counts levels and fields", (text, depth, members) => {
     expect(measureJson(Buffer.from(text))).toEqual({ depth, members });
   });
 
@@ -188,7 +188,7 @@ describe("findDuplicateMembers", () => {
     ['{"__proto__":1,"__proto__":2,"constructor":3}', ["__proto__"]],
     ['{"a":{"a":{}},"a":[{"a":1,"a":2}]}', ["a", "a[0].a"]],
     ['{"a" : 1 ,\n"a" : true , "b":null}', ["a"]],
-  ])("of %s returns their paths", (text, paths) => {
+  ])("of %s returns the paths of the duplicates", (text, paths) => {
     expect(findDuplicateMembers(text)).toEqual(paths);
   });
 
@@ -203,7 +203,7 @@ describe("findDuplicateMembers", () => {
     expect(findDuplicateMembers(`{"${long}":{${members}}}`)).toEqual([`${long}.k0`]);
   });
 
-  test("handles strings of several megabytes", () => {
+  test("is fast for strings of several megabytes", () => {
     const long = "x".repeat(3_000_000);
     const escaped = String.raw`\"`.repeat(1_000_000);
     expect(findDuplicateMembers(`{"a":"${long}","b":"${escaped}","a":1}`)).toEqual(["a"]);

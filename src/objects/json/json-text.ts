@@ -1,15 +1,15 @@
 /**
- * Facts about a JSON text that JSON.parse does not report: its depth, duplicate keys, and Go's error message for
- * invalid JSON, which clients show.
+ * Finds in a JSON text what JSON.parse does not report: its depth, duplicate keys, and Go's error message for invalid
+ * JSON, which clients show.
  */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 
-/** Deeper than any real object; the code that walks parsed objects is recursive. */
+/** A depth that no real object reaches. It is limited, because the code that walks parsed objects is recursive. */
 export const JSON_DEPTH_MAX = 500;
 
 interface JsonShape {
   readonly depth: number;
-  /** Number of object members including duplicates, to compare with that of the parsed object. */
+  /** Number of fields in all objects, including duplicates. If the parsed object has fewer, there are duplicates. */
   readonly members: number;
 }
 
@@ -47,7 +47,9 @@ function endOfString(bytes: Buffer, at: number): number {
   return bytes.length;
 }
 
-/** Limit of reported paths and of their total length, because both can grow with the square of the body. */
+/**
+ * Limits the number of reported paths and their total length, because both can grow with the square of the body size.
+ */
 export const REPORTED_PATHS_MAX = 100;
 export const REPORTED_PATHS_LENGTH_MAX = 64 * 1024;
 
@@ -71,7 +73,7 @@ export class ReportedPaths {
   }
 }
 
-/** Paths of duplicate members, such as `spec.ports[0].name`, in document order. For valid JSON only. */
+/** Paths of duplicate fields, such as `spec.ports[0].name`, in document order. For valid JSON only. */
 export function findDuplicateMembers(text: string): string[] {
   const duplicates = new ReportedPaths();
   const stack: { keys: Set<string> | undefined; path: string; index: number; key: string }[] = [];
@@ -120,8 +122,9 @@ export function describeSyntaxError(text: string | Buffer): string {
 const END_OF_INPUT = "unexpected end of JSON input";
 
 /**
- * Each method returns the message of the first error, or undefined if there is none so far. If the text ends in the
- * middle of a word, number or escape, Go reports a space that does not exist.
+ * Scans invalid JSON as Go does. Each method returns the message of the first error, or undefined if there is none so
+ * far. As Go: if the text ends in the middle of a word, number or escape, the message names a space that is not in the
+ * text.
  */
 class GoScanner {
   readonly #text: string;
@@ -275,7 +278,7 @@ const SHORT_ESCAPES: ReadonlyMap<string, string> = new Map([
   ["'", "\\'"],
 ]);
 
-/** NaN, the code after the end of the text, is not a digit. */
+/** Whether the character code is a digit. NaN, the code after the end of the text, is not. */
 function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39;
 }
@@ -290,7 +293,7 @@ function quoteCharacter(character: string): string {
   return `'${String.fromCharCode(code)}'`;
 }
 
-/** Throws as JSON.parse does. */
+/** Parses JSON. Throws the error of JSON.parse for invalid JSON. */
 export function parseJsonText(text: string): unknown {
   const value: unknown = JSON.parse(text);
   return SURROGATE_ESCAPE.test(text) ? wellFormed(value) : value;

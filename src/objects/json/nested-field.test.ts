@@ -42,8 +42,10 @@ test.each([
     ".spec.size.replicas accessor error: 5 is of the type int64, expected map[string]interface{}",
   ],
   [{ spec: "x" }, ".spec.size accessor error: x is of the type string, expected map[string]interface{}"],
-] satisfies [JsonObject, object | string][])("nestedInteger of %j", (object, expected) =>
-  expect(nestedInteger(object, PATH)).toEqual(typeof expected === "string" ? { problem: expected } : expected),
+] satisfies [JsonObject, object | string][])(
+  "nestedInteger of %j returns the expected value or problem",
+  (object, expected) =>
+    expect(nestedInteger(object, PATH)).toEqual(typeof expected === "string" ? { problem: expected } : expected),
 );
 
 test("nestedText returns only a string", () => {

@@ -1,8 +1,13 @@
-/** Reads and sets fields of unstructured objects by path, with Kubernetes' message if a path does not fit. */
+/**
+ * Reads and sets fields of unstructured objects by path, and returns Kubernetes' message if a value on the path has the
+ * wrong type.
+ */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import { goType, goValueText, isInt64 } from "../../meta/go-fmt.ts";
 
-/** Without either member, there is no value at the path. */
+/**
+ * The value at a path, or the reason why it cannot be read. If both fields are absent, there is no value at the path.
+ */
 export interface NestedField<T> {
   readonly value?: T;
   readonly problem?: string;
@@ -38,7 +43,7 @@ function mismatch(path: readonly string[], value: unknown, expected: string): st
   return `${pathText(path)} accessor error: ${found}, expected ${expected}`;
 }
 
-/** A copy that shares everything except the values on the path, or the reason why the value cannot be set. */
+/** Returns a copy in which only the values on the path are new, or the reason why the value cannot be set. */
 export function withNestedValue(
   object: JsonObject,
   path: readonly string[],

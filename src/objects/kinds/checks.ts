@@ -27,7 +27,7 @@ export function* nameErrors(name: string, field: string, rule: NameRule): Genera
   for (const sentence of rule(name)) yield invalidValue(field, name, sentence);
 }
 
-/** Checks a value of a closed set; `supported` is in alphabetical order. */
+/** Checks that a value is one of `supported`, which is in alphabetical order. */
 export function* enumErrors(value: string, field: string, supported: readonly string[]): Generator<FieldError> {
   if (value === "") yield required(field);
   else if (!supported.includes(value)) yield unsupportedValue(field, value, supported);

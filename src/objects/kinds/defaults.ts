@@ -2,13 +2,13 @@
 import { isJsonObject, objectAt, setMember, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { roundedUpToMilli } from "../../meta/quantity.ts";
 
-/** For members that are pointers in Go: sets the default only where the member is absent. */
+/** For fields that are pointers in Go: sets the default only where the field is absent. */
 export function setMissing(target: JsonObject, defaults: JsonObject): void {
   for (const key of Object.keys(defaults)) if (target[key] === undefined) target[key] = defaults[key];
 }
 
 /**
- * For members that are not pointers in Go: sets the default where the member is absent or zero, which Go cannot
+ * For fields that are not pointers in Go: sets the default where the field is absent or zero, which Go cannot
  * distinguish.
  */
 export function setEmpty(target: JsonObject, defaults: Readonly<Record<string, string | number>>): void {
@@ -18,14 +18,17 @@ export function setEmpty(target: JsonObject, defaults: Readonly<Record<string, s
   }
 }
 
-/** Sets defaults in each item of the member, if it is a list. */
+/** Sets defaults in each item of the list at `key`; does nothing if the field is not a list. */
 export function setMissingInItems(parent: JsonObject, key: string, defaults: JsonObject): void {
   const items = parent[key];
   if (!Array.isArray(items)) return;
   parent[key] = items.map((item: unknown) => (isJsonObject(item) ? { ...defaults, ...item } : item));
 }
 
-/** A struct that Go always writes. It is not copied, so it is only for objects that no other code holds. */
+/**
+ * The struct at `key`, which Go always writes; an empty one is added if it is absent. The struct is not copied, so
+ * callers must be the only holders of `parent`.
+ */
 export function structAt(parent: JsonObject, key: string): JsonObject {
   const value = parent[key];
   if (isJsonObject(value)) return value;
@@ -34,14 +37,17 @@ export function structAt(parent: JsonObject, key: string): JsonObject {
   return made;
 }
 
-/** A copy of a struct that Go always writes: the caller may set its members even if other code holds the original. */
+/**
+ * A copy of the struct at `key`, which Go always writes. The caller may set its fields even if other code holds the
+ * original.
+ */
 export function ownStruct(parent: JsonObject, key: string): JsonObject {
   const own = { ...objectAt(parent, key) };
   parent[key] = own;
   return own;
 }
 
-/** A copy of a struct behind a pointer; undefined if it is absent. */
+/** A copy of the struct at `key`, which is a pointer in Go; undefined if it is absent. */
 export function ownPointer(parent: JsonObject, key: string): JsonObject | undefined {
   return parent[key] === undefined ? undefined : ownStruct(parent, key);
 }
@@ -61,7 +67,10 @@ export function setRoundedRequirements(resources: JsonObject): void {
   setRoundedResources(resources, "requests");
 }
 
-/** As the admission plugin StorageObjectInUseProtection: the finalizer delays the deletion of an object in use. */
+/**
+ * Adds the finalizer with which the admission plugin StorageObjectInUseProtection delays the deletion of an object in
+ * use.
+ */
 export function addFinalizer(object: JsonObject, finalizer: string): void {
   const metadata = objectAt(object, "metadata");
   const finalizers = stringsAt(metadata, "finalizers");

@@ -11,10 +11,10 @@ export interface KindContext {
 }
 
 /**
- * The rules of one kind. All objects are in the served version and have passed typed decoding. An absent member means
- * that the kind adds nothing to the rules that all kinds share. The prepare functions may set members of the object,
- * its spec and its status; values deeper inside may be shared with `existing` and must be copied before a change.
- * Errors may be generated lazily, because callers read only the first ones.
+ * The rules of one kind. All objects are in the served version and have passed typed decoding. If a function is absent,
+ * the kind adds nothing to the rules that all kinds share. The prepare functions may set fields of the object, its spec
+ * and its status; values deeper inside may be shared with `existing` and must be copied before a change. Errors may be
+ * generated lazily, because callers read only the first ones.
  */
 export interface Kind {
   /** Sets defaults in place, right after decoding, also in stored objects. It is idempotent. */
@@ -22,18 +22,18 @@ export interface Kind {
   prepareCreate?(object: JsonObject, context: KindContext): void;
   prepareUpdate?(object: JsonObject, existing: JsonObject, context: KindContext): void;
   prepareStatusUpdate?(object: JsonObject, existing: JsonObject, context: KindContext): void;
-  /** Validates everything but the metadata, which is validated before by rules that all kinds share. */
+  /** Validates everything but the metadata, which the rules that all kinds share have validated before. */
   createErrors?(object: JsonObject, context: KindContext): Iterable<FieldError>;
   updateErrors?(object: JsonObject, existing: JsonObject, context: KindContext): Iterable<FieldError>;
   statusUpdateErrors?(object: JsonObject, existing: JsonObject, context: KindContext): Iterable<FieldError>;
-  /** Warnings that the client receives with a success; `existing` is absent on a create. */
+  /** Warnings that the client receives with a successful response; `existing` is absent on a create. */
   warnings?(object: JsonObject, existing: JsonObject | undefined, context: KindContext): Iterable<string>;
   /**
    * The object after the first delete request, for kinds with a deletion of their own; undefined for the usual
    * deletion.
    */
   beginDeletion?(existing: JsonObject, context: KindContext): JsonObject | undefined;
-  /** Warning for a client that deletes an object without a propagation policy. */
+  /** The warning for a client that deletes an object without a propagation policy, which orphans its dependents. */
   readonly orphaningWarning?: string;
   /** As kubernetes ResetObjectMetaForStatus: a status update cannot change the metadata. */
   readonly keepsMetadataInStatus?: boolean;

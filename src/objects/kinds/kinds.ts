@@ -1,4 +1,4 @@
-/** The lookup of the rules of every built-in kind. */
+/** Looks up the rules of every built-in kind. */
 import type { GroupVersion } from "../../meta/group-version.ts";
 import { ACCESS_KINDS } from "./access/kinds.ts";
 import { CORE_KINDS } from "./core/kinds.ts";
@@ -24,7 +24,7 @@ const BUILT_IN: readonly KindEntry[] = [
 
 const NOTHING_SPECIAL: Kind = {};
 
-/** The built-in kinds and those that higher rooms add. */
+/** Collects the built-in kinds, and the kinds in `more`, which rooms above this one define. */
 export function createKinds(more: readonly KindEntry[]): KindOf {
   const kinds: ReadonlyMap<string, Kind> = new Map([...BUILT_IN, ...more]);
   return ({ group, version }, kind) =>

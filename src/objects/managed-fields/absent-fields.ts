@@ -1,23 +1,24 @@
+/** Decides with which value a comparison of two objects treats a field that one of them lacks. */
 import { isJsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 
 /**
- * How an absent field compares. `zero`: objects of built-in kinds are structs, in which fields that are always written
- * exist with their zero value even if no client set them, so that no manager owns `spec` or `status` as such. `none`:
- * custom resources have only the fields that were written.
+ * How a comparison treats an absent field. `zero`: objects of built-in kinds are structs, in which fields that are
+ * always written exist with their zero value even if no client set them, so that no manager owns `spec` or `status` as
+ * such. `none`: custom resources have only the fields that were written.
  */
 export type AbsentFields = "zero" | "none";
 
 /**
  * Exceptions from the rule that an empty list or map is written as null if it is required, and omitted if it is
- * optional. Only lists and maps that are owned by their items matter here.
+ * optional. Exceptions matter only for lists and maps whose items or entries are owned separately.
  */
 const WRITTEN_WHEN_EMPTY: ReadonlyMap<string, boolean> = new Map([
   ["ValidatingAdmissionPolicyBindingSpec.validationActions", false],
   ["CustomResourceDefinitionStatus.conditions", true],
 ]);
 
-/** The value that stands for the absent field; undefined for none. */
+/** The value with which the absent field is compared; undefined if it counts as absent. */
 export function absentValue({
   struct,
   name,

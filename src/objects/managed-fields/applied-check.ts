@@ -34,7 +34,10 @@ class Walk {
   readonly problems: string[] = [];
   hasUndeclaredField = false;
   hasNull = false;
-  /** Field names, list positions, and keys of list items with their `k:` or `v:` in a list of their own. */
+  /**
+   * The path of the value being checked: field names, list positions, and, wrapped in a list, the `k:` or `v:` keys of
+   * list items.
+   */
   readonly #path: (string | number | readonly [key: string])[] = [];
 
   value(value: unknown, schema: FieldSchema): void {
@@ -71,7 +74,7 @@ class Walk {
         this.#report("field not declared in schema");
       } else this.value(object[name], memberSchema(schema, name));
       this.#path.pop();
-      // As kubernetes, which does not check the rest of such an object.
+      // As kubernetes, which does not check the remaining fields of an object with an undeclared field.
       if (isUndeclared || this.#isFull) return;
     }
   }

@@ -36,7 +36,7 @@ function message(outcome: ApplyOutcome): string | undefined {
   return outcome.kind === "conflicts" ? conflictsText(outcome.conflicts) : undefined;
 }
 
-/** The fields of each entry, by manager. */
+/** The fieldsV1 of each entry, keyed by manager. */
 function entries(object: JsonObject): Record<string, unknown> {
   const list = (objectAt(object, "metadata")["managedFields"] ?? []) as JsonObject[];
   return Object.fromEntries(list.map(({ manager, fieldsV1 }) => [String(manager), fieldsV1]));
@@ -65,7 +65,7 @@ describe("a conflict", () => {
     );
   });
 
-  test("with several owners lists their fields, each before the fields below it", () => {
+  test("with several managers lists the fields of each manager, every field before the fields below it", () => {
     const spec = { ...containers({ name: "c", image: "1", ports: [{ containerPort: 80, name: "x" }] }), replicas: 1 };
     const first = stored(apply({ applied: appliedObject(spec) }));
     const live = stored(apply({ live: first, applied: appliedObject({ paused: true }), manager: "a" }));
@@ -86,7 +86,7 @@ describe("a conflict", () => {
     );
   });
 
-  test("does not occur if both apply the same value: they own it together, and each can stop owning it", () => {
+  test("does not occur if two appliers apply the same value: they own it together, and each can stop owning it", () => {
     const first = stored(apply({ applied: appliedObject({ replicas: 1 }) }));
     const both = stored(apply({ live: first, applied: appliedObject({ replicas: 1 }), manager: "two" }));
     expect(entries(both)).toEqual({ one: { "f:spec": { "f:replicas": {} } }, two: { "f:spec": { "f:replicas": {} } } });
@@ -95,7 +95,7 @@ describe("a conflict", () => {
     expect(entries(left)).toEqual({ one: { "f:spec": {} }, two: { "f:spec": { "f:replicas": {} } } });
   });
 
-  test("is resolved by force, which takes the field from its owner", () => {
+  test("is resolved by force, which takes the field from its previous owner", () => {
     const live = stored(apply({ applied: appliedObject({ replicas: 1, paused: true }) }));
     const forced = stored(apply({ live, applied: appliedObject({ replicas: 2 }), manager: "two", force: true }));
     expect(entries(forced)).toEqual({
@@ -105,15 +105,15 @@ describe("a conflict", () => {
   });
 });
 
-describe("if nothing changes", () => {
+describe("an apply that changes no value", () => {
   const live = stored(apply({ applied: appliedObject({ replicas: 1 }) }));
 
-  test("the applier's entry is unchanged", () => {
+  test("leaves the entry of an applier that owned the fields before", () => {
     const again = apply({ live, applied: appliedObject({ replicas: 1 }), time: "2027-01-01T00:00:00Z" });
     expect(again).toMatchObject({ managedFields: objectAt(live, "metadata")["managedFields"] });
   });
 
-  test("an additional owner has no time", () => {
+  test("adds an entry without a time for an applier that did not own the fields before", () => {
     const shared = stored(apply({ live, applied: appliedObject({ replicas: 1 }), manager: "two" }));
     const list = objectAt(shared, "metadata")["managedFields"] as JsonObject[];
     expect(list.find(({ manager }) => manager === "two")).not.toHaveProperty("time");
@@ -132,7 +132,7 @@ describe("an object without managedFields", () => {
     });
   });
 
-  test("conflicts with a different applied value", () => {
+  test("conflicts with an apply of a different value", () => {
     expect(message(apply({ live, applied: appliedObject({ replicas: 2 }) }))).toBe(
       'Apply failed with 1 conflict: conflict with "before-first-apply" using apps/v1: .spec.replicas',
     );
@@ -149,7 +149,7 @@ describe("a field that an applier no longer applies", () => {
     expect(left["spec"]).toEqual(containers({ name: "a", image: "1" }));
   });
 
-  test("is kept if another manager owns something in it", () => {
+  test("is kept if another manager owns a field below it", () => {
     const first = stored(apply({ applied: appliedObject(containers({ name: "a", image: "1" })) }));
     const both = stored(
       apply({ live: first, applied: appliedObject(containers({ name: "a", stdin: true })), manager: "two" }),
@@ -171,7 +171,7 @@ describe("a manager that wrote in an unknown version", () => {
   const inVersion: NonNullable<Apply["inVersion"]> = () => "unknown";
   const later = { manager: "later", apiVersion: "apps/v9" };
 
-  test("keeps its fields, which are not removed", () => {
+  test("keeps its fields, and they are not removed when another applier stops applying them", () => {
     const first = updated(undefined, appliedObject({ replicas: 1, paused: true }), later);
     const both = stored(apply({ live: first, applied: appliedObject({ replicas: 1 }), inVersion }));
     const left = stored(apply({ live: both, applied: appliedObject({}), inVersion }));
@@ -179,15 +179,15 @@ describe("a manager that wrote in an unknown version", () => {
     expect(entries(left)["later"]).toEqual({ "f:spec": { "f:paused": {}, "f:replicas": {} } });
   });
 
-  test("loses its entry if the version no longer exists", () => {
+  test("loses its entry if that version no longer exists", () => {
     const live = updated(undefined, appliedObject({ replicas: 1 }), { manager: "gone", apiVersion: "apps/v1beta1" });
     const applied = stored(apply({ live, applied: appliedObject({ replicas: 2 }), inVersion: () => undefined }));
     expect(Object.keys(entries(applied))).toEqual(["one"]);
   });
 });
 
-describe("null", () => {
-  test("is owned, and resets the field to its default", () => {
+describe("an applied null", () => {
+  test("makes the applier own the field, and removes its value so that the default applies", () => {
     const live = stored(apply({ applied: appliedObject({ replicas: 3 }) }));
     const next = stored(apply({ live, applied: appliedObject({ replicas: null }), hasNull: true }));
     expect(next["spec"]).toEqual({});
@@ -203,7 +203,7 @@ describe("server-side apply as kubectl after client-side apply", () => {
     { manager: "kubectl-client-side-apply" },
   );
 
-  test("takes over fields that were applied and have not changed since", () => {
+  test("takes over fields that have not changed since client-side apply wrote them", () => {
     const applied = appliedObject({ replicas: 2 });
     expect(message(apply({ live, applied, manager: "other" }))).toMatch(/^Apply failed with 1 conflict/);
     const taken = stored(apply({ live, applied, manager: "kubectl" }));
@@ -214,14 +214,14 @@ describe("server-side apply as kubectl after client-side apply", () => {
     });
   });
 
-  test("conflicts over other fields", () => {
+  test("conflicts over fields that have changed since", () => {
     const applied = appliedObject({ replicas: 2, paused: true });
     expect(message(apply({ live, applied, manager: "kubectl" }))).toBe(
       'Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" using apps/v1: .spec.paused',
     );
   });
 
-  test("does not add the annotation, and removes one that would be too long", () => {
+  test("does not add the last-applied annotation, and removes an annotation that would become too long", () => {
     const bare = updated(undefined, appliedObject({ replicas: 1 }), { manager: "kubectl-client-side-apply" });
     const applied = appliedObject({ replicas: 1 }, { labels: { x: "y" } });
     const kept = stored(apply({ live: bare, applied, manager: "kubectl" }));

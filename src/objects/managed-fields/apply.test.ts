@@ -94,7 +94,7 @@ describe.each(KINDS)("properties of apply for a %s:", (_name, kind) => {
     );
   });
 
-  test("appliers of different fields never conflict, in any order", () => {
+  test("appliers of different fields never conflict, regardless of their order", () => {
     check(
       fc.property(objects, objects, (left, right) => {
         fc.pre(tracked(left, schema).intersection(tracked(right, schema)).isEmpty);
@@ -114,7 +114,7 @@ describe.each(KINDS)("properties of apply for a %s:", (_name, kind) => {
     );
   });
 
-  test("force always succeeds, and then the applier owns the fields that it applied, with their values", () => {
+  test("a forced apply always succeeds; afterwards the applier owns exactly the fields that it applied, with the applied values", () => {
     check(
       fc.property(objects, objects, objects, (first, second, applied) => {
         const live = stored(
@@ -129,7 +129,7 @@ describe.each(KINDS)("properties of apply for a %s:", (_name, kind) => {
         expect(toFieldsV1(owned(object, "one"))).toEqual(toFieldsV1(tracked(applied, schema)));
         const { changed } = changedFields(live, object, schema, "zero");
         for (const other of ["a", "b"]) expect(owned(object, other).intersection(changed).isEmpty).toBe(true);
-        // The values are set, so another applier of the same values has no conflict.
+        // Another applier of the same values has no conflict, which proves that the values are set.
         const { kind: outcome } = apply(kind, { live: object, applied, manager: "somebody" });
         expect(outcome).toBe("applied");
       }),
@@ -146,7 +146,7 @@ describe.each(KINDS)("properties of apply for a %s:", (_name, kind) => {
         const others = tracked(shared, schema);
         const there = fieldsOf(left, schema);
         for (const path of tracked(mine, schema).leaves().paths()) {
-          // Others may have added items to an empty map or list.
+          // Skip an empty map or list to which another manager has added items.
           if (!fieldsOf(both, schema).has(path)) continue;
           expect([pathText(path), there.has(path)]).toEqual([pathText(path), others.has(path)]);
         }

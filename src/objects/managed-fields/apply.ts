@@ -1,7 +1,8 @@
 /**
- * Server-side apply. The applied object is merged into the live object. Fields that the applier owned before and does
- * not apply any more are removed unless another manager owns them. If the value of a field that another manager owns
- * differs, there is a conflict, or, with force, a new owner. No manager owns fields that the server sets later.
+ * Server-side apply. The applied object is merged into the live object. Fields that the applier owned before and no
+ * longer applies are removed unless another manager owns them. If the apply would change a field that another manager
+ * owns, the request fails with a conflict; with force, the applier takes the field from that manager. No manager owns
+ * fields that the server sets later.
  */
 import { must } from "../../base/assert.ts";
 import { jsonEquals, type JsonObject } from "../../meta/json.ts";
@@ -29,19 +30,22 @@ import { VersionComparisons } from "./version-comparisons.ts";
 export interface Apply extends TrackedRequest {
   /** The applied object, for which `checkApplied` reports no problem. */
   readonly applied: JsonObject;
-  /** The object as sent, for the annotation of client-side apply. */
+  /** The object as the client sent it, for the annotation of client-side apply. */
   readonly sent: JsonObject;
   /** Whether `applied` contains null. */
   readonly hasNull: boolean;
   readonly force: boolean;
-  /** Converts from another version to that of the request; undefined if that is impossible. Must not throw. */
+  /**
+   * Converts an object from the version `apiVersion` to the version of the request; undefined if that is impossible.
+   * Must not throw.
+   */
   readonly fromVersion?: (object: JsonObject, apiVersion: string) => JsonObject | undefined;
 }
 
 export type ApplyOutcome =
   | {
       readonly kind: "applied";
-      /** Without managedFields. Shares values with the live and the applied object. */
+      /** The new object without managedFields. Shares values with the live and the applied object. */
       readonly object: JsonObject;
       readonly managedFields: readonly JsonObject[] | undefined;
     }
@@ -49,7 +53,7 @@ export type ApplyOutcome =
 
 const FIRST_MANAGER = "before-first-apply";
 
-/** Throws FieldSetError if the live object has fields that cannot be named. */
+/** Throws FieldSetError if the live object has list items without the keys that identify them. */
 export function applyObject(apply: Apply): ApplyOutcome {
   const live = withoutManagedFields(apply.live ?? {});
   const entries = reconciledEntries(apply, live);
@@ -91,7 +95,7 @@ function reconciledEntries(apply: Apply, live: JsonObject): ManagerEntries {
   return known;
 }
 
-/** An object without managedFields belongs to the manager before-first-apply. */
+/** The entries of an object without managedFields: the manager before-first-apply owns all its fields. */
 function firstEntries({ applied: _applied, ...apply }: Apply, live: JsonObject): ManagerEntries {
   return decodeEntries(trackUpdate({ ...apply, live: undefined, next: live, manager: FIRST_MANAGER }));
 }
@@ -101,7 +105,10 @@ function inVersion(apply: Apply, object: JsonObject, apiVersion: string): Return
   return apply.inVersion === undefined ? "unknown" : apply.inVersion(object, apiVersion);
 }
 
-/** For an unknown version, fields are assumed to be at the same paths as in the version of the request. */
+/**
+ * For a version that this server cannot convert, the converter assumes that fields have the same paths as in the
+ * version of the request.
+ */
 function versionsOf(apply: Apply): VersionConverter {
   const { apiVersion, schema } = apply;
   return {
@@ -134,7 +141,10 @@ function conflictsOf(entries: ManagerEntries, applier: string, comparisons: Vers
   return owned.flatMap(({ entry, fields }) => conflictsWith(entry, fields));
 }
 
-/** The conflicts that make the request fail. */
+/**
+ * The conflicts that make the request fail: none with force, and none for fields that kubectl takes over from
+ * client-side apply.
+ */
 function unforced(
   conflicts: readonly FieldConflict[],
   { apply, live }: { readonly apply: Apply; readonly live: JsonObject },
@@ -154,7 +164,9 @@ function takeFromOthers(entries: ManagerEntries, applier: string, comparisons: V
   }
 }
 
-/** Keeps the applier's previous entry if nothing about it has changed. */
+/**
+ * Keeps the applier's previous entry if its fields, time and version have not changed. Removes an entry without fields.
+ */
 function settleApplier(
   entries: ManagerEntries,
   {

@@ -1,4 +1,7 @@
-/** Conflicts: fields whose applied value differs from that of their owners. */
+/**
+ * Lists the conflicts of an apply, which are fields that it would change and that another manager owns, and writes
+ * their message.
+ */
 import type { ManagerEntry } from "./entries.ts";
 import type { FieldChildren, FieldSet } from "./field-set.ts";
 import { compareElementKeys, parseElementKey, pathText, type FieldPath, type PathElement } from "./path-element.ts";
@@ -8,7 +11,7 @@ export interface FieldConflict {
   readonly path: FieldPath;
 }
 
-/** In the order of paths: fields of an object before the fields below them. */
+/** Sorted by path: all fields of an object come before the fields below them. */
 export function conflictsWith(owner: ManagerEntry, fields: FieldSet): FieldConflict[] {
   return [...orderedPaths(fields.children, [])].map((path) => ({ owner, path }));
 }
@@ -21,14 +24,14 @@ function* orderedPaths(children: FieldChildren, prefix: FieldPath): Generator<Fi
   }
 }
 
-/** `"kubectl" with subresource "scale" using apps/v1`. */
+/** The text for an entry in messages, such as `"kubectl" with subresource "scale" using apps/v1`. */
 export function ownerText({ owner }: Pick<FieldConflict, "owner">): string {
   const { manager, subresource, operation, apiVersion } = owner;
   const through = subresource === "" ? "" : ` with subresource ${JSON.stringify(subresource)}`;
   return `${JSON.stringify(manager)}${through}${operation === "Update" ? ` using ${apiVersion}` : ""}`;
 }
 
-/** The message for the client; the conflicts of one owner are grouped. */
+/** The message for the client, which groups the conflicts by manager. */
 export function conflictsText(conflicts: readonly FieldConflict[]): string {
   const [first] = conflicts;
   if (first === undefined) return "";

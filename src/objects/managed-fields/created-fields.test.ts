@@ -13,7 +13,7 @@ function create(what: Create): ManagedFieldsUpdate {
   return { live: undefined, apiVersion: "v1", manager: "m", subresource: "", time: "2026-01-01T00:00:00Z", ...what };
 }
 
-/** Objects of a kind, some with zero values, empty parts, list items with the same key, and unusual names. */
+/** Objects of a kind, some with zero values, empty maps and lists, list items with the same key, and unusual names. */
 function objectsOf(struct: StructSchema, depth: number): fc.Arbitrary<JsonObject> {
   const members = [...struct.fields];
   return fc

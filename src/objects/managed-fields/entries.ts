@@ -1,4 +1,4 @@
-/** The entries of metadata.managedFields: decoding, encoding, their order, and the limit of their number. */
+/** Decodes, encodes and sorts the entries of metadata.managedFields, and limits their number. */
 import { must } from "../../base/assert.ts";
 import { isJsonObject, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { FieldSet } from "./field-set.ts";
@@ -11,21 +11,21 @@ export interface ManagerEntry {
   readonly operation: "Apply" | "Update";
   readonly apiVersion: string;
   readonly subresource: string;
-  /** RFC 3339, whole seconds. Entries of the scale subresource have none. */
+  /** RFC 3339, whole seconds. Entries of the scale subresource have no time. */
   readonly time: string | undefined;
   readonly fields: FieldSet;
-  /** The entry from which this one was decoded, if nothing about it has changed. */
+  /** The JSON from which this entry was decoded; undefined if the entry has changed. */
   readonly source: JsonObject | undefined;
 }
 
-/** By identifier, so that a manager has one entry for each operation, version and subresource. */
+/** Keyed by identifier, so that a manager has one entry for each operation, version and subresource. */
 export type ManagerEntries = Map<string, ManagerEntry>;
 
 export const UPDATE_MANAGERS_MAX = 10;
 const OLD_UPDATES_MANAGER = "ancient-changes";
 const FIELDS_TYPE = "FieldsV1";
 
-/** An applier has the same identifier in every version; an updater has a different one in each. */
+/** An applier has the same identifier in every version; an updater has a different identifier in each version. */
 export function managerIdentifier(entry: Omit<ManagerEntry, "time" | "fields" | "source">): string {
   const { manager, operation, subresource } = entry;
   const apiVersion = operation === "Apply" ? undefined : entry.apiVersion;
@@ -49,7 +49,7 @@ export function decodeEntries(value: unknown): ManagerEntries {
   return entries;
 }
 
-/** No entries if the value is invalid. */
+/** The decoded entries, or an empty map if the value is invalid. */
 export function entriesOrNone(value: unknown): ManagerEntries {
   try {
     return decodeEntries(value);
@@ -59,7 +59,7 @@ export function entriesOrNone(value: unknown): ManagerEntries {
   }
 }
 
-/** Undefined if there are none. */
+/** The metadata.managedFields of the live object; undefined if it has no entries. */
 export function liveEntries(live: JsonObject | undefined): readonly JsonObject[] | undefined {
   const stored = live && managedFieldsOf(live);
   return Array.isArray(stored) && stored.length > 0 ? (stored as readonly JsonObject[]) : undefined;
@@ -91,7 +91,7 @@ export function encodeEntries(entries: ManagerEntries): readonly JsonObject[] | 
   return list.map((entry) => entry.source ?? encodeEntry(entry, toFieldsV1(entry.fields)));
 }
 
-/** The JSON text of an entry for the object itself. */
+/** The JSON text of an entry for a write of the object itself, not of a subresource. */
 export function entryText(entry: Omit<ManagerEntry, "subresource" | "fields" | "source">, fieldsV1: string): string {
   const head = JSON.stringify(encodeEntry({ ...entry, subresource: "" }, undefined));
   return `${head.slice(0, -1)},"fieldsV1":${fieldsV1}}`;
@@ -130,8 +130,8 @@ function seconds(entry: ManagerEntry): number {
 }
 
 /**
- * Merges the oldest updaters of each version into one entry until their number is within the limit. A single updater of
- * a version is not changed.
+ * Merges the oldest updaters of each version into one entry until the number of updaters is within the limit. Does not
+ * change the only updater of a version.
  */
 export function capUpdateManagers(entries: ManagerEntries): void {
   const updaters = [...entries].filter(([, entry]) => entry.operation === "Update");
@@ -166,6 +166,6 @@ function mergeIntoBucket(
   const bucket = entries.get(bucketId) ?? must(entries.get(first), "only entries that exist are merged");
   if (!entries.has(bucketId)) entries.delete(first);
   entries.delete(id);
-  // The entry being merged is more recent than the others.
+  // The merged entry gets the time of `entry`, because updaters are merged from the oldest to the most recent.
   entries.set(bucketId, { ...name, time: entry.time, fields: entry.fields.union(bucket.fields), source: undefined });
 }

@@ -60,7 +60,7 @@ describe("a field set", () => {
     expect(set.isEmpty).toBe(expected.length === 0);
   });
 
-  test("follows the laws of sets", () => {
+  test("satisfies the laws of sets", () => {
     fc.assert(
       fc.property(fieldSet, fieldSet, fieldSet, (a, b, c) => {
         expect(a.union(b).equals(b.union(a))).toBe(true);
@@ -84,7 +84,7 @@ describe("a field set", () => {
     );
   });
 
-  test("is returned itself by an operation that changes nothing", () => {
+  test("is returned unchanged, as the same object, by an operation that has no effect", () => {
     fc.assert(
       fc.property(fieldSet, fieldSet, (a, b) => {
         expect(a.union(a.intersection(b))).toBe(a);
@@ -93,7 +93,7 @@ describe("a field set", () => {
     );
   });
 
-  test("survives a round trip through its text, which has one order", () => {
+  test("survives a round trip through its text, which does not depend on the order of insertion", () => {
     fc.assert(
       fc.property(fieldSet, (set) => {
         const text = JSON.stringify(toFieldsV1(set));

@@ -1,9 +1,9 @@
 /**
- * A set of field paths as a tree. A node holds whether the path that ends there is a member, and its children. Owning
- * `spec.replicas` does not mean owning `spec`.
+ * A set of field paths as a tree. A node holds its children, and whether the path that ends at the node is a member of
+ * the set. Owning `spec.replicas` does not mean owning `spec`.
  *
- * Sets are immutable and share nodes. The walkers of this folder build nodes, pass them to `FieldSet.fromChildren` and
- * keep no reference. Invariant: every branch ends in a member.
+ * Sets are immutable and share nodes. Functions of this folder that build a tree pass the nodes to
+ * `FieldSet.fromChildren` and keep no reference to them. Invariant: every branch ends in a member.
  */
 import { elementKey, parseElementKey, type FieldPath, type PathElement } from "./path-element.ts";
 
@@ -12,7 +12,7 @@ export interface FieldNode {
   readonly children: FieldChildren | undefined;
 }
 
-/** By canonical fieldsV1 key. */
+/** Keyed by canonical fieldsV1 key. */
 export type FieldChildren = ReadonlyMap<string, FieldNode>;
 
 export const LEAF: FieldNode = Object.freeze({ member: true, children: undefined });
@@ -38,7 +38,7 @@ export class FieldSet {
     return this.children.size === 0;
   }
 
-  /** The number of member paths. */
+  /** The number of paths in the set. */
   get size(): number {
     return countMembers(this.children);
   }
@@ -78,7 +78,7 @@ export class FieldSet {
     return this.#with(subtractChildren(this.children, other.children, subtractNodeAndBelow));
   }
 
-  /** The members without other members below them. */
+  /** The paths of the set that have no other path of the set below them. */
   leaves(): FieldSet {
     return this.#with(leavesOf(this.children));
   }
@@ -87,7 +87,7 @@ export class FieldSet {
     return childrenEqual(this.children, other.children);
   }
 
-  /** Every member path, parents before children. */
+  /** Every path in the set, parents before children. */
   *paths(): Generator<FieldPath> {
     yield* memberPaths(this.children, []);
   }

@@ -52,7 +52,7 @@ describe("fieldsV1", () => {
     expect(() => fromFieldsV1(fields)).toThrow(FieldSetError);
   });
 
-  test("limits nesting", () => {
+  test("is rejected if it is nested too deeply", () => {
     let fields: Record<string, unknown> = {};
     for (let depth = 0; depth < 10_000; depth++) fields = { "f:a": fields };
     expect(() => fromFieldsV1(fields)).toThrow("fieldsV1 nests deeper than 500");

@@ -4,10 +4,10 @@ import { JSON_DEPTH_MAX } from "../json/json-text.ts";
 import { FieldSet, LEAF, type FieldChildren, type FieldNode } from "./field-set.ts";
 import { canonicalKey, compareElementKeys, FieldSetError } from "./path-element.ts";
 
-/** The element itself, if elements below it are listed too. */
+/** The key that marks a path element itself as owned if elements below it are listed too. */
 const SELF = ".";
 
-/** An element without children. It is shared, because objects have very many of them. */
+/** The value of an element without children. It is one shared object, because objects have very many of them. */
 const OWNED: JsonObject = Object.freeze({});
 
 export function toFieldsV1(set: FieldSet): JsonObject {
@@ -29,7 +29,7 @@ function belowNode(member: boolean, children: FieldChildren): JsonObject {
   return below;
 }
 
-/** Sets that were decoded and changed little are already sorted. */
+/** Sorts only if necessary: sets that were decoded and changed little are already sorted. */
 function sortedKeys(children: FieldChildren): string[] {
   const keys = [...children.keys()];
   for (let index = 1; index < keys.length; index++) {

@@ -15,7 +15,7 @@ export function heldSyntax(value: unknown): string {
   return `&value.valueUnstructured{Value:${syntaxText(value)}}`;
 }
 
-/** `%T`. */
+/** `%T` of a value: the name of its Go type. */
 export function typeText(value: unknown): string {
   return typeof value === "number" ? "float64" : goType(value);
 }

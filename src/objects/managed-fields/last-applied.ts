@@ -1,6 +1,7 @@
 /**
- * The annotation in which client-side apply stores the applied object. A client that continues as `kubectl` with
- * server-side apply takes over the fields in which the annotation and the object agree, and the annotation is updated.
+ * Handles the annotation in which client-side apply stores the applied object. A client that continues with server-side
+ * apply as the manager `kubectl` takes over the fields in which the annotation and the live object agree, and the
+ * server updates the annotation.
  */
 import { annotationsOf, isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX, measureJson } from "../json/json-text.ts";
@@ -15,7 +16,7 @@ export const LAST_APPLIED_MANAGER = "kubectl";
 const ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration";
 const ANNOTATIONS_BYTES_MAX = 256 * 1024;
 
-/** The fields that may change their owner without a conflict; undefined if there is no valid annotation. */
+/** The fields that `kubectl` may change without a conflict; undefined if the object has no valid annotation. */
 export function lastAppliedFields(
   live: JsonObject,
   { schema, apiVersion, absentFields = "zero" }: Pick<TrackedRequest, "schema" | "apiVersion" | "absentFields">,
@@ -42,7 +43,9 @@ function parseObject(text: string): JsonObject | undefined {
   }
 }
 
-/** Updates an existing annotation to the applied object; removes it if it would be too long. */
+/**
+ * Replaces the value of an existing annotation by the applied object; removes the annotation if it would be too long.
+ */
 export function withLastApplied(object: JsonObject, applied: JsonObject): JsonObject {
   const annotations = annotationsOf(object);
   if (stringAt(annotations, ANNOTATION) === "") return object;

@@ -35,7 +35,7 @@ const DATA_A = { "f:data": { ".": {}, "f:a": {} } };
 const live = configMap({ a: "1" }, [entry("first", DATA_A)]);
 
 describe("a create", () => {
-  test("gives all fields except identity to the creator", () => {
+  test("makes the creator own all fields except those that identify the object", () => {
     const metadata = {
       name: "c",
       namespace: "n",
@@ -57,7 +57,7 @@ describe("a create", () => {
     ).toBeUndefined();
   });
 
-  test("keeps valid entries that the client sent, and drops others without an error", () => {
+  test("keeps valid entries that the client sent, and drops invalid entries without an error", () => {
     const sent = [
       entry(
         "restored",
@@ -74,13 +74,13 @@ describe("a create", () => {
     ]);
   });
 
-  test("with an empty list of entries is tracked as usual", () => {
+  test("is tracked as usual if the client sent an empty list of entries", () => {
     expect(track({ live: undefined, next: configMap({ a: "1" }, []) })).toEqual([entry("m", DATA_A)]);
   });
 });
 
 describe("an update", () => {
-  test("gives added fields to the writer and leaves the others with their owners", () => {
+  test("makes the writer own added fields, and leaves other fields with their owners", () => {
     const next = configMap({ a: "1", b: "2" });
     expect(track({ live, next, manager: "second", time: at(1) })).toEqual([
       entry("first", DATA_A),
@@ -101,14 +101,14 @@ describe("an update", () => {
     ]);
   });
 
-  test("that only removes fields takes them from all managers and changes no time", () => {
+  test("that only removes fields takes them from all managers and changes no entry's time", () => {
     const both = configMap({ a: "1", b: "2" }, [entry("first", { "f:data": { ".": {}, "f:a": {}, "f:b": {} } })]);
     expect(track({ live: both, next: configMap({ a: "1" }), manager: "second", time: at(9) })).toEqual([
       entry("first", DATA_A),
     ]);
   });
 
-  test("that takes a manager's last field removes its entry", () => {
+  test("that takes the last field of a manager removes the entry of that manager", () => {
     const shared = configMap({ a: "1" }, [
       entry("first", DATA_A),
       entry("other", { "f:metadata": { "f:labels": { "f:x": {} } } }),
@@ -124,16 +124,16 @@ describe("an update", () => {
     expect(track({ live, next: structuredClone(live), time: at(9) })).toBe(stored);
   });
 
-  test("of identity and bookkeeping fields counts as no change", () => {
+  test("of metadata that identifies the object or counts its changes counts as no change", () => {
     const next = { ...configMap({ a: "1" }), metadata: { name: "c", resourceVersion: "7", generation: 3 } };
     expect(track({ live, next, manager: "second", time: at(9) })).toEqual([entry("first", DATA_A)]);
   });
 
-  test("of an untracked object leaves it untracked", () => {
+  test("of an object without managedFields adds no managedFields", () => {
     expect(track({ live: configMap({ a: "1" }), next: configMap({ a: "2" }) })).toBeUndefined();
   });
 
-  test("also takes fields from appliers, which are listed first", () => {
+  test("also takes fields from appliers, whose entries are listed first", () => {
     const applied = entry("applier", { "f:data": { "f:a": {}, "f:b": {} } }, { operation: "Apply", time: at(7) });
     const before = configMap({ a: "1", b: "1" }, [applied]);
     expect(track({ live: before, next: configMap({ a: "2", b: "1" }), time: at(1) })).toEqual([
@@ -147,11 +147,11 @@ describe("managedFields sent by a client", () => {
   test.each([
     ["that are an empty list", []],
     ["that are a list of one empty entry", [{}]],
-  ])("%s end tracking", (_, sent) => {
+  ])("%s end the tracking of the object", (_, sent) => {
     expect(track({ live, next: configMap({ a: "1" }, sent) })).toBeUndefined();
   });
 
-  test("are the base of the update", () => {
+  test("replace the entries of the live object before the update is tracked", () => {
     const sent = [entry("renamed", { "f:data": { "f:a": {}, ".": {} } })];
     expect(track({ live, next: configMap({ a: "1" }, sent), time: at(3) })).toEqual([entry("renamed", DATA_A)]);
   });
@@ -182,12 +182,12 @@ describe("endpoints", () => {
   const apps = { schema: DEPLOYMENT, apiVersion: "apps/v1" } as const;
   const spec = entry("m", { "f:spec": { "f:replicas": {} } }, { apiVersion: "apps/v1" });
 
-  test("do not give the writer a field that they cannot write", () => {
+  test("do not make the writer own a field that the endpoint cannot write", () => {
     const update = { ...apps, live: undefined, next: deployment(1, { replicas: 5 }), resetFields: [["status"]] };
     expect(track(update)).toEqual([spec]);
   });
 
-  test("for subresources have their own entries", () => {
+  test("for subresources have entries of their own", () => {
     const before = deployment(1, {}, [spec]);
     const next = deployment(2, { replicas: 1, conditions: [{ type: "Available", status: "True" }] });
     expect(track({ ...apps, live: before, next, subresource: "status", time: at(0), resetFields: [["spec"]] })).toEqual(
@@ -207,7 +207,7 @@ describe("endpoints", () => {
     );
   });
 
-  test("for scale write no time, so that their entry is first", () => {
+  test("for scale write an entry without a time, which is therefore listed first", () => {
     const before = deployment(1, {}, [
       entry("m", { "f:spec": { "f:paused": {}, "f:replicas": {} } }, { apiVersion: "apps/v1" }),
     ]);
@@ -219,21 +219,21 @@ describe("endpoints", () => {
   });
 });
 
-describe("many managers", () => {
+describe("entries of many managers", () => {
   const fields = (index: number): JsonObject => ({ "f:data": { [`f:k${index}`]: {} } });
   const data = (count: number): JsonObject =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, "1"]));
   const managers = (count: number): JsonObject[] =>
     Array.from({ length: count }, (_, index) => entry(`m${index}`, fields(index), { time: at(index) }));
 
-  test("are kept apart up to the limit", () => {
+  test("are kept separate up to the limit", () => {
     const before = configMap(data(9), managers(9));
     expect(track({ live: before, next: configMap(data(10)), manager: "m9", time: at(9) })).toHaveLength(
       UPDATE_MANAGERS_MAX,
     );
   });
 
-  test("above the limit are merged as ancient-changes, oldest first, with the time of the latest of them", () => {
+  test("above the limit are merged as ancient-changes, oldest first, with the time of the latest merged entry", () => {
     const before = configMap(data(10), managers(10));
     const list = track({ live: before, next: configMap(data(11)), manager: "m10", time: at(20) });
     expect(list?.map((item) => item["manager"])).toEqual([
@@ -264,7 +264,7 @@ describe("many managers", () => {
     expect(list[0]).toEqual(entry("ancient-changes", { "f:data": merged }, { time: at(4) }));
   });
 
-  test("are counted without appliers, and merged by version", () => {
+  test("are counted without entries of appliers, and merged separately for each version", () => {
     const others = managers(10).map((item, index) => ({ ...item, ...(index === 0 ? { apiVersion: "v0" } : {}) }));
     const applied = entry("applier", {}, { operation: "Apply", fieldsV1: { "f:data": { "f:k0": {} } } });
     const before = configMap(data(10), [applied, ...others]);
@@ -306,7 +306,7 @@ describe("entries of other versions", () => {
   };
   const v2 = entry("m", { "f:spec": { "f:metrics": {} } }, { apiVersion: "autoscaling/v2", time: at(1) });
 
-  test("lose fields that changed in their version", () => {
+  test("lose the fields whose values in that version have changed", () => {
     const inVersion: ManagedFieldsUpdate["inVersion"] = ({ spec }) => {
       const { maxReplicas, metrics } = spec as { maxReplicas: number; metrics: [{ cpu: number }] };
       return { object: { spec: { maxReplicas, targetCPUUtilizationPercentage: metrics[0].cpu } }, schema: hpa("v1") };
@@ -318,13 +318,13 @@ describe("entries of other versions", () => {
     expect(track({ ...update, inVersion: () => undefined })).toEqual([v2]);
   });
 
-  test("are unchanged without a conversion", () => {
+  test("are unchanged if this server cannot convert the object", () => {
     expect(track(update)).toEqual([v1, v2]);
   });
 });
 
 describe("entries of other releases", () => {
-  test("own a list as a whole if the schema of this release makes it atomic", () => {
+  test("own a list as a whole if the schema of this release declares the list atomic", () => {
     const granular = entry("m", {
       "f:spec": { "f:tolerations": { ".": {}, 'k:{"key":"a"}': { ".": {}, "f:key": {} } }, "f:nodeName": {} },
     });
@@ -340,7 +340,7 @@ describe("entries of other releases", () => {
   });
 });
 
-test("an object whose fields cannot be named keeps its entries", () => {
+test("an object with list items that have no key keeps its entries", () => {
   const next = { ...configMap({ a: "2" }), metadata: { name: "c", finalizers: [{}] } };
   expect(track({ live, next })).toEqual([entry("first", DATA_A)]);
   expect(track({ live: undefined, next })).toBeUndefined();

@@ -1,6 +1,6 @@
 /**
- * Updates managedFields on writes other than apply: the writer owns the fields that it changed, all other managers lose
- * the fields that were changed or removed.
+ * Updates managedFields on writes other than apply: the writer owns the fields that it changed, and all other managers
+ * lose the fields that it changed or removed.
  *
  * Runs after decoding, defaulting and patching, and before admission and the rules of the kind, so that fields which
  * the server sets later have no owner.
@@ -29,7 +29,7 @@ export interface ManagedFieldsUpdate extends TrackedRequest {
   readonly next: JsonObject;
 }
 
-/** The new metadata.managedFields, or undefined for none. */
+/** Returns the new metadata.managedFields, or undefined for none. */
 export function trackUpdate(update: ManagedFieldsUpdate): readonly JsonObject[] | undefined {
   const { live } = update;
   try {
@@ -37,7 +37,7 @@ export function trackUpdate(update: ManagedFieldsUpdate): readonly JsonObject[] 
     const comparisons = new VersionComparisons(update);
     if (live !== undefined && keeps && comparisons.isEmpty) return liveEntries(live);
     const base = keeps ? entriesOrNone(liveEntries(live)) : sentEntries(update);
-    // A client, or a server without tracking, has ended the tracking of this object.
+    // No tracking: a client has removed all entries, or a server without tracking has written the object.
     if (base.size === 0 && live !== undefined) return undefined;
     return encodeEntries(updatedEntries(base, comparisons, update));
   } catch (error) {
@@ -48,8 +48,8 @@ export function trackUpdate(update: ManagedFieldsUpdate): readonly JsonObject[] 
 }
 
 /**
- * The JSON text of metadata.managedFields of a new object, or undefined for none. The same result as trackUpdate at a
- * lower cost.
+ * Returns the JSON text of metadata.managedFields for a new object, or undefined for none. The result equals that of
+ * trackUpdate, at a lower cost.
  */
 export function trackCreate(create: Omit<ManagedFieldsUpdate, "live" | "subresource">): string | undefined {
   const update: ManagedFieldsUpdate = { ...create, live: undefined, subresource: "" };
@@ -67,7 +67,10 @@ export function trackCreate(create: Omit<ManagedFieldsUpdate, "live" | "subresou
   }
 }
 
-/** Whether to start from the live object's entries: the client sent no others, or the endpoint does not accept any. */
+/**
+ * Whether the update starts from the entries of the live object, because the client sent none or the endpoint does not
+ * accept entries.
+ */
 function keepsEntries({ live, next, subresource }: ManagedFieldsUpdate): boolean {
   const sent = managedFieldsOf(next);
   return (
@@ -78,18 +81,18 @@ function keepsEntries({ live, next, subresource }: ManagedFieldsUpdate): boolean
   );
 }
 
-/** Far more than the ten update managers that a server keeps, plus appliers. */
+/** A limit far above the ten updaters that a server keeps, plus appliers. */
 const SENT_ENTRIES_MAX = 200;
 
 /** The entries that the client sent if they are valid, otherwise those of the live object. */
 function sentEntries({ live, next }: ManagedFieldsUpdate): ManagerEntries {
   const sent = managedFieldsOf(next);
   if (isReset(sent)) return new Map();
-  // Servers never write so many, and merging many sets into one takes quadratic time.
+  // Servers never write so many entries, and merging many sets into one takes quadratic time.
   const isTooMany = Array.isArray(sent) && sent.length > SENT_ENTRIES_MAX;
   const entries: ManagerEntries = isTooMany ? new Map() : entriesOrNone(sent);
   if (entries.size === 0) return entriesOrNone(liveEntries(live));
-  // Convert to canonical form, because a client has written them.
+  // Convert the fields to canonical form, because a client has written them.
   for (const [id, entry] of entries)
     entries.set(id, { ...entry, time: entry.time && canonicalTime(entry.time), source: undefined });
   return entries;

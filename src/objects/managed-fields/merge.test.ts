@@ -47,7 +47,7 @@ describe("a merged value", () => {
       containers({ name: "a", args: ["z"] }),
     ],
     [
-      "is matched by keys with their defaults",
+      "is matched by key if a key field with a default is absent",
       containers({ name: "a", ports: [{ containerPort: 80, protocol: "TCP", name: "http" }] }),
       containers({ name: "a", ports: [{ containerPort: 80, hostPort: 1 }] }),
       containers({ name: "a", ports: [{ containerPort: 80, protocol: "TCP", name: "http", hostPort: 1 }] }),
@@ -65,7 +65,7 @@ describe("a merged value", () => {
       { spec: { selector: { matchLabels: { a: "1" } }, nodeSelector: { y: "1" } } },
     ],
     [
-      "keeps its parts if null is applied",
+      "keeps the entries of a map and the items of a list to which null is applied",
       { metadata: { labels: { a: "1" }, finalizers: ["x"] }, spec: { hostname: "h" } },
       { metadata: { labels: null, finalizers: null }, spec: { hostname: null } },
       { metadata: { labels: { a: "1" }, finalizers: ["x"] }, spec: {} },
@@ -74,7 +74,7 @@ describe("a merged value", () => {
     expect(withoutNulls(mergeObjects(live, applied, pods), pods)).toEqual(merged);
   });
 
-  test("is the live value itself if nothing differs", () => {
+  test("is the live object itself if nothing differs", () => {
     const live = { spec: { ports: [{ port: 80, protocol: "TCP" }], selector: { a: "1" } } };
     const applied = { spec: { ports: [{ port: 80 }], selector: { a: "1" } } };
     expect(mergeObjects(live, applied, services)).toBe(live);

@@ -1,6 +1,6 @@
 /**
- * Merges an applied object into the live one: applied values win, absent ones keep the live value. Lists whose items
- * have keys are merged by key, in the order of the applied list as far as possible.
+ * Merges an applied object into the live one: applied values replace live values, and fields that are not applied keep
+ * their live value. Lists whose items have keys are merged by key, in the order of the applied list as far as possible.
  *
  * Neither input is changed; the result shares values with both, and is the live object itself if nothing differs.
  */
@@ -39,7 +39,7 @@ function mergeValues(live: unknown, applied: unknown, schema: FieldSchema): unkn
   return jsonEquals(live, applied) ? live : applied;
 }
 
-/** Whether an applied null leaves the parts of the value unchanged. */
+/** Whether the value is a map or list whose items are owned separately, so that an applied null leaves it unchanged. */
 function isHeldByParts(value: unknown, schema: FieldSchema): boolean {
   if (Array.isArray(value)) return value.length > 0 && listKeys(schema) !== undefined;
   return isJsonObject(value) && Object.keys(value).length > 0 && !isAtomicMap(schema);
@@ -51,8 +51,8 @@ interface ListShape {
 }
 
 /**
- * Walks both lists at once. An item that only the live list has keeps its position between its neighbors; an item in
- * both is at its position in the applied list.
+ * Walks both lists at once. An item that is only in the live list keeps its position between its neighbors; an item in
+ * both lists has its position in the applied list.
  */
 function mergeLists(live: readonly unknown[], applied: readonly unknown[], shape: ListShape): readonly unknown[] {
   const before = keyedItems(live, shape);
@@ -68,12 +68,12 @@ function mergeLists(live: readonly unknown[], applied: readonly unknown[], shape
       if (!wanted.items.has(here)) {
         merged.push(live[at]);
       } else if (nextShared === shared.length) {
-        // The item has been merged at another position.
+        // Skip the live item, because it has been merged at another position.
         at++;
         break;
       } else if (shared[nextShared] === here) break;
     }
-    // Live items with the same key are replaced by the applied one.
+    // If several live items have the key, the applied item replaces all of them.
     merged.push(mergeValues(before.items.get(key), wanted.items.get(key), items));
     if (shared[nextShared] === key) nextShared++;
     if (before.order[at] === key) at++;
@@ -83,9 +83,9 @@ function mergeLists(live: readonly unknown[], applied: readonly unknown[], shape
 }
 
 interface KeyedItems {
-  /** The key of each item. */
+  /** The keys of the items, in the order of the list. */
   readonly order: readonly string[];
-  /** By key; undefined if several items have the key. */
+  /** Keyed by item key; undefined if several items have the key. */
   readonly items: ReadonlyMap<string, unknown>;
 }
 

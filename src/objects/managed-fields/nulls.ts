@@ -1,4 +1,4 @@
-/** Handles null in an applied object, which means that the applier owns the field and that it has no value. */
+/** Handles null in an applied object: the applier owns the field, and the field has no value. */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import { zeroValue } from "../go/go-zeros.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
@@ -21,8 +21,8 @@ function putBackNulls(typed: unknown, sent: unknown): void {
 }
 
 /**
- * The object as Go's types hold it: null is the same as absent, except in maps and lists, where it is the zero value.
- * Parts without null are shared.
+ * The object as Go's types represent it: null is the same as absent, except in maps and lists, where null becomes the
+ * zero value. Values without null are shared with the argument.
  */
 export function withoutNulls(object: JsonObject, schema: StructSchema): JsonObject {
   return cleanMap(object, rootSchema(schema));

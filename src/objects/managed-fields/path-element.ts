@@ -1,21 +1,21 @@
 /**
- * One step of a field path. In sets a step is its fieldsV1 key, such as `f:spec` or `k:{"name":"c"}`. Keys are
- * canonical, so that equal steps are equal strings.
+ * Parses, writes and compares the steps of a field path. In field sets a step is its fieldsV1 key, such as `f:spec` or
+ * `k:{"name":"c"}`. Keys are canonical, so that equal steps are equal strings.
  */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { goJson } from "../../meta/go-json.ts";
 
 export type PathElement =
   | { readonly kind: "field"; readonly name: string }
-  /** An item of an associative list, by its key fields. */
+  /** An item of an associative list, identified by its key fields. */
   | { readonly kind: "key"; readonly fields: JsonObject }
-  /** An item of a set. */
+  /** An item of a list of type set, identified by its value. */
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "index"; readonly index: number };
 
 export type FieldPath = readonly PathElement[];
 
-/** An invalid fieldsV1 text, or an object with fields that cannot be named. */
+/** The fieldsV1 text is invalid, or the object has list items without the keys that identify them. */
 export class FieldSetError extends Error {
   override readonly name = "FieldSetError";
 }
@@ -40,7 +40,7 @@ export function elementKey(element: PathElement): string {
   }
 }
 
-/** Undefined for an unknown kind of step, which is dropped instead of rejected. */
+/** Undefined for an unknown kind of step, which callers drop instead of rejecting it. */
 export function parseElementKey(key: string): PathElement | undefined {
   if (key.length < 2) throw new FieldSetError("key must be 2 characters long");
   if (key.charCodeAt(1) !== SEPARATOR) throw new FieldSetError(`missing colon: ${excerpt(key)}`);
@@ -63,10 +63,10 @@ export function parseElementKey(key: string): PathElement | undefined {
   }
 }
 
-/** Nearly all keys: one plain string, or one member with a plain string or a small number. */
+/** Matches nearly all keys: one plain string, or one key field with a plain string or a small number. */
 const PLAIN = /^(?:v:|k:\{"[A-Za-z]{1,64}":)(?:"[^"\\<>&\u2028\u2029\p{Cc}\p{Cs}]*"|0|[1-9][0-9]{0,14})\}?$/u;
 
-/** The canonical form of a key that a client sent; undefined as in parseElementKey. */
+/** The canonical form of a key that a client sent; undefined for an unknown kind of step. */
 export function canonicalKey(key: string): string | undefined {
   if (key.startsWith("f:")) return key;
   if (PLAIN.test(key) && key.startsWith("k") === key.endsWith("}")) return key;
@@ -86,7 +86,7 @@ function excerpt(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }
 
-/** A path in messages: `.spec.containers[name="c"].image`. */
+/** A path as messages show it: `.spec.containers[name="c"].image`. */
 export function pathText(path: FieldPath): string {
   return path.map(elementText).join("");
 }
@@ -108,12 +108,12 @@ function elementText(element: PathElement): string {
 }
 
 /**
- * Keys and set items are scalars in every real schema. Their text is inside a string, which the depth check of the body
- * does not cover, and this code is recursive.
+ * Limits the nesting of keys and set items, which are scalars in every real schema. Their JSON is inside a string,
+ * which the depth check of the body does not cover, and this code is recursive.
  */
 const VALUE_DEPTH_MAX = 16;
 
-/** JSON with sorted members and Go's HTML escapes, because these texts are compared and shown as Go writes them. */
+/** JSON with sorted fields and Go's HTML escapes, because these texts are compared and shown as Go writes them. */
 function canonicalJson(value: unknown, depth = 0): string {
   if (typeof value === "string") return goJson(value);
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
@@ -130,7 +130,10 @@ function canonicalJson(value: unknown, depth = 0): string {
 
 const KIND_ORDER: readonly string[] = ["f", "k", "v", "i"];
 
-/** The order of steps in fieldsV1: fields, keys, values, indexes; keys and values by their meaning, 80 before 443. */
+/**
+ * The order of steps in fieldsV1: fields, keys, values, indexes. Keys and values are compared as decoded values: 80
+ * precedes 443.
+ */
 export function compareElementKeys(left: string, right: string): number {
   if (left === right) return 0;
   const kind = left[0] ?? "";
@@ -139,7 +142,7 @@ export function compareElementKeys(left: string, right: string): number {
   return compareJson(JSON.parse(left.slice(2)), JSON.parse(right.slice(2)));
 }
 
-/** If two keys first differ in letters, text order is the order of their meaning. */
+/** If two keys first differ in letters, the order of their texts is the order of their decoded values. */
 function differInLetters(left: string, right: string): boolean {
   let at = 2;
   while (at < left.length && left.charCodeAt(at) === right.charCodeAt(at)) at++;

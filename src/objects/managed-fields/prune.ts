@@ -1,8 +1,8 @@
 /**
- * Removes fields that an applier no longer applies, unless another manager owns them or something in them.
+ * Removes fields that an applier no longer applies, unless another manager owns them or a field below them.
  *
- * Field sets contain the leaves of an object, but removal works on whole fields. So every set is completed first: a
- * struct's field is added if anything below it is in the set.
+ * Field sets contain the leaves of an object, but removal works on whole fields. Therefore every set is completed
+ * first: the field of a struct is added if the set contains a path below it.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
@@ -13,7 +13,7 @@ import { isDeclaredMember, rootSchema, schemaBelow } from "./shape.ts";
 import type { VersionedObject } from "./tracking.ts";
 import { fieldsOf } from "./typed-set.ts";
 
-/** Converts from the version of the request to another one and back; undefined if that is impossible. */
+/** Converts an object from the version of the request to another version, and back; undefined if that is impossible. */
 export interface VersionConverter {
   to(object: JsonObject, apiVersion: string): VersionedObject | undefined;
   from(object: JsonObject, apiVersion: string): JsonObject | undefined;
@@ -22,7 +22,7 @@ export interface VersionConverter {
 interface Pruning {
   /** The previous entry of the applier. */
   readonly last: ManagerEntry;
-  /** The entries of all managers, including the new one of the applier. */
+  /** The entries of all managers, including the new entry of the applier. */
   readonly owned: Iterable<ManagerEntry>;
   readonly versions: VersionConverter;
 }
@@ -38,7 +38,7 @@ export function prune(merged: JsonObject, { last, owned, versions }: Pruning): J
   const rest = addBackOwned({ merged, pruned: stripped }, { last, owned, versions });
   const after = versions.to(rest, last.apiVersion);
   if (after === undefined) return merged;
-  // Fields without an owner that the applier did not own either are kept.
+  // Keep fields that no manager owns unless the applier owned them before.
   const gone = allFields(object, schema).difference(allFields(after.object, schema)).intersection(lastFields);
   return versions.from(removeItems(object, gone, schema), last.apiVersion) ?? merged;
 }
@@ -48,7 +48,10 @@ interface Stage {
   readonly pruned: JsonObject;
 }
 
-/** The version of the pruned fields is first, because other versions may be derived from them. */
+/**
+ * Adds back the removed fields that a manager owns. The version of the applier's previous entry is handled first,
+ * because fields of other versions may be derived from its fields.
+ */
 function addBackOwned({ merged, pruned }: Stage, { last, owned, versions }: Pruning): JsonObject {
   const byVersion = new Map<string, FieldSet>([[last.apiVersion, FieldSet.of()]]);
   for (const { apiVersion, fields } of owned)

@@ -1,6 +1,7 @@
 /**
- * Adapts field sets to the current schema, because a list that is owned by items in one release may be atomic in
- * another. Paths below an atomic field become the path of that field; the other direction needs no change.
+ * Adapts field sets to the current schema, because a list whose items are owned separately in one release may be atomic
+ * in another. Paths below an atomic field become the path of that field. A list that is no longer atomic needs no
+ * change.
  */
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { FieldSet, LEAF, type FieldChildren, type FieldNode } from "./field-set.ts";

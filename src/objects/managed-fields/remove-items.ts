@@ -50,7 +50,7 @@ function removeFromList(
     const node = fields.get(itemKey(item, schema, keys));
     if (node?.member === true) continue;
     const left = node?.children === undefined ? item : removeBelow(item, node.children, itemSchema(schema));
-    // Drop an item that has lost all of its members, because it has no keys any more.
+    // Drop an item that has lost all of its fields, because it has no keys any more.
     if (left !== null) rest.push(left);
   }
   return rest.length === 0 ? null : rest;

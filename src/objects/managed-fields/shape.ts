@@ -1,6 +1,6 @@
 /**
- * How the schema determines the ownership of a value: as a whole (atomic) or by its parts, and how the parts are named.
- * By default, maps are owned by their members and lists as a whole.
+ * Decides from the schema whether a value is owned as a whole (atomic) or by its fields or items, and which keys
+ * identify the items. By default, maps are owned by their entries and lists as a whole.
  */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
@@ -33,14 +33,14 @@ export function isAtomicMap(schema: FieldSchema): boolean {
     case "map":
       return schema.mapType === "atomic";
     case "any":
-      // A RawExtension is atomic; other raw JSON is owned by its members.
+      // A RawExtension is atomic; other raw JSON is owned by its fields.
       return schema.mapType === "atomic" || schema.embeddedResource;
     default:
       return true;
   }
 }
 
-/** Undefined for an atomic list; empty for a set. */
+/** The names of the key fields of a list's items; undefined for an atomic list, empty for a set. */
 export function listKeys(schema: FieldSchema): readonly string[] | undefined {
   if (schema.type !== "array") return undefined;
   switch (schema.listType) {
@@ -51,7 +51,7 @@ export function listKeys(schema: FieldSchema): readonly string[] | undefined {
     case "atomic":
       return undefined;
     case undefined:
-      // Releases before 1.30 declare it for most lists only by their patch strategy.
+      // Releases before 1.30 declare the keys of most lists only by their patch strategy.
       if (!schema.patchStrategy?.includes("merge")) return undefined;
       return schema.patchMergeKey === undefined ? [] : [schema.patchMergeKey];
   }
@@ -62,17 +62,17 @@ export function memberSchema(schema: FieldSchema, name: string): FieldSchema {
   return schema.struct?.fields.get(name) ?? DEDUCED;
 }
 
-/** Whether the schema declares the member, unlike the entries of a map, which clients create. */
+/** Whether the schema declares a field of this name, unlike the entries of a map, which clients create. */
 export function isDeclaredMember(schema: FieldSchema, name: string): boolean {
   return schema.struct?.fields.has(name) ?? false;
 }
 
-/** The schema of a kind as that of a field. */
+/** The schema of a kind as the schema of a field. */
 export function rootSchema(struct: StructSchema): FieldSchema {
   return { ...DEDUCED, type: "struct", struct, preserveUnknown: struct.preserveUnknown };
 }
 
-/** The schema of the value that a step leads to. */
+/** The schema of the value to which a path element leads. */
 export function schemaBelow(schema: FieldSchema, key: string): FieldSchema {
   if (key.startsWith("f:")) return memberSchema(schema, key.slice(2));
   return itemSchema(schema);
@@ -90,7 +90,7 @@ export function itemKey(item: unknown, schema: FieldSchema, keys: readonly strin
   const fields: JsonObject = {};
   let found = 0;
   for (const name of keys) {
-    // Null is a value of its own here.
+    // Null counts as a value here, not as absent.
     const own = Object.hasOwn(item, name) ? item[name] : undefined;
     const value = own === undefined ? schema.items?.struct?.fields.get(name)?.default : own;
     if (value === undefined) continue;

@@ -1,4 +1,4 @@
-/** The parts of a write that managedFields depend on, and the fields that are never tracked. */
+/** Declares the parts of a write that determine its managedFields, and the fields that are never tracked. */
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../schema.ts";
 import type { AbsentFields } from "./absent-fields.ts";
@@ -11,10 +11,10 @@ export interface VersionedObject {
 }
 
 export interface TrackedRequest {
-  /** Undefined on create. */
+  /** The stored object; undefined on create. */
   readonly live: JsonObject | undefined;
   readonly schema: StructSchema;
-  /** The version of the request. */
+  /** The API version of the request. */
   readonly apiVersion: string;
   readonly manager: string;
   /** Empty for the object itself. */
@@ -27,8 +27,8 @@ export interface TrackedRequest {
   readonly absentFields?: AbsentFields;
   /**
    * Converts the object to the version of an entry. Undefined if the version no longer exists, which removes the entry;
-   * `unknown` if that cannot be determined, which keeps it unchanged. Must not throw. Without it, entries of other
-   * versions are unchanged.
+   * `unknown` if this server cannot tell, which keeps the entry unchanged. Must not throw. Without this function,
+   * entries of other versions are unchanged.
    */
   readonly inVersion?: (object: JsonObject, apiVersion: string) => VersionedObject | "unknown" | undefined;
 }
@@ -41,7 +41,7 @@ function namedPath(names: readonly string[]): FieldPath {
   return names.map((name) => ({ kind: "field", name }));
 }
 
-/** Identity and bookkeeping fields; `metadata` itself is not tracked either. */
+/** Fields that identify the object or that the server maintains; `metadata` itself is not tracked either. */
 export const NEVER_TRACKED: FieldSet = FieldSet.of(
   ...[
     ["apiVersion"],

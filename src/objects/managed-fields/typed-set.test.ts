@@ -36,21 +36,21 @@ function custom(fields: Readonly<Record<string, Partial<FieldSchema>>>): StructS
 }
 
 describe("the fields of a new object:", () => {
-  test("maps and their entries are both owned", () => {
+  test("a map and its entries are all owned", () => {
     expect(created({ metadata: { labels: { a: "1" }, annotations: {} }, data: { k: "v" } }, CONFIG_MAP)).toEqual({
       "f:data": { ".": {}, "f:k": {} },
       "f:metadata": { "f:annotations": {}, "f:labels": { ".": {}, "f:a": {} } },
     });
   });
 
-  test("structs that are always present have no owner, pointers to structs have one", () => {
+  test("structs that are always present are not owned, but pointers to structs are", () => {
     const strategy = { type: "RollingUpdate", rollingUpdate: { maxSurge: 1 } };
     expect(created({ spec: { strategy, template: { spec: {} } }, status: {} }, DEPLOYMENT)).toEqual({
       "f:spec": { "f:strategy": { "f:rollingUpdate": { ".": {}, "f:maxSurge": {} }, "f:type": {} } },
     });
   });
 
-  test("list items are owned by their keys, with defaults for absent keys", () => {
+  test("list items are identified by their keys, with defaults for absent keys", () => {
     const ports = [{ containerPort: 80 }, { containerPort: 80, protocol: "UDP" }];
     const env = [{ name: "A", value: "1" }];
     expect(created({ spec: { containers: [{ name: "c", env, ports, resources: {} }] } }, POD)).toEqual({
@@ -72,7 +72,7 @@ describe("the fields of a new object:", () => {
     });
   });
 
-  test("service ports have two keys, an atomic map is one field", () => {
+  test("a service port is identified by two keys, and an atomic map is one field", () => {
     const spec = { selector: { a: "b" }, ports: [{ port: 80, protocol: "TCP" }] };
     expect(created({ spec }, kind("v1", "Service"))).toEqual({
       "f:spec": {
@@ -82,7 +82,7 @@ describe("the fields of a new object:", () => {
     });
   });
 
-  test("finalizers are a set, an owner reference is one field identified by its uid", () => {
+  test("a finalizer is an item of a set, and an owner reference is one field identified by its uid", () => {
     const metadata = {
       finalizers: ["example.com/x"],
       ownerReferences: [{ uid: "u", name: "n", kind: "K", apiVersion: "v1" }],
@@ -95,7 +95,7 @@ describe("the fields of a new object:", () => {
     });
   });
 
-  test("conditions are owned by type, atomic lists as a whole", () => {
+  test("conditions are identified by their type, and atomic lists are owned as a whole", () => {
     const status = { conditions: [{ type: "Ready", status: "True" }] };
     expect(created({ spec: { tolerations: [{ key: "a" }] }, status }, POD)).toEqual({
       "f:spec": { "f:tolerations": {} },
@@ -103,7 +103,7 @@ describe("the fields of a new object:", () => {
     });
   });
 
-  test("fields that are written with their zero value have no owner until they have another value", () => {
+  test("a field that is always written is owned only if it differs from its zero value", () => {
     const priority = kind("scheduling.k8s.io/v1", "PriorityClass");
     expect(created({ value: 0 }, priority)).toEqual({});
     expect(created({ value: 1 }, priority)).toEqual({ "f:value": {} });
@@ -114,7 +114,7 @@ describe("the fields of a new object:", () => {
     });
   });
 
-  test("a custom resource has only the fields that were written, including its structs", () => {
+  test("a custom resource has only the fields that were written, including the structs around them", () => {
     const inner = custom({ size: { type: "integer" } });
     const { changed } = changedFields(
       {},
@@ -125,7 +125,7 @@ describe("the fields of a new object:", () => {
     expect(toFieldsV1(changed)).toEqual({ "f:spec": { ".": {}, "f:size": {} } });
   });
 
-  test("values without a schema are owned by map entries, lists as a whole", () => {
+  test("without a schema, maps are owned by their entries and lists as a whole", () => {
     const value = { a: { b: [1] }, c: null, d: {} };
     expect(created({ extra: value }, custom({ extra: {} }))).toEqual({
       "f:extra": { ".": {}, "f:a": { ".": {}, "f:b": {} }, "f:c": {}, "f:d": {} },
@@ -133,7 +133,7 @@ describe("the fields of a new object:", () => {
     expect(created({ data: { a: 1 } }, kind("apps/v1", "ControllerRevision"))).toEqual({ "f:data": {} });
   });
 
-  test("before 1.30 lists are owned by their patch strategy", () => {
+  test("before 1.30 the patch strategy of a list decides whether its items are owned separately", () => {
     const pod = openSchemas("1.29").kind("", "v1", "Pod")!;
     expect(created({ spec: { containers: [{ name: "c" }] } }, pod)).toEqual({
       "f:spec": { "f:containers": { 'k:{"name":"c"}': { ".": {}, "f:name": {} } } },
@@ -143,7 +143,13 @@ describe("the fields of a new object:", () => {
 
 describe("the fields that differ between two objects:", () => {
   test.each([
-    ["a value", { spec: { nodeName: "a" } }, { spec: { nodeName: "b" } }, { "f:spec": { "f:nodeName": {} } }, {}],
+    [
+      "a changed value",
+      { spec: { nodeName: "a" } },
+      { spec: { nodeName: "b" } },
+      { "f:spec": { "f:nodeName": {} } },
+      {},
+    ],
     [
       "a new label",
       { metadata: { labels: { a: "1" } } },
@@ -152,21 +158,21 @@ describe("the fields that differ between two objects:", () => {
       {},
     ],
     [
-      "a label gone",
+      "a removed label",
       { metadata: { labels: { a: "1", b: "2" } } },
       { metadata: { labels: { a: "1" } } },
       {},
       { "f:metadata": { "f:labels": { "f:b": {} } } },
     ],
     [
-      "all labels gone",
+      "all labels removed",
       { metadata: { labels: { a: "1" } } },
       { metadata: {} },
       {},
       { "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } },
     ],
     [
-      "an item of a list",
+      "items of a list: one changed, one added, one removed",
       { spec: { containers: [{ name: "a", image: "1" }, { name: "b" }] } },
       { spec: { containers: [{ name: "c" }, { name: "a", image: "2" }] } },
       {
@@ -177,23 +183,29 @@ describe("the fields that differ between two objects:", () => {
       { "f:spec": { "f:containers": { 'k:{"name":"b"}': { ".": {}, "f:name": {} } } } },
     ],
     [
-      "an order of items",
+      "none, if the items of a set change their order",
       { metadata: { finalizers: ["a/b", "c/d"] } },
       { metadata: { finalizers: ["c/d", "a/b"] } },
       {},
       {},
     ],
     [
-      "an order in an atomic list",
+      "an atomic list whose items change their order",
       { spec: { tolerations: [{ key: "a" }, { key: "b" }] } },
       { spec: { tolerations: [{ key: "b" }, { key: "a" }] } },
       { "f:spec": { "f:tolerations": {} } },
       {},
     ],
-    ["an empty map for none", { metadata: {} }, { metadata: { labels: {} } }, { "f:metadata": { "f:labels": {} } }, {}],
-    ["an empty struct for none", { spec: {} }, { spec: {}, status: {} }, {}, {}],
-    ["nothing for an empty struct", { spec: {}, status: {} }, { spec: {} }, {}, {}],
-    ["an undefined member", { spec: { nodeName: undefined } }, { spec: {} }, {}, {}],
+    [
+      "a map that was absent and is empty",
+      { metadata: {} },
+      { metadata: { labels: {} } },
+      { "f:metadata": { "f:labels": {} } },
+      {},
+    ],
+    ["none, if a struct was absent and is empty", { spec: {} }, { spec: {}, status: {} }, {}, {}],
+    ["none, if a struct was empty and is absent", { spec: {}, status: {} }, { spec: {} }, {}, {}],
+    ["none, if a field was undefined and is absent", { spec: { nodeName: undefined } }, { spec: {} }, {}, {}],
   ])("%s", (...[, before, after, changed, removed]) => {
     expect(diff(before, after)).toEqual({ changed, removed });
   });
@@ -209,7 +221,7 @@ describe("the fields that differ between two objects:", () => {
     });
   });
 
-  test("items with the same key are one field while there is more than one", () => {
+  test("items with the same key are one field", () => {
     const one = { metadata: { finalizers: ["a/b"] } };
     const two = { metadata: { finalizers: ["a/b", "a/b"] } };
     const item = { "f:metadata": { "f:finalizers": { 'v:"a/b"': {} } } };
@@ -220,7 +232,7 @@ describe("the fields that differ between two objects:", () => {
     expect(diff(two, two)).toEqual({ changed: {}, removed: {} });
   });
 
-  test("an item without its keys cannot be named", () => {
+  test("an item without its keys is an error", () => {
     const mapped = custom({ list: { type: "array", listType: "map", listMapKeys: ["name"] } });
     expect(() => diff({}, { list: [{ other: 1 }] }, mapped)).toThrow(FieldSetError);
     expect(() => diff({}, { list: ["text"] }, mapped)).toThrow(FieldSetError);

@@ -32,7 +32,7 @@ function isEmptyMap(value: unknown): boolean {
   return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-/** `member`: the value itself is in the set, regardless of its children. */
+/** `member`: whether the path of the value itself is in the set, regardless of its children. */
 function leafNode(value: unknown, schema: FieldSchema, member: boolean): FieldNode | undefined {
   if (isJsonObject(value) && !isAtomicMap(schema)) return nodeOf(member, leafMembers(value, schema));
   const keys = listKeys(schema);
@@ -50,14 +50,14 @@ function nodeOf(member: boolean, children: FieldChildren | undefined): FieldNode
 }
 
 export interface ChangedFields {
-  /** Added or changed fields. */
+  /** Fields that were added or whose value has changed. */
   readonly changed: FieldSet;
   readonly removed: FieldSet;
 }
 
 /**
- * A value that is added or removed is included with everything below it. A field is in both sets only if several list
- * items shared a key before and one has it now.
+ * The fields that differ between two objects. An added or removed value is included with everything below it. A field
+ * is in both sets only if it is the key of one list item in one object, and of several in the other.
  */
 export function changedFields(
   before: JsonObject,
@@ -70,7 +70,7 @@ export function changedFields(
   return { changed: FieldSet.fromChildren(root.changedBelow), removed: FieldSet.fromChildren(root.removedBelow) };
 }
 
-/** A position in both objects. It creates nodes in the results only if something below it differs. */
+/** A path in both objects. It adds nodes to the results only if a value below it differs. */
 class Place {
   readonly #parent: Place | undefined;
   readonly #key: string;
@@ -107,7 +107,10 @@ class Place {
   }
 }
 
-/** A value that changes from a map to another type is recorded twice: its former children, and itself. */
+/**
+ * Adds a node. Merges it with an existing node of the key, because a value that becomes a map is recorded twice: its
+ * new fields, and the value itself.
+ */
 function put(children: Map<string, FieldNode>, key: string, node: FieldNode): void {
   const known = children.get(key);
   children.set(
@@ -142,7 +145,7 @@ function compareMaps(before: JsonObject, after: JsonObject, at: Comparison): voi
 }
 
 interface MemberComparison extends Comparison {
-  /** The key of the member within `place`. */
+  /** The key of the value within `place`. */
   readonly key: string;
 }
 
@@ -154,7 +157,7 @@ function compareValues(before: unknown, after: unknown, at: MemberComparison): v
   else if (!jsonEquals(before, after)) at.place.changed(at.key, LEAF);
 }
 
-/** Whether a value is owned by its parts and has some. */
+/** Whether a value is not empty and is owned by its fields or items. */
 function isParted(value: unknown, schema: FieldSchema): boolean {
   if (Array.isArray(value)) return value.length > 0 && listKeys(schema) !== undefined;
   return isJsonObject(value) && !isAtomicMap(schema) && Object.keys(value).length > 0;
@@ -189,7 +192,7 @@ function compareLists(before: readonly unknown[], after: readonly unknown[], at:
   for (const [key, items] of then) if (!now.has(key)) compareItems(items, [], { ...below, key });
 }
 
-/** Items with the same key are owned together: only the key itself is tracked while there is more than one. */
+/** Items with the same key are owned together: if several items have a key, only the key itself is tracked. */
 function compareItems(before: readonly unknown[], after: readonly unknown[], at: MemberComparison): void {
   if (before.length <= 1 && after.length <= 1) return compareValues(before[0], after[0], at);
   if (before.length > 1 && after.length > 1) {
@@ -214,7 +217,7 @@ function itemsByKey(list: readonly unknown[], schema: FieldSchema, keys: readonl
   return items;
 }
 
-/** A value with everything below it. */
+/** The value itself and everything below it. */
 function wholeNode(value: unknown, schema: FieldSchema): FieldNode {
   if (!isParted(value, schema)) return LEAF;
   const children = new Map<string, FieldNode>();

@@ -1,4 +1,4 @@
-/** The changes of a write in each version in which managers own fields. */
+/** Computes the fields that a write changes, in each API version in which a manager owns fields. */
 import type { JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../schema.ts";
 import type { FieldSet } from "./field-set.ts";
@@ -34,13 +34,15 @@ export class VersionComparisons {
     this.#byVersion.set(update.apiVersion, this.inRequestVersion);
   }
 
-  /** Whether no field changed that a manager can own. */
+  /** Whether the write changed no field that a manager can own. */
   get isEmpty(): boolean {
     const { changed, removed } = this.inRequestVersion;
     return changed.difference(NEVER_TRACKED).isEmpty && removed.difference(NEVER_TRACKED).isEmpty;
   }
 
-  /** Undefined for a version that no longer exists, `unknown` if that cannot be determined. */
+  /**
+   * The changes in that version. Undefined for a version that no longer exists, `unknown` if this server cannot tell.
+   */
   of(apiVersion: string): VersionComparison | "unknown" | undefined {
     if (this.#byVersion.has(apiVersion)) return this.#byVersion.get(apiVersion);
     if (this.#update.inVersion === undefined) return "unknown";

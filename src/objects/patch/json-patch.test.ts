@@ -7,7 +7,10 @@ function patched(document: unknown, operations: readonly unknown[]): unknown {
   return applyJsonPatch(document as JsonObject, operations);
 }
 
-/** RFC 6902, appendix A, by section number; undefined if the patch must fail. */
+/**
+ * The examples of RFC 6902, appendix A: section number, document, patch and result. The result is undefined if the
+ * patch must fail.
+ */
 const APPENDIX: readonly (readonly [section: string, document: unknown, patch: readonly unknown[], result: unknown])[] =
   [
     ["A.1", { foo: "bar" }, [{ op: "add", path: "/baz", value: "qux" }], { baz: "qux", foo: "bar" }],
@@ -178,12 +181,12 @@ describe("applyJsonPatch", () => {
     expect(result).toEqual({ a: { b: 1 }, c: { b: 2 } });
   });
 
-  test("limits the size of copies", () => {
+  test("limits the bytes that copy operations add", () => {
     const doubling = Array.from({ length: 60 }, (_, index) => ({ op: "copy", from: "/a", path: `/a/${index}` }));
     expect(() => patched({ a: { x: "y".repeat(1_000) } }, doubling)).toThrow("the copy operations add too many bytes");
   });
 
-  test("limits nesting to that of a body", () => {
+  test("rejects a result that is nested deeper than a request body may be", () => {
     const deep = JSON.parse(`${'{"a":'.repeat(400)}1${"}".repeat(400)}`) as JsonObject;
     const down = "/a".repeat(399);
     expect(() => patched(deep, [{ op: "add", path: `${down}/a`, value: deep }])).toThrow(
@@ -197,7 +200,7 @@ describe("applyJsonPatch", () => {
     expect(jsonEquals(patched(deep, []), deep)).toBe(true);
   });
 
-  test("limits how many list items operations shift", () => {
+  test("limits how many list items the operations shift", () => {
     const document = { a: Array.from({ length: 200_000 }, () => 0) };
     const adding = Array.from({ length: 5_000 }, () => ({ op: "add", path: "/a/0", value: 0 }));
     const removing = Array.from({ length: 5_000 }, () => ({ op: "remove", path: "/a/0" }));

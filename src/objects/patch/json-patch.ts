@@ -1,13 +1,15 @@
-/** JSON Patch (RFC 6902) with the extensions of the library that Kubernetes uses. Never modifies its input. */
+/**
+ * Applies a JSON Patch (RFC 6902) with the extensions of the library that Kubernetes uses. Never modifies its input.
+ */
 import { cloneJson, isJsonObject, jsonEquals, setMember, type JsonObject } from "../../meta/json.ts";
 import { JSON_DEPTH_MAX } from "../json/json-text.ts";
 
 export const JSON_PATCH_OPERATIONS_MAX = 10_000;
-/** Limit of the bytes that all copy operations of one patch add together, as kube-apiserver. */
+/** Limit of the bytes that all copy operations of one patch add together, as in kube-apiserver. */
 const COPIED_BYTES_MAX = 3 * 1024 * 1024;
 /**
- * Limit of the list items that all operations together shift: some hundredths of a second, and far more than in any
- * real patch.
+ * Limit of the list items that all operations of one patch shift together. Shifting so many takes some hundredths of a
+ * second; a real patch shifts far fewer.
  */
 const SHIFTED_ITEMS_MAX = 20_000_000;
 
@@ -16,7 +18,7 @@ export class JsonPatchError extends Error {
   override readonly name = "JsonPatchError";
 }
 
-/** Operations are not validated in advance: an invalid one is an error only when it is applied. */
+/** Does not validate operations in advance: an invalid operation is an error only when it is applied. */
 export function applyJsonPatch(document: JsonObject, operations: readonly unknown[]): unknown {
   const patched = new PatchedDocument(cloneJson(document));
   for (const operation of operations) patched.apply(isJsonObject(operation) ? operation : {});
@@ -68,7 +70,7 @@ class PatchedDocument {
       return;
     }
     const { container, key } = this.#locate(operation, "path");
-    // In an object, an absent member is added.
+    // Replacing an absent member of an object adds it.
     if (Array.isArray(container)) container[existingIndex(container, key)] = value;
     else setMember(container, key, value);
   }
@@ -76,7 +78,7 @@ class PatchedDocument {
   #test(operation: JsonObject): void {
     const expected = operation["value"] ?? null;
     const found = pathOf(operation, "path") === "" ? this.root : memberAt(this.#locate(operation, "path"));
-    // An absent member equals null.
+    // An absent member equals null in a test.
     if (!jsonEquals(found ?? null, expected)) throw new JsonPatchError("the test operation failed: the value differs");
   }
 
@@ -116,7 +118,7 @@ class PatchedDocument {
     else throw new JsonPatchError("the value to remove does not exist");
   }
 
-  /** Text before the first slash is ignored, but a slash is required. */
+  /** As the library that Kubernetes uses, ignores text before the first slash of a path, but requires a slash. */
   #locate(operation: JsonObject, which: "path" | "from"): Target {
     const [, ...tokens] = pathOf(operation, which).split("/");
     const key = tokens.pop();
@@ -149,7 +151,7 @@ function isContainer(value: unknown): value is Container {
   return typeof value === "object" && value !== null;
 }
 
-/** Undefined for a member that an object does not have. */
+/** The value at the target; undefined for a member that the object does not have. */
 function memberAt({ container, key }: Target): unknown {
   if (Array.isArray(container)) return container[existingIndex(container, key)];
   return Object.hasOwn(container, key) ? container[key] : undefined;

@@ -1,7 +1,9 @@
-/** Estimates the length of a value as JSON. */
+/** Estimates the length of a value as JSON text without encoding it, for limits of size. */
 import { isJsonObject } from "../../meta/json.ts";
 
-/** A lower bound: escaped and non-ASCII characters need more. Stops counting after `limit`. */
+/**
+ * A lower bound of the length, because escaped and non-ASCII characters need more bytes. Stops counting after `limit`.
+ */
 export function jsonLength(value: unknown, limit: number): number {
   if (typeof value === "string") return value.length + 2;
   let length = 1;

@@ -48,12 +48,12 @@ describe("applyMergePatch", () => {
     ['{"__proto__":1,"x":1}', '{"__proto__":null}', '{"x":1}'],
     ["{}", '{"constructor":{"prototype":{"polluted":true}}}', '{"constructor":{"prototype":{"polluted":true}}}'],
     ["{}", '{"toString":{"a":null}}', '{"toString":{}}'],
-  ])("%s patched with %s does not change a prototype", (target, patch, result) => {
+  ])("for %s patched with %s does not change a prototype", (target, patch, result) => {
     expect(JSON.stringify(applyMergePatch(JSON.parse(target), JSON.parse(patch)))).toBe(result);
     expect(({} as JsonObject)["polluted"]).toBeUndefined();
   });
 
-  test("handles values as deep as a body may be", () => {
+  test("handles values that are nested as deeply as a request body may be", () => {
     const text = `${'{"a":'.repeat(500)}1${"}".repeat(500)}`;
     expect(JSON.stringify(applyMergePatch({}, JSON.parse(text)))).toBe(text);
   });

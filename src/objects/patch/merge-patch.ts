@@ -1,4 +1,7 @@
-/** JSON Merge Patch (RFC 7386): null removes, objects merge, everything else replaces. Never modifies its input. */
+/**
+ * Applies a JSON Merge Patch (RFC 7386): null removes a field, objects are merged, and every other value replaces the
+ * old one. Never modifies its input.
+ */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
@@ -12,7 +15,7 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
-/** New values have no nulls, not even in the items of a list. */
+/** Removes fields that are null from a new value, including those of objects in its lists. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isJsonObject(value)) return value;

@@ -1,9 +1,14 @@
-/** How a field is merged: the patch tags of Go's struct fields, from the schema. */
+/**
+ * Finds in the schema how strategic merge patch merges a field: the patch strategy and merge key of Go's struct tags.
+ */
 import { isJsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { internal } from "./strategic-error.ts";
 
-/** Undefined if the release has no type: for raw JSON, and for fields that only other releases have. */
+/**
+ * The type of a value; undefined if the schema of the release has none, for raw JSON and for fields that only other
+ * releases have.
+ */
 export type MergeType = StructSchema | OtherType | undefined;
 
 /** A type that is not a struct. */
@@ -12,17 +17,17 @@ interface OtherType {
 }
 
 export interface PatchMeta {
-  /** The type of the member, or of its items if it is a list. */
+  /** The type of the field, or of its items if it is a list. */
   readonly type: MergeType;
   readonly strategy: "merge" | "replace" | undefined;
   readonly mergeKey: string;
-  /** Whether the member is omitted if it is empty. */
+  /** Whether the field is omitted if it is empty. */
   readonly isOptional: boolean;
 }
 
 const NOTHING_KNOWN: PatchMeta = { type: undefined, strategy: undefined, mergeKey: "", isOptional: false };
 
-/** Whether the struct does not have the member. */
+/** Whether the type is a struct without this field. */
 export function isUnknownMember(type: MergeType, key: string): boolean {
   return type !== undefined && "fields" in type && !type.preserveUnknown && fieldOf(type, key) === undefined;
 }
@@ -32,14 +37,17 @@ export function unknownMember(type: MergeType, key: string): Error {
   return internal(`unable to find api field in struct ${name} for the json field ${JSON.stringify(key)}`);
 }
 
-/** DIFFERS: fields that only other releases have are merged as plain JSON; kube-apiserver has dropped them before. */
+/**
+ * DIFFERS: fields that only other releases have are merged as plain JSON; kube-apiserver has dropped such fields
+ * before.
+ */
 export function memberMeta(type: MergeType, key: string): PatchMeta {
   const field = memberField(type, key);
   if (field === undefined) return NOTHING_KNOWN;
   return metaOf(field, typeOf(field));
 }
 
-/** Whether a member is a struct that always exists in Go, even if it is empty. */
+/** Whether a field is a struct that always exists in Go, even if it is empty. */
 export function isAlwaysPresent(type: MergeType, key: string): boolean {
   if (type === undefined || "goKind" in type) return false;
   const field = type.fields.get(key);
@@ -49,7 +57,8 @@ export function isAlwaysPresent(type: MergeType, key: string): boolean {
 export function listMeta(type: MergeType, key: string): PatchMeta {
   const field = memberField(type, key);
   if (field === undefined || field.type === "any") return NOTHING_KNOWN;
-  // A pointer would count as a list of its target, but the schema does not distinguish pointers.
+  // kube-apiserver treats a pointer to a struct as a list of that struct, but the schema does not show which fields are
+  // pointers.
   if (field.type !== "array") throw internal("expected slice or array type, but got: struct");
   const { items } = field;
   if (items?.type === "array") throw internal("unexpected slice of slice");

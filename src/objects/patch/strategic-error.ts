@@ -9,7 +9,7 @@ export function printed(value: unknown): string {
   return goValueText(value, PRINTED);
 }
 
-/** How the server reports it: as a bad request, as unprocessable, or (mostly) as an internal error. */
+/** How the server reports the error: as a bad request, as unprocessable, or (mostly) as an internal error. */
 type StrategicPatchProblem = "bad-request" | "unprocessable" | "internal";
 
 export class StrategicPatchError extends Error {

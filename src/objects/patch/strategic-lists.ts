@@ -1,4 +1,4 @@
-/** Lists in a strategic merge patch: which items are kept, which are merged, and their order. */
+/** Merges lists in a strategic merge patch: decides which items are kept, which are merged, and their order. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { goType } from "../../meta/go-fmt.ts";
 import {
@@ -15,16 +15,18 @@ export const PATCH_DIRECTIVE = "$patch";
 export const ELEMENT_ORDER_DIRECTIVE = "$setElementOrder";
 
 export interface ListRules {
-  /** Empty for lists of scalars. */
+  /** The field that identifies an item; empty for lists of scalars. */
   readonly mergeKey: string;
-  /** Go's name for the kind of the items. */
+  /** Go's name for the kind of the items, for messages. */
   readonly itemKind: string;
   readonly mergeItems: (original: JsonObject, patch: JsonObject) => JsonObject;
 }
 
 export interface MergedList {
   readonly items: unknown[];
-  /** The former order of the items, for a second ordering step. */
+  /**
+   * The order of the items before the patch, by which `orderElements` sorts the items that the patch does not order.
+   */
   readonly serverOrder: readonly unknown[];
 }
 
@@ -42,7 +44,7 @@ export function mergeLists(original: List, patch: List, rules: ListRules): Merge
   return mergeKeyed(original as JsonObject[], patch as JsonObject[], rules);
 }
 
-/** The list without the items of a parallel list of deletions. */
+/** Removes from the list the items of a `$deleteFromPrimitiveList` directive. */
 export function deleteFromList(original: List, deleted: List, rules: ListRules): unknown[] {
   if (original.length === 0 && deleted.length === 0) return [];
   if (elementKind(original, deleted) === "map") return mergeLists(original, deleted, rules).items;
@@ -72,7 +74,8 @@ function mergeKeyed(before: readonly JsonObject[], patch: readonly JsonObject[],
     keyOf,
   });
   if (isReplaced) return { items, serverOrder: before };
-  // New items count as having been at the positions of deleted ones, because of Go's slices; clients see this order.
+  // As kubernetes: because Go's slices share memory, new items count as having been at the positions of deleted items.
+  // Clients see the resulting order.
   return { items, serverOrder: [...kept, ...merged.slice(kept.length)].slice(0, before.length) };
 }
 
@@ -82,7 +85,7 @@ interface Settled {
   readonly isReplaced: boolean;
 }
 
-/** Removes the items with a directive from the patch and applies the directives. */
+/** Applies the items of the patch that have a directive, and returns the remaining items of the patch. */
 function settleDirectives(original: readonly JsonObject[], patch: readonly JsonObject[], mergeKey: string): Settled {
   const merging: JsonObject[] = [];
   const deleted = new Set<unknown>();
@@ -107,7 +110,7 @@ export function hasDirective(value: unknown): boolean {
   return isJsonObject(value) && Object.hasOwn(value, PATCH_DIRECTIVE);
 }
 
-/** The kind of all items, which must have the same type and not be lists. */
+/** The kind of all items. Throws if they have different types, or if they are lists. */
 function elementKind(...lists: readonly List[]): "map" | "scalar" {
   const items = lists.flatMap((list) => [...list]);
   if (items.length === 0) throw internal("no elements in any of the given slices");
@@ -126,7 +129,9 @@ interface ElementOrder {
   readonly mergeKey: string;
 }
 
-/** The merged items in the order that the patch requests; items that it does not name keep their position. */
+/**
+ * Sorts the merged items in the order that the patch requests. Items that the patch does not name keep their position.
+ */
 export function orderElements(merged: readonly unknown[], how: ElementOrder): unknown[] {
   const { original, patch, order, serverOrder, mergeKey } = how;
   if (mergeKey !== "" && merged.length > 0) {
@@ -143,7 +148,7 @@ export function orderElements(merged: readonly unknown[], how: ElementOrder): un
   });
 }
 
-/** A patch must not contradict the order that it requests: the order contains its items in the same sequence. */
+/** Throws if the items of the patch are not in the order that the patch requests. */
 export function checkElementOrder(patch: List, order: List, mergeKey: string): void {
   if (patch.length === 0 || order.length === 0) return;
   const other = patch.find((item) => !isJsonObject(item));
@@ -186,7 +191,7 @@ function mergeKeyOf(mergeKey: string): KeyOf {
 
 type Positions = ReadonlyMap<unknown, number>;
 
-/** The position of the first item with each key. */
+/** Maps each key to the position of the first item with that key. */
 function positions(items: readonly unknown[], keyOf: KeyOf): Positions {
   const found = new Map<unknown, number>();
   items.forEach((item, index) => {
@@ -204,7 +209,7 @@ interface Orders {
 
 /**
  * Items that the patch names are in the order of the patch, other items in their former order. An item that the patch
- * does not name precedes the first named item that was after it, if there is one.
+ * does not name precedes the first named item that followed it before, if there is one.
  */
 function inOrder(items: readonly unknown[], { patchOrder, serverOrder, keyOf }: Orders): unknown[] {
   const named: Placed[] = [];
@@ -230,7 +235,7 @@ function inOrder(items: readonly unknown[], { patchOrder, serverOrder, keyOf }: 
 
 interface Placed {
   readonly item: unknown;
-  /** The position in the order that applies to the item. */
+  /** The position of the item in the order of the patch or of the server, whichever applies to the item. */
   readonly place: number | undefined;
   readonly inServer: number | undefined;
 }

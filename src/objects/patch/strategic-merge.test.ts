@@ -32,13 +32,13 @@ type SpecCase = readonly [rule: string, original: JsonObject, patch: JsonObject,
 
 const MAPS: readonly SpecCase[] = [
   [
-    "set members, and keep others",
+    "set the fields of the patch, and keep other fields",
     { hostname: "a", nodeName: "n" },
     { hostname: "b" },
     { hostname: "b", nodeName: "n" },
   ],
   ["null removes", { hostname: "a", nodeName: "n" }, { hostname: null }, { nodeName: "n" }],
-  ["ignore null for an absent member", { hostname: "a" }, { nodeName: null }, { hostname: "a" }],
+  ["ignore null for an absent field", { hostname: "a" }, { nodeName: null }, { hostname: "a" }],
   [
     "maps merge",
     { nodeSelector: { a: "1", b: "2" } },
@@ -60,7 +60,7 @@ const MAPS: readonly SpecCase[] = [
     { securityContext: { $patch: "delete" } },
     { securityContext: {} },
   ],
-  ["ignore $patch: delete for an absent member", {}, { securityContext: { $patch: "delete" } }, {}],
+  ["ignore $patch: delete for an absent field", {}, { securityContext: { $patch: "delete" } }, {}],
   [
     "omit maps with a directive in new maps",
     {},
@@ -80,7 +80,7 @@ describe("maps", () => {
     expect(patchSpec(original, patch)).toEqual(result);
   });
 
-  test("are replaced with the strategy replace", () => {
+  test("are replaced if their patch strategy is replace", () => {
     const budgets = kind("policy", "PodDisruptionBudget");
     const original = { spec: { selector: { matchLabels: { a: "1" } }, maxUnavailable: 1 } };
     const patch = { spec: { selector: { matchLabels: { b: "2" } } } };
@@ -89,7 +89,7 @@ describe("maps", () => {
     });
   });
 
-  test("merge fields of other releases as plain JSON", () => {
+  test("merge fields that only other releases have as plain JSON", () => {
     const original = { novel: { a: { b: 1 }, list: [{ name: "x" }] } };
     expect(patchSpec(original, { novel: { a: { c: 2 }, list: [{ name: "y" }] } })).toEqual({
       novel: { a: { b: 1, c: 2 }, list: [{ name: "y" }] },
@@ -114,14 +114,18 @@ describe("$retainKeys", () => {
   }
 
   test.each<[rule: string, strategy: JsonObject, result: JsonObject]>([
-    ["removes members that are not listed", { $retainKeys: ["type"], type: "Recreate" }, { type: "Recreate" }],
+    ["removes fields that it does not list", { $retainKeys: ["type"], type: "Recreate" }, { type: "Recreate" }],
     [
-      "merges listed members",
+      "merges the fields that it lists",
       { $retainKeys: ["type", "rollingUpdate"], rollingUpdate: { maxSurge: 2 } },
       { ...STRATEGY, rollingUpdate: { maxSurge: 2, maxUnavailable: 0 } },
     ],
-    ["may list absent members", { $retainKeys: ["type", "bogus"] }, { type: "RollingUpdate" }],
-    ["does not have to list a null", { $retainKeys: ["type"], rollingUpdate: null }, { type: "RollingUpdate" }],
+    ["may list absent fields", { $retainKeys: ["type", "bogus"] }, { type: "RollingUpdate" }],
+    [
+      "does not have to list a field that the patch sets to null",
+      { $retainKeys: ["type"], rollingUpdate: null },
+      { type: "RollingUpdate" },
+    ],
     ["empties the map if the list is empty", { $retainKeys: [] }, {}],
   ])("%s", (_rule, strategy, result) => {
     expect(patchStrategy({ strategy: STRATEGY }, strategy)).toEqual({ strategy: result });
@@ -150,7 +154,7 @@ describe("$retainKeys", () => {
   test.each([
     ["no list", { $retainKeys: "type" }],
     ["null", { $retainKeys: null }],
-    ["a list that lacks a member of the patch", { $retainKeys: ["type"], type: "x", rollingUpdate: {} }],
+    ["a list that lacks a field of the patch", { $retainKeys: ["type"], type: "x", rollingUpdate: {} }],
   ])("%s is a bad request", (_what, strategy) => {
     expect(() => patchStrategy({ strategy: STRATEGY }, strategy)).toThrow(
       new StrategicPatchError("bad-request", "invalid patch format of retainKeys"),
@@ -309,7 +313,7 @@ describe("lists of maps", () => {
     expect(patchSpec(original, patch)).toEqual(result);
   });
 
-  test("neither the object nor the patch is changed", () => {
+  test("are merged without changing the object or the patch", () => {
     const original = { spec: { containers: [{ name: "a", env: named("X") }], volumes: named("v") } };
     const patch = {
       spec: {
@@ -335,12 +339,17 @@ describe("the order of merged lists", () => {
     ["has new items first", ["a", "b"], named("c"), ["c", "a", "b"]],
     ["keeps the order of the patch for its items", ["a", "b", "c"], named("c", "a"), ["b", "c", "a"]],
     [
-      "has other items before the named ones that were after them",
+      "has items that the patch does not name before the named items that followed them",
       ["a", "b", "c", "d"],
       named("b", "d"),
       ["a", "b", "c", "d"],
     ],
-    ["has other items after new items that precede a known one", ["a", "b"], named("x", "b"), ["x", "a", "b"]],
+    [
+      "has items that the patch does not name after the new items that precede an existing one in the patch",
+      ["a", "b"],
+      named("x", "b"),
+      ["x", "a", "b"],
+    ],
     ["ignores the order of deletions", ["a", "b", "c"], [gone("a")], ["b", "c"]],
   ])("%s", (_rule, original, patch, result) => {
     expect(order(original, patch)).toEqual(result);
@@ -350,14 +359,14 @@ describe("the order of merged lists", () => {
     { rule: "is the order of the list", original: ["a", "b", "c"], wanted: ["c", "a", "b"], result: ["c", "a", "b"] },
     { rule: "may name absent items", original: ["a", "b"], wanted: ["x", "b", "a"], result: ["b", "a"] },
     {
-      rule: "places new items",
+      rule: "sets the positions of new items",
       original: ["a", "b"],
       patch: named("n"),
       wanted: ["a", "n", "b"],
       result: ["a", "n", "b"],
     },
     {
-      rule: "keeps the position of items that it does not name",
+      rule: "keeps the positions of items that it does not list",
       original: ["s", "a", "t", "b"],
       wanted: ["b", "a"],
       result: ["s", "t", "b", "a"],
@@ -403,7 +412,7 @@ describe("the order of merged lists", () => {
 
   test.each<[rule: string, original: JsonObject, patch: JsonObject, result: JsonObject]>([
     [
-      "alone only sorts",
+      "without a patch of the list only sorts the list",
       { containers: named("a", "b") },
       { "$setElementOrder/containers": named("b", "a") },
       { containers: named("b", "a") },
@@ -442,7 +451,7 @@ describe("lists of scalars", () => {
   test.each<[rule: string, original: string[] | undefined, metadata: JsonObject, result: string[] | undefined]>([
     ["are merged, with new items first", ["a", "b"], { finalizers: ["c", "a"] }, ["c", "a", "b"]],
     ["have each item once", ["a"], { finalizers: ["b", "b", "a"] }, ["b", "a"]],
-    ["are copied if there was none", undefined, { finalizers: ["b", "a"] }, ["b", "a"]],
+    ["are copied if the object has no such list", undefined, { finalizers: ["b", "a"] }, ["b", "a"]],
     ["lose deleted items", ["a", "b", "c"], { [DELETE]: ["b", "x"] }, ["a", "c"]],
     ["are omitted if all items are deleted", ["a"], { [DELETE]: ["a"] }, undefined],
     ["ignore deletions from an absent list", undefined, { [DELETE]: ["a"] }, undefined],
@@ -560,7 +569,7 @@ describe("an invalid patch:", () => {
     );
   });
 
-  test("messages are shorter than a long patch", () => {
+  test("messages quote only the beginning of a long patch", () => {
     const patch = { containers: [{ image: "x".repeat(100_000) }] };
     try {
       patchSpec(CONTAINERS, patch);
@@ -594,7 +603,7 @@ describe("properties", () => {
     );
   });
 
-  test("a patch with the object itself changes nothing, not even the order", () => {
+  test("a patch that equals the object changes nothing, not even the order of lists", () => {
     fc.assert(
       fc.property(pod, (original) => {
         expect(applyStrategicMergePatch(original, original, POD)).toEqual(original);
@@ -602,7 +611,7 @@ describe("properties", () => {
     );
   });
 
-  test("a replaced map is the patch, regardless of the existing one", () => {
+  test("$patch: replace yields the patch, regardless of the existing map", () => {
     fc.assert(
       fc.property(pod, pod, (original, { spec }) => {
         const patched = applyStrategicMergePatch(original, { spec: { $patch: "replace", ...spec } }, POD);
@@ -621,7 +630,7 @@ describe("properties", () => {
     );
   });
 
-  test("$setElementOrder of all items is the order of the list", () => {
+  test("$setElementOrder of all items sets the order of the list", () => {
     fc.assert(
       fc.property(containers, fc.array(fc.nat(100)), (list, seeds) => {
         const order = list
@@ -634,7 +643,7 @@ describe("properties", () => {
     );
   });
 
-  test("an item that is deleted by key is removed, and no other", () => {
+  test("$patch: delete removes the item with the key, and no other item", () => {
     fc.assert(
       fc.property(containers, fc.array(text), (list, deleted) => {
         const patch = { containers: deleted.map((name) => ({ name, $patch: "delete" })) };

@@ -1,7 +1,7 @@
 /**
- * Strategic merge patch: a merge patch that uses the type of the object, so that lists are merged by a key of their
- * items, and that has directives for operations which a merge patch cannot express. Never modifies its input; shares
- * unchanged values with it.
+ * Applies a strategic merge patch: a merge patch that uses the type of the object, so that lists are merged by a key of
+ * their items, and that has directives for operations which a merge patch cannot express. Never modifies its input;
+ * shares unchanged values with it.
  */
 import { isJsonObject, setMember, type JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../schema.ts";
@@ -54,7 +54,7 @@ function directed(patch: JsonObject): JsonObject {
   throw badPatchType(directive, patch);
 }
 
-/** A copy of the members; only of those that $retainKeys lists, if the patch has it. */
+/** Copies the fields of the map. If the patch has $retainKeys, only the fields that it lists are copied. */
 function retainedMembers(original: JsonObject, patch: JsonObject): JsonObject {
   if (!Object.hasOwn(patch, RETAIN_KEYS_DIRECTIVE)) return { ...original };
   const retained = patch[RETAIN_KEYS_DIRECTIVE];
@@ -70,7 +70,7 @@ function retainedMembers(original: JsonObject, patch: JsonObject): JsonObject {
 interface Member {
   readonly key: string;
   readonly value: unknown;
-  /** The type of the map that contains the member. */
+  /** The type of the map that contains the field. */
   readonly type: MergeType;
 }
 
@@ -126,7 +126,8 @@ function orderLists(merged: JsonObject, patch: JsonObject, type: MergeType): Rea
     const original = Object.hasOwn(merged, name) ? asList(merged[name]) : undefined;
     const patched = Object.hasOwn(patch, name) ? asList(patch[name]) : undefined;
     if (isUnknownMember(type, name)) {
-      // DIFFERS: field validation handles a list that another release may have.
+      // DIFFERS: kube-apiserver rejects a list that only another release has; here field validation handles such a
+      // list.
       if (original === undefined && patched === undefined) throw unknownMember(type, name);
       continue;
     }
@@ -142,7 +143,7 @@ function orderLists(merged: JsonObject, patch: JsonObject, type: MergeType): Rea
   return done ?? NONE;
 }
 
-/** The list to be sorted. */
+/** The merged list before it is sorted. */
 function mergedBefore(
   original: unknown[] | undefined,
   patch: unknown[] | undefined,
@@ -163,7 +164,7 @@ function asList(value: unknown): unknown[] {
 }
 
 /**
- * A new value without directives: maps with a directive are dropped, and so are nulls, except as items of a list.
+ * A new value without directives: drops maps with a directive, and nulls except those that are items of a list.
  * Undefined if nothing is left of the value.
  */
 function withoutDirectives(value: unknown, how: { readonly keepsNulls: boolean }): unknown {

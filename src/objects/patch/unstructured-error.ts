@@ -1,11 +1,14 @@
-/** Kubernetes' message for a patched object whose values have the wrong types, which Go converts without JSON text. */
+/**
+ * Finds Kubernetes' error message for a patched object whose values have the wrong types. After a patch, Go converts
+ * the object from maps instead of JSON text, so that its messages differ from those of decoding.
+ */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { base64Error, timeError } from "../go/go-text.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 import { goType, unmarshalError } from "../../meta/go-fmt.ts";
 import { quantityError } from "../../meta/quantity.ts";
 
-/** The first message, if any. Called only if the object is known to be invalid. */
+/** The first message; undefined if there is none. Called only if the object is known to be invalid. */
 export function unstructuredError(object: JsonObject, schema: StructSchema): string | undefined {
   for (const [key, field] of schema.fields) {
     const error = Object.hasOwn(object, key) ? valueError(object[key], field) : undefined;
@@ -70,7 +73,7 @@ function stringError(value: unknown, format: string | undefined): string | undef
     return error && `error decoding from json: ${error}`;
   }
   if (typeof value === "string") return undefined;
-  // Go would convert a whole number to a character.
+  // As kubernetes: Go would convert a whole number to a character, so only whole numbers have this message.
   return Number.isInteger(value) ? "cannot convert int64 to string" : "unrecognized type: string";
 }
 

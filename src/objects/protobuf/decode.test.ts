@@ -37,14 +37,14 @@ describe("the protobuf bodies of kubectl are decoded:", () => {
 });
 
 describe("the envelope", () => {
-  test("is recognized by its first four bytes", () => {
+  test("is recognized by its first four bytes, the magic number", () => {
     expect(isProtobufEnvelope(Buffer.from("k8s\0"))).toBe(true);
     expect(isProtobufEnvelope(Buffer.from("k8s"))).toBe(false);
     expect(isProtobufEnvelope(Buffer.from('{"a":1}'))).toBe(false);
     expect(isProtobufEnvelope(Buffer.alloc(0))).toBe(false);
   });
 
-  test("contains the type, the message and its encoding", () => {
+  test("contains the type, the message and the encoding of the message", () => {
     const raw = Buffer.from("raw");
     const parts = {
       apiVersion: "apps/v1",
@@ -93,7 +93,7 @@ describe("zero values", () => {
     expect(decode("certificates.k8s.io/v1", "CertificateSigningRequest")["spec"]).toMatchObject({ request: null });
   });
 
-  test("a time without bytes is absent; one of zero seconds is 1970", () => {
+  test("a time without bytes is absent, but a time of zero seconds is 1970", () => {
     const withTime = (...time: Buffer[]): unknown => {
       return decode("v1", "ConfigMap", delimited(1, delimited(8, Buffer.concat(time))))["metadata"];
     };
@@ -109,7 +109,7 @@ describe("zero values", () => {
 });
 
 describe("values", () => {
-  test("micro times have six digits, also for nanoseconds beyond a second", () => {
+  test("micro times have six digits, even if the nanoseconds exceed a second", () => {
     const renewTime = (seconds: number, nanos: number): unknown => {
       const time = Buffer.concat([integer(1, seconds), integer(2, nanos)]);
       return (decode("coordination.k8s.io/v1", "Lease", delimited(2, delimited(4, time)))["spec"] as JsonObject)[
@@ -139,7 +139,7 @@ describe("values", () => {
     expect(value(2n ** 32n + 7n)).toBe(7);
   });
 
-  test("repeated numbers may be packed, one by one, or mixed", () => {
+  test("repeated numbers may be packed, sent one by one, or both", () => {
     const packed = delimited(4, Buffer.concat([varint(1), varint(-2), varint(300)]));
     const groups = Buffer.concat([packed, integer(4, 5), delimited(4, Buffer.alloc(0))]);
     const pod = decode("v1", "Pod", delimited(2, delimited(14, groups)));
@@ -157,7 +157,7 @@ describe("values", () => {
     expect(secret["data"]).toEqual({ a: "AP8B", b: "" });
   });
 
-  test("a map may have any key, and the last value of a key wins", () => {
+  test("a map may have any key, and the last value of a key is used", () => {
     const entry = (key: string, value: string): Buffer => delimited(2, Buffer.concat([text(2, value), text(1, key)]));
     const { data } = decode(
       "v1",
@@ -174,7 +174,7 @@ describe("values", () => {
     ]);
   });
 
-  test("an int-or-string is an integer or a string, and nothing else", () => {
+  test("an int-or-string is decoded as an integer or a string, and any other type is rejected", () => {
     const port = (...fields: Buffer[]): JsonObject => {
       return decode("v1", "Service", delimited(2, delimited(1, delimited(4, Buffer.concat(fields)))));
     };
@@ -203,7 +203,7 @@ describe("values", () => {
     );
   });
 
-  test("the schema of a custom resource survives a round trip with all its alternatives", () => {
+  test("a CRD schema with JSONSchemaPropsOrBool and similar alternatives survives a round trip", () => {
     const openAPIV3Schema = {
       $ref: "",
       $schema: "s",
@@ -223,7 +223,7 @@ describe("values", () => {
     expect(decoded["spec"]).toMatchObject({ versions: [{ ...versions[0], schema: { openAPIV3Schema: shown } }] });
   });
 
-  test("the parts of a message that occurs twice are merged, also in nested messages", () => {
+  test("a message that occurs twice is merged from both occurrences, also in nested messages", () => {
     const meta = (...fields: Buffer[]): Buffer => delimited(1, Buffer.concat(fields));
     const label = (key: string): Buffer => delimited(11, Buffer.concat([text(1, key), text(2, "")]));
     expect(
@@ -277,7 +277,7 @@ describe("malicious bytes:", () => {
     expect(() => decodeProtobufObject(bytes, tables)).toThrow(message);
   });
 
-  test("a packed number ends with its field", () => {
+  test("the packed numbers of a field cannot continue beyond the field", () => {
     const groups = delimited(2, delimited(14, Buffer.concat([delimited(4, Buffer.from([0x80])), integer(1, 1)])));
     expect(() => decode("v1", "Pod", groups)).toThrow(/PodSecurityContext is truncated: it ends inside a number/);
   });

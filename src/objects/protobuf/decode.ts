@@ -17,7 +17,7 @@ export type { ProtobufTables } from "./tables.ts";
 interface ProtobufEnvelope {
   readonly apiVersion: string;
   readonly kind: string;
-  /** The message of the object, a view of the given bytes. It contains neither kind nor apiVersion. */
+  /** The bytes of the object's message, a view of the given bytes. The message contains neither kind nor apiVersion. */
   readonly raw: Buffer;
   readonly contentType: string;
   readonly contentEncoding: string;
@@ -58,7 +58,7 @@ function decodeTypeMeta(bytes: Buffer): { apiVersion?: string; kind?: string } {
   return typeMeta;
 }
 
-/** The object as in JSON: kind, apiVersion, metadata, … */
+/** Decodes the object as JSON has it: with kind, apiVersion, metadata, … */
 export function decodeProtobufObject(bytes: Buffer, tables: ProtobufTables): JsonObject {
   const { apiVersion, kind, raw, contentType, contentEncoding } = decodeEnvelope(bytes);
   if (contentEncoding !== "") {
@@ -77,7 +77,7 @@ export function decodeProtobufObject(bytes: Buffer, tables: ProtobufTables): Jso
   return { kind, apiVersion, ...decodeMessage(raw, name, tables) };
 }
 
-/** Quotes text of a client, truncated for a message. */
+/** Quotes text that a client sent, truncated for a message. */
 function quote(text: string): string {
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
 }

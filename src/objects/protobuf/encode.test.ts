@@ -21,7 +21,7 @@ function roundTrip(object: JsonObject, type: TypeMeta = POD): JsonObject {
   return decodeProtobufObject(encode(object, type), tables);
 }
 
-/** The fields of a message in order, as "number: hex" or with the fields of a nested message, without zeros. */
+/** The fields of a message in order, each as "number: hex" or with the fields of its nested message. Omits zeros. */
 function significant(bytes: Buffer, message: string): string[] {
   const table = tables.message(message)!;
   const reader = new MessageReader(bytes, 0, bytes.length, message);
@@ -53,7 +53,7 @@ describe("objects are encoded as by Go, without zeros:", () => {
     expect(ours.length).toBeLessThan(theirs.length);
   });
 
-  test("every list has its items in the field number of an envelope's raw, and its metadata before", () => {
+  test("every list has its items in the field whose number an envelope uses for raw, after its metadata", () => {
     const lists = kindsOf("1.36").filter(({ kind }) => kind.endsWith("List"));
     expect(lists.length).toBeGreaterThan(80);
     for (const { apiVersion, kind } of [
@@ -90,7 +90,7 @@ describe("values", () => {
     ["with a fraction", "2030-01-01T00:00:00.999Z", "2030-01-01T00:00:00Z"],
     ["that are Go's zero", "0001-01-01T00:00:00Z", undefined],
     ["that are invalid", "tomorrow", undefined],
-  ])("times %s are decoded as %s", (_what, given, shown) => {
+  ])("times %s, such as %s, are decoded as %s", (_what, given, shown) => {
     expect(roundTrip({ metadata: { creationTimestamp: given } })["metadata"]).toEqual(
       shown === undefined ? {} : { creationTimestamp: shown },
     );
@@ -115,13 +115,13 @@ describe("values", () => {
     ["a schema or a list of names", { dependencies: { a: ["b"], c: { type: "x" } } }],
     ["fractions", { maximum: 0.1, minimum: -1e300 }],
     ["any JSON", { default: { a: [1, null, "é"] }, enum: [1, "a", true, { b: null }] }],
-  ])("%s survive a round trip", (_what, openAPIV3Schema) => {
+  ])("values that are %s survive a round trip", (_what, openAPIV3Schema) => {
     const version = { name: "v1", served: true, storage: true, schema: { openAPIV3Schema } };
     const decoded = roundTrip({ spec: { group: "g", versions: [version] } }, SCHEMAS);
     expect(decoded).toMatchObject({ spec: { versions: [{ schema: { openAPIV3Schema } }] } });
   });
 
-  test("an empty object for a pointer of Go is present, and null is absent", () => {
+  test("an empty object is encoded if the field is a pointer in Go, and null is not encoded", () => {
     const volumes = [{ name: "v", emptyDir: {} }];
     const decoded = roundTrip({ spec: { volumes, securityContext: {}, affinity: null, containers: null } });
     expect(decoded["spec"]).toEqual({ volumes, securityContext: {}, containers: null });
@@ -136,8 +136,8 @@ describe("values", () => {
   });
 });
 
-describe("parts around objects:", () => {
-  test("a list is its head followed by its items", () => {
+describe("encodings around objects:", () => {
+  test("a list is encoded as its head followed by its items", () => {
     const encoder = new ProtobufEncoder(tables);
     const pods: JsonObject[] = [{ metadata: { name: "a" } }, { metadata: { name: "b".repeat(300) } }];
     const items = pods.map((pod) => encoder.member(pod, POD));
@@ -154,7 +154,7 @@ describe("parts around objects:", () => {
     );
   });
 
-  test("a watch event is a length, its type, and the whole object with its envelope", () => {
+  test("a watch event is encoded as a length, its type, and the whole object with its envelope", () => {
     const object = encode({ metadata: { name: "a".repeat(200) } });
     const expected = Buffer.concat([text(1, "ADDED"), delimited(2, delimited(1, object))]);
     const frame = encodeWatchEvent("ADDED", [object.subarray(0, 5), object.subarray(5)]);
@@ -171,7 +171,7 @@ describe("parts around objects:", () => {
     expect(encoder.member(crd({}), SCHEMAS)).toEqual(new ProtobufEncoder(tables).member(crd({}), SCHEMAS));
   });
 
-  test("a kind without a message is an error of the caller", () => {
+  test("encoding a kind without a message throws an error", () => {
     expect(() => new ProtobufEncoder(tables).member({}, { apiVersion: "example.com/v1", kind: "Thing" })).toThrow(
       "no protobuf message is known for the kind Thing of example.com/v1",
     );

@@ -1,9 +1,9 @@
 /**
  * Encodes objects as Kubernetes' protobuf. All fields of an object are written, in the order of their field numbers.
  *
- * DIFFERS: Go writes the zero of every field that is not a pointer, also if the object does not have the field.
- * Decoders set the same zero for absent fields, so it is omitted here: size and time depend only on the fields that the
- * object has.
+ * DIFFERS: Go writes the zero of every field that is not a pointer, even if the object does not have the field.
+ * Decoders set the same zero for absent fields, so zeros are omitted here, and size and time depend only on the fields
+ * that the object has.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { MAGIC } from "./decode.ts";
@@ -16,7 +16,7 @@ export interface TypeMeta {
   readonly kind: string;
 }
 
-/** The field number of the envelope's `raw`, the `items` of every list and the object of a watch event. */
+/** The field number of `raw` in an envelope, of `items` in every list, and of the object in a watch event. */
 const MEMBER = 2;
 const FRAME_LENGTH_BYTES = 4;
 
@@ -29,12 +29,12 @@ export class ProtobufEncoder {
     this.#messages = new MessageEncoder(tables);
   }
 
-  /** The object after its length, as in an envelope and in a list. */
+  /** The object as a length-delimited field, as in an envelope and in a list. */
   member(object: JsonObject, type: TypeMeta): Buffer {
     return this.#messages.encodeField(MEMBER, object, this.#messageFor(type));
   }
 
-  /** The part of a list before its items, which have this many bytes. */
+  /** The part of a list before its items. `itemsBytes`: the size of all encoded items. */
   listHead(metadata: JsonObject, type: TypeMeta, itemsBytes: number): Buffer {
     const own = this.#messages.encode({ metadata }, this.#messageFor(type));
     const writer = new WireWriter();
@@ -51,7 +51,7 @@ export class ProtobufEncoder {
   }
 }
 
-/** The part of an object before its message. */
+/** The part of an envelope before the message of the object. */
 export function envelopeHead({ apiVersion, kind }: TypeMeta): Buffer {
   const writer = new WireWriter();
   writer.text(2, kind);
@@ -61,7 +61,7 @@ export function envelopeHead({ apiVersion, kind }: TypeMeta): Buffer {
   return writer.take();
 }
 
-/** One watch event after its length. Only the object in it contains its type. */
+/** One watch event, preceded by its length. Only the object inside has an envelope with its type. */
 export function encodeWatchEvent(type: string, object: readonly Buffer[]): Buffer {
   const objectBytes = object.reduce((sum, { length }) => sum + length, 0);
   const writer = new WireWriter();

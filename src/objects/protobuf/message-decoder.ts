@@ -8,14 +8,17 @@ import { MessageReader, ProtobufDecodeError } from "./wire-reader.ts";
 
 /**
  * Limit of messages in an object, more than any real object of 3 MB has. An empty list item takes two bytes and becomes
- * an object with all of its always-serialized members, so the length of a body does not limit the size of the result.
+ * an object with all of its always-serialized fields, so the length of a body does not limit the size of the result.
  */
 export const MESSAGES_MAX = 300_000;
 
 const NO_BYTES = Buffer.alloc(0);
 const NO_RANGES: Ranges = Object.freeze([]);
 
-/** By position of the field: undefined for an absent field, otherwise the result of `readSlot`. */
+/**
+ * The content of each field, by its position in the table: undefined for an absent field, otherwise the result of
+ * `readSlot`.
+ */
 type Slots = readonly unknown[];
 
 /** The bytes of a message, and its depth in the JSON object. */
@@ -67,7 +70,7 @@ class MessageDecoder {
     return table;
   }
 
-  /** Nested messages are only located here and decoded later, so that every byte is read once per level. */
+  /** Only locates nested messages, which are decoded later, so that every byte is read once per level. */
   #readSlots(table: MessageTable, ranges: Ranges): Slots {
     const slots: unknown[] = [];
     for (let at = 0; at < ranges.length; at += 2) {
@@ -81,7 +84,7 @@ class MessageDecoder {
     return slots;
   }
 
-  /** Undefined if Go's JSON would omit the field. */
+  /** The JSON value of a field; undefined if Go's JSON would omit the field. */
   #fieldValue(field: FieldTable, slot: unknown, depth: number): unknown {
     const value = this.#shownValue(field, slot, depth);
     return value === null && field.omitEmpty ? undefined : value;
@@ -171,8 +174,9 @@ class MessageDecoder {
 }
 
 /**
- * The content of a field after one more occurrence: the last value of a scalar, all values of a list of scalars, and
- * otherwise the ranges of its messages or entries. The parts of a message that occurs twice are one message.
+ * The content of a field after one more occurrence: the last value of a scalar, all values of a list of scalars,
+ * otherwise the ranges of its messages or map entries. A message that occurs twice is decoded from the ranges of both
+ * occurrences.
  */
 function readSlot(reader: MessageReader, field: FieldTable, before: unknown): unknown {
   if (field.scalar === undefined || field.shape === "map") {
@@ -211,7 +215,7 @@ function readScalar(reader: MessageReader, scalar: ScalarType): unknown {
 }
 
 function scalarValue(field: FieldTable, scalar: ScalarType, slot: unknown): unknown {
-  // Go distinguishes absent bytes from empty ones, and writes absent ones as null.
+  // Go distinguishes absent bytes from empty bytes, and writes absent bytes as null.
   if (scalar === "bytes" && slot === undefined) return null;
   const value = toJson(slot ?? zeroOf(scalar));
   return field.omitEmpty && (value === "" || value === 0 || value === false) ? undefined : value;
@@ -230,7 +234,10 @@ function rangesIn(slot: unknown): Ranges {
   return slot === undefined ? NO_RANGES : (slot as Ranges);
 }
 
-/** Whether there are no bytes, the encoding of a zero time: a time whose fields are 0 is the year 1970. */
+/**
+ * Whether the message of a time has no bytes, which encodes Go's zero time. A time whose fields are 0 is in the year
+ * 1970.
+ */
 function isEmpty(ranges: Ranges): boolean {
   for (let at = 0; at < ranges.length; at += 2) if (ranges[at] !== ranges[at + 1]) return false;
   return true;

@@ -21,7 +21,7 @@ export class MessageEncoder {
     return this.#writer.take();
   }
 
-  /** The message as a field of its parent. */
+  /** Encodes the message as a length-delimited field of its parent. */
   encodeField(number: number, object: JsonObject, name: string): Buffer {
     this.#writer.clear();
     this.#nested(number, name, object);
@@ -41,7 +41,7 @@ export class MessageEncoder {
     else if (isJsonObject(value)) this.#members(table, value);
   }
 
-  /** Backwards, like the writer, so that the fields are in the order of their numbers. */
+  /** Writes the fields with the highest number first, because the writer writes backwards. */
   #members({ byNumber }: MessageTable, object: JsonObject): void {
     for (let number = byNumber.length - 1; number > 0; number--) {
       const field = byNumber[number];
@@ -89,7 +89,7 @@ export class MessageEncoder {
     else this.#scalar(number, field.scalar, value);
   }
 
-  /** Values of another type than in the table are omitted; clients cannot have sent them. */
+  /** Omits a value whose type differs from the table; clients cannot have sent such a value. */
   #scalar(number: number, type: ScalarType, value: unknown): void {
     if (typeof value === "string") {
       if (type === "string") this.#writer.text(number, value);
@@ -145,7 +145,7 @@ export class MessageEncoder {
     }
   }
 
-  /** An empty message is Go's zero time; it is also used for a value that is not a time. */
+  /** An empty message is Go's zero time; it is also written for a value that is not a time. */
   #time(value: unknown, hasMicros: boolean): void {
     const seconds = typeof value === "string" ? secondsIn(value) : undefined;
     if (seconds === undefined) return;

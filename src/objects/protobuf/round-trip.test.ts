@@ -18,7 +18,7 @@ const tables = protobufTables();
 const kinds = kindsOf("1.36");
 const kindStructs: ReadonlySet<StructSchema> = new Set(kinds.map(({ schema }) => schema));
 
-/** Replaces values that are any JSON in the schema but a JSON schema in protobuf, and times with six digits. */
+/** Replaces values that are any JSON in the schema but a JSON schema in protobuf, and writes times with six digits. */
 function withProtobufValues(value: unknown, field: FieldSchema): unknown {
   const model = modelName(field) ?? "";
   if (typeof value === "string" && model.endsWith(".MicroTime")) return value.replace("Z", ".000007Z");
@@ -32,7 +32,7 @@ function withProtobufValues(value: unknown, field: FieldSchema): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, withProtobufValues(item, items)]));
 }
 
-/** A nested object has no kind in protobuf, and a type without fields has no members. */
+/** Removes what protobuf does not transmit: the kind of a nested object, and the content of a type without fields. */
 function withoutType(object: JsonObject, struct: StructSchema): JsonObject {
   if (struct.fields.size === 0) return {};
   if (!kindStructs.has(struct)) return object;
@@ -48,18 +48,18 @@ function withProtobufMembers(object: JsonObject, struct: StructSchema): JsonObje
   return Object.fromEntries(members) as JsonObject;
 }
 
-/** As encoded by Go. */
+/** The object after a round trip through the encoding of Go. */
 function likeGo(object: JsonObject): JsonObject {
   return decodeProtobufObject(encodeProtobufObject(object, tables), tables);
 }
 
-/** As encoded by this server. */
+/** The object after a round trip through the encoding of this server. */
 function likeServer(object: JsonObject, type: TypeMeta): JsonObject {
   const bytes = [envelopeHead(type), new ProtobufEncoder(tables).member(object, type)];
   return decodeProtobufObject(Buffer.concat(bytes), tables);
 }
 
-/** Zero values; the last one is that of a quantity. */
+/** Zero values; "0" is the zero of a quantity. */
 const NOTHING: ReadonlySet<unknown> = new Set([null, "", 0, false, "0"]);
 
 /** The value without zeros and empty values, because a field without a pointer always has a value in Go. */
@@ -85,7 +85,7 @@ describe("every kind of a release", () => {
     expect(likeServer(object, gvk)).toEqual(object);
   });
 
-  test.each(RELEASES)("of %s is decoded as if Go had encoded it, for any value", (release) => {
+  test.each(RELEASES)("in %s is decoded as if Go had encoded it, for any value", (release) => {
     const known = kindsOf(release).filter(({ apiVersion, kind }) => tables.messageFor(apiVersion, kind) !== undefined);
     expect(known.length).toBeGreaterThan(120);
     for (const { apiVersion, kind, schema } of known) {
@@ -93,7 +93,7 @@ describe("every kind of a release", () => {
         const object = { kind, apiVersion, ...someObject(draw, schema) };
         const decoded = likeServer(object, { apiVersion, kind });
         expect(decoded).toEqual(likeGo(object));
-        // The messages do not have two alpha fields of 1.28.
+        // The protobuf tables lack two alpha fields of 1.28.
         if (release !== "1.28") expect(withoutZeros(decoded)).toEqual(withoutZeros(object));
       });
       fc.assert(property, { numRuns: 5, seed: 1, endOnFailure: true });

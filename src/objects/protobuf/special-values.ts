@@ -1,4 +1,4 @@
-/** Converts values that are messages in protobuf and something other than an object in JSON. */
+/** Converts values that are messages in protobuf but not objects in JSON, such as times and quantities. */
 import { describeSyntaxError, JSON_DEPTH_MAX, measureJson } from "../json/json-text.ts";
 import { ProtobufDecodeError } from "./wire-reader.ts";
 
@@ -29,7 +29,7 @@ export function secondsIn(text: string): number | undefined {
   return seconds > YEAR_1 && seconds < YEAR_10000 ? seconds : undefined;
 }
 
-/** The microseconds after the whole seconds. */
+/** The fraction of the second in microseconds. */
 export function microsIn(text: string): number {
   const fraction = /\.(\d{1,6})/.exec(text)?.[1] ?? "";
   return Number(fraction.padEnd(6, "0"));
@@ -50,7 +50,7 @@ export function intOrString(type: number, value: { readonly int: unknown; readon
   throw new ProtobufDecodeError(`an int-or-string of the protobuf object has type ${type} instead of 0 or 1`);
 }
 
-/** Parses JSON that is stored as bytes; empty bytes are null. `depth` is its depth in the object. */
+/** Parses JSON that is stored as bytes; empty bytes are null. `depth`: the depth of the value in the object. */
 export function parseRawJson(bytes: Buffer, depth: number): unknown {
   if (bytes.length === 0) return null;
   if (depth - 1 + measureJson(bytes).depth > JSON_DEPTH_MAX) {

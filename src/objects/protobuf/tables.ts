@@ -1,6 +1,6 @@
 /**
- * The parts of Go's types that encoding and decoding need: which protobuf field is which JSON member, and when Go's
- * JSON omits it.
+ * The parts of Go's types that encoding and decoding need: the JSON name of each protobuf field, and whether Go's JSON
+ * omits the field if it is empty.
  */
 
 export type ScalarType = "string" | "bytes" | "bool" | "int32" | "int64" | "double";
@@ -8,11 +8,11 @@ export type ScalarType = "string" | "bytes" | "bool" | "int32" | "int64" | "doub
 /**
  * - `value`: a Go field that is not a pointer. Go always sends it, and its zero means that it is not set.
  * - `pointer`: absent and zero are different.
- * - `inline`: a message whose members are members of its parent in JSON.
+ * - `inline`: a message whose fields are fields of its parent in JSON.
  */
 export type FieldShape = "value" | "pointer" | "list" | "map" | "inline";
 
-/** Messages that are not an object of their fields in JSON. */
+/** How messages that are not objects in JSON are converted. */
 export type MessageForm =
   | "struct"
   | "time"
@@ -27,13 +27,16 @@ export type MessageForm =
 
 export interface FieldTable {
   readonly number: number;
-  /** Its position in the `fields` of the message. */
+  /** The position of the field in the `fields` of its message. */
   readonly position: number;
   /** The JSON name; empty for an inlined message. */
   readonly name: string;
   readonly shape: FieldShape;
   readonly omitEmpty: boolean;
-  /** The type of the field, of a list's items or of a map's values. Exactly one of the two is set; map keys are strings. */
+  /**
+   * The type of the field, of the items of a list or of the values of a map. Exactly one of `scalar` and `message` is
+   * set; map keys are strings.
+   */
   readonly scalar: ScalarType | undefined;
   readonly message: string | undefined;
 }
@@ -42,13 +45,13 @@ export interface MessageTable {
   /** Full protobuf name, such as `k8s.io.api.core.v1.Pod`. */
   readonly name: string;
   readonly form: MessageForm;
-  /** In the order of Go's JSON. */
+  /** Sorted in the order in which Go's JSON writes the fields. */
   readonly fields: readonly FieldTable[];
   readonly byNumber: readonly (FieldTable | undefined)[];
 }
 
 export interface ProtobufTables {
   message(name: string): MessageTable | undefined;
-  /** The name of the message for objects of this kind. */
+  /** The name of the message for objects of this kind; undefined if the kind has none. */
   messageFor(apiVersion: string, kind: string): string | undefined;
 }

@@ -1,4 +1,4 @@
-/** Reads Protobuf's wire format from clients. */
+/** Reads protobuf messages that clients send, and reports malformed ones by name. */
 import { WireReader } from "../../base/wire-reader.ts";
 
 export class ProtobufDecodeError extends Error {
@@ -9,7 +9,7 @@ export class ProtobufDecodeError extends Error {
 export class MessageReader extends WireReader {
   readonly #message: string;
 
-  /** `message` is the name in errors. */
+  /** `message`: the name of the message in errors. */
   constructor(bytes: Buffer, start: number, end: number, message: string) {
     super(bytes, start, end);
     this.#message = message;

@@ -1,6 +1,6 @@
 /**
- * Writes protobuf's wire format from its end to its beginning, because the length of a message precedes it and is known
- * only after everything in it has been written. Callers write the last field first.
+ * Writes protobuf messages from the end to the beginning, because the length of a message precedes it and is known only
+ * after everything in it has been written. Callers write the last field first.
  */
 import { LENGTH_DELIMITED } from "../../base/wire-reader.ts";
 
@@ -14,7 +14,7 @@ export const FIXED64 = 1;
 
 export class WireWriter {
   #bytes = Buffer.allocUnsafeSlow(BYTES_AT_FIRST);
-  /** The position of the first byte. */
+  /** The position of the first byte in the buffer. */
   #start = BYTES_AT_FIRST;
 
   /** Number of bytes written, from which the length of a message is computed. */
@@ -39,13 +39,13 @@ export class WireWriter {
     this.#unsigned(field * 8 + wireType);
   }
 
-  /** Writes the tag and length of a field of that many bytes. */
+  /** Writes the tag of a field and its length in bytes. */
   head(field: number, length: number): void {
     this.#unsigned(length);
     this.tag(field, LENGTH_DELIMITED);
   }
 
-  /** Makes a field of everything that was written since the writer had that size. */
+  /** Turns everything that was written since the writer had `sizeBefore` bytes into one field. */
   delimit(field: number, sizeBefore: number): void {
     this.head(field, this.size - sizeBefore);
   }
@@ -78,7 +78,7 @@ export class WireWriter {
     this.delimit(field, before);
   }
 
-  /** False, without writing anything, if a character is not ASCII. */
+  /** Writes ASCII text. Returns false, without writing anything, if a character is not ASCII. */
   #letters(value: string): boolean {
     this.#reserve(value.length);
     const bytes = this.#bytes;

@@ -1,4 +1,4 @@
-/** Rows of autoscalers, which are passed in the shape of autoscaling/v2. */
+/** Rows of autoscalers, which callers pass in the format of autoscaling/v2. */
 import type { JsonObject } from "../../meta/json.ts";
 import { integerAt, isSetAt, itemsAt, quantityAt, textAt, valueAt, type RowPrinters } from "./row.ts";
 import type { ReleaseGates } from "../release-gates.ts";
@@ -41,7 +41,7 @@ function metricText(spec: JsonObject, status: JsonObject | undefined, gates: Rel
   }
 }
 
-/** A value, or an average over the pods. */
+/** The measured and target value of a metric, or their averages over the pods. */
 function valueText(source: unknown, status: unknown): string {
   if (isSetAt(source, "target", "averageValue")) {
     const current = isSetAt(status, "current", "averageValue") ? averageOf(status) : "<unknown>";

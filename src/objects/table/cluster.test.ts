@@ -83,7 +83,7 @@ describe.each(["/Event", "events.k8s.io/Event"])("an event of %s", (key) => {
   });
 });
 
-test("small kinds count their entries", () => {
+test("tables of small kinds show the number of their entries", () => {
   expect(rowOf("/ConfigMap", { data: { a: "1" }, binaryData: { b: "", c: "" } })).toEqual(["x", 3, "60m"]);
   expect(rowOf("/Secret", { type: "Opaque", data: { a: "" } })).toEqual(["x", "Opaque", 1, "60m"]);
   expect(rowOf("/ServiceAccount", { secrets: [{}] })).toEqual(["x", "60m"]);
@@ -102,7 +102,7 @@ test("a quota shows used and hard amounts, with limits in a column of their own"
   expect(rowOf("/ResourceQuota", object, "1.32")).toEqual(["x", "60m", request, limit]);
 });
 
-test("a component shows its health", () => {
+test("a component status shows its health", () => {
   const row = (condition: JsonObject): unknown => rowOf("/ComponentStatus", { conditions: [condition] });
   expect(row({ type: "Healthy", status: "True", message: "ok" })).toEqual(["x", "Healthy", "ok", ""]);
   expect(row({ type: "Healthy", status: "False", error: "down" })).toEqual(["x", "Unhealthy", "", "down"]);

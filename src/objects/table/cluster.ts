@@ -1,4 +1,4 @@
-/** Rows of nodes, events and the small kinds of every cluster. Events are passed in the shape of the core group. */
+/** Rows of nodes, events and the small kinds of every cluster. Callers pass events in the format of the core group. */
 import type { JsonObject } from "../../meta/json.ts";
 import {
   ageOf,
@@ -146,7 +146,7 @@ function componentCells(component: JsonObject): Record<string, Cell> {
   };
 }
 
-/** Versions before v1beta3 have the shares under another name. */
+/** Versions before v1beta3 have another name for the concurrency shares. */
 function priorityLevelCells(level: JsonObject): Record<string, Cell> {
   const limited = valueAt(level, "spec", "limited");
   const queuing = valueAt(limited, "limitResponse", "queuing");
@@ -160,7 +160,7 @@ function priorityLevelCells(level: JsonObject): Record<string, Cell> {
   };
 }
 
-/** The first version of a migration also named the version, which is shown for such objects. */
+/** The resource of a migration. In v1alpha1 it also names the version, which is shown. */
 function migratedResource(resource: unknown): string {
   const name = textAt(resource, "resource");
   const group = textAt(resource, "group");

@@ -43,12 +43,12 @@ test.each([
   ["other", "text", null],
 ])("a cell of type %s for %j is %j", (type, value, expected) => expect(cell(type, value)).toBe(expected));
 
-test("an absent value is an empty cell, whatever its type", () => {
+test("an absent value is an empty cell, regardless of the type of its column", () => {
   for (const type of ["string", "integer", "number", "boolean", "date"])
     expect(customTableRenderer([column(type, ".spec.gone")]).cells({}, NOW)).toEqual(["", null]);
 });
 
-test("without columns of its own a resource shows its age", () => {
+test("a resource without columns of its own shows its age", () => {
   const renderer = customTableRenderer([]);
   expect(renderer.columns.map(({ name, type, format }) => [name, type, format])).toEqual([
     ["Name", "string", "name"],
@@ -73,7 +73,7 @@ test("a column without a description is described by its path", () => {
   ]);
 });
 
-test("a column that does not parse hides the columns after it", () => {
+test("a column whose path does not parse hides all columns after it", () => {
   const renderer = customTableRenderer([column("string"), column("string", ".a["), column("string")]);
   expect(renderer.columns).toHaveLength(2);
   expect(renderer.cells({ metadata: { name: "one" }, spec: { value: 1 } }, NOW)).toEqual(["one", "1"]);

@@ -1,4 +1,4 @@
-/** Rows of custom resources: the columns are those of the CRD's version, each with the path of its value. */
+/** Rows of custom resources. The version of the CRD defines the columns, each with the path of its value. */
 import { timeError } from "../go/go-text.ts";
 import { goValueText } from "../../meta/go-fmt.ts";
 import { parseJsonPath, type JsonPath } from "../json/json-path.ts";
@@ -10,7 +10,7 @@ import { sortedGoJson } from "../../meta/go-json.ts";
 /** A column of additionalPrinterColumns. */
 export interface CustomColumn {
   readonly name: string;
-  /** string, integer, number, boolean or date. */
+  /** One of string, integer, number, boolean and date. */
   readonly type: string;
   readonly format: string;
   readonly description: string;

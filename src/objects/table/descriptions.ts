@@ -1,4 +1,4 @@
-/** Short descriptions of table columns; other columns have none. */
+/** Short descriptions of table columns; columns that are not listed have none. */
 const DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
   ["Name", "Name of the object"],
   ["Age", "Time since creation"],

@@ -38,6 +38,6 @@ test.each([
   [8 * YEAR - 1, "7y364d"],
   [8 * YEAR, "8y"],
   [100 * YEAR + 50 * DAY, "100y"],
-])("%d ms is %s", (milliseconds, text) => {
+])("a duration of %d ms is shown as %s", (milliseconds, text) => {
   expect(humanDuration(milliseconds)).toBe(text);
 });

@@ -1,3 +1,4 @@
+/** Formats ages and durations in tables as kubectl shows them. */
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -7,7 +8,7 @@ const YEAR_DAYS = 365;
 /** A duration in two or three significant figures: `95s`, `5m30s`, `7h12m`, `3d4h`, `2y10d`. */
 export function humanDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / SECOND);
-  // Clocks of two machines differ: a time up to two seconds in the future counts as now.
+  // A time up to two seconds in the future counts as now, because the clocks of two machines differ.
   if (Number.isNaN(seconds) || seconds < -1) return "<invalid>";
   if (seconds < 120) return `${Math.max(seconds, 0)}s`;
   const minutes = Math.trunc(milliseconds / MINUTE);

@@ -47,7 +47,7 @@ test("a running pod shows its addresses, node and gates", () => {
   expect(rowOf("/Pod", object)).toEqual(["x", "1/1", "Running", "3 (5m ago)", "60m", "10.0.0.7", "n1", "n2", "1/2"]);
 });
 
-test("a pod without a status shows the missing values", () => {
+test("a pod without a status shows <none> and similar texts for the missing values", () => {
   expect(rowOf("/Pod", pod({ phase: "Pending" }))).toEqual([
     ...["x", "0/1", "Pending", "0", "60m"],
     ...["<none>", "<none>", "<none>", "<none>"],
@@ -166,7 +166,7 @@ describe("the status of a pod", () => {
 describe("sidecar containers", () => {
   const sidecar = (fields: JsonObject): JsonObject => ({ name: "s", state: running, restartCount: 2, ...fields });
 
-  test("count as containers once they have started", () => {
+  test("count as ready containers once they have started", () => {
     const object = pod(
       {
         phase: "Running",
@@ -178,12 +178,12 @@ describe("sidecar containers", () => {
     expect(rowOf("/Pod", object).slice(1, 4)).toEqual(["2/2", "Running", "3"]);
   });
 
-  test("keep the pod in Init until then", () => {
+  test("keep the pod in the status Init until they have started", () => {
     const object = pod({ phase: "Pending", initContainerStatuses: [sidecar({ started: false })] }, withSidecar);
     expect(rowOf("/Pod", object).slice(1, 4)).toEqual(["0/2", "Init:0/1", "2"]);
   });
 
-  test("do not hide the containers of a pod that was initialized before", () => {
+  test("do not hide the ready containers of a pod that was initialized before", () => {
     const object = pod(
       {
         phase: "Running",

@@ -1,3 +1,4 @@
+/** Rows of pods and pod templates. */
 import type { JsonObject } from "../../meta/json.ts";
 import {
   ageOf,
@@ -92,7 +93,7 @@ function isRestartable(container: JsonObject): boolean {
 }
 
 interface InitProgress {
-  /** Set while an init container is unfinished. */
+  /** The status text while an init container is unfinished; undefined otherwise. */
   readonly reason: string | undefined;
   readonly ready: number;
   readonly all: Restarts;
@@ -178,7 +179,7 @@ function deletionReason(pod: JsonObject, { gates }: RowContext): string | undefi
   return isOver && gates.isOn("PodTableFinishedOnDeletion") ? undefined : "Terminating";
 }
 
-/** An older client writes only the single address; if both are set and differ, the single one wins. */
+/** The address of the pod: podIP, which older clients write alone; if it is absent, the first of podIPs. */
 function podAddress(pod: JsonObject): string {
   return textAt(pod, "status", "podIP") || textAt(itemsAt(pod, "status", "podIPs")[0], "ip");
 }

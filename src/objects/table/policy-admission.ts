@@ -1,3 +1,4 @@
+/** Rows of disruption budgets, webhook configurations and admission policies. */
 import type { JsonObject } from "../../meta/json.ts";
 import {
   isSetAt,
@@ -44,12 +45,13 @@ function paramKind(policy: JsonObject): string {
 
 function paramReference(reference: unknown): string {
   const name = textAt(reference, "name");
-  // Whether parameters without a namespace are cluster-scoped is unknown here: a star stands for both.
+  // `*` instead of a namespace, because it is unknown here whether the parameters are cluster-scoped or in the
+  // namespace of the request.
   if (name !== "") return `${textAt(reference, "namespace") || "*"}/${name}`;
   return isSetAt(reference, "selector") ? selectorStructure(valueAt(reference, "selector")) : "<unset>";
 }
 
-/** The selector as Go prints its struct: kube-apiserver shows it so, not as selector text. */
+/** The selector as Go prints its struct, because kube-apiserver shows it in this form and not as a selector. */
 function selectorStructure(selector: unknown): string {
   const labels = textMembers(valueAt(selector, "matchLabels"))
     .sort(([left], [right]) => (left < right ? -1 : 1))

@@ -1,4 +1,4 @@
-/** Helpers for row printers: reading members that may be absent or of another type, and formatting cells. */
+/** Helpers for row printers: they read fields that may be absent or of another type, and format cells. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { labelValueErrors, qualifiedNameErrors } from "../../meta/names.ts";
 import { humanDuration } from "./duration.ts";
@@ -7,7 +7,7 @@ import { canonicalQuantity } from "../../meta/quantity.ts";
 
 export type Cell = string | number | boolean | null;
 
-/** Clients can hide the rows of completed objects by this condition. */
+/** A condition of a table row. It marks completed objects, whose rows clients can hide. */
 export interface RowCondition {
   readonly type: "Completed";
   readonly status: "True";
@@ -18,14 +18,14 @@ export interface RowCondition {
 export interface RowContext {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Decides cells that changed between releases. */
+  /** The release gates, on which cells that changed between releases depend. */
   readonly gates: ReleaseGates;
 }
 
-/** The cells of one object by column name; the columns of the release decide which of them are shown. */
+/** Returns the cells of one object keyed by column name. The columns of the release decide which of them are shown. */
 export type RowPrinter = (object: JsonObject, context: RowContext) => Readonly<Record<string, Cell>>;
 
-/** Printers by "group/Kind". */
+/** Printers keyed by "group/Kind". */
 export type RowPrinters = Readonly<Record<string, RowPrinter>>;
 
 export function valueAt(parent: unknown, ...path: readonly string[]): unknown {
@@ -47,7 +47,7 @@ export function textAt(parent: unknown, ...path: readonly string[]): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The text at the path, or `absent` if the member is not set; an empty text counts as set. */
+/** The text at the path, or `absent` if the field is not set; an empty text counts as set. */
 export function optionalText(absent: string, parent: unknown, ...path: readonly string[]): string {
   return isSetAt(parent, ...path) ? textAt(parent, ...path) : absent;
 }
@@ -72,7 +72,7 @@ export function textsAt(parent: unknown, ...path: readonly string[]): readonly s
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-/** The number of items of a list or of members of a map. */
+/** The number of items of a list or of entries of a map. */
 export function sizeAt(parent: unknown, ...path: readonly string[]): number {
   const value = valueAt(parent, ...path);
   if (Array.isArray(value)) return value.length;
@@ -83,7 +83,7 @@ const RFC3339 = /^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[
 /** Go's zero time, which means no time. */
 const NO_TIME = Date.parse("0001-01-01T00:00:00Z");
 
-/** Milliseconds since 1970; undefined if there is no time. */
+/** The time in milliseconds since 1970; undefined if it is absent or Go's zero time. */
 export function timeAt(parent: unknown, ...path: readonly string[]): number | undefined {
   const text = textAt(parent, ...path);
   if (!RFC3339.test(text)) return undefined;
@@ -112,7 +112,7 @@ export function joinOr(absent: string, texts: readonly string[]): string {
   return texts.join(",") || absent;
 }
 
-/** The first texts, and how many are omitted. */
+/** Joins the first texts, and adds how many are omitted. */
 export function joinFirst(texts: readonly string[], max: number): string {
   const shown = texts.slice(0, max).join(",");
   if (texts.length > max) return `${shown} + ${texts.length - max} more...`;
@@ -170,12 +170,12 @@ export function labelSelectorCell(selector: unknown): string {
   return text === undefined ? "<error>" : text || "<none>";
 }
 
-/** The amount of a resource in a resource list; zero if it is absent. */
+/** The amount of a resource in a map of resource names to amounts; zero if it is absent. */
 export function amountOf(resources: unknown, name: string): string {
   return quantityText(valueAt(resources, name)) ?? "0";
 }
 
-/** A quantity, or "<nil>" if it is absent. */
+/** The quantity at the path, or "<nil>" if it is absent. */
 export function quantityAt(parent: unknown, ...path: readonly string[]): string {
   return quantityText(valueAt(parent, ...path)) ?? "<nil>";
 }
@@ -185,7 +185,7 @@ function quantityText(value: unknown): string | undefined {
   return typeof value === "string" ? canonicalQuantity(value) : undefined;
 }
 
-/** Names and images of a pod's containers. */
+/** The names and images of a pod's containers, as two cells. */
 export function containerCells(podSpec: unknown): { readonly Containers: string; readonly Images: string } {
   const containers = itemsAt(podSpec, "containers");
   return {
@@ -194,7 +194,7 @@ export function containerCells(podSpec: unknown): { readonly Containers: string;
   };
 }
 
-/** Such as `deployment.apps`; the core group is omitted. */
+/** A name with its group, such as `deployment.apps`; the core group is omitted. */
 export function qualifiedBy(group: string, name: string): string {
   return group === "" ? name : `${name}.${group}`;
 }

@@ -43,7 +43,7 @@ describe("a resource claim", () => {
     expect(rowOf("resource.k8s.io/ResourceClaim", object)).toEqual(["x", state, "60m"]);
   });
 
-  test("could be deallocated before 1.32", () => {
+  test("that is deleted while it is allocated is shown as deallocating before 1.32", () => {
     const object = { spec: { resourceClassName: "c", allocationMode: "Immediate" }, metadata, status: { allocation } };
     expect(rowOf("resource.k8s.io/ResourceClaim", object, "1.30")).toEqual([
       ...["x", "c", "Immediate", "deleted,allocated,deallocating", "60m"],
@@ -51,7 +51,7 @@ describe("a resource claim", () => {
   });
 });
 
-test("devices show their drivers, nodes and taints", () => {
+test("tables of devices show their drivers, nodes and taints", () => {
   const spec = { nodeName: "n", driver: "d", pool: { name: "p" } };
   expect(rowOf("resource.k8s.io/ResourceSlice", { spec })).toEqual(["x", "n", "d", "p", "60m"]);
   expect(rowOf("resource.k8s.io/ResourceSlice", { nodeName: "n", driverName: "d" }, "1.30")).toEqual([
@@ -76,7 +76,7 @@ test("devices show their drivers, nodes and taints", () => {
   expect(cellOf("resource.k8s.io/DeviceTaintRule", "TimeAdded", {})).toBe("");
 });
 
-test("removed kinds are still shown by the releases that have them", () => {
+test("releases that still have a removed kind show its columns", () => {
   const generatedFrom = { kind: "K", apiGroup: "g", name: "n" };
   expect(rowOf("resource.k8s.io/ResourceClass", { driverName: "d" }, "1.30")).toEqual(["x", "d", "60m"]);
   expect(rowOf("resource.k8s.io/ResourceClaimParameters", { generatedFrom }, "1.30")).toEqual(["x", "K.g n", "60m"]);

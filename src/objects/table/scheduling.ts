@@ -1,4 +1,4 @@
-/** Rows of pod groups, the devices that they claim, and evictions. */
+/** Rows of priority classes, pod groups, the kinds of dynamic resource allocation, and evictions. */
 import type { JsonObject } from "../../meta/json.ts";
 import {
   ageOf,
@@ -35,7 +35,7 @@ export const SCHEDULING_PRINTERS: RowPrinters = {
     ResourceClassName: textAt(object, "spec", "spec", "resourceClassName"),
     AllocationMode: textAt(object, "spec", "spec", "allocationMode"),
   }),
-  // The first version had these members at the top level.
+  // v1alpha2 has these fields at the top level.
   "resource.k8s.io/ResourceSlice": (object) => ({
     Node: textAt(object, "spec", "nodeName") || textAt(object, "nodeName"),
     Driver: textAt(object, "spec", "driver") || textAt(object, "driverName"),

@@ -39,7 +39,7 @@ describe("a service", () => {
     expect(cellOf("/Service", "External-IP", object)).toBe(addresses);
   });
 
-  test("stored before dual-stack shows its only address", () => {
+  test("stored before dual-stack, without clusterIPs, shows its only address", () => {
     expect(cellOf("/Service", "Cluster-IP", { spec: { clusterIP: "10.0.0.9" } })).toBe("10.0.0.9");
     expect(cellOf("/Service", "Cluster-IP", { spec: { clusterIP: "None", clusterIPs: ["None"] } })).toBe("None");
   });
@@ -116,7 +116,7 @@ test("a network policy shows its pod selector", () => {
   expect(rowOf(key, { spec: { podSelector: {} } })).toEqual(["x", "<none>", "60m"]);
 });
 
-test("CIDRs are listed", () => {
+test("tables of CIDRs list all of them", () => {
   expect(rowOf("networking.k8s.io/ServiceCIDR", { spec: { cidrs: ["10.0.0.0/16", "fd00::/108"] } })).toEqual([
     ...["x", "10.0.0.0/16,fd00::/108", "60m"],
   ]);
@@ -128,7 +128,7 @@ test("CIDRs are listed", () => {
   ).toEqual([...["x", "8", "10.0.0.0/8", "<none>", "60m"], "MatchExpressions: [{k In [a b]}]"]);
 });
 
-test("the row of an IPAddress has its age although there is no such column", () => {
+test("the row of an IPAddress has a cell for its age, although the table has no such column", () => {
   const parentRef = { group: "", resource: "services", namespace: "ns", name: "web" };
   expect(rowOf("networking.k8s.io/IPAddress", { spec: { parentRef } })).toEqual(["x", "services/ns/web", "60m"]);
   expect(

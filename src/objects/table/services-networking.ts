@@ -1,3 +1,4 @@
+/** Rows of services, endpoints, ingresses, network policies and IP ranges. */
 import type { JsonObject } from "../../meta/json.ts";
 import {
   integerAt,
@@ -110,7 +111,7 @@ function slicePort(port: JsonObject): string {
   return isSetAt(port, "port") ? `${integerAt(port, "port")}` : optionalText("*", port, "name");
 }
 
-/** Rules without a host count among the omitted ones. */
+/** The hosts of an ingress. Rules without a host count among the omitted hosts. */
 function ingressHosts(ingress: JsonObject): string {
   const rules = itemsAt(ingress, "spec", "rules");
   const shown: string[] = [];

@@ -37,7 +37,7 @@ test("a bound claim shows its volume and capacity", () => {
   ]);
 });
 
-test("volumes and claims that are being deleted are terminating, and the old annotation names the class", () => {
+test("volumes and claims that are being deleted show Terminating, and the class from the old annotation", () => {
   const metadata = {
     deletionTimestamp: secondsAgo(1),
     annotations: { "volume.beta.kubernetes.io/storage-class": "old" },

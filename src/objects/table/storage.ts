@@ -1,3 +1,4 @@
+/** Rows of volumes, claims, storage classes and CSI kinds. */
 import type { JsonObject } from "../../meta/json.ts";
 import {
   amountOf,

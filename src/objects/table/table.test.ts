@@ -9,7 +9,7 @@ import { NOW, rendererOf, rowOf, secondsAgo } from "../../../test/testing/object
 
 const kinds = Object.keys(storedTables().kinds);
 
-test("columns are those of the release, with our own descriptions", () => {
+test("the columns of a table are those of the release, with descriptions of this project", () => {
   const { columns } = rendererOf("/Pod");
   expect(columns[0]).toEqual({
     name: "Name",
@@ -44,7 +44,7 @@ test("a kind without columns of its own shows its name and creation time", () =>
   expect(renderer.cells({}, NOW)).toEqual(["", "0001-01-01T00:00:00Z"]);
 });
 
-test("a kind with the name of a prototype member has no printer", () => {
+test("a kind with the name of a prototype property has no printer", () => {
   const columns = tableColumns("1.36", "", "ConfigMap");
   expect(tableRenderer({ group: "", kind: "constructor", columns, gates: NEWEST_GATES }).cells({}, NOW)).toEqual([
     "",
@@ -58,7 +58,7 @@ test("the Status of a failed request is also rendered as a table", () => {
   expect(rendererOf("meta.k8s.io/Status").cells(status, NOW)).toEqual(["Failure", "NotFound", "gone"]);
 });
 
-test("cells depend on the gates of the release", () => {
+test("the cells of a row depend on the gates of the release", () => {
   const columns = tableColumns("1.36", "", "Node");
   const object = { status: { nodeInfo: { kernelVersion: "6", architecture: "arm64" } } };
   expect(tableRenderer({ group: "", kind: "Node", columns, gates: NEWEST_GATES }).cells(object, NOW)).toContain(
@@ -102,7 +102,7 @@ describe("a malformed object", () => {
     { "": null },
     Number.MAX_VALUE,
   ];
-  /** Members that printers read, at any depth. */
+  /** The names of fields that printers read, at any depth. */
   const names = [
     ...["metadata", "spec", "status", "conditions", "template", "containers", "initContainers", "ports", "addresses"],
     ...[
@@ -131,7 +131,7 @@ describe("a malformed object", () => {
     ) as JsonObject;
   }
 
-  test.each(junk)("is rendered even if its members are %j", (value) => {
+  test.each(junk)("is rendered even if its fields are %j", (value) => {
     const objects = [
       ...[0, 1].map((depth) => filled(value, depth)),
       { metadata: value, spec: value, status: value, data: value, webhooks: value } as JsonObject,

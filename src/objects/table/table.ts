@@ -1,6 +1,6 @@
 /**
- * Renders objects as rows of a table for `kubectl get`. The columns of the release decide what is shown; cells are
- * found by column name, and a column that is a plain field has its path.
+ * Renders objects as rows of a table for `kubectl get`. The release defines the columns. The cell of a column is the
+ * field at the path of the column, or the value that a row printer returns for the name of the column.
  */
 import { timestampAt } from "../../meta/timestamp.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -40,7 +40,7 @@ export interface ColumnDefinition {
 
 export interface TableRenderer {
   readonly columns: readonly ColumnDefinition[];
-  /** `now` is in milliseconds since 1970. Never throws, whatever the object contains. */
+  /** `now` is in milliseconds since 1970. Never throws, regardless of the content of the object. */
   cells(object: JsonObject, now: number): Cell[];
   /** Absent for kinds whose rows have no conditions. */
   conditions?(object: JsonObject): readonly RowCondition[];
@@ -50,10 +50,10 @@ export interface TableRenderer {
 export interface TableColumn {
   readonly name: string;
   readonly type: string;
-  /** "" if the column has none. */
+  /** The format; "" if the column has none. */
   readonly format: string;
   readonly priority: number;
-  /** The field in the cell, if it is a plain field or the age of one; undefined if a printer computes it. */
+  /** The path of the field that the cell shows, as text or as an age; undefined if a row printer computes the cell. */
   readonly cell: { readonly path: string; readonly as: "text" | "age" } | undefined;
 }
 
@@ -77,12 +77,12 @@ const PRINTERS: RowPrinters = {
   ...SCHEDULING_PRINTERS,
 };
 
-/** kube-apiserver gives rows of these kinds one cell more than there are columns. */
+/** As kube-apiserver: rows of these kinds have one cell more than there are columns. */
 const KINDS_WITH_TRAILING_AGE: ReadonlySet<string> = new Set(["networking.k8s.io/IPAddress"]);
 
 /**
- * For a built-in kind. Objects are passed in one shape per kind, whatever the requested version: autoscalers as
- * autoscaling/v2, events as core v1; all other kinds in any served version.
+ * The renderer of a built-in kind. Callers pass autoscalers as autoscaling/v2 and events as core v1, regardless of the
+ * requested version, and all other kinds in any served version.
  */
 export function tableRenderer({ group, kind, columns, gates }: TableRendererOptions): TableRenderer {
   const key = `${group}/${kind}`;

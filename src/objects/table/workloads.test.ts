@@ -54,7 +54,7 @@ test("replica sets and replication controllers show desired, current and ready r
   ]);
 });
 
-test("a daemon set shows its nodes", () => {
+test("a daemon set shows the numbers of its nodes", () => {
   const status = {
     desiredNumberScheduled: 5,
     currentNumberScheduled: 4,
@@ -251,7 +251,7 @@ describe("the targets of an autoscaler", () => {
     expect(targets([metric, metric, metric, metric])).toBe("<unknown>/1, <unknown>/1 + 2 more...");
   });
 
-  test("name the resource from 1.30 on", () => {
+  test("name the measured resource from 1.30 on", () => {
     expect(
       targets([{ type: "Resource", resource: { name: "cpu", target: { averageUtilization: 80 } } }], [], "1.29"),
     ).toBe("<unknown>/80%");

@@ -1,3 +1,4 @@
+/** Rows of workloads: deployments, replica sets, daemon sets, stateful sets, jobs and cron jobs. */
 import type { JsonObject } from "../../meta/json.ts";
 import { humanDuration } from "./duration.ts";
 import {

@@ -1,7 +1,7 @@
 /**
- * Composes a JSON value from the events of the parser, as Kubernetes' YAML library does. The last of duplicate keys
- * wins and is reported, merge keys apply at their position, and each alias is composed separately, up to a limit. Works
- * on event indexes, so that an alias is just another position to read from.
+ * Composes a JSON value from the events of the YAML parser, as Kubernetes' YAML library does. The last of duplicate
+ * keys is used, and the key is reported; merge keys apply at their position; each alias is composed separately, up to a
+ * limit. Works on event indexes, so that an alias is read by continuing at another index.
  */
 import { must } from "../../base/assert.ts";
 import { EVENT_ID, getScalarValue, SCALAR_STYLE, type Event } from "js-yaml";
@@ -18,7 +18,7 @@ export interface ComposedYaml {
 
 type ScalarEvent = Extract<Event, { type: typeof EVENT_ID.SCALAR }>;
 
-/** The first document of the stream; null if there is none. */
+/** Composes the first document of the stream; null if there is none. */
 export function composeYaml(text: string, events: readonly Event[]): ComposedYaml {
   if (events.length === 0) return { value: null, repeatedKeys: [] };
   const composer = new Composer(text, events);
@@ -29,7 +29,7 @@ const REPEATED_KEYS_MAX = 100;
 
 interface Mapping {
   readonly members: Map<string, unknown>;
-  /** Keys with their types: 1 and "1" differ until they become text. */
+  /** The keys seen so far, with their types: 1 and "1" differ until they become text. */
   readonly keys: Set<string>;
 }
 
@@ -37,9 +37,9 @@ class Composer {
   readonly repeatedKeys: string[] = [];
   readonly #text: string;
   readonly #events: readonly Event[];
-  /** The event index that each alias refers to. */
+  /** Maps the event index of each alias to the index of the anchored node. */
   readonly #targets: ReadonlyMap<number, number>;
-  /** Aliases being composed; an alias that is met again contains itself. */
+  /** The aliases that are being composed. An alias that occurs while it is in this set contains itself. */
   readonly #active = new Set<number>();
   #at = 0;
   #depth = 0;
@@ -90,7 +90,7 @@ class Composer {
     return resolveScalar(text, this.#tag(event));
   }
 
-  /** Tags of other families only mean that the scalar is text. */
+  /** The full tag of a scalar. A tag of another family only means that the scalar is text. */
   #tag({ tagStart, tagEnd }: ScalarEvent): string {
     const tag = tagStart < 0 ? "" : this.#text.slice(tagStart, tagEnd);
     if (tag.startsWith("!!")) return `tag:yaml.org,2002:${tag.slice(2)}`;
@@ -156,7 +156,7 @@ class Composer {
     const items: number[] = [];
     let at = this.#at + 1;
     for (; eventAt(this.#events, at).type !== EVENT_ID.POP; at = nodeEnd(this.#events, at)) items.push(at);
-    // The first item of the list wins, so it is merged last.
+    // The first item of the list takes precedence, so it is merged last.
     for (const item of items.toReversed()) {
       this.#at = item;
       this.#mergeOne(into);
@@ -192,12 +192,15 @@ class Composer {
     return eventAt(this.#events, this.#at);
   }
 
-  /** The target of the next alias. */
+  /** The event index to which the next alias refers. */
   #target(): number {
     return must(this.#targets.get(this.#at), "every alias has a target");
   }
 
-  /** The limit of goyaml: small documents may consist almost entirely of aliases, large ones may not. */
+  /**
+   * Counts decoded nodes against the limit of goyaml: small documents may consist almost entirely of aliases, large
+   * ones may not.
+   */
   #count(): void {
     this.#decoded++;
     if (this.#active.size > 0) this.#decodedInAliases++;
@@ -215,21 +218,21 @@ function allowedAliasRatio(decoded: number): number {
   return decoded >= high ? 0.1 : 0.99 - (0.89 * (decoded - low)) / (high - low);
 }
 
-/** JSON cannot represent NaN and infinity. */
+/** The scalar as a JSON value. Throws for NaN and infinity, which JSON cannot represent. */
 function jsonScalar(value: YamlScalar): unknown {
   if (typeof value === "bigint") return Number(value);
   if (typeof value !== "number" || Number.isFinite(value)) return value;
   throw new YamlError(`json: unsupported value: ${Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf"}`);
 }
 
-/** Sorted by key, the order in which Kubernetes then decodes and reports errors. */
+/** The mapping as an object with sorted keys, because Kubernetes decodes and reports errors in this order. */
 function toObject({ members }: Mapping): JsonObject {
   const object: JsonObject = {};
   for (const key of [...members.keys()].sort()) setMember(object, key, members.get(key));
   return object;
 }
 
-/** The anchor of each alias of the first document: the nearest one of its name before it. */
+/** The anchor of each alias of the first document: the nearest anchor of that name before the alias. */
 function aliasTargets(text: string, events: readonly Event[]): Map<number, number> {
   const anchors = new Map<string, number>();
   const targets = new Map<number, number>();
@@ -254,7 +257,7 @@ function eventAt(events: readonly Event[], at: number): Event {
   return must(events[at], "events end where their document ends");
 }
 
-/** Index after the node that begins at `at`. */
+/** The event index after the node that begins at `at`. */
 function nodeEnd(events: readonly Event[], at: number): number {
   let depth = 0;
   let end = at;

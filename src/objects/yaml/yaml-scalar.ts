@@ -4,7 +4,7 @@
  */
 import { YamlError } from "./yaml-error.ts";
 
-/** Integers are exact, because as a key they become text. */
+/** Integers are bigints, because as keys they become text and must be exact. */
 export type YamlScalar = string | boolean | number | bigint | null;
 
 const TAG_PREFIX = "tag:yaml.org,2002:";
@@ -49,7 +49,7 @@ const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const INTEGER = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/;
 const INT64_MIN = -(2n ** 63n);
 const UINT64_MAX = 2n ** 64n - 1n;
-/** The maximum number of digits of a 64-bit number, in base two. */
+/** Limits the number of digits before the conversion. A 64-bit number has fewer, even in base two. */
 const INTEGER_DIGITS_MAX = 70;
 
 function parseInteger(text: string): bigint | undefined {
@@ -62,7 +62,7 @@ function parseInteger(text: string): bigint | undefined {
   return value >= INT64_MIN && value <= maximum ? value : undefined;
 }
 
-/** A number that is too large for a float stays text. */
+/** The number; a number that is too large for a float stays text. */
 function finite(plain: string, text = plain): number | string {
   const value = Number(plain);
   return Number.isFinite(value) ? value : text;
@@ -94,7 +94,7 @@ function decodeBinary(text: string): string {
   return Buffer.from(base64, "base64").toString("utf8");
 }
 
-/** A key as text; null cannot be one. */
+/** A key as text. Throws for null, which cannot be a key. */
 export function yamlKeyText(key: YamlScalar): string {
   if (key === null) throw new YamlError("unsupported map key of type: null");
   return typeof key === "number" ? floatKeyText(key) : String(key);

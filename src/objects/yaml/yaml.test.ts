@@ -26,7 +26,7 @@ describe("parseYaml", () => {
     expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
   });
 
-  test("sorts members by name, the order in which kube-apiserver reports errors", () => {
+  test("sorts fields by name, the order in which kube-apiserver reports errors", () => {
     expect(Object.keys(parseYaml("b: 1\na: 2\nc: 3\n").value as object)).toEqual(["a", "b", "c"]);
   });
 
@@ -65,7 +65,7 @@ describe("hostile YAML", () => {
       "yaml: exceeded max depth",
     ],
     ["too many nodes", `[${"1,".repeat(500_001)}]`, "yaml: the document has too many nodes"],
-  ])("%s end in an error", (_what, text, message) => {
+  ])("%s are rejected with an error", (_what, text, message) => {
     expect(() => parseYaml(text)).toThrow(new YamlError(message));
   });
 
@@ -168,7 +168,7 @@ describe("toYaml", () => {
     expect(parseYaml(toYaml({ [text]: text })).value).toEqual({ [text]: text });
   });
 
-  test("sorts members by name and writes no anchors", () => {
+  test("sorts fields by name and writes no anchors", () => {
     const shared = { x: 1 };
     expect(toYaml({ b: shared, a: shared })).toBe("a:\n  x: 1\nb:\n  x: 1\n");
   });

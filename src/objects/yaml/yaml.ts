@@ -1,5 +1,5 @@
 /**
- * YAML as Kubernetes reads it (goyaml's mixture of 1.1 and 1.2) and writes it.
+ * Reads and writes YAML as Kubernetes does (goyaml's mixture of 1.1 and 1.2).
  *
  * DIFFERS: from goyaml in rare syntax. Only line feeds end a line (not U+0085, U+2028, U+2029); continuation lines of
  * quoted text, flow lists and flow maps must be indented inside a block; `%YAML 1.2`, `\/` and escaped surrogate pairs
@@ -25,10 +25,13 @@ import { resolveScalar } from "./yaml-scalar.ts";
 
 export { YamlError } from "./yaml-error.ts";
 
-/** Limit of commas and lines, which bound the number of nodes: each node costs far more memory than its text. */
+/**
+ * Limit of commas and lines, which bound the number of nodes. Nodes are limited because each node needs far more memory
+ * than its text.
+ */
 const NODES_MAX = 500_000;
 
-/** The first document as a plain JSON value. */
+/** Parses the first document to a plain JSON value. */
 export function parseYaml(text: string): ComposedYaml {
   const source = text.startsWith("\ufeff") ? text.slice(1) : text;
   if (countSeparators(source) > NODES_MAX) throw new YamlError("yaml: the document has too many nodes");
@@ -55,7 +58,7 @@ function countSeparators(text: string): number {
   return count;
 }
 
-/** The most common mistakes in the words of goyaml, which users of kubectl know. */
+/** goyaml's messages for the most common mistakes, because users of kubectl know them. */
 const GO_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^nesting exceeded/, "exceeded max depth"],
   [/^tab characters/, "found character that cannot start any token"],
@@ -67,7 +70,7 @@ const GO_WORDS: readonly (readonly [RegExp, string])[] = [
   [/^name of an (anchor|alias)/, "did not find expected alphabetic or numeric character"],
 ];
 
-/** For a character in a wrong place, goyaml's message depends on the character. */
+/** Messages of the parser about a misplaced character, for which the message of goyaml depends on the character. */
 const MISPLACED = /^(bad indentation of a mapping entry|end of the stream or a document separator is expected)/;
 const MISPLACED_WORDS: ReadonlyMap<string, string> = new Map([
   [":", "mapping values are not allowed in this context"],
@@ -78,7 +81,10 @@ const MISPLACED_WORDS: ReadonlyMap<string, string> = new Map([
 
 const UNFINISHED = /^deficient indentation|end of the stream within a flow/;
 
-/** Positions as in goyaml, which omits the first line, and reports an unfinished list or map one line earlier. */
+/**
+ * The message with its position as in goyaml, which omits the first line, and reports an unfinished list or map one
+ * line earlier.
+ */
 function inGoWords(reason: string, { line, character }: { line: number; character: string }): string {
   if (UNFINISHED.test(reason) && character === "")
     return `line ${Math.max(1, line)}: did not find expected node content`;
@@ -87,7 +93,7 @@ function inGoWords(reason: string, { line, character }: { line: number; characte
   return where + (GO_WORDS.find(([pattern]) => pattern.test(reason))?.[1] ?? reason);
 }
 
-/** Makes the writer quote every string that Kubernetes' YAML library would resolve to another type. */
+/** A tag that makes the writer quote every string that Kubernetes' YAML library would resolve to another type. */
 const MISTAKABLE = defineScalarTag("tag:yaml.org,2002:mistakable", {
   implicit: true,
   resolve: (source) => (typeof resolveScalar(source, "") === "string" ? NOT_RESOLVED : source),

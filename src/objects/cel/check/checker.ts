@@ -1,4 +1,7 @@
-/** Type checker: assigns a type to every part of an expression and overloads to every call, or reports issues. */
+/**
+ * Type checker of CEL expressions: assigns a type to every subexpression and overloads to every call, or reports
+ * issues.
+ */
 import type { Overload } from "../library/function.ts";
 import type { StructFactory } from "../library/structs.ts";
 import {
@@ -69,7 +72,9 @@ export class Checker {
     this.#scope = { parent: undefined, variables };
   }
 
-  /** Memoized, because a macro can use the same part in two places. */
+  /**
+   * The type of a subexpression. Memoized, because the expansion of a macro can contain the same subexpression twice.
+   */
   check(expression: Expression): Type {
     const known = this.types.get(expression);
     if (known !== undefined) return known;
@@ -183,7 +188,7 @@ export class Checker {
     return this.#substitutions.resolve(type, false);
   }
 
-  /** Undefined if there is no function of that name. */
+  /** The result type of a call; undefined if there is no function of that name. */
   #function(call: Call, name: string, target: Expression | undefined): Type | undefined {
     const overloads = this.#environment.functions.get(name);
     if (overloads === undefined) return undefined;
@@ -243,7 +248,7 @@ export class Checker {
     return listOf(joined ?? this.#newVariable());
   }
 
-  /** The content type of a part that was written with a question mark. */
+  /** The content type of the optional value of an element or field that was written with a question mark. */
   #content(at: Expression, type: Type): Type {
     const content = optionalContent(type);
     if (content === undefined && !isDyn(type)) this.#mismatch(at, optionalOf(type), type);
@@ -278,7 +283,10 @@ export class Checker {
     return factory.type;
   }
 
-  /** Literals of mixed types become dyn here; `literalIssues` reports them where they are not allowed. */
+  /**
+   * The type of elements of both types. Literals of mixed types become dyn; `literalIssues` later reports them where
+   * they are not allowed.
+   */
   #joined(before: Type | undefined, type: Type): Type {
     if (before === undefined) return type;
     return this.#substitutions.isAssignable(before, type) ? mostGeneral(before, type) : DYN;

@@ -15,7 +15,7 @@ const TAKES: Readonly<Record<string, readonly TypeKind[]>> = {
   o: ["int", "uint"],
 };
 
-/** The part that the clause cannot format, if there is one. */
+/** The argument, or the part of it, that the clause cannot format; undefined if there is none. */
 function badPart(checked: Checked, clause: string, part: Expression): Expression | undefined {
   const kind = checked.types.get(part)?.kind ?? "dyn";
   if (kind !== "dyn" && TAKES[clause]?.includes(kind) !== true) return part;

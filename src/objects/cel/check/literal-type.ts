@@ -1,4 +1,4 @@
-/** The types of literals. */
+/** Finds the CEL type of a literal. */
 import { BOOL, BYTES, DOUBLE, INT, NULL, STRING, type Type, UINT } from "../types/type.ts";
 import { Uint, type Value } from "../values/value.ts";
 

@@ -1,4 +1,4 @@
-/** Scopes of variables, and the environment of an expression. */
+/** The variables in scope, and the functions, types and macros that an expression may use. */
 import type { Overload } from "../library/function.ts";
 import type { Structs } from "../library/structs.ts";
 import type { Type } from "../types/type.ts";
@@ -10,9 +10,9 @@ export interface Scope {
 
 /** Functions, types and macros that an expression may use. */
 export interface Environment {
-  /** By function name. */
+  /** Keyed by function name. */
   readonly functions: ReadonlyMap<string, readonly Overload[]>;
-  /** Types that are values, such as `string` in `type(x) == string`. */
+  /** The types that are values, such as `string` in `type(x) == string`, keyed by name. */
   readonly typeNames: ReadonlyMap<string, Type>;
   /** Struct types that expressions can construct; absent if there are none. */
   readonly structs?: Structs;
@@ -20,7 +20,7 @@ export interface Environment {
   readonly hasSortBy: boolean;
 }
 
-/** Searches from the innermost scope; a leading dot refers to the outermost one. */
+/** Searches from the innermost scope outwards. A name with a leading dot is searched only in the outermost scope. */
 export function variableType(scope: Scope, name: string): Type | undefined {
   if (name.startsWith(".")) {
     let outermost = scope;

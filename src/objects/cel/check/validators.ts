@@ -1,4 +1,4 @@
-/** Checks of literals after type checking: mixed element types, and constant arguments that cannot be parsed. */
+/** Checks literals after the type check: mixed element types, and constant arguments that cannot be parsed. */
 import { compilePattern } from "../library/regex.ts";
 import type { Call, Expression } from "../syntax/expression.ts";
 import type { Issue } from "../syntax/issues.ts";
@@ -22,7 +22,10 @@ function callIssue(call: Call): Issue | undefined {
   return { position: arg.position, message: `invalid ${call.name} argument` };
 }
 
-/** All parts of a list or map must have the same type. */
+/**
+ * Reports the first part whose type differs from that of `parts[0]`, because all elements, keys or values of a literal
+ * must have the same type.
+ */
 function* unequalIssues(parts: readonly Expression[], types: readonly Type[]): Generator<Issue> {
   const [first] = types;
   for (const [index, part] of parts.entries()) {

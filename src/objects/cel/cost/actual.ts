@@ -1,4 +1,4 @@
-/** The runtime cost of a call, computed from the sizes of its arguments. */
+/** Computes the runtime cost of a call from the sizes of its arguments. */
 import { stringSize } from "../values/order.ts";
 import { ListValue, MapValue, OpaqueValue, OptionalValue, type Value } from "../values/value.ts";
 
@@ -61,7 +61,7 @@ function sum(costs: readonly number[]): number {
   return total;
 }
 
-/** Based on the length of the result, which is known before it is built. */
+/** The cost depends on the length of the result, which is known before the result is built. */
 const joined: ActualCost = ([list, separator]) => {
   if (!(list instanceof ListValue)) return 1;
   const between = actualSize(separator ?? "") * Math.max(0, list.size - 1);
@@ -85,7 +85,7 @@ function validated([format, text]: readonly Value[]): number {
   return traversed(1 + actualSize(text)) * traversed(pattern, REGEX_FACTOR);
 }
 
-/** The cost limit of an expression allows two authorization checks. */
+/** The cost of one authorization check; the cost limit of an expression allows two. */
 export const CHECK_COST = 350_000;
 
 /** Assumes one requirement for every two characters of a selector. */
@@ -116,7 +116,7 @@ const BY_FUNCTION: ReadonlyMap<string, ActualCost> = new Map<string, ActualCost>
   ["labelSelector", ([, selector]) => selectorCost(actualSize(selector))],
 ]);
 
-/** Costs that apply only if a single overload is possible. */
+/** Costs keyed by overload ID. They apply only if the type check has left a single overload. */
 const BY_OVERLOAD: ReadonlyMap<string, ActualCost> = new Map<string, ActualCost>([
   ...[
     "starts_with_string",
@@ -181,7 +181,7 @@ function listCost(id: string): ActualCost | undefined {
   return LISTS.get(id);
 }
 
-/** `id`: empty if several overloads are possible. */
+/** `id`: the overload ID; empty if the type check has left several overloads. */
 export function actualCost(name: string, id: string): ActualCost {
   if (id === "cidr_ip") return ONE;
   if (name === "containsIP") return containsIp(id);

@@ -1,4 +1,4 @@
-/** Estimated cost of function calls, computed from the possible sizes of their arguments. */
+/** Estimates the cost of function calls from the possible sizes of their arguments. */
 import { CHECK_COST, REGEX_FACTOR, selectorCost, STRING_FACTOR } from "./actual.ts";
 import { type CallNode, type Estimated, type EstimatedCall, nodeSize, type SizeOf } from "./call-node.ts";
 import { listEstimate } from "./list-estimate.ts";
@@ -43,7 +43,10 @@ const receiverCopied: Estimate = ({ target }, sizeOf) => {
   return { cost: scale(size, STRING_FACTOR), size };
 };
 
-/** The maximum length results from replacing the shortest text by the longest, the minimum from the opposite. */
+/**
+ * The possible size of the result of replace(). It is longest if the shortest `from` is replaced by the longest `to`,
+ * and shortest in the opposite case.
+ */
 function replacedSize(size: Range, from: Range, to: Range): Range {
   let max: number;
   if (from.min === 0) max = (size.max < COST_MAX ? size.max + 1 : size.max) * to.max + size.max;
@@ -114,7 +117,7 @@ function contains(isNetwork: boolean): Estimate {
   };
 }
 
-/** Comparing two values of the Kubernetes libraries costs the same for every value. */
+/** Comparing two values of a type that the Kubernetes libraries add costs the same for every value. */
 const kubernetesEquality: Estimate = ({ args }) => {
   const [left, right] = args;
   if (left === undefined || right === undefined || left.type.name !== right.type.name) return undefined;
@@ -237,7 +240,7 @@ const BY_OVERLOAD: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
   ...each("equals not_equals", smaller),
 ]);
 
-/** Undefined for calls that cost one and whose result has no size. */
+/** The estimated cost and result size of a call; undefined for calls that cost one and whose result has no size. */
 export function callEstimate(call: EstimatedCall, sizeOf: SizeOf): Estimated | undefined {
   return (
     listEstimate(call, sizeOf) ?? BY_FUNCTION.get(call.name)?.(call, sizeOf) ?? BY_OVERLOAD.get(call.id)?.(call, sizeOf)

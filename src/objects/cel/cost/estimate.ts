@@ -1,4 +1,4 @@
-/** The maximum cost of an expression, estimated from the declared sizes of its values. */
+/** Estimates the maximum cost of an expression from the declared sizes of its values. */
 import type { Checked } from "../check/checker.ts";
 import type { Call, Comprehension, Expression, ListLiteral, MapLiteral, Select } from "../syntax/expression.ts";
 import { DYN, optionalContent, type Type } from "../types/type.ts";
@@ -65,7 +65,7 @@ class Estimator {
     this.#sizeOf = sizeOf;
   }
 
-  /** Memoized, because a macro can use the same part in two places. */
+  /** Memoized, because the expansion of a macro can contain the same subexpression twice. */
   cost(expression: Expression): Range {
     const known = this.#costs.get(expression);
     if (known !== undefined) return known;
@@ -190,7 +190,10 @@ class Estimator {
     return add(targetCost, cost);
   }
 
-  /** Appends an index to the path. */
+  /**
+   * Records the path of an index expression: that of the list or map, followed by `@items` or `@values`. Returns the
+   * size of the selected value.
+   */
   #indexed(call: Call, id: string, size: Range | undefined): Range | undefined {
     const step = id === "index_list" ? "@items" : "@values";
     const [container] = call.args;

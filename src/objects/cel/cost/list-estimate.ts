@@ -1,4 +1,4 @@
-/** Estimated cost of functions that return lists. */
+/** Estimates the cost of functions that return lists. */
 import { STRING_FACTOR } from "./actual.ts";
 import { type CallNode, type Estimated, type EstimatedCall, nodeSize, type SizeOf } from "./call-node.ts";
 import { add, COST_MAX, fixed, multiply, ONE, type Range, scale } from "./range.ts";
@@ -30,7 +30,7 @@ function crossed(id: string, [left, right]: readonly CallNode[], sizeOf: SizeOf)
   return { cost: add(cost, ONE), size: undefined };
 }
 
-/** Undefined for all other functions. */
+/** The estimate for a function that returns a list; undefined for all other functions. */
 export function listEstimate({ id, target, args }: EstimatedCall, sizeOf: SizeOf): Estimated | undefined {
   const [first, second] = args;
   if (id === "lists_range") return allocating(1, fixed(literalOr(first, COST_MAX)));

@@ -1,4 +1,4 @@
-/** Costs and sizes as ranges from minimum to maximum. */
+/** Arithmetic with costs and sizes that are ranges from minimum to maximum. */
 
 /** Upper bound of every cost: the end of the 64-bit range. */
 export const COST_MAX = 2 ** 64;

@@ -1,13 +1,16 @@
-/** Attributes: a variable or an intermediate result, and the fields and indexes that are selected from it. */
+/**
+ * Evaluates attributes: a variable or an intermediate result, followed by the fields and indexes that are selected from
+ * it.
+ */
 import { EvalError, ListValue, MapValue, NO_VALUE, OptionalValue, Uint, type Value } from "../values/value.ts";
 import type { Evaluate, Frame } from "./frame.ts";
 
 interface Qualifier {
   /** The field or index; evaluating it costs nothing. */
   readonly key: Evaluate;
-  /** True if it was written with a question mark. */
+  /** True if the field or index was written with a question mark. */
   readonly isOptional: boolean;
-  /** True for the last field of has(). */
+  /** True for the last field of the argument of has(). */
   readonly isTest: boolean;
 }
 
@@ -29,7 +32,7 @@ function listIndex(key: Value): number | undefined {
   return typeof key === "number" && Number.isInteger(key) ? key : undefined;
 }
 
-/** Undefined if the value has no such field or index. */
+/** The value of a field or index; undefined if `value` has no such field or index. */
 function find(value: Value, key: Value): Value | undefined {
   if (value instanceof MapValue) return value.find(key);
   if (!(value instanceof ListValue)) return undefined;

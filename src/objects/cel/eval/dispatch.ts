@@ -42,7 +42,7 @@ function acceptorOf(type: Type): Accepts {
   return ACCEPTS[type.kind] ?? ANYTHING;
 }
 
-/** Functions whose error names neither the function nor its argument types. */
+/** Functions whose "no such overload" error names neither the function nor its argument types, as in cel-go. */
 const SILENT: ReadonlySet<string> = new Set([
   "matches",
   "startsWith",
@@ -67,7 +67,10 @@ function noSuchOverload(name: string, args: readonly Value[]): EvalError {
 
 type Invoke = (args: readonly Value[]) => Value;
 
-/** If all overloads share one implementation, it checks the values itself. */
+/**
+ * If all overloads of an operator or of `size` share one implementation, the implementation checks the types of the
+ * values itself.
+ */
 export function invokerOf(name: string, overloads: readonly Overload[]): Invoke {
   const calls = new Set(overloads.map((one) => one.call));
   const [only] = calls;

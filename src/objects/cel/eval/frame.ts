@@ -1,4 +1,7 @@
-/** The state of one evaluation of a program: variables, cost and work. */
+/**
+ * The state of one evaluation of a program: the values of variables, the cost so far, and the work that the cost does
+ * not cover.
+ */
 import { CostLimitExceeded, ListValue, MapValue, OptionalValue, type Value } from "../values/value.ts";
 
 /** Bounds loops that cost nothing by Kubernetes' rules. DIFFERS: kubernetes runs them until the request ends. */
@@ -41,7 +44,7 @@ export class Frame {
     this.#count(workOf(left) + workOf(right));
   }
 
-  /** Comparing strings is negligible. Comparing two values takes only as long as the smaller one. */
+  /** Counts the work of a comparison, which is that of the smaller value. Comparing strings is negligible. */
   countComparison(left: Value, right: Value): void {
     if (typeof left === "object" && typeof right === "object")
       this.#count(Math.min(nestedWork(left), nestedWork(right)));

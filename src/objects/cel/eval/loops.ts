@@ -1,4 +1,4 @@
-/** Evaluation of comprehensions. */
+/** Evaluates comprehensions, the loops to which macros such as all() and map() expand. */
 import type { Call, Comprehension, Expression } from "../syntax/expression.ts";
 import { LiteralMap } from "../values/literal-map.ts";
 import { ArrayList, EvalError, ListValue, MapValue, typeName, type Value } from "../values/value.ts";
@@ -6,7 +6,7 @@ import { mapKeyText } from "./attributes.ts";
 import type { Evaluate, Frame } from "./frame.ts";
 import type { Plan, Planner } from "./planner.ts";
 
-/** Runs the body for each element until it returns false. */
+/** Runs `body` for each element of `range` until `body` returns false. */
 type Each = (frame: Frame, range: Value, body: () => boolean) => EvalError | undefined;
 
 const LIST_COST = 10;
@@ -73,7 +73,7 @@ function binding(loop: Loop): Evaluate {
   };
 }
 
-/** A step that adds one element, optionally under a filter. */
+/** A step of a comprehension that adds one element to the accumulator, either always or only if the filter holds. */
 interface Collecting {
   readonly filter: Expression | undefined;
   readonly add: Call;
@@ -96,7 +96,7 @@ function collecting(comprehension: Comprehension): Collecting | undefined {
   return add !== undefined && isAccumulated(otherwise) ? { filter, add } : undefined;
 }
 
-/** Adds to the accumulator in place. That is safe because no other code sees it before the loop ends. */
+/** Adds to the accumulator in place. That is safe, because no other code sees the accumulator before the loop ends. */
 type Add = (frame: Frame) => EvalError | undefined;
 
 function filteredLoop(loop: Loop, filter: Plan | undefined, add: Add, collect: (frame: Frame) => Value): Evaluate {
@@ -122,7 +122,7 @@ function asError(value: Value): EvalError {
   return value instanceof EvalError ? value : new EvalError("no such overload");
 }
 
-/** A list under construction. */
+/** The accumulator of a loop that builds a list. */
 class Collected extends LiteralMap {
   readonly values: Value[] = [];
 }

@@ -20,14 +20,14 @@ import type { Evaluate, Frame } from "./frame.ts";
 import { logicalAnd, logicalOr, membershipOf } from "./logic.ts";
 import { planLoop } from "./loops.ts";
 
-/** The plan of a part: a constant, an attribute or a computation. */
+/** The plan of a subexpression: a constant, an attribute or a computation. */
 export interface Plan {
   readonly evaluate: Evaluate;
   readonly constant?: { readonly value: Value };
   readonly attribute?: Attribute;
 }
 
-/** A constant part that cannot be evaluated, such as `int('x')`. */
+/** A constant subexpression cannot be evaluated, such as `int('x')`. */
 export class PlanError extends Error {
   override readonly name = "PlanError";
 }
@@ -123,7 +123,7 @@ export class Planner {
     return path === undefined ? plan : { ...plan, evaluate: fieldsOfSlot(path.slot, path.fields) };
   }
 
-  /** Only for plain `variable.field.field`. */
+  /** The variable and the fields of a plain `variable.field.field`; undefined for any other expression. */
   #fieldPath(select: Select): { readonly slot: number; readonly fields: readonly string[] } | undefined {
     const fields: string[] = [];
     let at: Expression = select;
@@ -286,7 +286,10 @@ function singleId(reference: Reference & { readonly kind: "call" }): string {
   return reference.overloads.length === 1 ? (reference.overloads[0]?.id ?? "") : "";
 }
 
-/** A constant pattern is compiled at planning, so that an invalid one is reported before evaluation. */
+/**
+ * Compiles a constant pattern before the evaluation, so that an invalid pattern is reported as an error of the
+ * expression.
+ */
 function checkPattern(pattern: Plan | undefined): void {
   const text = pattern?.constant?.value;
   const compiled = typeof text === "string" ? compilePattern(text) : undefined;
@@ -313,7 +316,7 @@ function optionalOr(args: readonly Plan[], isValue: boolean): Evaluate {
   };
 }
 
-/** Charges the cost before the call, so that no work is done beyond the limit. */
+/** Charges the cost before the call, so that a call beyond the limit does no work. */
 function callEvaluate(name: string, overloads: readonly Overload[], args: readonly Plan[]): Evaluate {
   const cost = actualCost(name, overloads.length === 1 ? (overloads[0]?.id ?? "") : "");
   const [first, second] = args;

@@ -1,4 +1,4 @@
-/** The CEL types IP and CIDR. */
+/** The CEL types IP and CIDR, and their functions. */
 import { goQuote } from "../../../meta/go-quote.ts";
 import { type Address, bitsOf, formatAddress, parseAddress } from "../../../meta/ip-address.ts";
 import { EvalError, NO_SUCH_OVERLOAD, OpaqueValue, type Value } from "../values/value.ts";
@@ -64,7 +64,7 @@ function whyNotIpv4(text: string): string {
   return parts.length < 4 ? "IPv4 address too short" : "IPv4 address too long";
 }
 
-/** Go's messages for the most frequent mistakes. */
+/** Go's message for text that is not an address, for the most frequent mistakes. */
 function parseFailure(text: string): string {
   const separator = /[.:%]/.exec(text)?.[0];
   const why = separator === "." ? whyNotIpv4(text) : "unable to parse IP";

@@ -58,7 +58,7 @@ test.each<[string, unknown]>([
       verb: "update",
     },
   ],
-])("%s sends its check to the authorizer", (expression, question) => {
+])("%s sends the expected check to the authorizer", (expression, question) => {
   expect(run(`${expression}.allowed()`).asked).toEqual([question]);
 });
 
@@ -79,11 +79,11 @@ test.each([
   ["authorizer.serviceAccount('Ns', 'robot').path('/x').check('get').allowed()", "Invalid service account namespace"],
   ["authorizer.serviceAccount('ns', 'Robot_').path('/x').check('get').allowed()", "Invalid service account name"],
   ["authorizer == authorizer", "no such overload"],
-])("%s returns an error", (expression, message) => {
+])("%s evaluates to an error", (expression, message) => {
   expect(run(expression).value).toEqual(new EvalError(message));
 });
 
-test("an expression can afford two authorization checks", () => {
+test("the cost limit of an expression allows two authorization checks, and not a third", () => {
   const ask = "authorizer.path('/x').check('get').allowed()";
   expect(run(`${ask} && ${ask}`)).toMatchObject({ value: true, cost: 700_006 });
   const three = run(`${ask} && ${ask} && ${ask}`);
@@ -97,7 +97,7 @@ test("the cost of a selector depends on its length", () => {
   expect(cost("app=example") - cost("")).toBe(2 + 6 * 50);
 });
 
-test("selectors are undeclared before 1.31", () => {
+test("label selectors are undeclared before 1.31", () => {
   expect(() => run("authorizer.requestResource.labelSelector('a').check('get').allowed()", "1.30")).toThrow(
     "undeclared reference to 'labelSelector'",
   );

@@ -1,4 +1,4 @@
-/** Authorization checks: `authorizer.group('').resource('pods').check('create').allowed()`. */
+/** The CEL functions that check authorization: `authorizer.group('').resource('pods').check('create').allowed()`. */
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import { EvalError, NO_SUCH_OVERLOAD, OpaqueValue, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
@@ -31,11 +31,11 @@ interface ResourceAccess {
 export interface AuthorizerDecision {
   readonly isAllowed: boolean;
   readonly reason: string;
-  /** Empty if there is no error. */
+  /** The message of an authorizer that failed; empty if there is no error. */
   readonly error: string;
 }
 
-/** `as`: undefined for the user of the request. */
+/** `as`: the service account for which the check is made; undefined for the user of the request. */
 export type CheckAuthorization = (
   question: PathAccess | ResourceAccess,
   as: ServiceAccountName | undefined,

@@ -1,4 +1,4 @@
-/** Conversions between the basic types. */
+/** The CEL functions that convert between the basic types, such as int() and string(). */
 import { parseDouble, parseInteger } from "../values/number-text.ts";
 import { formatDuration, formatTimestamp, parseDuration, parseTimestamp } from "../values/time-text.ts";
 import { Duration, EvalError, Timestamp, TypeValue, typeName, Uint, type Value } from "../values/value.ts";

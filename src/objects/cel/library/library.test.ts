@@ -1,4 +1,4 @@
-/** Tests the results and the costs of the library functions. */
+/** Tests the results and the costs of the CEL library functions. */
 import { expect, test } from "vitest";
 import { evaluated } from "../../../../test/testing/objects/cel/evaluated.ts";
 

@@ -1,4 +1,4 @@
-/** List functions: those that Kubernetes adds, and those of newer CEL versions. */
+/** List functions: those that Kubernetes adds to CEL, and those of newer CEL versions. */
 import { compare } from "../values/order.ts";
 import {
   ArrayList,
@@ -15,7 +15,7 @@ import { overload, type Overload } from "./function.ts";
 import { addValues } from "./operators.ts";
 
 const COMPARABLE: readonly string[] = ["int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes"];
-/** The function to which the macro `sortBy` expands. */
+/** The function that the expansion of the macro `sortBy` calls. */
 const SORT_BY = "@sortByAssociatedKeys";
 const ELEMENTS_MAX = 4_000_000;
 
@@ -37,7 +37,10 @@ function sumFrom(zero: Value): (list: ListValue) => Value {
   };
 }
 
-/** The maximum or minimum of the list; of equal elements, the first one. */
+/**
+ * The maximum or minimum of the list. `beaten`: the result of `compare` with which a later element replaces the best
+ * one so far, so that the first of equal elements is returned.
+ */
 function extreme(name: string, beaten: number): (list: ListValue) => Value {
   return (list) => {
     const [first, ...others] = list.elements();
@@ -122,7 +125,7 @@ function range(count: bigint): Value {
   return new ArrayList(Array.from({ length: Math.max(0, Number(count)) }, (_none, index) => BigInt(index)));
 }
 
-/** Takes quadratic time, which its cost covers. */
+/** Takes quadratic time, which the cost of the call covers. */
 function distinct(list: ListValue): Value {
   const kept: Value[] = [];
   for (const element of list.elements()) if (!kept.some((other) => equals(element, other) === true)) kept.push(element);

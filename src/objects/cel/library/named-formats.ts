@@ -1,4 +1,4 @@
-/** The named string formats of Kubernetes. */
+/** The named string formats of Kubernetes, such as `format.dns1123Label()`, and their validation. */
 import {
   dns1035LabelErrors,
   dnsLabelErrors,
@@ -24,7 +24,7 @@ class Format extends OpaqueValue {
   readonly typeName = "kubernetes.NamedFormat";
   readonly #name: string;
   readonly errors: NameRule;
-  /** Pattern size for the cost of a validation. */
+  /** The size of the format's pattern, from which the cost of a validation is computed. */
   override readonly size: number;
 
   constructor(name: string, size: number, errors: NameRule) {
@@ -43,7 +43,7 @@ class Format extends OpaqueValue {
   }
 }
 
-/** Rule for a prefix of generated names: it may end with a dash. */
+/** The rule for a prefix of generated names, which may end with a dash. */
 function asPrefix(errors: NameRule): NameRule {
   return (text) => errors(text.length > 1 && text.endsWith("-") ? `${text.slice(0, -2)}a` : text);
 }

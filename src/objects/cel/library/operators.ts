@@ -1,4 +1,4 @@
-/** Overloads of the operators. */
+/** The overloads of the CEL operators. */
 import { compare, sizeOf } from "../values/order.ts";
 import {
   Duration,
@@ -139,7 +139,7 @@ function sizeValue(value: Value): Value {
   return size === undefined ? new EvalError("no such overload: size") : BigInt(size);
 }
 
-/** Never called: the planner evaluates these operators, because it decides which operands to evaluate. */
+/** Never called: the planner evaluates these operators itself, because it decides which operands to evaluate. */
 function planned(): Value {
   return NO_SUCH_OVERLOAD;
 }

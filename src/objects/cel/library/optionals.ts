@@ -1,4 +1,4 @@
-/** Functions on optional values. */
+/** The CEL functions on optional values. */
 import { LiteralMap } from "../values/literal-map.ts";
 import {
   ArrayList,
@@ -45,7 +45,7 @@ function elementAt(pick: (list: ListValue) => number): (list: ListValue) => Valu
   return (list) => (list.size === 0 ? NO_VALUE : new OptionalValue(list.at(pick(list))));
 }
 
-/** Never called: the planner evaluates these functions, because it may skip the alternative. */
+/** Never called: the planner evaluates these functions itself, because it may skip the alternative. */
 function planned(): Value {
   return NO_SUCH_OVERLOAD;
 }
@@ -78,7 +78,7 @@ export const OPTIONALS: readonly Overload[] = [
   overload("optional_unwrapOpt", "list<optional<V>>.unwrapOpt(): list<V>", unwrap),
 ];
 
-/** Declared for the type checker only; loops that build maps insert entries themselves. */
+/** Declared only for the type checker, because loops that build maps insert entries without a call. */
 export const MAP_INSERTS: readonly Overload[] = [
   overload("@mapInsert_map_key_value", ":cel.@mapInsert(map<K, V>, K, V): map<K, V>", () => new LiteralMap()),
   overload("@mapInsert_map_map", ":cel.@mapInsert(map<K, V>, map<K, V>): map<K, V>", () => new LiteralMap()),

@@ -1,4 +1,4 @@
-/** The CEL type Quantity, represented in billionths. */
+/** The CEL type Quantity and its functions. A quantity is represented in billionths. */
 import { nanosOfQuantity, NANOS_PER_UNIT, parseQuantity } from "../../../meta/quantity.ts";
 import { EvalError, NO_SUCH_OVERLOAD, OpaqueValue, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";

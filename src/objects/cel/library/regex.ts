@@ -1,6 +1,6 @@
 /**
- * Regular expressions with RE2 semantics, which match in linear time. JavaScript's RegExp would not: one pattern could
- * block the server.
+ * Regular expressions with RE2 semantics, which match in linear time. With JavaScript's RegExp, one pattern could block
+ * the server.
  */
 import { RE2JS } from "re2js";
 import { ArrayList, EvalError, type Value } from "../values/value.ts";
@@ -9,15 +9,15 @@ import { overload, type Overload } from "./function.ts";
 const PATTERNS_KEPT = 64;
 const PATTERN_LENGTH_MAX = 10_000;
 /**
- * Bounds compiled patterns, because the cost depends only on the length of the pattern. DIFFERS: kubernetes has no such
- * bound.
+ * Bounds the size of a compiled pattern, because the cost of a call depends only on the length of the pattern. DIFFERS:
+ * kubernetes has no such bound.
  */
 const PROGRAM_SIZE_MAX = 50_000;
 const TOO_LARGE = new EvalError("error parsing regexp: expression too large");
 
 type Compile = (pattern: string) => RE2JS | EvalError;
 
-/** Caches compiled patterns, because rules use the same few patterns repeatedly. */
+/** Compiles patterns and caches them, because rules use the same few patterns repeatedly. */
 function compiler(): Compile {
   const kept = new Map<string, RE2JS>();
   return (pattern) => {

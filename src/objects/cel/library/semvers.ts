@@ -1,4 +1,4 @@
-/** The CEL type Semver. */
+/** The CEL type Semver and its functions. */
 import {
   compareVersions,
   cut,

@@ -1,4 +1,4 @@
-/** Set functions on lists. */
+/** The CEL functions that treat lists as sets, such as sets.contains(). */
 import { equals, type EvalError, type ListValue, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 

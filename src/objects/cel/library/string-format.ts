@@ -15,7 +15,7 @@ import {
   type Value,
 } from "../values/value.ts";
 
-/** A value that its clause cannot format, or an unknown clause. */
+/** The clause is unknown, or cannot format its value. */
 export class FormatError extends Error {
   override readonly name = "FormatError";
 }
@@ -24,7 +24,7 @@ const RESULT_LENGTH_MAX = 16 * 1024 * 1024;
 const PRECISION_DEFAULT = 6;
 const PRECISION_MAX = 100;
 
-/** Messages about values that a clause does not accept, by clause; the type checker uses them, too. */
+/** Messages about values that a clause does not accept, keyed by clause. The type checker uses them, too. */
 export const CLAUSE_ERRORS: Readonly<Record<string, string>> = {
   s: "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps",
   d: "decimal clause can only be used on integers",
@@ -94,7 +94,7 @@ function signless(value: number): string {
   return value > 0 ? "\u221e" : "-\u221e";
 }
 
-/** Groups digits as in English. */
+/** Formats a number with a fixed number of decimals, and groups its digits as in English. */
 function fixed(value: number, precision: number): string {
   if (!Number.isFinite(value)) return signless(value);
   const [whole = "", fraction] = value.toFixed(precision).split(".");

@@ -1,9 +1,12 @@
-/** String functions. Positions count code points. */
+/** The CEL functions on strings. Positions count code points. */
 import { ArrayList, CostLimitExceeded, EvalError, type ListValue, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 import { formatString } from "./string-format.ts";
 
-/** Bounds the result, because a short call can produce a very long string. DIFFERS: kubernetes has no such bound. */
+/**
+ * Bounds the length of a result, because a short call can produce a very long string. DIFFERS: kubernetes has no such
+ * bound.
+ */
 const RESULT_LENGTH_MAX = 16 * 1024 * 1024;
 
 export const STRING_TESTS: readonly Overload[] = [
@@ -49,7 +52,10 @@ function lastIndexOf(text: string, part: string, offset?: bigint): Value {
   return found < 0 ? -1n : pointsBefore(text, found);
 }
 
-/** The result of replacing the empty string: `by` before, between and after all characters. */
+/**
+ * The result of replacing the empty string: `by` is inserted before, between and after all characters, at most `max`
+ * times.
+ */
 function interspersed(text: string, by: string, max: number): string {
   const characters = [...text];
   let result = max > 0 ? by : "";

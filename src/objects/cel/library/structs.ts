@@ -4,7 +4,7 @@ import type { Value } from "../values/value.ts";
 
 export interface StructFactory {
   readonly type: Type;
-  /** Undefined if the type has no such field. */
+  /** The type of a field; undefined if the struct type has no such field. */
   readonly fieldType: (field: string) => Type | undefined;
   readonly make: (fields: ReadonlyMap<string, Value>) => Value;
 }

@@ -1,4 +1,4 @@
-/** Addition and subtraction of timestamps and durations, within the years 1 to 9999. */
+/** Adds and subtracts timestamps and durations, within the years 1 to 9999. */
 import { Duration, EvalError, Timestamp } from "../values/value.ts";
 
 const NANOS = 1_000_000_000n;

@@ -1,4 +1,4 @@
-/** Accessors of timestamps and durations. */
+/** The CEL accessors of timestamps and durations, such as getHours(). */
 import { type Duration, EvalError, type Timestamp, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
 import { floorDivide, NANOS_PER_SECOND } from "./time-arithmetic.ts";
@@ -45,7 +45,7 @@ function partOf(time: Timestamp, offsetSeconds: number, part: Part): bigint {
 
 const OFFSET = /^([+-]?\d{1,4}):([+-]?\d{1,4})$/;
 
-/** Caches time zones; there are a few hundred. */
+/** Computes the offset of a time zone, and caches the zones, of which there are a few hundred. */
 function zoneOffsets(): (zone: string, time: Timestamp) => number | EvalError {
   const formats = new Map<string, Intl.DateTimeFormat>();
   const formatOf = (zone: string): Intl.DateTimeFormat | undefined => {

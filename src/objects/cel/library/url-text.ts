@@ -1,4 +1,4 @@
-/** Parsing of URLs, as Go parses them from a request line. */
+/** Parses URLs as Go parses them from a request line. */
 import { goQuote } from "../../../meta/go-quote.ts";
 
 export interface ParsedUrl {
@@ -96,7 +96,7 @@ function authorityEnd(hierarchy: string): number {
   return slash < 0 ? hierarchy.length : slash;
 }
 
-/** Ignores malformed parts. */
+/** Parses a query string, and ignores its malformed parts. */
 export function parseQuery(query: string): Map<string, string[]> {
   const values = new Map<string, string[]>();
   for (const pair of query.split("&")) {

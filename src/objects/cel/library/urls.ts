@@ -1,4 +1,4 @@
-/** The CEL type URL. */
+/** The CEL type URL and its functions. */
 import { LiteralMap } from "../values/literal-map.ts";
 import { ArrayList, EvalError, NO_SUCH_OVERLOAD, OpaqueValue, type Value } from "../values/value.ts";
 import { overload, type Overload } from "./function.ts";
@@ -24,7 +24,7 @@ class Url extends OpaqueValue {
   }
 }
 
-/** The error about a malformed URL; undefined if it is valid. */
+/** The error message for a malformed URL; undefined if the URL is valid. */
 export function urlFailure(text: string): string | undefined {
   try {
     parseUrl(text);

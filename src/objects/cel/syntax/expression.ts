@@ -1,4 +1,6 @@
-/** The syntax tree of an expression. Macros are already expanded; operators are calls such as `_+_`. */
+/**
+ * The syntax tree of a CEL expression. Macros are already expanded, and operators are calls of functions such as `_+_`.
+ */
 import type { Value } from "../values/value.ts";
 
 interface Node {
@@ -20,7 +22,7 @@ export interface Select extends Node {
   readonly kind: "select";
   readonly operand: Expression;
   readonly field: string;
-  /** True if it was written as has(operand.field). */
+  /** True if the selection was written as has(operand.field). */
   readonly isTest: boolean;
 }
 
@@ -66,7 +68,7 @@ export interface Comprehension extends Node {
   readonly kind: "comprehension";
   readonly range: Expression;
   readonly variable: string;
-  /** Holds the value if `variable` holds the index or key. */
+  /** The name of the value, if `variable` is the name of the index or key; undefined for a loop with one variable. */
   readonly secondVariable: string | undefined;
   readonly accumulator: string;
   readonly initial: Expression;
@@ -77,7 +79,7 @@ export interface Comprehension extends Node {
 
 export type Expression = Literal | Ident | Select | Call | ListLiteral | MapLiteral | StructLiteral | Comprehension;
 
-/** `a.b.c` as one name, if the expression consists of names only. */
+/** `a.b.c` as one name; undefined if the expression does not consist of names only. */
 export function qualifiedName(expression: Expression): string | undefined {
   if (expression.kind === "ident") return expression.name;
   if (expression.kind !== "select" || expression.isTest) return undefined;

@@ -1,4 +1,4 @@
-/** Parts of the grammar: keywords, operators, and the tokens that may begin an expression. */
+/** Parts of the CEL grammar: keywords, operators, and the tokens that may begin an expression. */
 import type { Value } from "../values/value.ts";
 import type { Call, Expression } from "./expression.ts";
 import { bytesLiteral, doubleLiteral, intLiteral, stringLiteral, uintLiteral } from "./literals.ts";
@@ -45,7 +45,10 @@ export function canStart(token: Token): boolean {
   return isLiteral(token) || token.kind === "identifier" || /^[[{(.\-!]$/.test(token.text);
 }
 
-/** The literals true, false and null are reported as mismatched input. */
+/**
+ * The message for a token after a dot that is not a field name. As cel-go, reports the literals true, false and null as
+ * mismatched input.
+ */
 export function badSelection(name: Token): string {
   if (isWord(name)) return `mismatched input '${name.text}' expecting IDENTIFIER`;
   return `no viable alternative at input '.${name.kind === "end" ? "" : name.text}'`;
@@ -76,7 +79,7 @@ export function operatorCall(at: Token, name: string, args: readonly Expression[
   return { kind: "call", position: at.position, name, target: undefined, args };
 }
 
-/** Builds a balanced tree, so that a chain of a thousand terms is not a thousand levels deep. */
+/** Builds a balanced tree of calls, so that a chain of a thousand terms is not a thousand levels deep. */
 export function balanced(name: string, terms: readonly Expression[], operators: readonly Token[]): Expression {
   const between = (low: number, high: number): Expression => {
     const middle = Math.floor((low + high + 1) / 2);

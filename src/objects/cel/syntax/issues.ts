@@ -1,4 +1,4 @@
-/** Issues of an expression, formatted as cel-go does. */
+/** Formats the issues of an expression as cel-go does. */
 
 export interface Issue {
   /** Offset in UTF-16 units; -1 for the expression as a whole. */
@@ -11,7 +11,7 @@ const SNIPPET_BYTES_MAX = 16384;
 
 interface Place {
   readonly line: number;
-  /** Zero-based, in code points. */
+  /** Zero-based; counts code points. */
   readonly column: number;
   readonly snippet: string | undefined;
 }

@@ -1,11 +1,11 @@
-/** Parsing of literals to values. */
+/** Parses literals to values. */
 import { Uint } from "../values/value.ts";
 
 const INT_MAX = 2n ** 63n - 1n;
 const INT_MIN = -(2n ** 63n);
 const UINT_MAX = 2n ** 64n - 1n;
 
-/** Undefined if it is out of range. */
+/** The value of an integer literal; undefined if it is out of range. */
 export function intLiteral(text: string, isNegative: boolean): bigint | undefined {
   const value = isNegative ? -BigInt(text) : BigInt(text);
   return value > INT_MAX || value < INT_MIN ? undefined : value;
@@ -51,7 +51,7 @@ interface Quoted {
   readonly isRaw: boolean;
 }
 
-/** Normalizes line breaks to \n. */
+/** The text between the quotes, with line breaks normalized to \n. */
 function withoutQuotes(token: string): Quoted {
   let text = token.replaceAll("\r\n", "\n").replaceAll("\r", "\n");
   const isRaw = /^[rR]/.test(text);

@@ -1,4 +1,4 @@
-/** Expansion of macros, before type checking. */
+/** Expands macros such as has(), all() and map(), before the type check. */
 import type { Value } from "../values/value.ts";
 import type { Call, Comprehension, Expression, Ident, ListLiteral, Literal } from "./expression.ts";
 import type { Issue } from "./issues.ts";
@@ -110,7 +110,7 @@ function quantifier(loop: Quantifier): Macro {
   };
 }
 
-/** A collecting step that runs only if the filter holds. */
+/** The step of a collecting macro, wrapped so that it runs only if the filter holds. */
 function filtered(at: number, filter: Expression | undefined, step: Expression): Expression {
   return filter === undefined ? step : call(at, "_?_:_", filter, step, ident(at, ACCUMULATOR));
 }
@@ -166,7 +166,10 @@ const has: Macro = ({ position, args }) => {
   return { position: arg?.position ?? position, message: "invalid argument to has() macro" };
 };
 
-/** Expands optMap(x, f(x)) to f of the optional's value, if it has one. */
+/**
+ * Expands `target.optMap(x, f(x))` to an optional of f(x), where x is the content of `target`; to optional.none() if
+ * `target` has no content.
+ */
 function optionalMap(macroName: string, wrap: (at: number, mapped: Expression) => Expression): Macro {
   return ({ position: at, target, args }) => {
     const [variable, mapped] = args;
@@ -193,7 +196,7 @@ function optionalMap(macroName: string, wrap: (at: number, mapped: Expression) =
 
 const SORTED = "@__sortBy_input__";
 
-/** Binds the list to a name, maps it to its keys, and sorts it by them. */
+/** Binds the list to a name, maps the list to the keys of its elements, and sorts the list by these keys. */
 const sortBy: Macro = ({ position: at, target, args }) => {
   const keys = mapMacro({ position: at, target: ident(at, SORTED), args });
   if (isIssue(keys)) return keys;
@@ -254,7 +257,7 @@ function macroOf(key: string, { hasTwoVariableMacros, hasSortBy }: MacroOptions)
   return MACROS.get(key) ?? (hasTwoVariableMacros ? TWO_VARIABLE_MACROS.get(key) : undefined);
 }
 
-/** Returns the call itself if it is not a macro. */
+/** The expansion of a macro call; any other call is returned itself. */
 export function expandMacro(written: Call, options: MacroOptions): Expression | Issue {
   const { name, position, target, args } = written;
   const key = target === undefined ? `${name}:${args.length}:global` : `${name}:${args.length}`;

@@ -1,4 +1,4 @@
-/** Parser: from tokens to the syntax tree, with the depth limits and messages of cel-go's parser. */
+/** Parses tokens to a syntax tree, with the depth limits and messages of cel-go's parser. */
 import { type Call, type Expression, type MapEntry, type StructField, qualifiedName } from "./expression.ts";
 import {
   badSelection,
@@ -34,7 +34,7 @@ class Parser {
   readonly #tokens: readonly Token[];
   readonly #issues: Issue[];
   readonly #options: MacroOptions;
-  /** Depth of an expression in operators, fields and calls. */
+  /** The nesting depth of an expression, counted in operators, fields and calls. */
   readonly #depths = new Map<Expression, number>();
   #nesting = 0;
   #next = 0;
@@ -81,7 +81,10 @@ class Parser {
     throw new SyntaxFailure();
   }
 
-  /** As cel-go: skips one extraneous token; reports a missing token if the rest would be valid with it. */
+  /**
+   * Consumes the expected token. As cel-go, skips one extraneous token, and reports a missing token if the remaining
+   * tokens would be valid with it.
+   */
   #expect(text: string): Token {
     const token = this.#takeIf(text);
     if (token !== undefined) return token;
@@ -119,7 +122,7 @@ class Parser {
     throw new SyntaxFailure();
   }
 
-  /** Records the expression as one level deeper than its deepest part. */
+  /** Records the expression as one level deeper than the deepest of its operands. */
   #deeper(expression: Expression, parts: readonly Expression[]): Expression {
     return this.#measured(expression, parts, 1);
   }
@@ -349,7 +352,7 @@ class Parser {
   }
 }
 
-/** Undefined if there are issues. */
+/** The syntax tree; undefined if there are issues. */
 export function parse(source: string, options: MacroOptions, issues: Issue[]): Expression | undefined {
   const size = source.length > CODE_POINTS_MAX ? [...source].length : source.length;
   if (size > CODE_POINTS_MAX) {

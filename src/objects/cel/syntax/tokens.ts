@@ -1,4 +1,4 @@
-/** Lexer: splits an expression into tokens. */
+/** Lexer: splits a CEL expression into tokens. */
 import type { Issue } from "./issues.ts";
 
 type TokenKind =
@@ -35,7 +35,7 @@ function matchAt(pattern: RegExp, source: string, position: number): RegExpExecA
   return pattern.exec(source);
 }
 
-/** The end of the string literal that begins here; -1 if it is not terminated. */
+/** The end of the string literal that begins at `start`; -1 if the literal is not terminated. */
 function stringEnd(source: string, start: RegExpExecArray): number {
   const quote = start[3] ?? "";
   const isRaw = start[2] !== "";
@@ -53,7 +53,10 @@ function stringEnd(source: string, start: RegExpExecArray): number {
   return -1;
 }
 
-/** An unterminated literal that begins with three quotes is still an empty string. */
+/**
+ * Tries quotes of three characters first. If such a literal is not terminated, its first two quotes are an empty
+ * string.
+ */
 function stringToken(source: string, position: number): Token | undefined {
   for (const pattern of STRING_STARTS) {
     const start = matchAt(pattern, source, position);
@@ -63,7 +66,7 @@ function stringToken(source: string, position: number): Token | undefined {
   return undefined;
 }
 
-/** Of two patterns that match here, the longest match wins. */
+/** An integer or a double, whichever pattern has the longer match. */
 function numberToken(source: string, position: number): Token | undefined {
   const double = matchAt(DOUBLE, source, position);
   const integer = matchAt(INTEGER, source, position);
@@ -89,7 +92,7 @@ function tokenAt(source: string, position: number): Token | undefined {
   return undefined;
 }
 
-/** One position after the character that makes the string literal invalid. */
+/** The position after the character that makes the string literal invalid. */
 function badStringEnd(source: string, start: RegExpExecArray): number {
   let position = start.index + start[0].length;
   for (; position < source.length; position++) {

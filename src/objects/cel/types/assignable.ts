@@ -1,4 +1,4 @@
-/** Type assignability, and the bindings of type parameters that result from it. */
+/** Decides whether a type is assignable to another, and binds type parameters accordingly. */
 import { DYN, isDyn, isDynOrError, isSameType, type TypeKind, type Type, withParameters } from "./type.ts";
 
 const NULLABLE: ReadonlySet<TypeKind> = new Set<TypeKind>(["opaque", "struct", "any", "duration", "timestamp"]);
@@ -38,7 +38,7 @@ export class TypesTooComplex extends Error {
   override readonly name = "TypesTooComplex";
 }
 
-/** Bindings of type parameters; bindings of a failed match are undone. */
+/** The bindings of type parameters. If a match fails, its bindings are undone. */
 export class Substitutions {
   readonly #bound = new Map<string, Type>();
   #steps = 0;

@@ -1,4 +1,4 @@
-/** Types as text, for readable declarations of functions. */
+/** Parses types from text, so that declarations of functions are readable. */
 import {
   ANY,
   BOOL,

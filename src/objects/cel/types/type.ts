@@ -1,4 +1,4 @@
-/** Types of expressions. */
+/** The types of CEL expressions. */
 
 export type TypeKind =
   | "any"
@@ -22,10 +22,10 @@ export type TypeKind =
 
 export interface Type {
   readonly kind: TypeKind;
-  /** Name in expressions. */
+  /** The name of the type in expressions. */
   readonly name: string;
   readonly parameters: readonly Type[];
-  /** Number of types of which it consists. */
+  /** Number of types of which the type consists, including itself. */
   readonly weight: number;
   /** Fields of a struct type. */
   readonly fields?: ReadonlyMap<string, Type>;
@@ -50,7 +50,10 @@ export const STRING = simple("string");
 export const TIMESTAMP = simple("timestamp", "google.protobuf.Timestamp");
 export const UINT = simple("uint");
 
-/** A few nested macros can double a type repeatedly. The parameters of a type beyond this weight become dyn. */
+/**
+ * Limits the weight of a type, because a few nested macros can double it repeatedly. The parameters of a heavier type
+ * become dyn.
+ */
 const WEIGHT_MAX = 1000;
 
 function parameterized(kind: TypeKind, name: string, parameters: readonly Type[]): Type {

@@ -1,7 +1,10 @@
-/** Maps that expressions construct. */
+/** A map value that a CEL expression constructs. */
 import { MapValue, Uint, type Value, weightOf } from "./value.ts";
 
-/** Equal numbers of all types are the same key; NaN is not a key. */
+/**
+ * The key as text, which is the same for equal numbers of all types; undefined for NaN and other values that are not
+ * keys.
+ */
 function keyOf(key: Value): string | undefined {
   const plain = key instanceof Uint ? key.value : key;
   switch (typeof plain) {
@@ -36,7 +39,7 @@ export class LiteralMap extends MapValue {
     return text !== undefined && this.#entries.has(text);
   }
 
-  /** Returns false if the key is not valid. */
+  /** Sets an entry. Returns false if the key is not valid. */
   set(key: Value, value: Value): boolean {
     const text = keyOf(key);
     if (text === undefined) return false;

@@ -1,4 +1,4 @@
-/** Parsing and formatting of numbers, as in Go. */
+/** Parses and formats numbers as Go does. */
 
 const DOUBLE = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?$/;
 const SPECIAL = /^([-+]?)(inf|infinity|nan)$/i;

@@ -1,4 +1,4 @@
-/** Order and size of values. */
+/** Compares values, and computes their size. */
 import { Duration, EvalError, ListValue, MapValue, NO_SUCH_OVERLOAD, Timestamp, Uint, type Value } from "./value.ts";
 
 const NOT_ORDERED = new EvalError("NaN values cannot be ordered");

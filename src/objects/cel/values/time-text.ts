@@ -1,4 +1,4 @@
-/** Parsing and formatting of timestamps and durations, as in Go. */
+/** Parses and formats timestamps and durations as Go does. */
 import { Duration, Timestamp } from "./value.ts";
 import { parseGoNanos } from "../../../meta/go-duration.ts";
 
@@ -9,7 +9,7 @@ function nanosOf(fraction: string | undefined): bigint {
   return BigInt((fraction ?? "").slice(0, 9).padEnd(9, "0"));
 }
 
-/** Milliseconds since 1970; undefined if the day does not exist. */
+/** The start of a day in milliseconds since 1970; undefined if the day does not exist. */
 export function dayMillis(year: number, month: number, day: number): number | undefined {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);

@@ -1,5 +1,6 @@
 /**
- * Values of expressions: int is a bigint, double is a number, and types without a JavaScript counterpart are classes.
+ * The values of CEL expressions: int is a bigint, double is a number, and types without a JavaScript counterpart are
+ * classes.
  */
 
 /** The error result of an evaluation. It propagates through expressions like a value. */
@@ -19,7 +20,7 @@ export class Uint {
   }
 }
 
-/** Nanoseconds since 1970, and the UTC offset with which it is formatted. */
+/** A time in nanoseconds since 1970, and the UTC offset with which it is formatted. */
 export class Timestamp {
   readonly nanos: bigint;
   readonly offsetSeconds: number;
@@ -59,7 +60,9 @@ export const NO_VALUE = new OptionalValue(undefined);
 
 export abstract class ListValue {
   abstract readonly size: number;
-  /** The number of values of which it consists, counting repetitions; a few nested macros can make it very large. */
+  /**
+   * The number of values of which the list consists, counting repetitions. A few nested macros can make it very large.
+   */
   get weight(): number {
     return this.size;
   }
@@ -117,7 +120,10 @@ export class ArrayList extends ListValue {
   }
 }
 
-/** Bounds memory, because doubling a list a few times would exhaust it. DIFFERS: kubernetes has no such bound. */
+/**
+ * Bounds the memory of a list, because doubling a list a few times would exhaust the memory. DIFFERS: kubernetes has no
+ * such bound.
+ */
 const ELEMENTS_MAX = 4_000_000;
 
 class ConcatList extends ListValue {
@@ -173,11 +179,11 @@ export abstract class MapValue {
   }
 }
 
-/** Values of the Kubernetes libraries. */
+/** A value of a type that the Kubernetes libraries add. */
 export abstract class OpaqueValue {
   abstract readonly typeName: string;
   abstract equals(other: Value): boolean | EvalError;
-  /** Size for the cost of calls. */
+  /** The size from which the cost of a call is computed. */
   readonly size: number = 1;
   /** The value as conversions and messages show it. */
   abstract toString(): string;
@@ -200,7 +206,7 @@ export type Value =
   | OpaqueValue
   | EvalError;
 
-/** Ends the evaluation at once. */
+/** Thrown to end the evaluation at once. */
 export class CostLimitExceeded extends Error {
   override readonly name = "CostLimitExceeded";
 
@@ -226,7 +232,7 @@ function numberEquals(left: bigint | number | Uint, right: Value): boolean {
   return (typeof theirs === "bigint" || typeof theirs === "number") && mine == theirs;
 }
 
-/** Equality of the language: numbers of different types can be equal; other values of different types never are. */
+/** Equality as CEL defines it: numbers of different types can be equal; other values of different types never are. */
 export function equals(left: Value, right: Value): boolean | EvalError {
   switch (typeof left) {
     case "string":

@@ -163,7 +163,7 @@ describe("a policy binding", () => {
     expect(createErrorsOf(VALIDATING_ADMISSION_POLICY_BINDING, binding(spec))).toEqual(sentences);
   });
 
-  test("to a mutating policy rejects the operation DELETE", () => {
+  test("for a mutating policy rejects the operation DELETE", () => {
     const matchResources = { resourceRules: [{ ...RULE, operations: ["DELETE"] }] };
     expect(createErrorsOf(MUTATING_ADMISSION_POLICY_BINDING, binding({ matchResources }))).toEqual([
       'spec.matchResources.resourceRules.operations: Unsupported value: "DELETE": supported values: "*", "CONNECT", "CREATE", "UPDATE"',
@@ -178,7 +178,7 @@ describe("a policy binding", () => {
   });
 });
 
-test("the status of a policy needs complete expression warnings and conditions", () => {
+test("the status of a policy is rejected if an expression warning or a condition is incomplete", () => {
   const status = { typeChecking: { expressionWarnings: [{}] }, conditions: [{ type: "Ready", status: "Yes" }] };
   expect(statusUpdateErrorsOf(VALIDATING_ADMISSION_POLICY, policy({}), { ...policy({}), status })).toEqual([
     "status.typeChecking.expressionWarnings[0].warning: Required value",

@@ -151,7 +151,7 @@ function* commonErrors(spec: JsonObject): Generator<FieldError> {
   if (objectsAt(constraints, "resourceRules").length === 0) yield required("spec.matchConstraints.resourceRules");
 }
 
-/** Checks the match conditions, unless neither they nor the parameter kind have changed. */
+/** Checks the match conditions, unless both they and the parameter kind are unchanged. */
 function* policyConditionErrors(
   spec: JsonObject,
   existing: JsonObject | undefined,

@@ -69,7 +69,7 @@ function* resourcesErrors(resources: readonly string[], field: string): Generato
   }
   if (resources.length > 1 && resources.includes("*/*"))
     yield invalidValue(field, resources, "if '*/*' is present, must not specify other resources");
-  // As kubernetes: among the resources without a subresource, the last one decides.
+  // As kubernetes: `*` is an error only if the last resource without a subresource is another one.
   const last = resources.findLast((resource) => resource !== "" && !resource.includes("/"));
   if (resources.includes("*") && last !== "*")
     yield invalidValue(field, resources, "if '*' is present, must not specify other resources without subresources");

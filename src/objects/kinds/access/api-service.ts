@@ -9,7 +9,7 @@ import { ownPointer, ownStruct, setMissing } from "../defaults.ts";
 
 const GROUP_PRIORITY_MAX = 20_000;
 const VERSION_PRIORITY_MAX = 1000;
-/** In the order in which kubernetes lists them. */
+/** Sorted in the order in which kubernetes lists the supported values. */
 const CONDITION_STATUSES: readonly string[] = ["True", "False", "Unknown"];
 
 export const API_SERVICE: Kind = {
@@ -57,7 +57,7 @@ function* apiServiceNameErrors(apiService: JsonObject): Generator<FieldError> {
   const spec = objectAt(apiService, "spec");
   const name = stringAt(objectAt(apiService, "metadata"), "name");
   const expected = `${stringAt(spec, "version")}.${stringAt(spec, "group")}`;
-  // The validation of metadata has already reported a missing or malformed name.
+  // Skip a missing or malformed name, which the validation of metadata has already reported.
   const isName = name !== "" && pathSegmentErrors(name).length === 0;
   if (isName && name !== expected)
     yield invalidValue("metadata.name", name, `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(expected)}`);

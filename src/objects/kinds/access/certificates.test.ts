@@ -37,7 +37,7 @@ function forged(base64: string): string {
   return pem(der.toString("base64"));
 }
 
-describe("the PEM text of a signing request", () => {
+describe("the PEM text in a signing request", () => {
   test.each([
     ["is accepted with the signature of an elliptic curve key", SIGNING_REQUEST, undefined],
     ["is accepted with the signature of an RSA key", RSA_SIGNING_REQUEST, undefined],
@@ -67,7 +67,7 @@ describe("the PEM text of a signing request", () => {
   });
 });
 
-test("conditions of a signing request default to an empty status and null times", () => {
+test("a condition of a signing request without a status and times gets an empty status and null times", () => {
   const { status } = defaulted(CERTIFICATE_SIGNING_REQUEST, request({}, { conditions: [{ type: "Failed" }] }));
   expect(status).toEqual({
     conditions: [{ type: "Failed", status: "", lastUpdateTime: null, lastTransitionTime: null }],
@@ -195,7 +195,7 @@ describe("an issued certificate", () => {
   test.each([
     [pem("AAEC", "KEY"), 'only CERTIFICATE PEM blocks are allowed, found "KEY"'],
     ["bWU=", "must contain at least one CERTIFICATE PEM block"],
-  ])("is rejected without a CERTIFICATE block: %s", (text, why) => {
+  ])("with the content %s is rejected, because it is not a list of CERTIFICATE blocks", (text, why) => {
     expect(statusUpdateErrorsOf(CERTIFICATE_SIGNING_REQUEST, request(), request({}, { certificate: text }))).toEqual([
       `status.certificate: Invalid value: "<certificate data>": ${why}`,
     ]);
@@ -233,7 +233,7 @@ describe("a cluster trust bundle", () => {
     expect(createErrorsOf(CLUSTER_TRUST_BUNDLE, object)).toEqual(sentences);
   });
 
-  test("cannot change its signer, and its unchanged trust anchors are not validated again", () => {
+  test("cannot change its signer; unchanged trust anchors are not validated again", () => {
     const before = bundle("a", { trustBundle: "odd" });
     expect(
       updateErrorsOf(CLUSTER_TRUST_BUNDLE, before, bundle("a", { trustBundle: "odd", signerName: "e.com/s" })),

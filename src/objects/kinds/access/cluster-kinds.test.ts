@@ -19,7 +19,7 @@ describe("an APIService", () => {
     return { metadata: { name }, spec: { ...needed, ...spec } };
   }
 
-  test("without a service is available at once", () => {
+  test("without a service is stored with the condition Available", () => {
     expect(prepared(API_SERVICE, apiService({}))["status"]).toEqual({
       conditions: [
         {
@@ -71,11 +71,11 @@ describe("an APIService", () => {
     expect(createErrorsOf(API_SERVICE, apiService(spec))).toEqual(sentences);
   });
 
-  test.each(["", "a/b", ".."])("reports no mismatch with version and group if its name %j is malformed", (name) => {
+  test.each(["", "a/b", ".."])("with the malformed name %j is not compared with its version and group", (name) => {
     expect(createErrorsOf(API_SERVICE, apiService({}, name))).toEqual([]);
   });
 
-  test("must have conditions with a known status", () => {
+  test("needs a known status in each condition", () => {
     const status = { conditions: [{ type: "Available", status: "Maybe" }] };
     expect(statusUpdateErrorsOf(API_SERVICE, apiService({}), { ...apiService({}), status })).toEqual([
       'status.conditions[0].status: Unsupported value: "Maybe": supported values: "True", "False", "Unknown"',
@@ -166,11 +166,14 @@ describe("a custom resource definition", () => {
       { deprecationWarning: "é\n", deprecated: true },
       '"é\\n": must only contain printable UTF-8 characters; non-printable character found at index 2',
     ],
-  ])("must have a printable deprecation warning on deprecated versions only: %j", (deprecation, sentence) => {
-    expect(createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definition({ versions: [{ ...V1, ...deprecation }] }))).toEqual([
-      `spec.versions[0].deprecationWarning: Invalid value: ${sentence}`,
-    ]);
-  });
+  ])(
+    "rejects a deprecation warning that is not printable or that is on a version without deprecation: %j",
+    (deprecation, sentence) => {
+      expect(createErrorsOf(CUSTOM_RESOURCE_DEFINITION, definition({ versions: [{ ...V1, ...deprecation }] }))).toEqual(
+        [`spec.versions[0].deprecationWarning: Invalid value: ${sentence}`],
+      );
+    },
+  );
 
   test("must list every stored version in its versions", () => {
     const before = { ...definition({}), status: { storedVersions: ["v1", "v0"] } };

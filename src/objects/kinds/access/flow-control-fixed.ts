@@ -1,4 +1,4 @@
-/** The mandatory flow schemas and priority levels. Every server has them, and their specs cannot change. */
+/** The mandatory flow schemas and priority levels. Every server has them, and clients cannot change their specs. */
 import type { JsonObject } from "../../../meta/json.ts";
 
 const EVERYTHING: JsonObject = {

@@ -25,7 +25,7 @@ describe("a flow schema", () => {
     expect(prepared(FLOW_SCHEMA, schema({}))).toEqual({ ...schema({ matchingPrecedence: 1000 }), status: {} });
   });
 
-  test("has null for every absent list of its rules", () => {
+  test("has null for every list that is absent from its rules", () => {
     const rules = [{ resourceRules: [{ verbs: ["get"] }], nonResourceRules: [{}] }];
     expect(prepared(FLOW_SCHEMA, schema({ rules }))["spec"]).toMatchObject({
       rules: [
@@ -106,7 +106,7 @@ describe("a flow schema", () => {
     expect(createErrorsOf(FLOW_SCHEMA, schema(spec))).toEqual(sentences);
   });
 
-  test("named exempt cannot differ from the mandatory one", () => {
+  test("named exempt is rejected if its spec differs from that of the mandatory flow schema", () => {
     const spec = { priorityLevelConfiguration: { name: "exempt" }, matchingPrecedence: 1 };
     expect(createErrorsOf(FLOW_SCHEMA, schema(spec, "exempt"))).toEqual([
       'spec: Invalid value: {"PriorityLevelConfiguration":{"Name":"exempt"},"MatchingPrecedence":1,"DistinguisherMethod":null,"Rules":null}: spec of \'exempt\' must equal the fixed value',
@@ -145,7 +145,7 @@ describe("a priority level configuration", () => {
     [PRIORITY_LEVEL_CONFIGURATION, "nominalConcurrencyShares", 0],
     [BETA_PRIORITY_LEVEL_CONFIGURATION, "nominalConcurrencyShares", 30],
     [ASSURED_PRIORITY_LEVEL_CONFIGURATION, "assuredConcurrencyShares", 30],
-  ])("keeps zero shares in v1 and replaces them with the default in beta versions (%#)", (kind, field, shares) => {
+  ])("in v1 keeps zero shares, in beta versions replaces them with the default (%#)", (kind, field, shares) => {
     expect(defaulted(kind, limited({ [field]: 0 }))["spec"]).toMatchObject({ limited: { [field]: shares } });
   });
 
@@ -196,7 +196,7 @@ describe("a priority level configuration", () => {
     expect(createErrorsOf(PRIORITY_LEVEL_CONFIGURATION, object)).toEqual(sentences);
   });
 
-  test("named exempt may have other shares", () => {
+  test("named exempt may have other shares than the mandatory one", () => {
     const exempt = level({ type: "Exempt", exempt: { nominalConcurrencyShares: 10 } }, "exempt");
     expect(createErrorsOf(PRIORITY_LEVEL_CONFIGURATION, exempt)).toEqual([]);
   });

@@ -31,7 +31,7 @@ function setStatusDefaults(object: JsonObject): void {
   setMissingInItems(ownStruct(object, "status"), "conditions", { lastTransitionTime: null });
 }
 
-/** Adds the lists that Go always writes, as null. */
+/** Sets absent lists that Go always writes to null. */
 function setRuleDefaults(spec: JsonObject): void {
   if (!Array.isArray(spec["rules"])) return;
   const verbs = { verbs: null };
@@ -45,7 +45,7 @@ function setRuleDefaults(spec: JsonObject): void {
 
 interface LevelVersion {
   readonly sharesField: SharesField;
-  /** True for versions in which zero shares mean that the field is absent, unless an annotation preserves them. */
+  /** True for versions in which zero shares count as absent, unless an annotation preserves them. */
   readonly isZeroAbsent: boolean;
 }
 

@@ -60,8 +60,8 @@ function* ruleErrors(rule: JsonObject, field: string): Generator<FieldError> {
 }
 
 /**
- * By subject kind: the member that identifies the subject, then the forbidden members in the order in which kubernetes
- * checks them.
+ * Keyed by subject kind: the field that identifies the subject, then the fields that are forbidden for this kind, in
+ * the order in which kubernetes checks them.
  */
 const SUBJECT_MEMBERS: ReadonlyMap<string, readonly [own: string, ...others: string[]]> = new Map([
   ["ServiceAccount", ["serviceAccount", "user", "group"]],

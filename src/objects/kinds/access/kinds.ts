@@ -1,4 +1,4 @@
-/** The kinds of RBAC, certificates, admission, API registration, flow control and runtime classes. */
+/** Lists the kinds of RBAC, certificates, admission, API registration, flow control and runtime classes. */
 import type { KindEntry } from "../kind.ts";
 import {
   MUTATING_ADMISSION_POLICY,

@@ -1,4 +1,4 @@
-/** Validation of the kind of a policy's parameters. */
+/** Validation of paramKind, the kind of the parameters of a policy. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import { dns1035LabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";

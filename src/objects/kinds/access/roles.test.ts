@@ -33,12 +33,12 @@ describe("a role", () => {
         'rules[0].nonResourceURLs: Invalid value: ["/a"]: rules cannot apply to both regular resources and non-resource URLs',
       ],
     ],
-  ])("in a namespace %s", (_what, role, sentences) => {
+  ])("that is namespaced %s", (_what, role, sentences) => {
     expect(createErrorsOf(ROLE, role)).toEqual(sentences);
     expect(updateErrorsOf(ROLE, {}, role)).toEqual(sentences);
   });
 
-  test("of the cluster may have non-resource URLs and an aggregation rule with valid selectors", () => {
+  test("that is a ClusterRole may have non-resource URLs, and an aggregation rule with valid selectors", () => {
     expect(createErrorsOf(CLUSTER_ROLE, { rules: [{ nonResourceURLs: ["/a"], verbs: ["get"] }] })).toEqual([]);
     expect(createErrorsOf(CLUSTER_ROLE, { aggregationRule: {} })).toEqual([
       "aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil",
@@ -54,7 +54,7 @@ describe("a role", () => {
 describe("a role binding", () => {
   const admin = { kind: "ClusterRole", name: "admin" };
 
-  test("defaults the API group of its role, users and groups", () => {
+  test("defaults the API group of its roleRef, users and groups", () => {
     const subjects = [
       { kind: "User", name: "jane" },
       { kind: "ServiceAccount", name: "s", namespace: "n" },
@@ -99,16 +99,16 @@ describe("a role binding", () => {
         "subjects[2].namespace: Required value",
       ],
     ],
-  ])("of the cluster %s", (_what, binding, sentences) => {
+  ])("that is a ClusterRoleBinding %s", (_what, binding, sentences) => {
     expect(createErrorsOf(CLUSTER_ROLE_BINDING, binding)).toEqual(sentences);
   });
 
-  test("in a namespace may refer to a Role and to service accounts of its own namespace", () => {
+  test("that is namespaced may refer to a Role, and to service accounts in its own namespace", () => {
     const subjects = [{ kind: "ServiceAccount", name: "s" }];
     expect(createErrorsOf(ROLE_BINDING, { roleRef: { kind: "Role", name: "r" }, subjects })).toEqual([]);
   });
 
-  test("cannot change its role", () => {
+  test("cannot change its roleRef", () => {
     expect(updateErrorsOf(ROLE_BINDING, { roleRef: admin }, { roleRef: { kind: "Role", name: "r" } })).toEqual([
       `roleRef: Invalid value: {"APIGroup":"${GROUP}","Kind":"Role","Name":"r"}: cannot change roleRef`,
     ]);

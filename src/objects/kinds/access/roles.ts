@@ -32,7 +32,7 @@ export const CLUSTER_ROLE: Kind = {
 export const ROLE_BINDING: Kind = bindingOf(["Role", "ClusterRole"]);
 export const CLUSTER_ROLE_BINDING: Kind = bindingOf(["ClusterRole"]);
 
-/** Go writes `rules` always, as null if there are none. */
+/** Sets absent rules to null, because Go always writes `rules`. */
 function setNoRules(role: JsonObject): void {
   setMissing(role, { rules: null });
   const rules = role["rules"];

@@ -1,4 +1,4 @@
-/** Validation of CertificateSigningRequests in their main resource, status and approval. */
+/** Validation of CertificateSigningRequests and of their status and approval subresources. */
 import {
   duplicateValue,
   forbiddenField,
@@ -51,7 +51,7 @@ const USAGES: readonly string[] = [
   "timestamping",
 ];
 
-/** The subresource through which a request is written; each one may write different parts. */
+/** The endpoint through which a request is written. Each endpoint may write different fields. */
 type RequestSubresource = "main" | "status" | "approval";
 
 export function requestErrors(request: JsonObject): Iterable<FieldError> {
@@ -73,7 +73,7 @@ export function* requestUpdateErrors(
   else if (before !== "") yield forbiddenField(CERTIFICATE, "updates may not modify existing certificate content");
 }
 
-/** Values that were stored before a check existed remain valid. */
+/** Does not check unchanged stored values, which may be older than the check. */
 function* requestSpecErrors(request: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
   const spec = objectAt(request, "spec");
   const before = existing === undefined ? undefined : objectAt(existing, "spec");

@@ -1,4 +1,4 @@
-/** Validation of the request itself: PEM with a PKCS#10 request that is signed by its own key. */
+/** Validates spec.request of a signing request: a PEM block with a PKCS#10 request that is signed by its own key. */
 import { createPublicKey, verify, type KeyObject } from "node:crypto";
 import { DER_TAG, firstElements, readElement, type DerElement } from "../../../base/der-reader.ts";
 import { pemBlocks } from "../../../base/pem.ts";
@@ -9,7 +9,7 @@ const GO_NO_PARAMETERS =
   "{optional:false explicit:false application:false private:false defaultValue:<nil> tag:<nil> stringType:0 timeType:0 set:false omitEmpty:false}";
 
 interface Algorithm {
-  /** Key type as Node and as Go name it. */
+  /** The key type as Node names it and as Go names it. */
   readonly keyType: string;
   readonly name: string;
   readonly hash: string | null;
@@ -29,7 +29,7 @@ const ecdsa = (hash: string): Algorithm => ({
   failure: "x509: ECDSA verification failure",
 });
 
-/** Signature algorithms by the hexadecimal content of their object identifiers. */
+/** Signature algorithms, keyed by the hexadecimal content of their object identifiers. */
 const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map([
   ["2a864886f70d010105", rsa("sha1")],
   ["2a864886f70d01010b", rsa("sha256")],
@@ -48,7 +48,7 @@ const GO_KEY_TYPES: ReadonlyMap<string, string> = new Map([
   ["ed25519", "ed25519.PublicKey"],
 ]);
 
-/** The message of kubernetes for the first problem; undefined if there is none. */
+/** Kubernetes' message for the first problem; undefined if the request is valid. */
 export function requestProblem(base64: string): string | undefined {
   const [block] = pemBlocks(Buffer.from(base64, "base64").toString("latin1"));
   if (block === undefined || block.type !== BLOCK_TYPE) return `PEM block type must be ${BLOCK_TYPE}`;

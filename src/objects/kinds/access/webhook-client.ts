@@ -1,6 +1,6 @@
 /**
- * Validation of a webhook's address: a URL, or a Service of the cluster. Conversion webhooks and APIServices use it,
- * too.
+ * Validation of a webhook's address: a URL, or a Service of the cluster. Conversion webhooks and APIServices are
+ * validated here, too.
  */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -49,7 +49,8 @@ function splitOnce(text: string, separator: string): [before: string, after: str
 }
 
 function* webhookServiceErrors(service: JsonObject, field: string): Generator<FieldError> {
-  // As kubernetes, which swaps the two: an empty namespace is reported as a missing name, and the other way round.
+  // As kubernetes, which swaps the two fields: an empty namespace is reported as a missing name, and an empty name as a
+  // missing namespace.
   if (stringAt(service, "namespace") === "") yield required(`${field}.name`);
   if (stringAt(service, "name") === "") yield required(`${field}.namespace`);
   const port = numberAt(service, "port") ?? 0;

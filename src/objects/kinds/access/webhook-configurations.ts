@@ -21,7 +21,7 @@ const VALUE_FIELD = /\.values\[\d+\]$/;
 
 interface WebhookOptions {
   readonly isMutating: boolean;
-  /** True on an update that leaves match conditions unchanged: stored values remain valid. */
+  /** True on an update that leaves the match conditions unchanged, because stored match conditions remain valid. */
   readonly ignoresMatchConditions: boolean;
   readonly sideEffects: readonly string[];
   readonly requiresKnownReview: boolean;

@@ -68,11 +68,11 @@ describe("a Secret", () => {
     ],
     ["service-account-token", {}, ["metadata.annotations[kubernetes.io/service-account.name]: Required value"]],
     ["something-else", {}, []],
-  ])("of type %s with %j is validated", (type, data, expected) => {
+  ])("of type %s with %j has the expected errors", (type, data, expected) => {
     expect(createErrorsOf(SECRET, { type: `kubernetes.io/${type}`, data })).toEqual(expected);
   });
 
-  test("of a service account token needs the name of the account", () => {
+  test("of type service-account-token needs the annotation with the name of the account", () => {
     const metadata = { annotations: { "kubernetes.io/service-account.name": "a" } };
     expect(createErrorsOf(SECRET, { type: "kubernetes.io/service-account-token", metadata })).toEqual([]);
   });
@@ -116,7 +116,7 @@ describe("the certificate and key of a TLS Secret", () => {
     expect(warnings(certificate, key)).toEqual(expected);
   });
 
-  test("are scanned in linear time, even if they are malformed", () => {
+  test("are scanned in linear time, even if the PEM is malformed", () => {
     const odd = base64("-----BEGIN x-----END ".repeat(40_000));
     expect(warnings(odd, odd)).toHaveLength(1);
   });

@@ -14,7 +14,7 @@ export const ENDPOINTS: Kind = {
       endpoints["subsets"] = objectsAt(endpoints, "subsets").map(subsetWithDefaults);
   },
   createErrors: subsetErrors,
-  // Subsets that an older release accepted remain valid if they are unchanged.
+  // Does not validate unchanged subsets, because an older release may have accepted them.
   updateErrors: (endpoints, existing, context) =>
     jsonEquals(endpoints["subsets"], existing["subsets"]) ? [] : subsetErrors(endpoints, context),
   warnings: endpointsWarnings,
@@ -65,7 +65,7 @@ function* portErrors(port: JsonObject, field: string, isOneOfMany: boolean): Gen
       yield invalidValue(`${field}.appProtocol`, stringAt(port, "appProtocol"), sentence);
 }
 
-/** Kubernetes' own controller writes no non-standard addresses. */
+/** Skips objects that Kubernetes' own controller manages, because it writes no non-standard addresses. */
 function* endpointsWarnings(endpoints: JsonObject): Generator<string> {
   const manager = objectAt(objectAt(endpoints, "metadata"), "labels")["endpoints.kubernetes.io/managed-by"];
   if (manager === "endpoint-controller") return;

@@ -1,4 +1,4 @@
-/** The kinds of the core group, except pods and storage. */
+/** Lists the kinds of the core group, except pods and storage. */
 import type { KindEntry } from "../kind.ts";
 import { CONFIG_MAP } from "./config-map.ts";
 import { ENDPOINTS } from "./endpoints.ts";

@@ -28,7 +28,7 @@ export function* amountComparisonErrors(limit: JsonObject, field: string): Gener
   }
 }
 
-/** Defaults of a Pod limit are rejected elsewhere and not compared here. */
+/** The amounts of a limit to compare. Those of a Pod limit do not include defaults, which are rejected elsewhere. */
 function keysOf(limit: JsonObject): readonly (keyof Amounts)[] {
   return limit["type"] === "Pod"
     ? ["min", "max", "maxLimitRequestRatio"]
@@ -55,7 +55,7 @@ function amountOf(value: unknown): Amount {
 interface Order {
   readonly less: keyof Amounts;
   readonly more: keyof Amounts;
-  /** The field that the error names, and the one whose value it shows. */
+  /** The field that the error names. `shown`: the field whose value it shows. */
   readonly field: keyof Amounts;
   readonly shown: keyof Amounts;
   readonly words: readonly [string, string];

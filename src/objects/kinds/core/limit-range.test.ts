@@ -6,7 +6,7 @@ import { defaulted, createErrorsOf } from "../../../../test/testing/objects/kind
 const ranging = (...limits: JsonObject[]): JsonObject => ({ spec: { limits } });
 
 describe("a LimitRange", () => {
-  test("defaults the default limit of containers to max, and the default request to the limit or min", () => {
+  test("defaults the default limit of containers to max, and their default request to the default limit or min", () => {
     const limit = {
       type: "Container",
       max: { cpu: "2000m", memory: "1Gi" },

@@ -39,7 +39,7 @@ test.each([
   expect(portNameErrors(name)).toEqual(sentences);
 });
 
-test("a wildcard subdomain is a star before a domain", () => {
+test("a wildcard subdomain is a star and a dot before a domain", () => {
   expect(wildcardSubdomainErrors("*.example.com")).toEqual([]);
   for (const name of ["*", "*.", "a.*", "*.*.com"]) expect(wildcardSubdomainErrors(name)).toHaveLength(1);
   expect(wildcardSubdomainErrors(`*.${"a".repeat(252)}`)).toEqual(["must be no more than 253 characters"]);

@@ -1,4 +1,4 @@
-/** Validation of names that only some fields have; the functions return the messages of the violated rules. */
+/** Validation of names that only some fields have. The functions return the messages of the violated rules. */
 import { required, invalidValue } from "../../../meta/field-errors.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -37,7 +37,7 @@ export function portNameErrors(name: string): string[] {
 
 export function wildcardSubdomainErrors(name: string): string[] {
   const errors = name.length > SUBDOMAIN_LENGTH_MAX ? [tooManyCharacters(SUBDOMAIN_LENGTH_MAX)] : [];
-  // Only the syntax after the star counts here; the length was checked above.
+  // Report only the syntax of the part after the star, because the length has been checked above.
   if (!name.startsWith("*.") || dnsSubdomainErrors(name.slice(2)).some((sentence) => sentence.startsWith("a ")))
     errors.push(
       `a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '${WILDCARD}')`,

@@ -17,7 +17,7 @@ const PODS: ReadonlySet<string> = new Set([
 ]);
 const CLAIMS: ReadonlySet<string> = new Set(["persistentvolumeclaims", "requests.storage"]);
 
-/** By scope, the resources to which it can apply. */
+/** The resources to which a scope can apply, keyed by scope. */
 const SCOPES: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ["Terminating", PODS],
   ["NotTerminating", PODS],
@@ -93,7 +93,7 @@ function* unsupportedResourceErrors(
   for (let count = unfit ?? 0; count > 0; count--) yield invalidValue(field, shown(), UNSUPPORTED_RESOURCE);
 }
 
-/** By scope, the number of the quota's resources to which it cannot apply. */
+/** For each scope, the number of the quota's resources to which it cannot apply. */
 function unsupportedResourceCounts(spec: JsonObject): ReadonlyMap<string, number> {
   const names = Object.keys(objectAt(spec, "hard")).filter(isQuotaResource);
   return new Map([...SCOPES].map(([scope, about]) => [scope, names.filter((name) => !about.has(name)).length]));

@@ -1,4 +1,7 @@
-/** Resource lists with amounts, as in quotas and capacities: names, canonical text and validation. */
+/**
+ * Helpers for maps of resource names to amounts, as in quotas and capacities: kinds of names, canonical text and
+ * validation.
+ */
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -37,7 +40,7 @@ export function isQuotaResource(name: string): boolean {
   return QUOTA_RESOURCES.has(name) || isHugePages(name) || name.startsWith(REQUESTS + HUGE_PAGES);
 }
 
-/** True for Kubernetes' own resources: without a prefix, or with a prefix in its domain. */
+/** True for a resource of Kubernetes itself: its name has no prefix, or a prefix that ends with kubernetes.io. */
 export function isNativeResource(name: string): boolean {
   return !name.includes("/") || name.includes("kubernetes.io/");
 }

@@ -39,7 +39,7 @@ describe("a ResourceQuota", () => {
     ]);
   });
 
-  test("reports one error for a long list of scopes", () => {
+  test("reports only one error if its list of scopes is long", () => {
     const scopes = Array.from({ length: 200 }, () => "X");
     expect(createErrorsOf(RESOURCE_QUOTA, quota({ scopes }))).toHaveLength(1);
   });

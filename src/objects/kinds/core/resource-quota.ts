@@ -56,7 +56,7 @@ function hasSameScopes(quota: JsonObject, existing: JsonObject): boolean {
   return scopes.size === before.size && [...scopes].every((scope) => before.has(scope));
 }
 
-/** Warns about requests that exceed the limits: the excess can never be used. */
+/** Warns about requests that exceed the limits, because the excess can never be used. */
 function* inversionWarnings(hard: JsonObject): Generator<string> {
   for (const name of ["cpu", "memory", "storage", "ephemeral-storage"]) {
     const isBareKnown = name === "cpu" || name === "memory";

@@ -1,4 +1,4 @@
-/** Preparation and warnings of ServiceAccounts. */
+/** Prepares ServiceAccounts for storage and returns their warnings. */
 import { annotationsOf, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { Kind } from "../kind.ts";
 
@@ -19,7 +19,7 @@ export const SERVICE_ACCOUNT: Kind = {
   },
 };
 
-/** Secrets of a ServiceAccount are in its own namespace: only the name of a reference is kept. */
+/** Keeps only the name of each secret reference, because the secrets of a ServiceAccount are in its own namespace. */
 function keepNamesOfSecrets(account: JsonObject): void {
   if (!Array.isArray(account["secrets"])) return;
   account["secrets"] = objectsAt(account, "secrets").map((secret) =>

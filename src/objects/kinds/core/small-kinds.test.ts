@@ -28,7 +28,7 @@ describe("a Namespace", () => {
     ]);
   });
 
-  test("must be Active before its deletion and Terminating after it", () => {
+  test("must be in phase Active before its deletion and Terminating after it", () => {
     const gone = { metadata: { name: "a", deletionTimestamp: "2026-01-01T00:00:00Z" } };
     expect(statusUpdateErrorsOf(NAMESPACE, {}, { status: { phase: "Terminating" } })).toEqual([
       "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty",
@@ -46,7 +46,7 @@ describe("a ServiceAccount", () => {
     });
   });
 
-  test("causes a warning about its annotation since 1.32, on create only", () => {
+  test("causes a warning about the enforce-mountable-secrets annotation from 1.32 on, on create only", () => {
     const account = { metadata: { annotations: { "kubernetes.io/enforce-mountable-secrets": "true" } } };
     expect(warningsOf(SERVICE_ACCOUNT, account)).toEqual([
       "metadata.annotations[kubernetes.io/enforce-mountable-secrets]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets",
@@ -98,7 +98,7 @@ describe("an Endpoints object", () => {
     expect(updateErrorsOf(ENDPOINTS, bad, bad)).toEqual([]);
   });
 
-  test("causes warnings about non-standard addresses, unless a Kubernetes controller manages it", () => {
+  test("causes warnings about non-standard addresses, unless a Kubernetes controller manages the object", () => {
     const subsets = [{ addresses: [{ ip: "2001:DB8::1" }] }];
     expect(warningsOf(ENDPOINTS, { subsets })).toEqual([
       'subsets[0].addresses[0].ip: IPv6 address "2001:DB8::1" should be in RFC 5952 canonical format ("2001:db8::1")',

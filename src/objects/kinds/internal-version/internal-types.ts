@@ -1,7 +1,7 @@
-/** The internal types of kube-apiserver, as far as its error messages show them. */
+/** The internal types of kube-apiserver that its error messages show. */
 import type { ReleaseGate } from "../../release-gates.ts";
 
-/** Members that some releases do not have, by `Type.Member`. */
+/** Fields that some releases do not have, by `Type.Field`. */
 export const MEMBER_GATES: ReadonlyMap<string, ReleaseGate> = new Map<string, ReleaseGate>([
   ["PodCertificateProjection.UserAnnotations", "PodCertificateUserAnnotations"],
   ["PodSpec.SchedulingGroup", "PodSchedulingGroup"],
@@ -9,13 +9,13 @@ export const MEMBER_GATES: ReadonlyMap<string, ReleaseGate> = new Map<string, Re
 ]);
 
 /**
- * One line per type: its members in order, as `Name`, `Name=key in the API`, `Name:shape` or `Name=key:shape`. Shapes:
+ * One line per type: its fields in order, as `Name`, `Name=key in the API`, `Name:shape` or `Name=key:shape`. Shapes:
  * - none: a string
  * - `b`: a boolean; `n`: a number; `q`: a quantity; `{}q`: a map of quantities
  * - `*`: a pointer to a scalar, a list of scalars, or a map of scalars
  * - `?`: any JSON
  * - `Type`, `*Type`, `[]Type`: another type, a pointer to it, a list of it
- * - `^`: an embedded type, whose members are among those of the outer type
+ * - `^`: an embedded type, whose fields are among those of the outer type
  * - `L`: a pointer to a label selector; `M`: object metadata
  */
 export const INTERNAL_TYPES = {

@@ -5,7 +5,7 @@ import { INTERNAL_TYPES } from "./internal-types.ts";
 import { internalValue, isSameInternal } from "./internal-value.ts";
 
 describe("internalValue", () => {
-  test("shows every member in its order, and the entries of maps sorted by key", () => {
+  test("shows every field of the internal type, in the order of the type, and the entries of maps sorted by key", () => {
     const request = { adminAccess: true, capacity: { requests: { b: "1024Mi", a: "1" } }, tolerations: [{}] };
     expect(JSON.stringify(internalValue(request, "ExactDeviceRequest"))).toBe(
       '{"DeviceClassName":"","Selectors":null,"AllocationMode":"","Count":0,"AdminAccess":true,' +
@@ -20,7 +20,7 @@ describe("internalValue", () => {
     expect(internalValue(undefined, "[]Taint")).toBeNull();
   });
 
-  test("leaves out the empty members of types that have JSON names", () => {
+  test("omits the empty fields of label selectors and metadata, which have JSON names", () => {
     expect(internalValue({ matchLabels: { a: "b" }, matchExpressions: [] }, "L")).toEqual({ matchLabels: { a: "b" } });
     expect(internalValue({ matchExpressions: [{}] }, "L")).toEqual({ matchExpressions: [{ key: "", operator: "" }] });
     expect(internalValue(undefined, "L")).toBeNull();
@@ -28,12 +28,12 @@ describe("internalValue", () => {
     expect(Object.keys(internalValue(template, "ResourceClaimTemplateSpec") as object)).toEqual(["labels", "Spec"]);
   });
 
-  test("shows the host members of a pod in its security context", () => {
+  test("shows hostNetwork, hostPID and the other host fields of a pod in its security context", () => {
     const spec = internalValue({ hostNetwork: true, securityContext: {} }, "PodSpec");
     expect(spec).toMatchObject({ SecurityContext: { HostNetwork: true, HostPID: false, HostUsers: null } });
   });
 
-  test("shows only the members of the release", () => {
+  test("shows only the fields that the release has", () => {
     const members = (release: ReleaseName): string[] =>
       Object.keys(internalValue({}, "PodSpec", { gates: gatesOf(release) }) as object);
     expect(members("1.35")).toContain("WorkloadRef");
@@ -49,7 +49,7 @@ test("isSameInternal treats an empty list or map like an absent one, and compare
   expect(isSameInternal({ storageClassName: "a" }, { storageClassName: "b" }, "PersistentVolumeSpec")).toBe(false);
 });
 
-test("every type that a member refers to is in the table", () => {
+test("every type that a field refers to is in the table", () => {
   const described = new Set(Object.keys(INTERNAL_TYPES));
   for (const [type, text] of Object.entries(INTERNAL_TYPES))
     for (const member of text === "" ? [] : text.split(" ")) {

@@ -1,6 +1,6 @@
 /**
  * Converts objects to kube-apiserver's internal types. Error messages show objects in this form: the internal types
- * have no JSON names, and Go writes every member. Kubernetes also compares this form to decide whether a field has
+ * have no JSON names, and Go writes every field. Kubernetes also compares this form to decide whether a field has
  * changed.
  */
 import { sortedMap } from "../../../meta/go-json.ts";
@@ -9,14 +9,14 @@ import { canonicalQuantity, nanosOf } from "../../../meta/quantity.ts";
 import type { ReleaseGate, ReleaseGates } from "../../release-gates.ts";
 import { INTERNAL_TYPES, MEMBER_GATES, type InternalType } from "./internal-types.ts";
 
-/** A type, a pointer to one, a list of one, or one of the shapes that internal-types.ts explains. */
+/** A type, a pointer to a type, a list of a type, or one of the shapes that internal-types.ts explains. */
 type Shape = InternalType | `*${InternalType}` | `[]${InternalType}` | "*" | "L" | "{}q";
 
 interface Member {
   readonly name: string;
   readonly key: string;
   readonly shape: string;
-  /** Undefined for members that every release has. */
+  /** The gate of the releases that have the field; undefined if every release has it. */
   readonly gate: ReleaseGate | undefined;
 }
 
@@ -46,7 +46,7 @@ interface Mode extends Release {
   readonly isCompared: boolean;
 }
 
-/** Without gates, members that some releases lack are left out. */
+/** Without gates, fields that some releases lack are left out. */
 interface Release {
   readonly gates: Pick<ReleaseGates, "isOn">;
 }
@@ -56,7 +56,7 @@ export function internalValue(value: unknown, shape: Shape, { gates }: Release =
   return shown(value, shape, { gates, isCompared: false });
 }
 
-/** As Kubernetes' Semantic.DeepEqual. */
+/** Whether two values are equal by Kubernetes' Semantic.DeepEqual. */
 export function isSameInternal(left: unknown, right: unknown, shape: Shape, { gates }: Release = NO_GATES): boolean {
   const mode: Mode = { gates, isCompared: true };
   return jsonEquals(shown(left, shape, mode), shown(right, shape, mode));
@@ -119,7 +119,7 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-/** A metav1.LabelSelector, which does have JSON names: empty members are left out. */
+/** Shows a metav1.LabelSelector. It has JSON names, so that Go omits its empty fields. */
 function labelSelector(selector: JsonObject): JsonObject {
   const labels = objectAt(selector, "matchLabels");
   const expressions = objectsAt(selector, "matchExpressions").map(({ key, operator, values }) => ({
@@ -135,7 +135,7 @@ function labelSelector(selector: JsonObject): JsonObject {
 
 const METADATA: readonly string[] = ["name", "generateName", "namespace", "labels", "annotations", "finalizers"];
 
-/** A metav1.ObjectMeta, which has JSON names as well. */
+/** Shows a metav1.ObjectMeta. It has JSON names, so that Go omits its empty fields. */
 function metadata(given: JsonObject): JsonObject {
   const result: JsonObject = {};
   for (const member of METADATA) {
@@ -147,7 +147,7 @@ function metadata(given: JsonObject): JsonObject {
 
 const HOST_MEMBERS = ["hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers"] as const;
 
-/** In the internal type these members are part of the security context; in v1 they are beside it. */
+/** Moves the host fields of the spec to the security context, where the internal type has them. */
 function withHostMembers(spec: JsonObject): JsonObject {
   const security = spec["securityContext"];
   if (!isJsonObject(security)) return spec;

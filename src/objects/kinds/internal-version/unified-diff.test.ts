@@ -20,17 +20,17 @@ describe("the unified diff", () => {
     ["a", "", "@@ -1 +0,0 @@\n-a\n"],
     ["qabxcd", "abycdf", "@@ -1,6 +1,6 @@\n-q\n a\n b\n-x\n+y\n c\n d\n+f\n"],
     ["xaxbxc", "axbxcx", "@@ -1,6 +1,6 @@\n-x\n a\n x\n b\n x\n c\n+x\n"],
-  ])("of %s and %s", (a, b, diff) => {
+  ])("of %s and %s is that of kube-apiserver", (a, b, diff) => {
     expect(unifiedDiff(lines(a), lines(b))).toBe(diff);
   });
 
-  test("leaves out unchanged lines between distant changes", () => {
+  test("omits unchanged lines between distant changes", () => {
     const a = numbered(30);
     const b = a.with(5, "first").with(25, "second");
     expect(unifiedDiff(a, b).match(/^@@.*@@$/gm)).toEqual(["@@ -3,7 +3,7 @@", "@@ -23,7 +23,7 @@"]);
   });
 
-  test("does not start a match with a frequent line in long texts", () => {
+  test("of long texts does not start a match with a frequent line", () => {
     const many = Array.from({ length: 300 }, (_, index) => (index % 3 === 0 ? `name ${index}` : "null"));
     const changed = many.with(150, "other");
     expect(unifiedDiff(many, changed)).toBe(

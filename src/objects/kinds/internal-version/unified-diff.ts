@@ -1,12 +1,13 @@
-/** The line-by-line diff of two texts, exactly as kube-apiserver shows it in error messages. */
+/** Computes the line-by-line diff of two texts, exactly as kube-apiserver shows it in error messages. */
 import { must } from "../../../base/assert.ts";
 
 const CONTEXT_LINES = 3;
 /**
- * In texts with at least this many lines, a line that makes up more than one percent of them does not start a match.
+ * In texts with at least this many lines, a match does not start with a line that makes up more than one percent of the
+ * text.
  */
 const POPULAR_FROM = 200;
-/** Longer texts are not compared: it takes too long, and users would not read the result. */
+/** Longer texts are not compared, because it takes too long and users would not read the result. */
 const LINES_MAX = 5000;
 
 interface Match {
@@ -15,7 +16,7 @@ interface Match {
   readonly size: number;
 }
 
-/** A range of `a`, and the range of `b` that equals or replaces it. */
+/** A range of lines of `a`, and the range of `b` that equals or replaces it. */
 interface Step {
   readonly isEqual: boolean;
   readonly a: readonly [from: number, to: number];
@@ -50,7 +51,7 @@ function range(from: number, to: number): string {
   return `${length === 0 ? from : from + 1},${length}`;
 }
 
-/** Groups the steps into hunks. Long ranges without a change between two hunks are left out. */
+/** Groups the steps into hunks. Omits long unchanged ranges between two hunks. */
 function hunks(all: readonly Step[]): Step[][] {
   if (all.every(({ isEqual }) => isEqual)) return [];
   const result: Step[][] = [];

@@ -25,7 +25,7 @@ describe("an EndpointSlice", () => {
     expect(defaulted(ENDPOINT_SLICE, slice({}))).toEqual(slice({ endpoints: null, ports: null }));
   });
 
-  test("drops deprecatedTopology in v1, but keeps the node name of a stored one", () => {
+  test("drops deprecatedTopology in v1, but keeps the node name of a stored deprecatedTopology", () => {
     const topology = (node: string): JsonObject => ({ "kubernetes.io/hostname": node });
     const endpoint = { addresses: ["10.0.0.1"], deprecatedTopology: topology("n") };
     expect(prepared(ENDPOINT_SLICE, slice({ endpoints: [endpoint] }))["endpoints"]).toEqual([
@@ -72,7 +72,7 @@ describe("an EndpointSlice", () => {
     ],
     ["", ["x"], ["addressType: Required value"]],
     ["X", ["x"], ['addressType: Unsupported value: "X": supported values: "FQDN", "IPv4", "IPv6"']],
-  ])("of type %s with the addresses %j is validated", (addressType, addresses, expected) => {
+  ])("of type %s with the addresses %j has the expected errors", (addressType, addresses, expected) => {
     expect(createErrorsOf(ENDPOINT_SLICE, { addressType, endpoints: [{ addresses }] })).toEqual(expected);
   });
 
@@ -111,7 +111,7 @@ describe("an EndpointSlice", () => {
     ]);
   });
 
-  test("causes warnings about non-standard addresses, unless a Kubernetes controller manages it", () => {
+  test("causes warnings about non-standard addresses, unless a Kubernetes controller manages the slice", () => {
     const odd = { addressType: "FQDN", endpoints: [{ addresses: ["010.0.0.1"] }] };
     expect(warningsOf(ENDPOINT_SLICE, odd)).toEqual([
       "spec.addressType: FQDN endpoints are deprecated",

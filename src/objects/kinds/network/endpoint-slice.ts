@@ -77,7 +77,7 @@ function dropTopology(slice: JsonObject, existing: JsonObject | undefined): void
   });
 }
 
-/** Increments the generation on a change of endpoints, ports or labels; labels link a slice to its Service. */
+/** Increments the generation if endpoints, ports or labels change; labels link a slice to its Service. */
 function countChange(slice: JsonObject, existing: JsonObject): void {
   const metadata = objectAt(slice, "metadata");
   const before = objectAt(existing, "metadata");
@@ -101,7 +101,7 @@ function* sliceErrors(
 ): Generator<FieldError> {
   yield* enumErrors(stringAt(slice, "addressType"), "addressType", ADDRESS_TYPES);
   yield* portErrors(objectsAt(slice, "ports"));
-  // Endpoints that an older release accepted remain valid if they are unchanged.
+  // Unchanged endpoints are not validated, because an older release may have accepted them.
   if (existing === undefined || !jsonEquals(slice["endpoints"], existing["endpoints"]))
     yield* endpointErrors(objectsAt(slice, "endpoints"), stringAt(slice, "addressType"), context);
 }
@@ -124,7 +124,7 @@ function* portErrors(ports: readonly JsonObject[]): Generator<FieldError> {
   }
 }
 
-/** An absent protocol has been defaulted before; an empty one is an error. */
+/** Rejects an empty protocol; an absent protocol has been defaulted before. */
 function* supportedProtocolErrors(protocol: string, field: string): Generator<FieldError> {
   if (!PROTOCOLS.includes(protocol)) yield unsupportedValue(field, protocol, PROTOCOLS);
 }
@@ -207,7 +207,7 @@ function* namedErrors(named: readonly JsonObject[], field: string, rule: NameRul
 
 const CONTROLLERS: readonly unknown[] = ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"];
 
-/** Kubernetes' own controllers write no non-standard addresses. */
+/** Skips slices that Kubernetes' own controllers manage, because they write no non-standard addresses. */
 function* addressWarnings(slice: JsonObject): Generator<string> {
   const labels = objectAt(objectAt(slice, "metadata"), "labels");
   if (CONTROLLERS.includes(labels["endpointslice.kubernetes.io/managed-by"])) return;

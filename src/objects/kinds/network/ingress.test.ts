@@ -113,7 +113,7 @@ describe("an Ingress", () => {
     ]);
   });
 
-  test("validates service names by the rule of the release", () => {
+  test("validates service names by the rule of its release", () => {
     const named = { spec: { defaultBackend: { service: { name: "1a", port: { number: 1 } } } } };
     const old = { ...CONTEXT, gates: gatesOf("1.35") };
     expect(createErrorsOf(INGRESS, named)).toEqual([]);

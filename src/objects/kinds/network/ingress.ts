@@ -81,7 +81,8 @@ function* classErrors(ingress: JsonObject): Generator<FieldError> {
 }
 
 /**
- * If a stored object has values that an older release accepted, an update may keep them and add more of the same sort.
+ * The checks to skip: if a stored object violates a check that an older release did not have, an update may keep such
+ * values and add others.
  */
 function leniencyOf(before: JsonObject | undefined, { gates }: KindContext): IngressLeniency {
   const rules = objectsAt(before ?? {}, "rules");

@@ -18,7 +18,7 @@ const NO_CIDR = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)
 
 interface LegacyField {
   readonly field: string;
-  /** Values that the stored object already has; they remain valid. */
+  /** Values that the stored object already has, which remain valid. */
   readonly existing?: ReadonlySet<string>;
 }
 
@@ -33,7 +33,7 @@ export function* legacyIpErrors(
   if (sentence !== undefined) yield invalidValue(field, value, sentence);
 }
 
-/** As kubernetes IsValidIP: only the canonical form. */
+/** As kubernetes IsValidIP: accepts only the canonical form. */
 export function canonicalIpSentences(value: string): string[] {
   const sentence = strictIpSentence(value);
   if (sentence !== undefined) return [sentence];
@@ -63,7 +63,7 @@ export function* legacyCidrErrors(
   else if (parseLooseCidr(value) === undefined) yield invalidValue(field, value, NO_CIDR);
 }
 
-/** As kubernetes IsValidCIDR: only the canonical form. */
+/** As kubernetes IsValidCIDR: accepts only the canonical form. */
 export function* canonicalCidrErrors(value: string, field: string): Generator<FieldError> {
   const errors = [...strictCidrErrors(value, field)];
   yield* errors;

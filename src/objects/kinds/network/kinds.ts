@@ -1,4 +1,4 @@
-/** The kinds of networking, endpoint discovery and leases. */
+/** Lists the kinds of networking, endpoint discovery and leases. */
 import type { KindEntry } from "../kind.ts";
 import { ENDPOINT_SLICE } from "./endpoint-slice.ts";
 import { INGRESS } from "./ingress.ts";

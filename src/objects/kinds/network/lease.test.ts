@@ -17,7 +17,7 @@ describe("a Lease", () => {
     expect(createErrorsOf(LEASE, {})).toEqual([]);
   });
 
-  test("drops its strategy and preferred holder, unless the stored one has them", () => {
+  test("drops its strategy and preferred holder, unless the stored Lease has these fields", () => {
     const coordinated = { spec: { holderIdentity: "a", strategy: "X", preferredHolder: "b" } };
     expect(prepared(LEASE, coordinated)).toEqual({ spec: { holderIdentity: "a" } });
     const existing = { spec: { strategy: "OldestEmulationVersion" } };
@@ -61,7 +61,7 @@ describe("a LeaseCandidate", () => {
     ],
     [{ strategy: "" }, ["spec.strategy: Required value"]],
     [{ strategy: "a.io/x" }, []],
-  ])("with %j is validated", (change, expected) => {
+  ])("with %j has the expected errors", (change, expected) => {
     expect(createErrorsOf(LEASE_CANDIDATE, { spec: { ...SPEC, ...change } })).toEqual(expected);
   });
 

@@ -8,7 +8,7 @@ import { portNameErrors } from "../core/name-checks.ts";
 import type { Kind, KindContext } from "../kind.ts";
 import { cidrWarnings, legacyCidrErrors } from "./ip-checks.ts";
 
-/** The two directions, and the member with which each names its peers. */
+/** The two directions, and for each the field that lists its peers. */
 const DIRECTIONS = [
   ["ingress", "from"],
   ["egress", "to"],
@@ -64,7 +64,7 @@ function cidrsOf(policy: JsonObject): ReadonlySet<string> {
 const PROTOCOLS: readonly string[] = ["TCP", "UDP", "SCTP"];
 const POLICY_TYPES: readonly string[] = ["Ingress", "Egress"];
 
-/** `existing`: CIDRs that the stored policy has; they remain valid. */
+/** `existing`: CIDRs that the stored policy has, which remain valid. */
 function* specErrors(spec: JsonObject, existing: ReadonlySet<string>, context: KindContext): Generator<FieldError> {
   yield* labelSelectorErrors(objectAt(spec, "podSelector"), "spec.podSelector");
   for (const [direction, side] of DIRECTIONS)

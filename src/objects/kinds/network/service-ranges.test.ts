@@ -47,11 +47,11 @@ describe("a ServiceCIDR", () => {
       ],
     ],
     [["FD00::/64"], ['spec.cidrs[0]: Invalid value: "FD00::/64": must be in canonical form ("fd00::/64")']],
-  ])("with the CIDRs %j is validated", (cidrs, expected) => {
+  ])("with the CIDRs %j has the expected errors", (cidrs, expected) => {
     expect(createErrorsOf(SERVICE_CIDR, range(...cidrs))).toEqual(expected);
   });
 
-  test("cannot change its CIDR, but can add one of the other IP family", () => {
+  test("cannot change its CIDR, but can add a CIDR of the other IP family", () => {
     const before = range("10.0.0.0/8");
     expect(updateErrorsOf(SERVICE_CIDR, before, range("10.0.0.0/8", "fd00::/64"))).toEqual([]);
     expect(updateErrorsOf(SERVICE_CIDR, before, range("11.0.0.0/8"))).toEqual([

@@ -73,7 +73,7 @@ function* cidrsErrors(cidrs: readonly string[]): Generator<FieldError> {
   }
 }
 
-/** A stored CIDR is immutable; one of the other IP family may be added. */
+/** A stored CIDR is immutable, but a CIDR of the other IP family may be added. */
 function* changeErrors(cidrs: readonly string[], before: readonly string[]): Generator<FieldError> {
   if (cidrs.length === before.length) {
     for (const [index, cidr] of cidrs.entries())

@@ -28,7 +28,7 @@ function withProfile(container: JsonObject, annotations: JsonObject, ofPod: unkn
   return { ...container, securityContext: { ...security, appArmorProfile: profile } };
 }
 
-/** Undefined for an annotation that has no equivalent field value. */
+/** The profile of an annotation; undefined for an annotation that has no equivalent field value. */
 function profileOf(annotation: string): JsonObject | undefined {
   if (annotation === "unconfined") return { type: "Unconfined" };
   if (annotation === "runtime/default") return { type: "RuntimeDefault" };
@@ -38,8 +38,9 @@ function profileOf(annotation: string): JsonObject | undefined {
 }
 
 /**
- * Warns about annotations that no field replaces; a field that was copied from the annotation does not count. `field`:
- * the path of the annotations.
+ * Warns about each AppArmor annotation, unless the container has a field with another profile or the pod has a field
+ * with the same profile. A container field with the same profile does not count, because the server may have copied it
+ * from the annotation. `field`: the path of the annotations.
  */
 export function* appArmorWarnings(spec: JsonObject, annotations: JsonObject, field: string): Generator<string> {
   const ofPod = objectAt(spec, "securityContext")["appArmorProfile"];

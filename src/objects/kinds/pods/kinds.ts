@@ -1,4 +1,4 @@
-/** The kinds Pod and PodTemplate. */
+/** Lists the kinds Pod and PodTemplate. */
 import { jsonEquals, objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { Kind, KindContext, KindEntry } from "../kind.ts";
 import { setPodDefaults } from "./pod-defaults.ts";
@@ -15,7 +15,7 @@ const POD: Kind = {
   createErrors: podCreateErrors,
   updateErrors: podUpdateErrors,
   statusUpdateErrors: podStatusErrors,
-  // Mostly controllers and kubelets update pods, and they do not read warnings.
+  // Only a create causes warnings, because mostly controllers and kubelets update pods, and they do not read warnings.
   warnings: (pod, existing, context) => (existing === undefined ? podWarnings(pod, context) : []),
 };
 

@@ -37,7 +37,7 @@ test("a minimal pod defaults to restart policy Always, cluster DNS and a grace p
   });
 });
 
-test("setting defaults is idempotent", () => {
+test("setting the defaults of a pod twice equals setting them once", () => {
   const spec = {
     ...container({
       ports: [{ containerPort: 80 }],
@@ -147,7 +147,7 @@ test.each<[source: JsonObject, completed: JsonObject]>([
 });
 
 describe("a pod", () => {
-  test("has the same service account in both fields", () => {
+  test("keeps serviceAccount and serviceAccountName equal", () => {
     const both = { serviceAccount: "robot", serviceAccountName: "robot" };
     expect(specOf({ serviceAccount: "robot" })).toMatchObject(both);
     expect(specOf({ serviceAccountName: "robot", serviceAccount: "other" })).toMatchObject(both);
@@ -157,7 +157,7 @@ describe("a pod", () => {
     expect(specOf({ terminationGracePeriodSeconds: -5 })["terminationGracePeriodSeconds"]).toBe(1);
   });
 
-  test("with pod-level limits defaults its requests to the sum of its containers, if the release supports it", () => {
+  test("with pod-level limits defaults its requests to the sums of its containers, if the release supports it", () => {
     const spec = {
       resources: { limits: { cpu: "4", memory: "1Gi" } },
       containers: [
@@ -207,7 +207,7 @@ test("a pod status has null for unknown times and empty states", () => {
   });
 });
 
-test("members that Go always writes are added", () => {
+test("zero values that Go always writes are added to a pod", () => {
   const preferred = { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1 }] } };
   const spec = specOf({ affinity: preferred, securityContext: { sysctls: [{ name: "kernel.shm" }] } });
   expect(spec).toMatchObject({

@@ -23,7 +23,7 @@ describe("a new pod", () => {
     expect(created(container({ resources }))["status"]).toMatchObject({ qosClass });
   });
 
-  test("has the QoS class of its pod-level resources", () => {
+  test("with pod-level resources has the QoS class of these resources", () => {
     const spec = { resources: { limits: { cpu: "1", memory: "1Gi" } } };
     expect(created(spec)["status"]).toMatchObject({ qosClass: "Guaranteed" });
     expect(created(spec, {}, release("1.33"))["status"]).toMatchObject({ qosClass: "BestEffort" });
@@ -60,7 +60,7 @@ describe("a new pod", () => {
     );
   });
 
-  test("gets its AppArmor profile from the annotation in a field", () => {
+  test("gets the AppArmor profile of its annotation in a field", () => {
     const annotations = { "container.apparmor.security.beta.kubernetes.io/c": "localhost/p" };
     expect(objectAt(created({}, { annotations }), "spec")["containers"]).toMatchObject([
       { securityContext: { appArmorProfile: { type: "Localhost", localhostProfile: "p" } } },

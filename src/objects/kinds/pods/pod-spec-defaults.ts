@@ -22,7 +22,7 @@ export function setPodSpecDefaults(spec: JsonObject, context: KindContext): void
   if (isJsonObject(spec["resources"])) setRoundedRequirements(spec["resources"]);
 }
 
-/** As kubernetes: Go writes some members even if they are absent. */
+/** As kubernetes: sets absent fields that Go always writes. */
 function setAlwaysWritten(spec: JsonObject): void {
   for (const sysctl of objectsAt(objectAt(spec, "securityContext"), "sysctls")) sysctl["value"] ??= "";
   const { nodeAffinity } = objectAt(spec, "affinity");
@@ -31,7 +31,7 @@ function setAlwaysWritten(spec: JsonObject): void {
     preferred["preference"] ??= {};
 }
 
-/** Keeps serviceAccount and serviceAccountName equal; the newer serviceAccountName wins. */
+/** Keeps serviceAccount and serviceAccountName equal; if both are set, the newer serviceAccountName is used. */
 function setServiceAccountAlias(spec: JsonObject): void {
   const name = stringAt(spec, "serviceAccountName") || stringAt(spec, "serviceAccount");
   if (name === "") return;

@@ -1,4 +1,4 @@
-/** Members of a pod status that Go always writes: null for unknown times, and empty states. */
+/** Fields of a pod status that Go always writes: null for unknown times, and empty states. */
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { setRoundedRequirements } from "../defaults.ts";
 

@@ -14,12 +14,15 @@ export function requestLimits(resources: JsonObject): void {
 
 export type ResourceSide = "requests" | "limits";
 
-/** The resource list of a container. `isResizable`: false for an init container that ends before others start. */
+/**
+ * The resource list of a container. `isResizable`: false for an init container that is not a sidecar, because it ends
+ * before other containers start.
+ */
 type AmountsOf = (container: JsonObject, isResizable: boolean) => Amounts;
 
 /**
- * The resources that a pod needs as a whole: containers that run side by side add up, and each init container runs
- * beside the sidecars that started before it.
+ * The resources that a pod needs as a whole. Containers that run at the same time add up, and each init container runs
+ * at the same time as the sidecars that started before it.
  */
 export function aggregatedAmounts(spec: JsonObject, amountsIn: AmountsOf): Map<string, Amount> {
   const total = new Map<string, Amount>();
@@ -32,7 +35,7 @@ export function aggregatedAmounts(spec: JsonObject, amountsIn: AmountsOf): Map<s
     if (isSidecar) {
       addTo(total, own);
       addTo(sidecars, own);
-      // Only the resources that this sidecar requests can have grown.
+      // Only the resources that this sidecar requests can exceed the previous maximum.
       for (const name of own.keys()) raiseTo(initial, new Map([[name, sidecars.get(name)!]]));
     } else {
       raiseTo(initial, besideSidecars(own, sidecars));
@@ -42,7 +45,10 @@ export function aggregatedAmounts(spec: JsonObject, amountsIn: AmountsOf): Map<s
   return total;
 }
 
-/** Resources that only the sidecars request were counted when the sidecars started. */
+/**
+ * The resources of an init container and of the running sidecars. Resources that only sidecars request are omitted,
+ * because they were counted when the sidecars started.
+ */
 function besideSidecars(own: Amounts, sidecars: Amounts): Amounts {
   return new Map(
     [...own].map(([name, one]) => {

@@ -13,14 +13,14 @@ const REASON_SENTENCE = `a condition reason must start with alphabetic character
 /** Go's zero time, as Go writes it. */
 const ZERO_TIME_MS = Date.parse("0001-01-01T00:00:00Z");
 
-/** The member that holds the time of the condition. */
+/** The field that holds the time of the condition. */
 type TimeField = "lastTransitionTime" | "lastUpdateTime";
 
 export function conditionsOf(status: JsonObject): JsonObject[] {
   return objectsAt(status, "conditions");
 }
 
-/** If several conditions have this type, the first one decides. */
+/** Whether the condition of this type is True. If several conditions have the type, the first one counts. */
 export function isTrue(conditions: readonly JsonObject[], type: string): boolean {
   return conditions.find((condition) => condition["type"] === type)?.["status"] === "True";
 }
@@ -42,7 +42,7 @@ export function* conditionErrors(
     const generation = Number(condition["observedGeneration"] ?? 0);
     if (generation < 0)
       yield invalidValue(`${field}.observedGeneration`, generation, "must be greater than or equal to zero");
-    // As kubernetes: the path is lastTransitionTime, whatever the member's name.
+    // As kubernetes: the error names lastTransitionTime, even if the field has the other name.
     if (timeOf(condition, timeField) === null) yield required(`${field}.lastTransitionTime`);
     yield* reasonErrors(stringAt(condition, "reason"), `${field}.reason`);
     if (Buffer.byteLength(stringAt(condition, "message")) > MESSAGE_BYTES_MAX)
@@ -59,7 +59,7 @@ function* reasonErrors(reason: string, field: string): Generator<FieldError> {
   if (Buffer.byteLength(reason) > REASON_BYTES_MAX) yield tooLong(field, REASON_BYTES_MAX);
 }
 
-/** The time as kubernetes shows it: in UTC, in whole seconds; null if there is none. */
+/** The time as kubernetes shows it: in UTC, in whole seconds; null if the condition has no time. */
 export function timeOf(condition: JsonObject, timeField: TimeField): string | null {
   const time = stringAt(condition, timeField);
   if (time === "") return null;

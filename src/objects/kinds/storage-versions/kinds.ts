@@ -1,4 +1,4 @@
-/** The kinds StorageVersion and StorageVersionMigration. */
+/** Lists the kinds StorageVersion and StorageVersionMigration. */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { Kind, KindEntry } from "../kind.ts";
 import {
@@ -41,7 +41,7 @@ export const STORAGE_VERSION_KINDS: readonly KindEntry[] = [
   ],
 ];
 
-/** Go writes spec and status always, even if they are empty. */
+/** Adds an empty spec and status, because Go always writes them. */
 function setSpecAndStatus(object: JsonObject): void {
   object["spec"] = objectAt(object, "spec");
   object["status"] = objectAt(object, "status");

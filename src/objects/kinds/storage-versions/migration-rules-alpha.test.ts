@@ -35,7 +35,7 @@ describe("the status of a v1alpha1 migration", () => {
   const FAILED = condition("Failed");
   const NOT_RUNNING = condition("Running", "False");
 
-  test("may change from running to succeeded or failed and stay there", () => {
+  test("may change from running to succeeded or failed and keep that condition", () => {
     expect(statusErrors({ conditions: [RUNNING] }, {})).toEqual([]);
     for (const end of [SUCCEEDED, FAILED]) {
       expect(statusErrors({ conditions: [NOT_RUNNING, end] }, { conditions: [RUNNING] })).toEqual([]);

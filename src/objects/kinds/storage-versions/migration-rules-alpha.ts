@@ -1,6 +1,6 @@
 /**
- * Validation of StorageVersionMigrations in v1alpha1, which releases before 1.35 serve. In v1alpha1 a migration also
- * names the version, and one that has ended cannot be running.
+ * Validation of StorageVersionMigrations in v1alpha1, which releases before 1.35 serve. Unlike later versions, a
+ * v1alpha1 migration also names the API version, and cannot be running if it has ended.
  */
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -18,7 +18,7 @@ export function alphaMigrationErrors(migration: JsonObject): FieldError[] {
     .map((key) => required(`spec.resource.${key}`, `${key} is required`));
 }
 
-/** As kubernetes: the paths are only the names of the members, and the continue token may change. */
+/** As kubernetes: the paths in errors consist of the last field name only, and the continue token may change. */
 export function alphaMigrationUpdateErrors(migration: JsonObject, existing: JsonObject): FieldError[] {
   const resource = resourceOf(migration);
   const before = resourceOf(existing);
@@ -50,7 +50,7 @@ function* statusErrors(status: JsonObject, before: JsonObject): Generator<FieldE
   yield* reversalErrors(status, before, shown);
 }
 
-/** As Go parses a 64 bit integer. */
+/** Checks the resource version as Go parses a 64-bit integer. */
 function* resourceVersionErrors(version: string): Generator<FieldError> {
   if (version === "") return;
   const field = "status.resourceVersion";
@@ -76,7 +76,7 @@ function resourceOf(migration: JsonObject): JsonObject {
   return objectAt(objectAt(migration, "spec"), "resource");
 }
 
-/** As kubernetes: errors show the internal type of a condition, whose member names are capitalized. */
+/** As kubernetes: errors show the internal type of a condition, whose field names are capitalized. */
 function shownConditions(status: JsonObject): unknown {
   if (!Array.isArray(status["conditions"])) return null;
   return conditionsOf(status).map((condition) => ({

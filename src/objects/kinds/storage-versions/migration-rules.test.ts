@@ -42,7 +42,7 @@ describe("a new migration", () => {
 describe("an update of a migration", () => {
   const existing = { metadata: { name: "m" }, spec: { resource: { resource: "pods" } } };
 
-  test("is accepted if it changes only metadata or writes an empty group explicitly", () => {
+  test("is accepted if it changes only metadata, or sets an absent group to the empty string", () => {
     expect(migrationUpdateErrors(existing, existing)).toEqual([]);
     expect(migrationUpdateErrors({ ...existing, metadata: { name: "m", labels: { a: "b" } } }, existing)).toEqual([]);
     expect(migrationUpdateErrors({ spec: { resource: { resource: "pods", group: "" } } }, existing)).toEqual([]);
@@ -147,7 +147,7 @@ describe("the status of a migration", () => {
     ]);
   });
 
-  test("has its conditions validated like those of every kind", () => {
+  test("needs valid conditions, as in every kind", () => {
     const bad = {
       type: "a b",
       status: "Perhaps",

@@ -22,7 +22,7 @@ export function migrationErrors(migration: JsonObject): FieldError[] {
 export function migrationUpdateErrors(migration: JsonObject, existing: JsonObject): FieldError[] {
   const resource = migratedResource(migration);
   const errors = migrationErrors(migration);
-  // As kubernetes: the error shows the internal type of the spec, in which this member is capitalized.
+  // As kubernetes: the error shows the internal type of the spec, in which this field is capitalized.
   if (!jsonEquals(resource, migratedResource(existing)))
     errors.push(invalidValue("spec", { Resource: resource }, "field is immutable"));
   return errors;
@@ -61,7 +61,7 @@ export function* contradictionErrors(status: JsonObject, shown: unknown): Genera
     );
 }
 
-/** A migration that has ended stays ended. */
+/** Rejects a status in which a migration that had ended has not ended any more. */
 export function* reversalErrors(status: JsonObject, before: JsonObject, shown: unknown): Generator<FieldError> {
   const conditions = conditionsOf(status);
   const known = conditionsOf(before);

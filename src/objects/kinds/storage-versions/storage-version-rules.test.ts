@@ -125,7 +125,7 @@ describe("an entry of a StorageVersion", () => {
     expect(errorsOf({ storageVersions: [given], commonEncodingVersion: given["encodingVersion"] })).toEqual(errors);
   });
 
-  test("with an invalid encoding version has one error for each field that holds it", () => {
+  test("with an invalid encoding version has one error for each field that contains this version", () => {
     const bad = entry({ encodingVersion: "_", decodableVersions: ["_"] });
     expect(errorsOf({ storageVersions: [bad], commonEncodingVersion: "_" })).toEqual([
       inEntry("encodingVersion", `"_": version part: ${LABEL_1035}`),
@@ -133,7 +133,7 @@ describe("an entry of a StorageVersion", () => {
     ]);
   });
 
-  test("is a duplicate if its server already has one", () => {
+  test("is a duplicate if its server already has an entry", () => {
     expect(errorsOf({ storageVersions: [entry({}), entry({})], commonEncodingVersion: "v1" })).toEqual([
       {
         field: "status.storageVersions[1].apiServerID",

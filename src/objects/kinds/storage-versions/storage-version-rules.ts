@@ -6,12 +6,12 @@ import { duplicateValue, firstErrors, invalidValue, required } from "../../../me
 import { apiVersionErrors } from "./api-version.ts";
 
 /**
- * Each served version that is missing from the list of decodable versions repeats the list in its error. The limit
- * bounds the size of the response.
+ * Limits the length of the list of decodable versions in an error, because each served version that is missing from the
+ * list repeats it.
  */
 const LIST_CHARACTERS_MAX = 1024;
 
-/** The name is `<group>.<resource>`; the last dot separates them. */
+/** The name must be `<group>.<resource>`, separated by the last dot. */
 export function storageVersionNameErrors(name: string): string[] {
   const dot = name.lastIndexOf(".");
   if (dot < 0) return ["name must be in the form of <group>.<resource>"];
@@ -21,12 +21,12 @@ export function storageVersionNameErrors(name: string): string[] {
   ];
 }
 
-/** As kubernetes: generateName must satisfy the rule of names without a generated suffix. */
+/** As kubernetes: generateName must be a valid name itself. */
 export function storageVersionErrors(object: JsonObject): FieldError[] {
   const metadata = objectAt(object, "metadata");
   return ["generateName", "name"].flatMap((key) => {
     const name = stringAt(metadata, key);
-    // A missing name is reported for every kind alike.
+    // The rules that all kinds share report a missing name.
     if (name === "") return [];
     return storageVersionNameErrors(name).map((sentence) => invalidValue(`metadata.${key}`, name, sentence));
   });
@@ -105,7 +105,7 @@ function isUnknown(status: JsonObject): boolean {
   return condition?.["status"] === "Unknown";
 }
 
-/** As kubernetes: neither types nor statuses are limited to those known today, and the paths lack `conditions`. */
+/** As kubernetes: accepts unknown types and statuses of conditions, and omits `conditions` from the paths in errors. */
 function* conditionErrors(conditions: readonly JsonObject[]): Generator<FieldError> {
   const seen = new Map<string, number>();
   for (const [index, condition] of conditions.entries()) {
@@ -125,7 +125,7 @@ function* conditionErrors(conditions: readonly JsonObject[]): Generator<FieldErr
   }
 }
 
-/** As Go prints a list of strings. */
+/** The list as Go prints a list of strings. */
 function goList(texts: readonly string[]): string {
   const list = texts.join(" ");
   return list.length > LIST_CHARACTERS_MAX ? `[${list.slice(0, LIST_CHARACTERS_MAX)}...]` : `[${list}]`;

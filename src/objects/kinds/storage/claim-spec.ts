@@ -6,7 +6,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors, nameErrors } from "../checks.ts";
 import { accessModeErrors, positiveQuantityErrors, volumeModeErrors } from "./volume-spec.ts";
 
-/** Values that were stored before a check existed remain valid. */
+/** Checks to skip, because a stored value that is older than a check remains valid. */
 export interface ClaimSpecOptions {
   readonly hasAttributesClass: boolean;
   readonly allowsInvalidApiGroup: boolean;

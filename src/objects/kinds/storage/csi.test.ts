@@ -72,7 +72,7 @@ describe("a CSIDriver", () => {
     ]);
   });
 
-  test("increments its generation on changes, starting without one", () => {
+  test("increments its generation on changes; after the create it has none", () => {
     const existing = prepared(CSI_DRIVER, { metadata: METADATA, spec: {} });
     const generation = (spec: JsonObject): unknown => {
       const driver = defaulted(CSI_DRIVER, { metadata: METADATA, spec });
@@ -129,7 +129,7 @@ describe("a CSINode", () => {
     );
   });
 
-  test("cannot change a driver, except its allocatable count in newer releases", () => {
+  test("cannot change a driver; newer releases accept a changed allocatable count", () => {
     const update = (after: JsonObject, release: ReleaseName): string[] =>
       updateErrorsOf(
         CSI_NODE,

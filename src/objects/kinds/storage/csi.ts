@@ -14,7 +14,7 @@ import type { ReleaseGates } from "../../release-gates.ts";
 import { internalValue, isSameInternal } from "../internal-version/internal-value.ts";
 
 const FS_GROUP_POLICIES: readonly string[] = ["File", "None", "ReadWriteOnceWithFSType"];
-/** In the order in which kubernetes lists them. */
+/** Sorted in the order in which kubernetes lists the supported values. */
 const LIFECYCLE_MODES: readonly string[] = ["Persistent", "Ephemeral"];
 const EXPIRATION_SECONDS_MIN = 600;
 const EXPIRATION_SECONDS_MAX = 2 ** 32;

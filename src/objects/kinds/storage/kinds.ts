@@ -1,4 +1,4 @@
-/** The kinds of storage, CSI and dynamic resource allocation. */
+/** Lists the kinds of storage, CSI and dynamic resource allocation. */
 import type { KindEntry } from "../kind.ts";
 import { CSI_DRIVER, CSI_NODE, CSI_STORAGE_CAPACITY } from "./csi.ts";
 import { DEVICE_CLASS } from "./devices/device-class.ts";

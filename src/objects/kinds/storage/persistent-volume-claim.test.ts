@@ -197,7 +197,7 @@ test("the status of a PersistentVolumeClaim is validated", () => {
   ]);
 });
 
-test("the status of a PersistentVolumeClaim has the members that Go always writes", () => {
+test("the status of a PersistentVolumeClaim has the fields that Go always writes", () => {
   const status = { conditions: [{ type: "Resizing" }], modifyVolumeStatus: {} };
   expect(defaulted(PERSISTENT_VOLUME_CLAIM, { ...claim(), status })["status"]).toEqual({
     phase: "Pending",

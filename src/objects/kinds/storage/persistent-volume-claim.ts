@@ -153,7 +153,7 @@ function classAnnotation(claim: JsonObject): string | undefined {
   return Object.hasOwn(annotations, CLASS_ANNOTATION) ? stringAt(annotations, CLASS_ANNOTATION) : undefined;
 }
 
-/** True if an update moves the storage class from the annotation to its field. */
+/** Whether an update moves the storage class from the annotation to its field. */
 function isFromAnnotation(says: {
   readonly known: string | undefined;
   readonly annotation: string | undefined;

@@ -33,7 +33,7 @@ describe("a minimal PersistentVolume", () => {
     });
   });
 
-  test("gets the same defaults a second time", () => {
+  test("gets the same defaults if they are set twice", () => {
     const once = defaulted(PERSISTENT_VOLUME, volume());
     expect(defaulted(PERSISTENT_VOLUME, once)).toEqual(once);
   });
@@ -184,7 +184,7 @@ describe("an update of a PersistentVolume", () => {
   });
 });
 
-test("a status update sets the transition time of a new phase and keeps that of an unchanged phase", () => {
+test("a status update sets the transition time if the phase changes, and keeps it otherwise", () => {
   const status = { phase: "Bound", lastPhaseTransitionTime: "2020-01-01T00:00:00Z" };
   const existing = defaulted(PERSISTENT_VOLUME, { ...volume(), status });
   const transition = (next: JsonObject): unknown => {

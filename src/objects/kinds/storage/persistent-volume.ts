@@ -35,7 +35,7 @@ export const PERSISTENT_VOLUME: Kind = {
   *updateErrors(volume, existing, context) {
     yield* volumeErrors(volume, existing, context);
     yield* mountOptionErrors(volume);
-    // As kubernetes: an update runs the checks of a create once more.
+    // As kubernetes: an update runs the checks of a create twice.
     yield* volumeErrors(volume, existing, context);
     yield* changeErrors(objectAt(volume, "spec"), objectAt(existing, "spec"), context);
   },
@@ -71,7 +71,7 @@ function dropAttributesClass(spec: JsonObject, before: JsonObject | undefined, g
   if (!gates.isOn("VolumeAttributesClass") && before?.[ATTRIBUTES_CLASS] === undefined) delete spec[ATTRIBUTES_CLASS];
 }
 
-/** A changed phase gets the current time, unless the update sets one. */
+/** Sets the transition time of a changed phase to the current time, unless the update sets one. */
 function setTransitionTime(volume: JsonObject, existing: JsonObject, { time, gates }: KindContext): void {
   const status = ownStruct(volume, "status");
   setEmpty(status, { phase: "Pending" });
@@ -142,7 +142,7 @@ function* changeErrors(spec: JsonObject, before: JsonObject, { gates }: KindCont
     yield forbiddenField(field, "update from non-nil value to nil is forbidden");
 }
 
-/** The secret for expansion is the only member of a source that can be added later. */
+/** Removes an added secret for expansion, the only field of a source that an update may add. */
 function withoutNewExpandSecret(spec: JsonObject, before: JsonObject): JsonObject {
   if (spec["csi"] === undefined || before["csi"] === undefined) return spec;
   if (objectAt(before, "csi")["controllerExpandSecretRef"] !== undefined) return spec;
@@ -187,7 +187,7 @@ function withLabelsOf(before: unknown, after: unknown): unknown {
 
 function withKeyOf(requirement: JsonObject, next: JsonObject | undefined): JsonObject {
   const key = next === undefined ? "" : stringAt(next, "key");
-  // As kubernetes: a label without a replacement may become empty; another check rejects the empty key.
+  // As kubernetes: the key of a label without a replacement may become empty here; another check rejects the empty key.
   return (GENERAL_LABELS.get(stringAt(requirement, "key")) ?? "") === key ? { ...requirement, key } : requirement;
 }
 

@@ -91,10 +91,10 @@ function* parameterErrors(parameters: JsonObject): Generator<FieldError> {
   if (bytes > PARAMETERS_BYTES_MAX) yield tooLong("parameters", PARAMETERS_BYTES_MAX);
 }
 
-/** Reports a topology term once for each equal term before it. */
+/** As kubernetes: reports a topology term once for each equal term before it. */
 function* topologyErrors(storageClass: JsonObject): Generator<FieldError> {
   const terms = objectsAt(storageClass, "allowedTopologies");
-  // As kubernetes, which compares with an initial list of as many empty terms as there are terms.
+  // As kubernetes, which compares the terms with a list that initially has an empty term for each term.
   const seen = new Map([[termIdentity({}), terms.length]]);
   for (const [index, term] of terms.entries()) {
     const at = `allowedTopologies[${index}].matchLabelExpressions`;

@@ -69,7 +69,7 @@ function* statusErrors(status: JsonObject): Generator<FieldError> {
   if (bytes > METADATA_BYTES_MAX) yield tooLong("status.attachmentMetadata", METADATA_BYTES_MAX);
   for (const key of ["attachError", "detachError"]) {
     const error = objectAt(status, key);
-    // As kubernetes: the error names the limit of attachmentMetadata.
+    // As kubernetes: the error shows the limit of attachmentMetadata, not that of the message.
     if (Buffer.byteLength(stringAt(error, "message")) > ERROR_MESSAGE_BYTES_MAX)
       yield tooLong(`status.${key}.message`, METADATA_BYTES_MAX);
     const code = numberAt(error, "errorCode") ?? 0;

@@ -5,12 +5,12 @@ import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import { nameErrors } from "../checks.ts";
 
-/** Checks only that the texts are not empty. */
+/** Checks that the string fields `keys` are not empty. */
 export function* requiredTextErrors(source: JsonObject, field: string, keys: readonly string[]): Generator<FieldError> {
   for (const key of keys) if (stringAt(source, key) === "") yield required(`${field}.${key}`);
 }
 
-/** An absent number counts as zero. */
+/** Checks the range of a number; an absent number counts as zero. */
 export function* rangeErrors(
   source: JsonObject,
   field: string,
@@ -20,7 +20,7 @@ export function* rangeErrors(
   if (value < 0 || value > max) yield invalidValue(`${field}.${key}`, value, sentence);
 }
 
-/** Checks only that both parts are present. */
+/** Checks that the name and namespace of a secret are not empty. */
 export function* namedSecretErrors(source: JsonObject, field: string): Generator<FieldError> {
   if (source["secretRef"] === undefined) return;
   yield* requiredTextErrors(objectAt(source, "secretRef"), `${field}.secretRef`, ["name", "namespace"]);

@@ -13,16 +13,16 @@ type SourceErrors = (source: JsonObject, field: string, volumeName: string) => I
 interface VolumeSource {
   readonly key: string;
   readonly errors: SourceErrors;
-  /** Paths that kubernetes uses in errors instead of the member's name. */
+  /** The path that kubernetes shows in errors instead of the name of the field. */
   readonly field?: string;
   readonly fieldOfSecond?: string;
-  /** As kubernetes: true for the one source that may be set in addition to another. */
+  /** As kubernetes: true for the one source that is accepted in addition to another source. */
   readonly isNeverSecond?: true;
 }
 
 const LUN = { key: "lun", max: 255, sentence: "must be between 0 and 255, inclusive" } as const;
 
-/** In the order in which kubernetes checks them. */
+/** Sorted in the order in which kubernetes checks the sources. */
 const SOURCES: readonly VolumeSource[] = [
   { key: "hostPath", errors: LEGACY_SOURCES.hostPath.errors },
   { key: "gcePersistentDisk", field: "persistentDisk", errors: LEGACY_SOURCES.gcePersistentDisk.errors },
@@ -59,7 +59,7 @@ interface SourceContext {
   readonly hasNodeAffinity: boolean;
 }
 
-/** A volume has exactly one source. */
+/** Checks that a volume has exactly one source, and the source itself. */
 export function* volumeSourceErrors(spec: JsonObject, field: string, context: SourceContext): Generator<FieldError> {
   let count = 0;
   for (const { key, errors, field: fieldOfErrors = key, fieldOfSecond = key, isNeverSecond } of SOURCES) {

@@ -8,7 +8,7 @@ import { containerResourceNameErrors } from "../core/resource-amounts.ts";
 import { nanosOf } from "../../../meta/quantity.ts";
 import { referenceErrors, type ReferenceCheck } from "./cross-version-reference.ts";
 
-/** By metric type, the member that holds its source, in the order in which kubernetes checks them. */
+/** Maps each metric type to the field that holds its source, in the order in which kubernetes checks the types. */
 const SOURCES: ReadonlyMap<string, string> = new Map([
   ["Object", "object"],
   ["External", "external"],

@@ -1,4 +1,4 @@
-/** Validation of the spec of a HorizontalPodAutoscaler in the form of v2. */
+/** Validation of the spec of a HorizontalPodAutoscaler in the format of v2. */
 import { forbiddenField, invalidValue, required, unsupportedValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";

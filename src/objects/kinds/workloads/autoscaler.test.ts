@@ -211,7 +211,7 @@ describe("v1 annotations that hold v2 fields", () => {
     metadata: { name: "a", annotations: { mine: "kept", ...annotations } },
   });
 
-  test("are dropped if they are malformed; those of the status are always dropped on a create", () => {
+  test("are dropped on a create if they are malformed or hold fields of the status", () => {
     const made = prepared(AUTOSCALER_V1, annotated({ ...CONDITIONS, [`${PREFIX}/behavior`]: "x/y" }));
     expect(made["metadata"]).toEqual({ name: "a", annotations: { mine: "kept" } });
   });
@@ -224,7 +224,7 @@ describe("v1 annotations that hold v2 fields", () => {
   });
 });
 
-test("the status of a HorizontalPodAutoscaler has all members of a measured metric", () => {
+test("a measured metric in the status of a HorizontalPodAutoscaler has all fields that Go always writes", () => {
   const object = { ...autoscaler(), status: { currentMetrics: [{ type: "Pods", pods: {} }], conditions: [{}] } };
   expect(defaulted(AUTOSCALER, object)["status"]).toMatchObject({
     currentMetrics: [{ type: "Pods", pods: { metric: {}, current: {} } }],

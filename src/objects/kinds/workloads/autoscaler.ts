@@ -27,7 +27,7 @@ export const AUTOSCALER: Kind = {
   statusUpdateErrors: statusErrors,
 };
 
-/** v1 is validated by the rules of v2: it holds the v2 fields that it lacks in annotations. */
+/** v1 is validated by the rules of v2, because it stores the v2 fields that it lacks in annotations. */
 export const AUTOSCALER_V1: Kind = {
   setDefaults(autoscaler) {
     const spec = structAt(autoscaler, "spec");
@@ -53,7 +53,10 @@ const CARRYING_SPEC = ["metrics", "behavior"].map((name) => `autoscaling.alpha.k
 const CARRYING_STATUS = ["current-metrics", "conditions"].map((name) => `autoscaling.alpha.kubernetes.io/${name}`);
 const CARRYING: readonly string[] = [...CARRYING_SPEC, ...CARRYING_STATUS];
 
-/** Sets the named annotations in place to those of `source`. They hold v2 fields, so clients cannot set them freely. */
+/**
+ * Sets the named annotations in place to those of `source`, because they hold v2 fields that clients must not set
+ * freely.
+ */
 function setAnnotations(autoscaler: JsonObject, source: JsonObject, names: readonly string[]): void {
   const metadata = objectAt(autoscaler, "metadata");
   const before = objectAt(metadata, "annotations");
@@ -84,7 +87,7 @@ function cpuMetric(): JsonObject {
   return { type: "Resource", resource: { name: "cpu", target } };
 }
 
-/** Members of a measured metric that Go always writes. */
+/** Fields of a measured metric that Go always writes. */
 const MEASURED: Readonly<Record<string, readonly string[]>> = {
   resource: ["current"],
   containerResource: ["current"],
@@ -109,7 +112,7 @@ function setMeasuredDefaults(metric: JsonObject): void {
   }
 }
 
-/** A behavior for one direction gets complete defaults for both. */
+/** If a behavior is set for one direction, both directions get complete defaults. */
 function setBehaviorDefaults(spec: JsonObject): void {
   if (spec["behavior"] === undefined) return;
   const behavior = objectAt(spec, "behavior");

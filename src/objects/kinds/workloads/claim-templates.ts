@@ -2,7 +2,7 @@
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import { structAt, setRoundedRequirements, setEmpty } from "../defaults.ts";
 
-/** Sets kind and apiVersion of each template in place; protobuf does not transmit them. */
+/** Sets the kind and apiVersion of each template in place, because protobuf does not transmit them. */
 export function setClaimKinds(statefulSet: JsonObject): void {
   changeClaims(objectAt(statefulSet, "spec"), ({ kind: _kind, apiVersion: _version, ...claim }) => ({
     kind: "PersistentVolumeClaim",
@@ -11,7 +11,7 @@ export function setClaimKinds(statefulSet: JsonObject): void {
   }));
 }
 
-/** Sets the defaults of a stored claim in place. */
+/** Sets in each template, in place, the defaults that a PersistentVolumeClaim has. */
 export function setClaimDefaults(statefulSet: JsonObject): void {
   setClaimKinds(statefulSet);
   changeClaims(objectAt(statefulSet, "spec"), (claim) => {
@@ -30,7 +30,10 @@ function changeClaims(spec: JsonObject, change: (claim: JsonObject) => JsonObjec
   spec["volumeClaimTemplates"] = claims.map((claim: unknown) => (isJsonObject(claim) ? change(claim) : claim));
 }
 
-/** The pod template as its pods get it: with volumes for the claims, and without hostname and subdomain. */
+/**
+ * The pod template that the pods of a StatefulSet have: with volumes for the claims, and without hostname and
+ * subdomain.
+ */
 export function templateWithClaims(spec: JsonObject): JsonObject {
   const template = objectAt(spec, "template");
   const { subdomain: _subdomain, hostname: _hostname, ...podSpec } = objectAt(template, "spec");

@@ -56,7 +56,7 @@ test.each([
   ["", 'time: invalid duration ""'],
   ["5", 'time: missing unit in duration "5"'],
   ["5d", 'time: unknown unit "d" in duration "5d"'],
-])("the duration %j is accepted or has Go's error", (text, why) => {
+])("the duration %j is accepted, or rejected with Go's error", (text, why) => {
   expect(durationError(text)).toBe(why);
 });
 
@@ -122,7 +122,7 @@ describe("a CronJob", () => {
     expect(created(CRON_JOB, object)).toEqual(errors);
   });
 
-  test("may keep a stored long name and a time zone in its schedule; the time zone causes a warning", () => {
+  test("may keep a stored name that is too long and a stored time zone in its schedule; the time zone causes a warning", () => {
     const old = cronJob({ schedule: "TZ=UTC * * * * *" }, {}, "c".repeat(60));
     expect(updated(CRON_JOB, old, old)).toEqual([]);
     expect([...(CRON_JOB.warnings?.(old, old, CONTEXT) ?? [])]).toEqual([

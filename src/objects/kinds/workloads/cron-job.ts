@@ -14,7 +14,7 @@ import { timeZoneError } from "./time-zone.ts";
 import { structAt, setEmpty } from "../defaults.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 
-/** The name of a Job is that of its CronJob and eleven more characters. */
+/** Limits the name, because the name of a Job adds eleven characters to that of its CronJob. */
 const NAME_LENGTH_MAX = 52;
 
 export const CRON_JOB: Kind = {

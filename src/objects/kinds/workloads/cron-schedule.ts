@@ -86,7 +86,7 @@ function rangeError(text: string, bounds: Bounds): string | undefined {
   if (more.length > 0) return `too many slashes: ${text}`;
   const stepped = step === undefined ? 1n : integerOf(step);
   if (typeof stepped === "string") return stepped;
-  // A single number with a step extends to the maximum.
+  // A single number with a step, such as `5/2`, means the range from the number to the maximum.
   const end = step !== undefined && !limits.includes("-") ? bounds.max : range.end;
   if (range.start < bounds.min) return `beginning of range (${range.start}) below minimum (${bounds.min}): ${text}`;
   if (end > bounds.max) return `end of range (${end}) above maximum (${bounds.max}): ${text}`;

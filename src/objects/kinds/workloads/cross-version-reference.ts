@@ -1,4 +1,4 @@
-/** Validation of references by kind and name to the object that is scaled or measured. */
+/** Validation of references by kind and name: to the object that an autoscaler scales, or that a metric describes. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../meta/json.ts";
 import { pathSegmentErrors } from "../../../meta/names.ts";
@@ -7,7 +7,7 @@ import { nameErrors } from "../checks.ts";
 
 export interface ReferenceCheck {
   readonly mayHaveNoGroup: boolean;
-  /** True if the stored reference fails the check; then the new one is not checked. */
+  /** True if the stored reference fails the check of its apiVersion; then the new apiVersion is not checked. */
   readonly mayHaveAnyVersion: boolean;
 }
 

@@ -33,7 +33,7 @@ describe("a minimal Deployment", () => {
     expect(defaulted(DEPLOYMENT, workload(spec))["spec"]).not.toHaveProperty("strategy.rollingUpdate");
   });
 
-  test("gets the same defaults a second time", () => {
+  test("gets the same defaults if they are set twice", () => {
     const once = defaulted(DEPLOYMENT, workload());
     expect(defaulted(DEPLOYMENT, once)).toEqual(once);
   });
@@ -141,7 +141,7 @@ describe("an update of a Deployment", () => {
     ]);
   });
 
-  test("may add an empty list to the selector", () => {
+  test("may add an empty list to the selector, which does not change it", () => {
     const same = { selector: { matchLabels: { app: "web" }, matchExpressions: [] } };
     expect(updated(DEPLOYMENT, workload(), workload(same))).toEqual([]);
   });
@@ -187,7 +187,7 @@ describe("the status of a Deployment", () => {
     expect(statusUpdated(DEPLOYMENT, before, { collisionCount: 3 })).toEqual([]);
   });
 
-  test("is updated without the labels of the request", () => {
+  test("cannot be used to change the labels of the Deployment", () => {
     const next: JsonObject = { ...workload({}, { labels: { mine: "1" } }), status: {} };
     DEPLOYMENT.prepareStatusUpdate?.(next, workload({}, { labels: { old: "1" } }), CONTEXT);
     expect(next["metadata"]).toHaveProperty("labels", { old: "1" });
@@ -203,7 +203,7 @@ describe("the status of a Deployment", () => {
   });
 });
 
-test("a name that is no DNS label causes a warning on create", () => {
+test("the name of a Deployment that is not a DNS label causes a warning on create", () => {
   const dotted = workload({}, { name: "a.b" });
   expect([...(DEPLOYMENT.warnings?.(dotted, undefined, CONTEXT) ?? [])]).toEqual([
     "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended: [must not contain dots]",
@@ -211,7 +211,7 @@ test("a name that is no DNS label causes a warning on create", () => {
   expect([...(DEPLOYMENT.warnings?.(dotted, dotted, CONTEXT) ?? [])]).toEqual([]);
 });
 
-test("a template causes warnings on create and on a new generation", () => {
+test("the template of a Deployment causes warnings on create, and on an update that increments the generation", () => {
   const annotations = { "scheduler.alpha.kubernetes.io/critical-pod": "" };
   const odd = workload(
     { template: { metadata: { labels: { app: "web" }, annotations }, spec: {} } },

@@ -51,7 +51,7 @@ function setDeploymentDefaults(deployment: JsonObject, context: KindContext): vo
   setConditionTimes(deployment, ["lastUpdateTime", "lastTransitionTime"]);
 }
 
-/** The controller copies annotations to ReplicaSets, so a change of annotations increments the generation. */
+/** Increments the generation if annotations change, because the controller copies annotations to ReplicaSets. */
 function countAnnotations(deployment: JsonObject, existing: JsonObject): void {
   const metadata = objectAt(deployment, "metadata");
   const before = objectAt(existing, "metadata");

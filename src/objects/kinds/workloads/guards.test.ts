@@ -46,7 +46,7 @@ describe("a PodDisruptionBudget", () => {
     expect(updated(DISRUPTION_BUDGET, budget({}), budget(spec))).toEqual(errors);
   });
 
-  test("has its status validated", () => {
+  test("with an invalid condition and a negative count in its status is rejected", () => {
     const conditions = [{ type: "a b", status: "True", reason: "R", lastTransitionTime: "2030-01-01T00:00:00Z" }];
     const errors = statusUpdated(DISRUPTION_BUDGET, budget({}), { conditions, expectedPods: -1 });
     expect(errors).toHaveLength(2);
@@ -90,7 +90,7 @@ describe("a PriorityClass", () => {
       { preemptionPolicy: "Odd" },
       ['preemptionPolicy: Unsupported value: "Odd": supported values: "PreemptLowerPriority", "Never"'],
     ],
-  ])("named %s with %j is validated", (name, more, errors) => {
+  ])("named %s with %j has the expected errors", (name, more, errors) => {
     expect(created(PRIORITY_CLASS, priorityClass(name, more))).toEqual(errors);
   });
 

@@ -20,7 +20,7 @@ export const JOB_NAME = "batch.kubernetes.io/job-name";
 export const LEGACY_JOB_NAME = "job-name";
 
 const BACKOFF_LIMIT = 6;
-/** If each index has its own limit, the whole Job has none. */
+/** The default backoff limit of a Job with a limit per index: the Job as a whole has no limit. */
 const BACKOFF_LIMIT_OF_INDEXED = 2 ** 31 - 1;
 
 export function setJobDefaults(job: JsonObject, context: KindContext): void {
@@ -50,7 +50,7 @@ export function setJobTemplateDefaults(spec: JsonObject, context: KindContext): 
   if (rules.length === 0) podFailurePolicy["rules"] = null;
 }
 
-/** A Job without labels gets those of its pods. */
+/** Sets the labels of a Job without labels to those of its pod template. */
 function setJobLabels(job: JsonObject): void {
   const labels = templateLabels(specOf(job));
   const metadata = structAt(job, "metadata");
@@ -69,7 +69,8 @@ export function prepareJob(job: JsonObject): void {
   const template = objectAt(spec, "template");
   spec["template"] = { ...template, metadata: { ...objectAt(template, "metadata"), labels } };
   spec["selector"] = withControllerUid(objectAt(spec, "selector"), metadata);
-  // As kubernetes: a Job with the labels of its pods also gets the generated ones, unless its name was generated.
+  // As kubernetes: a Job whose labels are those of its pods also gets the generated labels, unless its name was
+  // generated.
   if (!hasOwnLabels && !hasGeneratedName(metadata)) metadata["labels"] = { ...labels };
 }
 

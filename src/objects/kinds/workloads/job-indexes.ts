@@ -1,4 +1,4 @@
-/** Parsing of the indexes of an indexed Job, such as "1,3-5,7". */
+/** Parses the indexes of an indexed Job, such as "1,3-5,7". */
 
 interface Interval {
   readonly first: number;
@@ -22,7 +22,7 @@ export function countIndexes(text: string, completions: number): number | string
   return total;
 }
 
-/** An index that is in both texts, or undefined; malformed parts are ignored. */
+/** An index that is in both texts, ignoring malformed parts; undefined if there is none. */
 export function commonIndex(left: string, right: string, completions: number): number | undefined {
   if (left === "" || right === "") return undefined;
   const lefts = intervalsOf(left, completions);

@@ -142,7 +142,7 @@ function numbersAt(parent: JsonObject, key: string): number[] | undefined {
   return Array.isArray(value) ? value.filter((item) => typeof item === "number") : undefined;
 }
 
-/** As Go quotes a list of strings. */
+/** The list as Go quotes a list of strings. */
 function goList(texts: readonly string[]): string {
   return `[${texts.map((text) => JSON.stringify(text)).join(" ")}]`;
 }

@@ -124,7 +124,7 @@ function* replacementErrors(spec: JsonObject, field: string): Generator<FieldErr
   if (!supported.includes(String(policy))) yield unsupportedValue(field, policy, supported);
 }
 
-/** An absent restartPolicy defaults to "Always", which Jobs do not support. */
+/** Rejects a template without a restartPolicy too, because it defaults to "Always", which Jobs do not support. */
 function* restartErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const policy = stringAt(objectAt(objectAt(spec, "template"), "spec"), "restartPolicy");
   if (policy === "Always" || policy === "") yield required(field, 'valid values: "OnFailure", "Never"');

@@ -89,7 +89,7 @@ describe("an update of a Job status", () => {
     expect(changed({ startTime: START }, {}, { suspend: true })).toEqual([]);
   });
 
-  test("may keep stored values that are invalid", () => {
+  test("may keep invalid values that are already stored", () => {
     const odd = { conditions: conditions("Failed"), startTime: START, active: 1 };
     expect(changed(odd, { ...odd, failed: 1 })).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe("the indexes of a Job status", () => {
   });
 });
 
-test("terminated pods are listed once, and ready pods must be active", () => {
+test("the status of a Job must list terminated pods once, and count ready pods as active", () => {
   const uncountedTerminatedPods = { succeeded: ["a", ""], failed: ["a"] };
   expect(changed({}, { ready: 1, uncountedTerminatedPods })).toEqual([
     'status.uncountedTerminatedPods.succeeded[1]: Invalid value: "": must not be empty',

@@ -23,7 +23,7 @@ import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 
 const CONDITIONS = "status.conditions";
 
-/** The stored and the new status of a Job, and which parts have changed. Unchanged invalid parts remain valid. */
+/** The stored and the new status of a Job, and which fields have changed. Unchanged fields remain valid. */
 interface Change {
   readonly spec: JsonObject;
   readonly status: JsonObject;

@@ -58,7 +58,10 @@ function* templateErrors(spec: JsonObject, existing: JsonObject, context: KindCo
   }
 }
 
-/** True if the Job has not started. If the release supports it, also true for a suspended Job without active pods. */
+/**
+ * Whether the Job has not started. If the release supports it, the Job may also be suspended, but must have no active
+ * pods.
+ */
 function isAtRest(job: JsonObject, gates: ReleaseGates): boolean {
   const status = statusOf(job);
   const isNotStarted = status["startTime"] === undefined;

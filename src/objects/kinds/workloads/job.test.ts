@@ -28,7 +28,7 @@ function job(spec: JsonObject = {}, podSpec: JsonObject = {}, labels?: JsonObjec
   return { metadata: { name: "j", namespace: "default", uid: UID }, spec: { template, ...spec } };
 }
 
-/** Errors of an update that sets these members of a Job; the Job was created with the spec `start`. */
+/** Errors of an update that sets these fields of a Job; the Job was created with the spec `start`. */
 function changed(spec: JsonObject = {}, podSpec: JsonObject = {}, start: JsonObject = {}): string[] {
   const existing = prepared(JOB, job(start));
   const next = structuredClone(existing) as { spec: JsonObject & { template: { spec: JsonObject } } };
@@ -55,7 +55,7 @@ describe("a minimal Job", () => {
     expect(defaulted(JOB, job({ completions: 3 }))["spec"]).toMatchObject({ completions: 3, parallelism: 1 });
   });
 
-  test("with a limit per index and a failure policy has no overall backoff limit and replaces only failed pods", () => {
+  test("with a backoff limit per index and a failure policy has no overall backoff limit, and replaces pods only after they have failed", () => {
     const rules = [{ action: "Ignore", onPodConditions: [{ type: "DisruptionTarget" }] }];
     const spec = { backoffLimitPerIndex: 1, podFailurePolicy: { rules } };
     expect(defaulted(JOB, job(spec))["spec"]).toMatchObject({
@@ -80,7 +80,7 @@ describe("a minimal Job", () => {
     expect(prepared(JOB, job({}, {}, labels))["metadata"]).toHaveProperty("labels", { ...GENERATED, ...labels });
   });
 
-  test("keeps its own labels", () => {
+  test("with labels keeps its own labels", () => {
     const own = { ...job({}, {}, { app: "x" }), metadata: { name: "j", uid: UID, labels: { mine: "1" } } };
     expect(prepared(JOB, own)["metadata"]).toHaveProperty("labels", { mine: "1" });
   });
@@ -173,7 +173,7 @@ describe("an update of a Job", () => {
     expect(changed(spec)).toEqual(errors);
   });
 
-  test("reports an invalid value twice", () => {
+  test("reports an invalid value twice, as kubernetes", () => {
     const wrong = "spec.parallelism: Invalid value: -1: must be greater than or equal to 0";
     expect(changed({ parallelism: -1 })).toEqual([wrong, wrong]);
   });
@@ -186,7 +186,7 @@ describe("an update of a Job", () => {
     ]);
   });
 
-  test("of the template is rejected with the whole template", () => {
+  test("of the template is rejected with an error that shows the whole template", () => {
     const [error, ...more] = changed({}, { containers: [{ name: "c", image: "example/app:1", args: ["a && b"] }] });
     expect(more).toEqual([]);
     expect(error).toMatch(
@@ -227,7 +227,7 @@ test("a huge number of indexes causes a warning, on create only", () => {
   expect([...(JOB.warnings?.(huge, huge, CONTEXT) ?? [])]).toEqual([]);
 });
 
-test("a Job with a generated name gets only the labels of its template, a named one also the generated labels", () => {
+test("a Job with a generated name gets only the labels of its template; a Job with another name also gets the generated labels", () => {
   const labels = (metadata: JsonObject): unknown =>
     objectAt(prepared(JOB, { ...job({}, {}, { a: "b" }), metadata: { uid: UID, ...metadata } }), "metadata")["labels"];
   expect(labels({ generateName: "j-", name: "j-abcde" })).toEqual({ a: "b" });
@@ -239,7 +239,7 @@ test('errors about a Job without a name do not contain "undefined"', () => {
   expect(created(JOB, nameless).filter((sentence) => sentence.includes("undefined"))).toEqual([]);
 });
 
-test("an empty list of rules and unknown times are written as null", () => {
+test("an empty list of failure policy rules and unknown times of a Job are written as null", () => {
   const object = { ...job({ podFailurePolicy: { rules: [] } }), status: { conditions: [{ type: "X" }] } };
   expect(defaulted(JOB, object)).toMatchObject({
     spec: { podFailurePolicy: { rules: null } },

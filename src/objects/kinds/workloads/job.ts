@@ -35,7 +35,10 @@ export const JOB: Kind = {
   },
 };
 
-/** As kubernetes: an update runs the checks of a create, then the checks of its spec once more and those of changes. */
+/**
+ * As kubernetes: an update runs the checks of a create, then the checks of the spec once more, and then the checks of
+ * changes.
+ */
 function* updateErrors(job: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
   const labels = templateLabels(specOf(existing));
   const hadLabels = Object.hasOwn(labels, JOB_NAME) && Object.hasOwn(labels, CONTROLLER_UID);
@@ -55,7 +58,7 @@ function* jobErrors(job: JsonObject, context: KindContext, needsLabels: boolean)
     yield invalidValue("metadata.name", name, `will not able to create pod with invalid DNS label: ${hostname}`);
 }
 
-/** The server generates the labels by which a Job selects its pods, unless manualSelector is set. */
+/** Checks the labels by which a Job selects its pods, which the server generates unless manualSelector is set. */
 function* generatedErrors(job: JsonObject, needsLabels: boolean): Generator<FieldError> {
   const spec = specOf(job);
   const selector = selectorOf(spec);

@@ -1,4 +1,4 @@
-/** The kinds of workloads, autoscaling, disruption budgets and priorities. */
+/** Lists the kinds of workloads, autoscaling, disruption budgets and priorities. */
 import type { KindEntry } from "../kind.ts";
 import { AUTOSCALER, AUTOSCALER_V1 } from "./autoscaler.ts";
 import { CONTROLLER_REVISION } from "./controller-revision.ts";

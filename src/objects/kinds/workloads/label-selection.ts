@@ -1,4 +1,4 @@
-/** Matching of metav1.LabelSelectors against template labels, and the errors about selectors and labels. */
+/** Matches metav1.LabelSelectors against template labels, and creates the errors about selectors and labels. */
 import { invalidValue } from "../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
@@ -6,7 +6,7 @@ import { labelSelectorErrors } from "../checks.ts";
 import { isSemanticallyEqual } from "../../../meta/semantic-equality.ts";
 import { internalValue } from "../internal-version/internal-value.ts";
 
-/** Undefined if the workload has no selector. */
+/** The selector of the workload; undefined if it has none. */
 export function selectorOf(spec: JsonObject): JsonObject | undefined {
   const { selector } = spec;
   return isJsonObject(selector) ? selector : undefined;
@@ -16,7 +16,7 @@ export function isReadable(selector: JsonObject): boolean {
   return labelSelectorErrors(selector, "").next().done === true;
 }
 
-/** An absent selector matches nothing, an empty one everything. */
+/** Whether the selector matches the labels. An absent selector matches nothing, an empty selector everything. */
 export function selects(selector: JsonObject | undefined, labels: JsonObject): boolean {
   if (selector === undefined) return false;
   const wanted = objectAt(selector, "matchLabels");

@@ -42,7 +42,7 @@ export function hasNewGeneration(object: JsonObject, existing: JsonObject): bool
   return objectAt(object, "metadata")["generation"] !== objectAt(existing, "metadata")["generation"];
 }
 
-/** For kinds whose name is a prefix of their pods' names. */
+/** Warnings about the names of objects whose pods are named after them. */
 export function* nameWarnings(object: JsonObject, existing: JsonObject | undefined): Generator<string> {
   if (existing !== undefined) return;
   const sentences = dnsLabelErrors(stringAt(objectAt(object, "metadata"), "name"));

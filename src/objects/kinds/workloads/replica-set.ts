@@ -36,12 +36,12 @@ function* replicaSetErrors(replicaSet: JsonObject, context: KindContext): Genera
   const spec = specOf(replicaSet);
   yield* nonNegativeErrors(numberAt(spec, "replicas"), "spec.replicas");
   yield* nonNegativeErrors(numberAt(spec, "minReadySeconds"), "spec.minReadySeconds");
-  // As kubernetes: the message names a deployment.
+  // As kubernetes: the message names a deployment instead of a replica set.
   yield* selectorErrors(spec, "deployment");
   yield* replicaTemplateErrors(spec, context);
 }
 
-/** Also used for ReplicationControllers. */
+/** Validates the status of a ReplicaSet or a ReplicationController. */
 export function replicaSetStatusErrors(status: JsonObject): Iterable<FieldError> {
   return replicaStatusErrors(status, {
     counts: [

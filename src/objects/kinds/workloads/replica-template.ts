@@ -1,4 +1,4 @@
-/** Validation that Deployments and ReplicaSets share: replicas, selector and template. */
+/** Validation of replicas, selector and template, which Deployments and ReplicaSets share. */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";

@@ -18,7 +18,7 @@ import {
 const GENERATION = "deprecated.daemonset.template.generation";
 
 describe("a ReplicaSet", () => {
-  test("defaults to one replica and a status of none", () => {
+  test("defaults to one replica and a status of zero replicas", () => {
     const set = prepared(REPLICA_SET, workload());
     expect(set["spec"]).toHaveProperty("replicas", 1);
     expect(set["status"]).toEqual({ replicas: 0 });
@@ -31,7 +31,7 @@ describe("a ReplicaSet", () => {
     ]);
   });
 
-  test("cannot count more labeled replicas than replicas", () => {
+  test("cannot report more fully labeled replicas than replicas", () => {
     expect(statusUpdated(REPLICA_SET, workload(), { replicas: 1, fullyLabeledReplicas: 2 })).toEqual([
       "status.fullyLabeledReplicas: Invalid value: 2: cannot be greater than status.replicas",
     ]);
@@ -121,7 +121,7 @@ describe("a DaemonSet", () => {
     expect(created(DAEMON_SET, workload({ updateStrategy }))).toEqual(errors);
   });
 
-  test("reports immutable fields before invalid ones", () => {
+  test("reports changes of immutable fields before invalid fields", () => {
     expect(updated(DAEMON_SET, workload(), workload({ selector: {} }))).toEqual([
       "spec.selector: Invalid value: {}: field is immutable",
       "spec.selector: Invalid value: {}: empty selector is invalid for daemonset",
@@ -154,7 +154,7 @@ describe("a ControllerRevision", () => {
   });
 });
 
-test("an update of a ReplicationController causes warnings about the stored template", () => {
+test("an update of a ReplicationController causes warnings about the stored template, not about the new one", () => {
   const odd = workload({ template: template(undefined, { terminationGracePeriodSeconds: -1 }) }, { generation: 1 });
   const fine = workload({}, { generation: 2 });
   const warnings = (object: JsonObject, existing?: JsonObject): string[] => [
@@ -169,7 +169,7 @@ test.each([
   ["a ReplicaSet", REPLICA_SET],
   ["a ReplicationController", REPLICATION_CONTROLLER],
   ["a DaemonSet", DAEMON_SET],
-])("%s has null for unknown times", (_what, kind) => {
+])("the status of %s has null for unknown times", (_what, kind) => {
   const object = { ...workload(), status: { conditions: [{ type: "X", status: "True" }] } };
   expect(defaulted(kind, object)["status"]).toMatchObject({ conditions: [{ lastTransitionTime: null }] });
 });

@@ -17,7 +17,7 @@ import { internalValue } from "../internal-version/internal-value.ts";
 
 interface StatefulSetCheck {
   readonly context: KindContext;
-  /** False on an update, which skips the checks of immutable fields. */
+  /** False on an update, which skips the checks of fields that cannot change. */
   readonly isNew: boolean;
   readonly isTemplateTolerated?: boolean;
 }

@@ -30,7 +30,7 @@ describe("a minimal StatefulSet", () => {
     expect(set["status"]).toEqual({ replicas: 0, availableReplicas: 0 });
   });
 
-  test("gets complete claim templates with the right kind", () => {
+  test("gets claim templates with a kind, an apiVersion and the defaults of a claim", () => {
     const claim = { kind: "Odd", metadata: { name: "data" }, spec: { resources: { requests: { storage: "1Gi" } } } };
     expect(defaulted(STATEFUL_SET, workload({ volumeClaimTemplates: [claim] }))["spec"]).toMatchObject({
       volumeClaimTemplates: [
@@ -132,7 +132,7 @@ test("a status with more available than ready replicas is rejected", () => {
   ]);
 });
 
-test("claims become volumes of the pods, and hostname and subdomain are removed", () => {
+test("in the pods of a StatefulSet, claims become volumes, and hostname and subdomain are removed", () => {
   const spec = {
     volumeClaimTemplates: [{ metadata: { name: "data" } }],
     template: template({}, { hostname: "h", subdomain: "s", volumes: [{ name: "data" }, { name: "tmp" }] }),
@@ -160,6 +160,6 @@ test.each([
   ]);
 });
 
-test("ordinals default to a start of 0", () => {
+test("the ordinals of a StatefulSet start at 0 by default", () => {
   expect(defaulted(STATEFUL_SET, workload({ ordinals: {} }))["spec"]).toMatchObject({ ordinals: { start: 0 } });
 });

@@ -80,7 +80,7 @@ function rollingUpdateOf(statefulSet: JsonObject): JsonObject {
   return objectAt(objectAt(specOf(statefulSet), "updateStrategy"), "rollingUpdate");
 }
 
-/** maxUnavailable needs a feature gate that is off in every release. */
+/** Drops maxUnavailable, whose feature gate is off in every release. */
 function dropMaxUnavailable(statefulSet: JsonObject): void {
   const spec = specOf(statefulSet);
   const { maxUnavailable, ...rollingUpdate } = rollingUpdateOf(statefulSet);
@@ -100,7 +100,7 @@ const MUTABLE: readonly string[] = [
 function* updateErrors(statefulSet: JsonObject, existing: JsonObject, context: KindContext): Generator<FieldError> {
   const spec = specOf(statefulSet);
   const before = specOf(existing);
-  // An invalid stored template does not block other changes.
+  // If the stored spec is already invalid, errors of the template are tolerated, so that other changes remain possible.
   const isTemplateTolerated = !isStatefulSetSpecValid(before, context);
   yield* statefulSetSpecErrors(spec, { context, isNew: false, isTemplateTolerated });
   if (!isSemanticallyEqual(withoutMutable(spec), withoutMutable(before)))

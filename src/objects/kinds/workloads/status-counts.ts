@@ -24,7 +24,7 @@ export function* negativeCountErrors(status: JsonObject, counts: readonly string
 interface StatusCounts {
   /** Counts that cannot be negative. */
   readonly counts: readonly string[];
-  /** Counts that cannot exceed the number of replicas. */
+  /** Counts that cannot exceed the count of replicas. */
   readonly parts: readonly string[];
   readonly tooManyAvailable: string;
 }

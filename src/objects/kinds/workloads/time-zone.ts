@@ -7,7 +7,7 @@ export function timeZoneError(name: string): string | undefined {
   return isZone(name) ? undefined : `unknown time zone ${name}`;
 }
 
-/** Zones by lowercase name. `Intl` ignores case, but Go's file names do not. */
+/** Time zones keyed by lowercase name, because `Intl` ignores case, but Go's file names do not. */
 const ZONES: ReadonlyMap<string, string> = new Map(
   Intl.supportedValuesOf("timeZone").map((zone) => [zone.toLowerCase(), zone]),
 );

@@ -1,4 +1,4 @@
-/** Variables of the expressions in policies and webhooks, and their types. */
+/** Declares the variables of the expressions in policies and webhooks, and their types. */
 import type { Variables } from "../../../cel/program.ts";
 import { BOOL, DYN, INT, listOf, mapOf, STRING, struct, TIMESTAMP, type Type } from "../../../cel/types/type.ts";
 import { typeFromText } from "../../../cel/types/type-text.ts";
@@ -59,7 +59,9 @@ const NAMESPACE = objectType("Namespace", {
 export interface OptionalVariables {
   readonly hasParams: boolean;
   readonly hasAuthorizer: boolean;
-  /** Fields of `variables`; undefined if the expression has no such variable. */
+  /**
+   * The named variables of the policy, which are fields of `variables`; undefined if the expression cannot use them.
+   */
   readonly composited: ReadonlyMap<string, Type> | undefined;
 }
 

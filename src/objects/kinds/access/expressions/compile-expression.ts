@@ -25,7 +25,7 @@ export interface ExpressionScope {
   readonly variables: OptionalVariables;
 }
 
-/** As Go prints it. */
+/** The type as Go prints it. */
 function typeText(type: Type): string {
   if (type.parameters.length === 0) return type.name;
   return `${type.name}(${type.parameters.map(typeText).join(", ")})`;

@@ -1,4 +1,4 @@
-/** Compiles the named variables of a policy. Each one can use those before it. */
+/** Compiles the named variables of a policy. Each variable can use the variables before it. */
 import {
   BOOL,
   BYTES,
@@ -18,15 +18,18 @@ import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { compileExpression, type CompiledExpression, type ExpressionScope } from "./compile-expression.ts";
 
 interface CompositedVariables {
-  /** Compiled expressions by name, in the order of the policy. */
+  /** Compiled expressions keyed by variable name, in the order of the policy. */
   readonly compiled: ReadonlyMap<string, CompiledExpression>;
-  /** Scope in which all other expressions of the policy are compiled. */
+  /** The scope in which all other expressions of the policy are compiled. */
   readonly scope: ExpressionScope;
 }
 
 const KNOWN: ReadonlySet<Type> = new Set([BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT]);
 
-/** Scalar types, and lists and maps of them, keep their type; every other type becomes dyn. */
+/**
+ * The type that later expressions see: scalar types, and lists and maps of them, are kept; every other type becomes
+ * dyn.
+ */
 export function compositedType(type: Type): Type {
   if (KNOWN.has(type)) return type;
   const [first = DYN, second = DYN] = type.parameters;

@@ -25,7 +25,7 @@ test.each([
     "request.object == null",
     ["compilation failed: ERROR: <input>:1:8: undefined field 'object'\n | request.object == null\n | .......^"],
   ],
-])("the validation %s is checked for its result type", (source, wanted) => {
+])("the result type of the validation expression %s is checked", (source, wanted) => {
   const found = messages(new ExpressionCheck(gatesOf("1.36")).validationErrors(source, "f"));
   expect(found).toEqual(wanted.map((why) => `Invalid value: ${JSON.stringify(source)}: ${why}`));
 });
@@ -78,7 +78,7 @@ test("a variable is visible with its type to later expressions, but not to match
   );
 });
 
-test("new expressions can use what the previous release supports, stored expressions what this release supports", () => {
+test("new expressions can use the features of the previous release, stored expressions those of this release", () => {
   const source = "semver('1.2.3').major() == 1";
   const errors = (release: ReleaseName, stored?: JsonObject): string[] => {
     const check = new ExpressionCheck(gatesOf(release));

@@ -1,4 +1,4 @@
-/** Validation of the expressions of a policy or webhook when it is written. */
+/** Validates the expressions of a policy or webhook configuration when it is written. */
 import type { Environment } from "../../../cel/check/scope.ts";
 import { celEnvironment } from "../../../cel/environment.ts";
 import { BOOL, NULL, STRING, type Type } from "../../../cel/types/type.ts";
@@ -14,8 +14,8 @@ import type { ReleaseGates } from "../../../release-gates.ts";
 type ExpressionKind = "condition" | "validation" | "message" | "annotation" | "applyConfiguration" | "jsonPatch";
 
 /**
- * Stored expressions may use everything that the release supports. New expressions may only use what the previous
- * release also supports, so that a rollback can still compile them.
+ * Stored expressions may use everything that the release supports. New expressions may use only features that the
+ * previous release supports too, so that its servers can compile them after a rollback.
  */
 export class ExpressionCheck {
   readonly #gates: ReleaseGates;
@@ -91,7 +91,7 @@ export class ExpressionCheck {
     return this.#errors({ kind, source: source.trim(), field, returns: [MUTATIONS[kind]], variables });
   }
 
-  /** Also declares the variable for the expressions after it. */
+  /** Checks the expression of a variable, and declares the variable for the expressions after it. */
   *variableErrors({ name, source }: { name: string; source: string }, field: string): Generator<FieldError> {
     const variables = this.#variables(true);
     const type = yield* this.#errors({ kind: "validation", source, field, returns: undefined, variables });

@@ -18,7 +18,7 @@ test.each([
     "Foo{}",
     "compilation failed: ERROR: <input>:1:4: undeclared reference to 'Foo' (in container '')\n | Foo{}\n | ...^",
   ],
-])("the apply configuration %s is checked for its result type", (source, why) => {
+])("the result type of the apply configuration %s is checked", (source, why) => {
   expect(errorOf("applyConfiguration", source)).toBe(why);
 });
 
@@ -38,11 +38,11 @@ test.each([
     `[JSONPatch{?op: "x"}]`,
     `compilation failed: ERROR: <input>:1:17: expected type 'optional_type(string)' but found 'string'\n | [JSONPatch{?op: "x"}]\n | ................^`,
   ],
-])("the JSON patch %s is checked for its result type", (source, why) => {
+])("the result type of the JSON patch %s is checked", (source, why) => {
   expect(errorOf("jsonPatch", source)).toBe(why);
 });
 
-test("other expressions cannot construct objects", () => {
+test("expressions other than mutations cannot construct objects", () => {
   const [error] = new ExpressionCheck(gatesOf("1.36")).validationErrors("Object{} == null", "f");
   expect(error?.message).toContain("undeclared reference to 'Object'");
 });

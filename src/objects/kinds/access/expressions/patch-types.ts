@@ -1,4 +1,4 @@
-/** Struct types that mutation expressions construct: `Object{…}`, `Object.spec{…}` and `JSONPatch{…}`. */
+/** The struct types that mutation expressions construct: `Object{…}`, `Object.spec{…}` and `JSONPatch{…}`. */
 import type { Environment } from "../../../cel/check/scope.ts";
 import { overload } from "../../../cel/library/function.ts";
 import type { StructFactory } from "../../../cel/library/structs.ts";
@@ -74,7 +74,7 @@ export class JsonPatchValue extends OpaqueValue {
 
 const GO_TYPES: Readonly<Record<string, string>> = { bigint: "int64", number: "float64", boolean: "bool" };
 
-/** Checks the types of fields at evaluation, for values of type dyn. */
+/** Checks the types of fields again at evaluation, because the type checker accepts values of type dyn. */
 function makePatch(fields: ReadonlyMap<string, Value>): Value {
   for (const name of ["op", "path", "from"]) {
     const value = fields.get(name);

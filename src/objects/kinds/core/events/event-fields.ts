@@ -1,4 +1,4 @@
-/** Field names of events in the core group and in events.k8s.io for the same members. */
+/** The names that the fields of an event have in the core group and in events.k8s.io. */
 
 export interface EventNames {
   readonly involvedObject: string;

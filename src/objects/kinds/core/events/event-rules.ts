@@ -1,6 +1,6 @@
 /**
- * Validation of events. As kubernetes: errors use the field names of the internal type, whichever group served the
- * event.
+ * Validation of events. As kubernetes: errors use the field names of the internal type, regardless of the group in the
+ * request.
  */
 import { invalidValue, required } from "../../../../meta/field-errors.ts";
 import { jsonEquals, numberAt, objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
@@ -14,7 +14,7 @@ const TEXT_BYTES_MAX = 128;
 const NOTE_BYTES_MAX = 1024;
 const NO_MATCH = "does not match event.namespace";
 
-/** Validates events of both groups. For events without an eventTime, only the namespaces are checked. */
+/** Validates events of both groups. Of events without an eventTime, only the namespaces are checked. */
 export function* legacyEventErrors(event: JsonObject, names: EventNames): Generator<FieldError> {
   const namespace = stringAt(objectAt(event, "metadata"), "namespace");
   const involved = stringAt(objectAt(event, names.involvedObject), "namespace");
@@ -25,7 +25,11 @@ export function* legacyEventErrors(event: JsonObject, names: EventNames): Genera
   for (const sentence of dnsSubdomainErrors(namespace)) yield invalidValue("namespace", namespace, sentence);
 }
 
-/** Events about cluster-scoped objects belong to `default`, or, with an eventTime, also to `kube-system`. */
+/**
+ * Whether the namespace of an event is allowed. Without an eventTime, it must be that of the involved object; for a
+ * cluster-scoped object, `default` or none. With an eventTime, any namespace is allowed; for a cluster-scoped object,
+ * `default` or `kube-system`.
+ */
 function hasMatchingNamespace(event: { namespace: string; involved: string; isTimed: boolean }): boolean {
   const { namespace, involved, isTimed } = event;
   if (involved !== "") return isTimed || namespace === involved;
@@ -72,7 +76,7 @@ function* seriesErrors(event: JsonObject): Generator<FieldError> {
 
 type Shown = readonly [field: string, shown: (event: JsonObject) => unknown];
 
-/** In events.k8s.io only the series can change. */
+/** Rejects changes of events in events.k8s.io, except changes of the series. */
 export function* newEventUpdateErrors(
   event: JsonObject,
   existing: JsonObject,

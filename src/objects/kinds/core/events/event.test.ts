@@ -22,7 +22,7 @@ const NEW: JsonObject = {
 };
 
 describe("an Event of the core group", () => {
-  test("defaults all members that Go always writes", () => {
+  test("defaults all fields that Go always writes", () => {
     expect(defaulted(EVENT, { metadata })).toEqual({
       metadata,
       involvedObject: {},
@@ -40,7 +40,7 @@ describe("an Event of the core group", () => {
     ["default", undefined, []],
     ["other", undefined, ['involvedObject.namespace: Invalid value: "": does not match event.namespace']],
     ["other", "default", ['involvedObject.namespace: Invalid value: "default": does not match event.namespace']],
-  ])("in the namespace %s about an object in %s is validated", (namespace, involved, expected) => {
+  ])("in the namespace %s about an object in %s has the expected errors", (namespace, involved, expected) => {
     const involvedObject = involved === undefined ? {} : { namespace: involved };
     expect(createErrorsOf(EVENT, { metadata: { name: "e", namespace }, involvedObject })).toEqual(expected);
   });
@@ -58,14 +58,14 @@ describe("an Event of the core group", () => {
     ]);
   });
 
-  test("can be changed", () => {
+  test("accepts changes of its fields", () => {
     const event = { metadata, involvedObject: { namespace: "default" }, reason: "a" };
     expect(updateErrorsOf(EVENT, event, { ...event, reason: "b" })).toEqual([]);
   });
 });
 
 describe("an Event of events.k8s.io", () => {
-  test("needs all its members and rejects deprecated ones", () => {
+  test("needs all its required fields and rejects deprecated fields", () => {
     expect(createErrorsOf(EVENTS_GROUP_EVENT, NEW)).toEqual([]);
     const old = { deprecatedCount: 1, deprecatedFirstTimestamp: TIME, deprecatedSource: { host: "h" } };
     expect(
@@ -81,7 +81,7 @@ describe("an Event of events.k8s.io", () => {
     ]);
   });
 
-  test("can change its series only", () => {
+  test("rejects changes of all fields but its series", () => {
     expect(updateErrorsOf(EVENTS_GROUP_EVENT, NEW, { ...NEW, series: { count: 2, lastObservedTime: TIME } })).toEqual(
       [],
     );

@@ -13,7 +13,9 @@ export function* configStatusErrors(config: JsonObject, field: string): Generato
     if (config[key] !== undefined) yield* configSourceErrors(objectAt(config, key), `${field}.${key}`, "status");
 }
 
-/** A spec names only the ConfigMap; a status also names its UID and resource version. */
+/**
+ * In the spec a source names only a ConfigMap; in the status it also has the UID and resource version of the ConfigMap.
+ */
 export function* configSourceErrors(
   source: JsonObject,
   field: string,

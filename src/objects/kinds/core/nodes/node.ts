@@ -44,7 +44,7 @@ function specWithDefaults(given: JsonObject): JsonObject {
   return all.length === 0 ? spec : { ...spec, podCIDR: all[0], podCIDRs: all };
 }
 
-/** The members of nodeInfo that Go always writes. */
+/** The fields of nodeInfo that Go always writes. */
 const EMPTY_NODE_INFO: Readonly<JsonObject> = {
   machineID: "",
   systemUUID: "",

@@ -1,4 +1,7 @@
-/** Errors that show a list of strings: as JSON with ServiceErrorsWithJSONLists, otherwise as Go prints it. */
+/**
+ * Creates errors that show a list of strings: as JSON if the gate ServiceErrorsWithJSONLists is on, otherwise as Go
+ * prints it.
+ */
 import { invalidList, invalidValue } from "../../../../meta/field-errors.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { KindContext } from "../../kind.ts";

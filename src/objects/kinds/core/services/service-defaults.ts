@@ -26,7 +26,7 @@ export function setServiceDefaults(service: JsonObject): void {
   };
 }
 
-/** An IP address without an ipMode gets VIP. */
+/** Sets the ipMode of an address to VIP if it has an IP and no ipMode. */
 function defaultIpMode(point: JsonObject): JsonObject {
   return stringAt(point, "ip") !== "" && point["ipMode"] === undefined ? { ...point, ipMode: "VIP" } : point;
 }
@@ -56,8 +56,8 @@ export function prepareServiceUpdate(service: JsonObject, existing: JsonObject):
 }
 
 /**
- * Drops a valid internalTrafficPolicy from ExternalName services, which have no cluster traffic; validation rejects an
- * invalid one.
+ * Drops internalTrafficPolicy from services of type ExternalName, which have no cluster traffic. Keeps an invalid
+ * value, so that validation rejects it.
  */
 function withoutNeedlessPolicy(spec: JsonObject): JsonObject {
   const { internalTrafficPolicy: policy, ...rest } = spec;
@@ -110,7 +110,10 @@ function keepAllocated(spec: JsonObject, before: JsonObject): void {
   }
 }
 
-/** A port keeps the node port of the stored port with its name, unless another port requests that node port. */
+/**
+ * Gives a port without a node port that of the stored port with the same name, unless another port requests this node
+ * port.
+ */
 function keepNodePorts(spec: JsonObject, before: JsonObject): void {
   const byName = new Map(portsOf(before).map((port) => [stringAt(port, "name"), countAt(port, "nodePort")]));
   const used = new Set(portsOf(spec).map((port) => countAt(port, "nodePort")));
@@ -122,7 +125,7 @@ function keepNodePorts(spec: JsonObject, before: JsonObject): void {
   }
 }
 
-/** clusterIP is the first of clusterIPs; an update that changes only one of them changes both. */
+/** Keeps clusterIP equal to the first of clusterIPs: an update that changes only one of the two fields changes both. */
 function keepClusterIpsTogether(spec: JsonObject, before: JsonObject): void {
   const clusterIp = stringAt(spec, "clusterIP");
   const listed = stringsAt(spec, "clusterIPs");
@@ -138,7 +141,7 @@ function keepClusterIpsTogether(spec: JsonObject, before: JsonObject): void {
   else spec["clusterIPs"] = [clusterIp];
 }
 
-/** Drops the fields that only the stored type had, if the update leaves them unchanged. */
+/** Drops the fields that belong to the stored type and not to the new type, if the update leaves them unchanged. */
 function dropFieldsOfOldType(spec: JsonObject, before: JsonObject): void {
   if (needsClusterIp(before) && !needsClusterIp(spec)) {
     const isSame = jsonEquals([spec["clusterIP"], spec["clusterIPs"]], [before["clusterIP"], before["clusterIPs"]]);

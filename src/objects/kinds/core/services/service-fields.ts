@@ -5,7 +5,7 @@ import { countAt } from "../../checks.ts";
 
 export const HEADLESS = "None";
 
-/** In alphabetical order. */
+/** In alphabetical order, as in errors. */
 export const PROTOCOLS: readonly string[] = ["SCTP", "TCP", "UDP"];
 
 export function isServices({ group, resource }: GroupResource): boolean {
@@ -25,7 +25,7 @@ export function needsNodePorts(spec: JsonObject): boolean {
   return type === "NodePort" || type === "LoadBalancer";
 }
 
-/** A load balancer may opt out of node ports. */
+/** Whether the service gets node ports: a load balancer may opt out of them. */
 export function allocatesNodePorts(spec: JsonObject): boolean {
   const type = stringAt(spec, "type");
   return type === "NodePort" || (type === "LoadBalancer" && spec["allocateLoadBalancerNodePorts"] !== false);

@@ -1,4 +1,4 @@
-/** Validation of the ports of a Service, each alone and all together, with Kubernetes' messages. */
+/** Validation of the ports of a Service, of each port and of all ports together, with Kubernetes' messages. */
 import { duplicateValue, forbiddenField, invalidValue, required } from "../../../../meta/field-errors.ts";
 import { stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsLabelErrors, qualifiedNameErrors } from "../../../../meta/names.ts";
@@ -55,7 +55,7 @@ export function* repeatedPortErrors(ports: readonly JsonObject[]): Generator<Fie
   }
 }
 
-/** A port in the internal type with only its protocol and number set. */
+/** The internal type of a port with only its protocol and number set, as the error shows it. */
 function shownPort(port: JsonObject): JsonObject {
   return {
     Name: "",

@@ -99,7 +99,7 @@ describe("a Service", () => {
     ]);
   });
 
-  test("may have a name that begins with a digit since 1.36", () => {
+  test("may have a name that begins with a digit from 1.36 on", () => {
     expect(createErrorsOf(SERVICE, service({}, { name: "1a" }))).toEqual([]);
     expect(createErrorsOf(SERVICE, service({}, { name: "1a" }), { ...CONTEXT, gates: gatesOf("1.35") })).toEqual([
       expect.stringMatching(/^metadata\.name: Invalid value: "1a": a DNS-1035 label must consist of/),
@@ -110,7 +110,7 @@ describe("a Service", () => {
     ]);
   });
 
-  test("supports more traffic distributions since 1.34", () => {
+  test("supports more traffic distributions from 1.34 on", () => {
     const spread = service({ trafficDistribution: "PreferSameZone" });
     expect(createErrorsOf(SERVICE, spread)).toEqual([]);
     expect(createErrorsOf(SERVICE, spread, { ...CONTEXT, gates: gatesOf("1.33") })).toEqual([
@@ -196,7 +196,7 @@ describe("the addresses of a Service", () => {
 describe("an update of a Service", () => {
   const given = { clusterIP: "10.0.0.1", ipFamilies: ["IPv4"], ipFamilyPolicy: "SingleStack" };
 
-  test("cannot change the cluster IP, and the error has the format of the release", () => {
+  test("cannot change the cluster IP; the format of the error depends on the release", () => {
     const change = service({ ...given, clusterIP: "10.0.0.2", clusterIPs: ["10.0.0.2"] });
     expect(updateErrorsOf(SERVICE, service(given), change)).toEqual([
       'spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set',

@@ -15,7 +15,7 @@ import { specUpdateErrors } from "./service-update-rules.ts";
 
 export function* serviceErrors(service: JsonObject, context: KindContext): Generator<FieldError> {
   const addressErrors = firstErrors(clusterIpErrors(specOf(service), undefined, context));
-  // As kubernetes: cluster IPs are allocated before validation, so invalid ones are the only reported errors.
+  // As kubernetes: cluster IPs are allocated before validation, so if they are invalid, no other errors are reported.
   if (addressErrors.length > 0) yield* addressErrors;
   else {
     yield* serviceNameErrors(objectAt(service, "metadata"), context);
@@ -26,7 +26,7 @@ export function* serviceErrors(service: JsonObject, context: KindContext): Gener
 function* serviceNameErrors(metadata: JsonObject, { gates }: KindContext): Generator<FieldError> {
   const rule = gates.isOn("RelaxedServiceNameValidation") ? dnsLabelErrors : dns1035LabelErrors;
   const base = stringAt(metadata, "generateName");
-  // A generated suffix follows the base, so the base may end with a hyphen.
+  // Because a generated suffix follows the base, the base may end with a hyphen.
   for (const sentence of base === "" ? [] : rule(base.replace(/-$/, "a")))
     yield invalidValue("metadata.generateName", base, sentence);
   const name = stringAt(metadata, "name");
@@ -104,7 +104,7 @@ function notForNames(field: string): FieldError {
 }
 
 const AFFINITIES: readonly string[] = ["ClientIP", "None"];
-/** A day. */
+/** One day. */
 const AFFINITY_SECONDS_MAX = 86_400;
 
 function* affinityErrors(spec: JsonObject): Generator<FieldError> {

@@ -22,7 +22,7 @@ function* externalPolicyErrors(spec: JsonObject): Generator<FieldError> {
   else if (policy !== "") yield invalidValue(field, policy, "may only be set for externally-accessible services");
 }
 
-/** If a service needs a health check node port and requests none, the server allocates one. */
+/** Accepts an absent health check node port, because the server allocates one if the service needs it. */
 function* healthCheckPortErrors(spec: JsonObject): Generator<FieldError> {
   const field = "spec.healthCheckNodePort";
   const port = countAt(spec, "healthCheckNodePort");

@@ -46,7 +46,7 @@ function* ipUpdateErrors(spec: JsonObject, before: JsonObject, context: KindCont
 function* familyUpdateErrors(spec: JsonObject, before: JsonObject, context: KindContext): Generator<FieldError> {
   const families = stringsAt(spec, "ipFamilies");
   const had = stringsAt(before, "ipFamilies");
-  // As kubernetes: the error always names the first family, whichever has changed.
+  // As kubernetes: the error always names the first IP family, even if the second one has changed.
   const field = "spec.ipFamilies[0]";
   if (had.length === families.length) {
     for (const [index, family] of had.entries())

@@ -1,4 +1,4 @@
-/** The rules of the kind Service. */
+/** Combines the defaults, validation and warnings of Services to the rules of the kind. */
 import type { Kind } from "../../kind.ts";
 import { prepareService, prepareServiceUpdate, setServiceDefaults } from "./service-defaults.ts";
 import { serviceErrors, serviceUpdateErrors } from "./service-rules.ts";

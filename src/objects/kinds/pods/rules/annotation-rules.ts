@@ -68,7 +68,7 @@ function* appArmorAnnotationErrors(annotations: JsonObject, spec: JsonObject, fi
   }
 }
 
-/** An annotation must agree with the field that replaced it. `field`: the path of the spec. */
+/** Rejects an annotation that contradicts the field which replaced it. `field`: the path of the spec. */
 export function* profileMatchErrors(annotations: JsonObject, spec: JsonObject, field: string): Generator<FieldError> {
   const ofPod = objectAt(spec, "securityContext");
   yield* matchErrors(annotations[SECCOMP_POD], ofPod["seccompProfile"], {

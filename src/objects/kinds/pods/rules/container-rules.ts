@@ -1,4 +1,4 @@
-/** Validation of a container of any list. */
+/** Validation of a container: a regular, init or ephemeral container. */
 import { duplicateValue, invalidValue, required, tooMany, unsupportedValue } from "../../../../meta/field-errors.ts";
 import { isJsonObject, numberAt, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
@@ -127,7 +127,7 @@ function* restartRuleErrors(rule: JsonObject, field: string, actions: readonly s
     yield tooMany(`${field}.exitCodes.values`, values.length, EXIT_CODES_MAX);
 }
 
-/** Checked for pods only; templates may have such images. */
+/** Rejects image names with surrounding whitespace. Called only for pods, because templates may have such images. */
 export function* imageWhitespaceErrors(container: JsonObject, field: string): Generator<FieldError> {
   const image = stringAt(container, "image");
   if (image.trim() !== image)

@@ -65,7 +65,10 @@ export function* qualifiedNameFieldErrors(value: string, field: string): Generat
   yield* nameErrors(value, field, qualifiedNameErrors);
 }
 
-/** Older releases also accept leading zeros, as in `010.0.0.1`, and IPv4-mapped IPv6 addresses. */
+/**
+ * If the gate StrictIPCIDRValidation is off, also accepts leading zeros, as in `010.0.0.1`, and IPv4-mapped IPv6
+ * addresses.
+ */
 export function* ipErrors(ip: string, field: string, context: KindContext): Generator<FieldError> {
   if (familyOf(withoutLeadingZeros(ip)) === undefined) {
     yield invalidValue(field, ip, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)");

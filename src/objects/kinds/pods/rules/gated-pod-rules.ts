@@ -64,7 +64,10 @@ function* nodeAffinityErrors(next: JsonObject, before: JsonObject, context: Kind
   }
 }
 
-/** An empty term matches no node, so any addition would widen it. */
+/**
+ * Whether `term` only adds requirements to `old`. An empty term matches no node, so that any addition to it would widen
+ * the selection.
+ */
 function isOnlyAddedTo(term: JsonObject, old: JsonObject): boolean {
   const lists = ["matchExpressions", "matchFields"] as const;
   const isEmpty = lists.every((list) => objectsAt(old, list).length === 0);

@@ -6,7 +6,7 @@ import { qualifiedNameFieldErrors } from "./formats.ts";
 
 const IN_BOTH = "exists in both matchLabelKeys and labelSelector";
 
-/** `term`: its label keys have already been merged into its labelSelector. */
+/** `term`: the term after its label keys have been merged into its labelSelector. */
 export function* labelKeysErrors(term: JsonObject, field: string): Generator<FieldError> {
   const selector = term["labelSelector"];
   const match = stringsAt(term, "matchLabelKeys");
@@ -30,7 +30,9 @@ function* keysErrors(keys: readonly string[], field: string, selector: unknown):
   else for (const [index, key] of keys.entries()) yield* qualifiedNameFieldErrors(key, `${field}[${index}]`);
 }
 
-/** A key that the selector has twice was already in it before the merge. */
+/**
+ * Reports a matchLabelKeys key that the merged selector has twice, because then the selector had it before the merge.
+ */
 function* repeatedKeyErrors(match: readonly string[], selector: JsonObject, field: string): Generator<FieldError> {
   const indexes = new Map(match.map((key, index) => [key, index]));
   const seen = new Set(Object.keys(objectAt(selector, "matchLabels")));
@@ -42,7 +44,7 @@ function* repeatedKeyErrors(match: readonly string[], selector: JsonObject, fiel
   }
 }
 
-/** The checks of releases before 1.34, which do not merge keys into the selector. */
+/** The checks of releases before 1.34, which do not merge label keys into the selector. */
 export function* plainLabelKeysErrors(term: JsonObject, field: string): Generator<FieldError> {
   const keys = stringsAt(term, "matchLabelKeys");
   const selector = term["labelSelector"];

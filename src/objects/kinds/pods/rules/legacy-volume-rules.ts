@@ -24,13 +24,13 @@ const HOST_PATH_TYPES: readonly string[] = [
 ];
 const HOST_PORTS = "must be a host:port pair or multiple pairs separated by commas";
 
-/** A source whose validation depends on the source alone; PersistentVolumes use the same checks. */
+/** A volume source whose validation depends on the source alone, so that PersistentVolumes can share it. */
 interface LegacySource {
   readonly member: string;
   readonly errors: (source: JsonObject, field: string) => Iterable<FieldError>;
 }
 
-/** A source whose only rule is that some texts are required. */
+/** A source whose only rule is that some string fields are not empty. */
 function requiringTexts(member: string, ...texts: readonly string[]): LegacySource {
   return {
     member,

@@ -13,7 +13,7 @@ import { descendingPathErrors } from "./formats.ts";
 const PROPAGATIONS: readonly string[] = ["Bidirectional", "HostToContainer", "None"];
 const RECURSIONS: readonly string[] = ["Disabled", "Enabled", "IfPossible"];
 
-/** Valid volumes of the pod, by name. */
+/** The valid volumes of the pod, keyed by name. */
 export type Volumes = ReadonlyMap<string, JsonObject>;
 
 export function* mountErrors(container: JsonObject, field: string, volumes: Volumes): Generator<FieldError> {

@@ -70,8 +70,8 @@ export function* hostnameOverrideErrors(spec: JsonObject, field: string): Genera
 }
 
 /**
- * On the host network, the host port equals the container port. In a template it may be absent, because pods get it by
- * default.
+ * On the host network, the host port must equal the container port. In a template the host port may be absent, because
+ * pods get it by default.
  */
 export function* hostNetworkErrors(spec: JsonObject, field: string, { isPod }: SpecContext): Generator<FieldError> {
   if (spec["hostNetwork"] !== true) return;

@@ -68,7 +68,7 @@ describe("an update of a pod", () => {
     expect(updated(next, before)).toEqual(expected);
   });
 
-  test("is rejected with a diff of the internal types", () => {
+  test("is rejected with a diff of the pod specs in their internal types", () => {
     expect(updated({ restartPolicy: "Never" })).toEqual([
       `${MAY_NOT_CHANGE}@@ -35,7 +35,7 @@
    }
@@ -88,7 +88,7 @@ describe("an update of a pod", () => {
     expect(updated(container({ args: ["<a&b>"] }))[0]).toContain('+    "\\u003ca\\u0026b\\u003e"\n');
   });
 
-  test("with scheduling gates may narrow its node selection", () => {
+  test("with scheduling gates may narrow its node selector and node affinity", () => {
     const before = { schedulingGates: [{ name: "g" }], nodeSelector: { a: "1" } };
     const term = { matchExpressions: [{ key: "k", operator: "Exists" }] };
     const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } };

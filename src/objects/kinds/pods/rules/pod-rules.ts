@@ -35,7 +35,7 @@ export function* podCreateErrors(pod: JsonObject, context: KindContext): Generat
   yield* profileMatchErrors(annotationsOf(pod), spec, "spec");
 }
 
-/** Checks of every write; `existing` is absent on a create. */
+/** The checks of every write of a pod; `existing` is absent on a create. */
 export function* podErrors(pod: JsonObject, context: KindContext, existing?: JsonObject): Generator<FieldError> {
   const spec = objectAt(pod, "spec");
   yield* podAnnotationErrors(annotationsOf(pod), spec, "metadata.annotations");
@@ -86,7 +86,7 @@ function* imageErrors(
   }
 }
 
-/** activeDeadlineSeconds can be set or lowered. */
+/** Rejects an activeDeadlineSeconds that is out of range, removed or raised. */
 function deadlineError(next: JsonObject, before: JsonObject): FieldError | undefined {
   const field = "spec.activeDeadlineSeconds";
   const seconds = numberAt(next, "activeDeadlineSeconds");
@@ -137,14 +137,17 @@ function* immutableSpecErrors(next: JsonObject, before: JsonObject, context: Kin
   yield forbiddenField("spec", `${MAY_NOT_CHANGE}\n${specDiff(before, munged, context)}`);
 }
 
-/** Treats an empty list like an absent one. */
+/** Whether two specs are equal; an empty list equals an absent one. */
 function isSameSpec(next: JsonObject, before: JsonObject, context: KindContext): boolean {
   if (jsonEquals(next, before)) return true;
   if (!context.gates.isOn("PodSpecTypesComplete")) return false;
   return isSameInternal(next, before, "PodSpec", context);
 }
 
-/** DIFFERS: the diff of releases before 1.34 is left out; the diff of 1.37 uses the types of 1.36. */
+/**
+ * The diff of two specs for the error. DIFFERS: releases before 1.34 get no diff, and the diff of 1.37 uses the types
+ * of 1.36.
+ */
 function specDiff(before: JsonObject, next: JsonObject, context: KindContext): string {
   if (!context.gates.isOn("PodUpdateErrorsWithJSONDiff")) return "";
   return unifiedDiff(

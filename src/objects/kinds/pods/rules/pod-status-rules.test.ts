@@ -41,7 +41,7 @@ test.each<[status: JsonObject, expected: string[]]>([
       'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"x"}]: may specify no more than one IP for each IP family',
     ],
   ],
-])("the pod status %j is validated", (status, expected) => {
+])("the pod status %j has the expected errors", (status, expected) => {
   expect(updated(status)).toEqual(expected);
 });
 
@@ -65,9 +65,12 @@ describe("the restart of a terminated container", () => {
       42,
       [],
     ],
-  ])("with %j and exit code %i is accepted or rejected according to its restart policy", (spec, exitCode, expected) => {
-    expect(updated({ containerStatuses: RUNNING }, { containerStatuses: ended(exitCode) }, spec)).toEqual(expected);
-  });
+  ])(
+    "of a pod with %j after exit code %i is accepted or rejected according to its restart policy",
+    (spec, exitCode, expected) => {
+      expect(updated({ containerStatuses: RUNNING }, { containerStatuses: ended(exitCode) }, spec)).toEqual(expected);
+    },
+  );
 });
 
 test("a nominated node name is rejected for a pod that is bound to a node", () => {

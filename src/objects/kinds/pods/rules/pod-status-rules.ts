@@ -57,7 +57,10 @@ function* nominationErrors(status: JsonObject, existing: JsonObject, context: Ki
     yield forbiddenField("status.nominatedNodeName", "may not be set on pods that are already bound to a node");
 }
 
-/** A terminated container stays terminated, unless its restart policy allows a restart. */
+/**
+ * Rejects a status in which a terminated container is not terminated any more, unless its restart policy allows a
+ * restart.
+ */
 function* transitionErrors(
   list: (typeof STATUS_LISTS)[number],
   { status, existing, context }: { status: JsonObject; existing: JsonObject; context: KindContext },

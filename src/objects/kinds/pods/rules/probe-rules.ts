@@ -28,7 +28,7 @@ const NON_NEGATIVE = [
 const INT32_MAX = 2_147_483_647;
 
 export interface HandlerContext extends SpecContext {
-  /** The grace period of the pod, which no handler may exceed. */
+  /** The grace period of the pod, which no lifecycle handler may exceed. */
   readonly gracePeriodSeconds: number | undefined;
   readonly os: JsonObject | undefined;
 }

@@ -129,7 +129,7 @@ function* lifetimeErrors(seconds: number | undefined, field: string, signer: str
   if (seconds > max) yield invalidValue(field, seconds, `if provided, maxExpirationSeconds must be <= ${max}`);
 }
 
-/** A pod without a service account cannot have a projected token. `field`: the path of the spec. */
+/** Rejects a projected token of a pod without a service account. `field`: the path of the spec. */
 export function* tokenWithoutAccountErrors(spec: JsonObject, field: string): Generator<FieldError> {
   if (stringAt(spec, "serviceAccountName") !== "") return;
   for (const [index, volume] of objectsAt(spec, "volumes").entries())

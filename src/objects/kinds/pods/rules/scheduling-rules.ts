@@ -48,7 +48,7 @@ function* nodeAffinityErrors(affinity: JsonObject, field: string): Generator<Fie
   for (const [index, preferred] of objectsAt(affinity, PREFERRED).entries()) {
     const at = `${field}.${PREFERRED}[${index}]`;
     yield* weightErrors(preferred, `${at}.weight`);
-    // Preferences may use values that no label can have.
+    // Preferred terms may have values that are not valid label values.
     yield* nodeSelectorTermErrors(objectAt(preferred, "preference"), `${at}.preference`, ANY_VALUE);
   }
 }

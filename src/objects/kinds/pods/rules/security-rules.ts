@@ -172,7 +172,10 @@ function kernelSpaceOf(sysctl: string): "net" | "ipc" | undefined {
   return IPC_SYSCTLS.has(name) || name.startsWith("fs.mqueue.") ? "ipc" : undefined;
 }
 
-/** A pod with its own user namespace can share few other namespaces with the host. `field`: the path of the spec. */
+/**
+ * Rejects a pod with its own user namespace (hostUsers: false) that shares other namespaces with the host or has raw
+ * block devices. `field`: the path of the spec.
+ */
 export function* hostUsersErrors(spec: JsonObject, field: string): Generator<FieldError> {
   if (spec["hostUsers"] !== false) return;
   const why = "when `hostUsers` is false";

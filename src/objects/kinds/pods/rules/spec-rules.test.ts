@@ -71,11 +71,11 @@ describe("container lists", () => {
         "spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always",
       ],
     ],
-  ])("of %j are validated", (spec, expected) => {
+  ])("of %j have the expected errors", (spec, expected) => {
     expect(errors(spec)).toEqual(expected);
   });
 
-  test("accept a container restart policy only in releases that support it", () => {
+  test("may have a container with a restart policy only in releases that support it", () => {
     const why = "spec.containers[0].restartPolicy: Forbidden: may not be set for non-init containers";
     expect(errors(container({ restartPolicy: "Never" }), release("1.33"))).toEqual([why]);
     expect(errors(container({ restartPolicy: "Never" }))).toEqual([]);
@@ -165,12 +165,12 @@ describe("a container", () => {
         "lifecycle.preStop.sleep: Invalid value: 31: must be non-negative and less than terminationGracePeriodSeconds (30)",
       ],
     ],
-  ])("with %j is validated", (more, expected) => {
+  ])("with %j has the expected errors", (more, expected) => {
     expect(errors(container(more))).toEqual(expected.map((error) => `spec.containers[0].${error}`));
   });
 });
 
-describe("the resources", () => {
+describe("the resources of a container", () => {
   test.each<[resources: JsonObject, expected: string[]]>([
     [
       { requests: { cpu: "2" }, limits: { cpu: "1" } },
@@ -199,7 +199,7 @@ describe("the resources", () => {
       { claims: [{ name: "c" }] },
       ['claims[0]: Not found: "c": must be one of the names in pod.spec.resourceClaims which is empty'],
     ],
-  ])("%j are validated", (resources, expected) => {
+  ])("%j have the expected errors", (resources, expected) => {
     expect(errors(container({ resources }))).toEqual(expected.map((error) => `spec.containers[0].resources.${error}`));
   });
 });
@@ -248,7 +248,7 @@ describe("a pod spec", () => {
         "spec.topologySpreadConstraints[0].minDomains: Invalid value: 1: can only use minDomains if whenUnsatisfiable=DoNotSchedule, not X",
       ],
     ],
-  ])("with %j is validated", (spec, expected) => {
+  ])("with %j has the expected errors", (spec, expected) => {
     expect(errors(spec)).toEqual(expected);
   });
 });
@@ -291,7 +291,7 @@ describe("a pod spec", () => {
         'spec.resources.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1',
       ],
     ],
-  ])("with %j is validated", (spec, expected) => {
+  ])("with %j has the expected errors", (spec, expected) => {
     expect(errors(spec)).toEqual(expected);
   });
 
@@ -303,7 +303,7 @@ describe("a pod spec", () => {
   });
 });
 
-test("errors are generated lazily", () => {
+test("errors about a pod spec are generated lazily", () => {
   const env = Array.from({ length: 50_000 }, () => ({ name: "" }));
   expect([...Iterator.from(podCreateErrors(pod(container({ env })), CONTEXT)).take(3)]).toHaveLength(3);
 });

@@ -1,4 +1,4 @@
-/** Validation of a pod spec, in Kubernetes' order. */
+/** Validation of a pod spec, in the order in which Kubernetes reports errors. */
 import { duplicateValue, invalidValue, notFoundValue, required } from "../../../../meta/field-errors.ts";
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";

@@ -42,7 +42,7 @@ test.each<[volume: JsonObject, expected: string[]]>([
   ],
   [{ persistentVolumeClaim: {} }, ["persistentVolumeClaim.claimName: Required value"]],
   [{ nfs: { server: "s", path: "p" } }, ['nfs.path: Invalid value: "p": must be an absolute path']],
-])("the volume %j is validated", (volume, expected) => {
+])("the volume %j has the expected errors", (volume, expected) => {
   expect(errors(volume)).toEqual(expected.map((error) => `spec.volumes[0].${error}`));
 });
 
@@ -99,7 +99,7 @@ test.each<[volume: JsonObject, expected: string[]]>([
     { iscsi: { targetPortal: "t", iqn: "x" } },
     ['iscsi.iqn: Invalid value: "x": must be valid format starting with iqn, eui, or naa'],
   ],
-])("the volume %j is validated", (volume, expected) => {
+])("the volume %j has the expected errors", (volume, expected) => {
   expect(errors(volume)).toEqual(expected.map((error) => `spec.volumes[0].${error}`));
 });
 

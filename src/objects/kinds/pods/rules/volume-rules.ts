@@ -10,7 +10,7 @@ import { VOLUME_SOURCES } from "./volume-source-rules.ts";
 const INITIATOR_LENGTH_MAX = 64;
 
 interface CheckedVolumes {
-  /** Valid volumes by name, which containers can mount. */
+  /** The valid volumes, which containers can mount, keyed by name. */
   readonly valid: ReadonlyMap<string, JsonObject>;
   readonly errors: readonly FieldError[];
 }
@@ -80,7 +80,7 @@ function* initiatorErrors(volume: JsonObject, field: string): Generator<FieldErr
     );
 }
 
-/** The claim of an ephemeral volume is named after its pod and the volume. */
+/** Checks the name of the claim of an ephemeral volume, which consists of the names of the pod and the volume. */
 function* claimNameErrors(volume: JsonObject, field: string, { metadata }: SpecContext): Generator<FieldError> {
   const podName = metadata === undefined ? "" : stringAt(metadata, "name");
   const name = stringAt(volume, "name");

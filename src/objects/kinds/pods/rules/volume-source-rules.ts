@@ -70,7 +70,7 @@ function* imageErrors(source: JsonObject, field: string, { isPod }: SpecContext)
   yield* pullPolicyErrors(stringAt(source, "pullPolicy"), `${field}.pullPolicy`);
 }
 
-/** In the order in which kubernetes checks them. */
+/** Sorted in the order in which kubernetes checks the sources. */
 export const VOLUME_SOURCES: readonly SourceRule[] = [
   { member: "emptyDir", errors: emptyDirErrors },
   LEGACY_SOURCES.hostPath,

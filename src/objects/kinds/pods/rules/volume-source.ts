@@ -4,9 +4,12 @@ import type { FieldError } from "../../../../meta/status-error.ts";
 import type { SpecContext } from "./spec-context.ts";
 
 export interface SourceRule {
-  /** The member of the volume that holds the source. */
+  /** The field of the volume that holds the source. */
   readonly member: string;
-  /** The member names that kubernetes uses instead: in the error about a second source, and in errors inside the source. */
+  /**
+   * The field name that kubernetes shows instead of `member`, in the error about a second source and in errors inside
+   * the source.
+   */
   readonly shownAs?: string;
   readonly shownInside?: string;
   readonly errors: (source: JsonObject, field: string, context: SpecContext) => Iterable<FieldError>;

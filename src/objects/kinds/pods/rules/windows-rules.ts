@@ -92,7 +92,7 @@ function hostProcessOf(parent: JsonObject): boolean | undefined {
   return typeof value === "boolean" ? value : undefined;
 }
 
-/** Rejects fields of another operating system than the pod's. */
+/** Rejects fields that the operating system of the pod does not support. */
 export function* operatingSystemErrors(spec: JsonObject, field: string): Generator<FieldError> {
   const { os } = spec;
   if (!isJsonObject(os)) return;
@@ -112,7 +112,8 @@ function* onlyLinuxErrors(spec: JsonObject, field: string): Generator<FieldError
 
 const NOT_FOR_WINDOWS = "cannot be set for a windows pod";
 /**
- * Fields of the pod that Windows does not support, in Kubernetes' order. Fields of the spec itself begin with a dot.
+ * Fields of a pod that Windows does not support, in the order in which Kubernetes checks them. Fields of the spec
+ * itself begin with a dot.
  */
 const POD_MEMBERS: readonly string[] = [
   "appArmorProfile",

@@ -21,7 +21,7 @@ export function* containerWarnings(
   }
 }
 
-/** Amounts of bytes must be integers. */
+/** Warns about fractional amounts of bytes. */
 export function* fractionalWarnings(list: JsonObject, field: string, names: readonly string[]): Generator<string> {
   for (const name of names) {
     const amount = list[name];
@@ -30,7 +30,7 @@ export function* fractionalWarnings(list: JsonObject, field: string, names: read
   }
 }
 
-/** A duplicate variable is intended if its value refers to the earlier one. */
+/** Warns about duplicate environment variables. A duplicate is intended if its value refers to the earlier variable. */
 function* hiddenVariableWarnings(container: JsonObject, field: string): Generator<string> {
   const seen = new Set<string>();
   for (const [index, variable] of objectsAt(container, "env").entries()) {

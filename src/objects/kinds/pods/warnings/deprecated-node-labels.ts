@@ -1,4 +1,4 @@
-/** Node labels that are deprecated in selectors. */
+/** The node labels that are deprecated in selectors, and the warnings about them. */
 const DEPRECATED_NODE_LABELS: ReadonlyMap<string, string> = new Map([
   ["beta.kubernetes.io/arch", 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
   ["beta.kubernetes.io/os", 'deprecated since v1.14; use "kubernetes.io/os" instead'],

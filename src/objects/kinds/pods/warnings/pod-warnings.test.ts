@@ -103,7 +103,7 @@ describe("a pod causes a warning about", () => {
   });
 });
 
-test("warnings about a template have its path", () => {
+test("warnings about a pod template begin with the path of the template", () => {
   const template = { spec: objectAt(pod({ imagePullSecrets: [{}] }), "spec") };
   expect([...podTemplateWarnings(template, "spec.template", CONTEXT)]).toEqual([
     'spec.template.spec.imagePullSecrets[0].name: invalid empty name ""',

@@ -2,7 +2,10 @@
 import { numberAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import { containersWithFields } from "../rules/container-visit.ts";
 
-/** DIFFERS: each port is compared with at most this many others of its number, not with all. */
+/**
+ * DIFFERS: each port is compared with at most this many other ports of the same number; kubernetes compares it with all
+ * of them.
+ */
 const COMPARED_MAX = 100;
 
 interface PortAt {
@@ -10,7 +13,7 @@ interface PortAt {
   readonly name: string;
   readonly hostIp: string;
   readonly hostPort: number;
-  /** Number and protocol. */
+  /** The number and protocol of the port. */
   readonly key: string;
   readonly port: JsonObject;
 }
@@ -57,7 +60,7 @@ function* clashWarnings(port: PortAt, other: PortAt): Generator<string> {
     yield `${port.field}: dangerously ambiguous port definition with ${other.field}`;
 }
 
-/** As Go prints a struct. */
+/** The port as Go prints a struct. */
 function shownPort({ port, name, hostIp, hostPort }: PortAt): string {
   return `{Name:${name} HostPort:${hostPort} ContainerPort:${numberAt(port, "containerPort") ?? 0} Protocol:${stringAt(port, "protocol")} HostIP:${hostIp}}`;
 }

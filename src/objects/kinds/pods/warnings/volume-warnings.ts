@@ -3,7 +3,10 @@ import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "..
 import type { KindContext } from "../../kind.ts";
 import { fractionalWarnings } from "./container-warnings.ts";
 
-/** DIFFERS: each path is compared with at most this many others of its volume, not with all. */
+/**
+ * DIFFERS: each path is compared with at most this many other paths of its volume; kubernetes compares it with all of
+ * them.
+ */
 const COMPARED_MAX = 100;
 
 export function* volumeWarnings(spec: JsonObject, at: string, context: KindContext): Generator<string> {

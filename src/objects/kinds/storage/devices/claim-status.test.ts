@@ -76,7 +76,7 @@ describe("the allocation of a ResourceClaim", () => {
     ],
   ])("%s", (_what, status, sentences) => expect(statusErrorsOf(status)).toEqual(sentences));
 
-  test("is immutable", () => {
+  test("cannot be changed", () => {
     const sentences = statusErrorsOf({ allocation: { devices: {} } }, { allocation: ALLOCATION });
     expect(sentences).toEqual([
       'status.allocation: Invalid value: {"Devices":{"Results":null,"Config":null},"NodeSelector":null,"AllocationTimestamp":null}: field is immutable',
@@ -84,7 +84,7 @@ describe("the allocation of a ResourceClaim", () => {
     expect(statusErrorsOf({ allocation: ALLOCATION }, { allocation: ALLOCATION })).toEqual([]);
   });
 
-  test("accepts no new consumers while the claim is being deleted", () => {
+  test("accepts no new entries in reservedFor while the claim is being deleted", () => {
     const reserved = (name: string): JsonObject => ({
       allocation: ALLOCATION,
       reservedFor: [{ resource: "pods", name, uid: name }],
@@ -96,7 +96,7 @@ describe("the allocation of a ResourceClaim", () => {
     ]);
   });
 
-  test("loses its device statuses when it is removed", () => {
+  test("takes the device statuses with it when it is removed", () => {
     const before = claim({ allocation: ALLOCATION, devices: [DEVICE] });
     const after = claim({ devices: [DEVICE] });
     dropDeallocated(after, before);

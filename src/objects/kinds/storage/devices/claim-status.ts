@@ -33,7 +33,7 @@ const HARDWARE_ADDRESS_BYTES_MAX = 128;
 const IPS_MAX = 16;
 const CONFIG_SOURCES: readonly string[] = ["FromClaim", "FromClass"];
 
-/** Adds the members that Go always writes. */
+/** Adds the fields that Go always writes. */
 export function setClaimStatusDefaults(status: JsonObject): void {
   setMissingInItems(status, "devices", { driver: "", pool: "", device: "", conditions: null });
   setMissingInItems(status, "reservedFor", { resource: "", name: "", uid: "" });

@@ -1,4 +1,4 @@
-/** Checks that the device kinds share. */
+/** Checks that the kinds of dynamic resource allocation share. */
 import {
   duplicateValue,
   invalidValue,
@@ -21,7 +21,7 @@ const IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*";
 const IDENTIFIER_PATTERN = new RegExp(`^${IDENTIFIER}$`);
 const TAINT_EFFECTS: readonly string[] = ["NoExecute", "NoSchedule", "None"];
 
-/** If a list is too long, its items are not checked. */
+/** Checks the length of a list and its items. If the list is too long, its items are not checked. */
 export function* listErrors<Item>(
   list: readonly Item[],
   field: string,
@@ -43,7 +43,7 @@ export function* uniquenessErrors(keys: readonly string[], field: string, max: n
   }
 }
 
-/** DIFFERS: expressions are not compiled. */
+/** DIFFERS: the CEL expressions of selectors are not compiled. */
 export function selectorsErrors(parent: JsonObject, field: string): Iterable<FieldError> {
   return listErrors(objectsAt(parent, "selectors"), `${field}.selectors`, {
     max: SELECTORS_MAX,
@@ -95,7 +95,7 @@ export function* deviceTaintErrors(taint: JsonObject, field: string): Generator<
   else if (!TAINT_EFFECTS.includes(effect)) yield unsupportedValue(`${field}.effect`, effect, TAINT_EFFECTS);
 }
 
-/** Checks `domain/name`, or a name alone. */
+/** Checks an attribute name: `domain/name`, or a name without a domain. */
 export function* attributeNameErrors(name: string, field: string): Generator<FieldError> {
   const [domain, identifier, ...more] = name.split("/");
   // As kubernetes: a name with more than one slash is not checked.

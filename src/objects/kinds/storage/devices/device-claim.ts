@@ -39,7 +39,7 @@ const EXACT_KEYS: readonly string[] = [
 ];
 
 /**
- * In v1beta1 ("flat"), a request holds its members directly; in later versions ("general"), it holds them under
+ * In v1beta1 ("flat"), a request holds its fields directly; in later versions ("general"), it holds them under
  * `exactly`.
  */
 export type RequestForm = "flat" | "general";
@@ -83,7 +83,7 @@ export function setTolerationDefaults(parent: JsonObject): void {
   );
 }
 
-/** The spec with its requests in the form of all later versions. */
+/** The spec with its requests in the general form. */
 export function generalClaimSpec(spec: JsonObject, form: RequestForm): JsonObject {
   if (form === "general" || spec["devices"] === undefined) return spec;
   const devices = objectAt(spec, "devices");
@@ -132,7 +132,7 @@ export function* deviceClaimSpecErrors(
   });
 }
 
-/** Names of requests, and of subrequests as `request/subrequest`. */
+/** The names of requests, and of subrequests as `request/subrequest`. */
 export function requestNamesOf(requests: readonly JsonObject[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const request of requests) {

@@ -29,7 +29,7 @@ export function* requestPolicyErrors(policy: JsonObject, field: string, total: u
 }
 
 interface Bounds {
-  /** Amount for a request that names none. */
+  /** The amount for a request that does not name one. */
   readonly defaultValue: unknown;
   readonly total: unknown;
 }

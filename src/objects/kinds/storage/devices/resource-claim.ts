@@ -1,4 +1,4 @@
-/** The rules of the kinds ResourceClaim and ResourceClaimTemplate. */
+/** Combines the defaults and validation of ResourceClaims and ResourceClaimTemplates to the rules of these kinds. */
 import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
 import { objectAt, objectsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";

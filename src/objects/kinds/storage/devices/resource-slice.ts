@@ -49,7 +49,7 @@ function withDeviceDefaults(given: JsonObject, time: string): JsonObject {
   const device = withAmounts(withoutUnknown(given), "capacity");
   if (Array.isArray(device["consumesCounters"]))
     device["consumesCounters"] = objectsAt(device, "consumesCounters").map((set) => withAmounts(set, "counters"));
-  // A taint without a time gets the current one.
+  // A taint without timeAdded gets the current time.
   if (Array.isArray(device["taints"]))
     device["taints"] = objectsAt(device, "taints").map((taint) =>
       taint["timeAdded"] === undefined ? { ...taint, timeAdded: time } : taint,

@@ -31,7 +31,7 @@ const ONE_PLACE =
 interface DeviceContext {
   /** True if each device has a node selection of its own. */
   readonly hasNodeSelectionPerDevice: boolean;
-  /** Devices of the stored slice, by name. */
+  /** The devices of the stored slice, keyed by name. */
   readonly before: ReadonlyMap<string, JsonObject>;
 }
 
@@ -162,7 +162,7 @@ function* placeErrors(device: JsonObject, field: string): Generator<FieldError> 
   if (places.length > 1) yield invalidValue(field, `{${places.join(", ")}}`, ONE_PLACE);
 }
 
-/** Also used for devices that are allocated to a claim. */
+/** Checks the binding conditions of a device in a slice, or of a device that is allocated to a claim. */
 export function* bindingErrors(device: JsonObject, field: string): Generator<FieldError> {
   const conditions = stringsAt(device, "bindingConditions");
   const failures = stringsAt(device, "bindingFailureConditions");
