@@ -66,7 +66,7 @@ function discoveryRow(overLocal: Measured, overFloor: Measured, bytes: number): 
   return [
     {
       id: "merge-cached",
-      title: `merged /apis of ${Math.round(bytes / 1000)} KB / nopeer`,
+      title: `merged discovery at /apis (${Math.round(bytes / 1000)} KB), compared with the local one`,
       unit: CPU_UNIT,
       ...local,
       target: atMost(local.ratio.median, RATIO_MAX, `≤ ${RATIO_MAX}×`),
@@ -90,7 +90,8 @@ async function fetchBoth({ client }: BenchContext, port: number): Promise<FetchR
     const before = await metric(HITS);
     const fetched = await client.fetch(name, MERGED);
     if ((await metric(DESCRIBED)) !== 1) throw new Error("the peer is not known yet");
-    if ((await metric(HITS)) !== before + 1) throw new Error("the response is not the merged discovery");
+    if ((await metric(HITS)) !== before + 1)
+      throw new Error("the response did not come from the cached merged discovery");
     return fetched;
   });
   const local = await client.fetch(name, LOCAL);

@@ -140,7 +140,7 @@ function tokenOf({ _continue }: V1ListMeta = {}): { _continue?: string } {
   return _continue === undefined || _continue === "" ? {} : { _continue };
 }
 
-/** Events in the order in which they arrive; a test can wait until there are enough. */
+/** Events in the order in which they arrive; a test can wait until certain events have arrived. */
 class Seen {
   readonly #events: string[] = [];
   readonly #waiting = new Set<() => void>();
@@ -196,7 +196,7 @@ describe("client-node", () => {
     expect(await rejected(`${CONFIG_MAPS}?fieldSelector=nonsense%3D1`)).toMatchObject({ statusCode: 400 });
   });
 
-  test("has an informer that watches its objects, reports that the server is down, and catches up when the server is back", async () => {
+  test("has an informer that watches its objects, reports an error when the server is down, and catches up when it is started again", async () => {
     using directory = disposableDirectory();
     await using first = await startEvenkeel({ dataDir: directory.path, flags: ["--controllers="] });
     const before = configOf(first);

@@ -68,7 +68,7 @@ export async function openSubject(options: {
     resolveOptions({
       ...{ release, storage: { kind: "memory" }, strictRelease: true, runtimeConfig: RUNTIME_CONFIG },
       ...{ peers: { hostname: "fuzzed" }, serviceClusterIpRange: "10.0.0.0/16" },
-      // API Priority and Fairness is disabled, because the server itself would write the status of its objects.
+      // With API Priority and Fairness the server itself writes the status of FlowSchemas between the requests of a case.
       access: { disableAdmissionPlugins: DISABLED_PLUGINS, priorityAndFairness: false },
     }),
   );

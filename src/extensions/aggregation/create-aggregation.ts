@@ -1,4 +1,7 @@
-/** Creates the parts of a server that serve aggregated API servers. They share one informer on APIServices. */
+/**
+ * Creates the aggregation layer of a server: it registers APIServices, checks their availability, proxies requests to
+ * aggregated servers and merges their discovery. All parts share one informer on APIServices.
+ */
 import type { WithUser } from "../../access/auth/user.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";

@@ -40,7 +40,7 @@ export function withAuditFlags(command: Command): Command {
     .addOption(
       oneOf(
         "--audit-log-mode <mode>",
-        "batch writes events asynchronously, blocking before the response; blocking-strict also fails a request whose event cannot be written",
+        "when to write events: asynchronously (batch) or before the response (blocking); blocking-strict also fails a request whose event cannot be written",
         ["blocking", "batch", "blocking-strict"],
       ),
     )

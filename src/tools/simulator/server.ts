@@ -54,7 +54,7 @@ export interface Run {
    * detected that these have ended.
    */
   troubledUntilMs: number;
-  /** Time since which the server is paused or has store faults; undefined while it is healthy. */
+  /** Time since which the server is paused or has store faults; undefined while it is neither. */
   troubledSinceMs: number | undefined;
 }
 
@@ -68,7 +68,7 @@ export interface ServerContext {
   readonly trace: Trace;
   readonly timing: Partial<PeerTiming>;
   readonly onRun: (run: Run) => void;
-  /** A planted bug that wraps the handler of the server with this ID. */
+  /** Tests plant bugs with these functions: each wraps a part of the server that has the given ID. */
   readonly wrapHandle?: (handle: Handle, serverId: string) => Handle;
   readonly wrapKv?: (kv: Kv, serverId: string) => Kv;
   readonly wrapClock?: (clock: Clock) => Clock;

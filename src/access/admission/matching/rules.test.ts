@@ -63,7 +63,7 @@ describe("the version that a rule matches", () => {
     ["Cluster", "", "nodes", true],
     ["Cluster", "ns", "namespaces", true],
     ["Elsewhere", "ns", "pods", false],
-  ])("is defined for scope %s and a write in namespace %j to %s: %s", (scope, namespace, resource, isMatch) => {
+  ])("with scope %s is found for a write in namespace %j to %s: %s", (scope, namespace, resource, isMatch) => {
     expect(matched({ scope }, { namespace, resource }) !== undefined).toBe(isMatch);
   });
 });

@@ -44,7 +44,9 @@ export function applyTlsChanges(tls: ServingTls, setTls: (tls: ListenTls) => voi
       setTls(listenTls(tls));
     } catch (thrown) {
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.warn("failed to apply new serving certificates; the previous ones stay in use", { error });
+      log.warn("failed to apply the changed serving certificate or client CAs; the previous ones stay in use", {
+        error,
+      });
     }
   };
   tls.certificate.onChange(apply);
