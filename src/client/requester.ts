@@ -113,7 +113,7 @@ export class Requester {
       const response = await this.#options.transport.send(request);
       this.#options.onResponse?.(response.headers);
       if (response.status >= 200 && response.status < 300) return { kind: "accepted", response };
-      return await refusal(request.method, response);
+      return await rejection(request.method, response);
     } catch (thrown) {
       if (!(thrown instanceof TransportError)) throw thrown;
       return { kind: "failed", error: thrown, facts: { failure: thrown.failure } };
@@ -129,7 +129,7 @@ type Outcome =
       readonly facts: FailedAttempt["outcome"];
     };
 
-async function refusal(method: string, response: ClientResponse): Promise<Outcome> {
+async function rejection(method: string, response: ClientResponse): Promise<Outcome> {
   const { status, headers } = response;
   const retryAfter = headers["retry-after"];
   const text = new TextDecoder().decode(await readBody(response.body, ERROR_BYTES_MAX));

@@ -66,7 +66,7 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
     failedAuthentication: audit.failedAuthentication,
     authenticate: authenticate(
       createAuthenticators({ env, config, tokens: access.tokens, loopback: loopback.connection }),
-      { refusesStrangers: !config.access.anonymousAuth },
+      { rejectsAnonymousUsers: !config.access.anonymousAuth },
     ),
     record: audit.record,
     notReadyResponses: notReadyResponses({ ...starting, isFromAnotherServer: isIndependentOfServed }),

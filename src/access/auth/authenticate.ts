@@ -27,7 +27,7 @@ export type Authenticator = (request: WithInfo) => AuthenticatorResult | Promise
  */
 export function authenticate(
   authenticators: readonly Authenticator[],
-  { refusesStrangers: rejectsAnonymous = false }: { readonly refusesStrangers?: boolean } = {},
+  { rejectsAnonymousUsers = false }: { readonly rejectsAnonymousUsers?: boolean } = {},
 ): Filter<WithInfo, WithUser> {
   return (next) => async (request) => {
     let isRejected = false;
@@ -37,7 +37,7 @@ export function authenticate(
       if (response === "rejected") isRejected = true;
       else if (response !== "none") return next(withCaller(request, response));
     }
-    if (isRejected || rejectsAnonymous || request.headers.authorization !== undefined)
+    if (isRejected || rejectsAnonymousUsers || request.headers.authorization !== undefined)
       throw new StatusError("Unauthorized", "Unauthorized");
     return next(withCaller(request, ANONYMOUS_CALLER));
   };

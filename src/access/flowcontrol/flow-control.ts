@@ -211,7 +211,7 @@ function waitMs({ requestTimeoutMs, requestedTimeoutMs }: Control, request: With
 
 function rejectedResponse({ clock }: Control, flow: Flow, reason: RejectionReason, arrivedMs: number): ApiResponse {
   const nowMs = clock.monotonic();
-  flow.series.refused(reason);
+  flow.series.countRejected(reason);
   flow.series.waitedAndRejected.observe((nowMs - arrivedMs) / 1_000);
   const retryAfter = String(flow.level.dropped.drop(nowMs));
   return tooManyRequestsText({ ...flow.headers, "retry-after": retryAfter });

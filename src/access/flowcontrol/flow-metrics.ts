@@ -43,7 +43,7 @@ export interface FlowSeries {
   readonly waitedAndRejected: Histogram;
   readonly executed: Histogram;
   readonly watchStarted: Histogram;
-  refused(reason: RejectionReason): void;
+  countRejected(reason: RejectionReason): void;
 }
 
 export function createFlowMetrics(
@@ -86,7 +86,7 @@ export function createFlowMetrics(
     waitedAndRejected: waits.with(level, flowSchema, "false"),
     executed: executions.with(level, flowSchema, "regular"),
     watchStarted: executions.with(level, flowSchema, "watch"),
-    refused: (reason) => rejected.with(level, flowSchema, reason).inc(),
+    countRejected: (reason) => rejected.with(level, flowSchema, reason).inc(),
   });
 }
 

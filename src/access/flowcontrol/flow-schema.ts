@@ -113,8 +113,8 @@ export function compareSchemas(left: FlowSchema, right: FlowSchema): number {
   return left.name < right.name ? -1 : left.name > right.name ? 1 : 0;
 }
 
-export function isSubject({ matchesEveryUser: isEverybody, users, groups, namespaces }: Subjects, user: User): boolean {
-  if (isEverybody || users.has(user.name)) return true;
+export function isSubject({ matchesEveryUser, users, groups, namespaces }: Subjects, user: User): boolean {
+  if (matchesEveryUser || users.has(user.name)) return true;
   for (const group of user.groups) if (groups.has(group)) return true;
   if (namespaces.size === 0 || !user.name.startsWith(ACCOUNT)) return false;
   const end = user.name.indexOf(":", ACCOUNT.length);

@@ -185,17 +185,19 @@ class ServiceAllocation implements AllocationSession {
       return number;
     }
     const canonical = canonicalIp(ip) ?? ip;
-    const refuse = (why: string): StatusError =>
+    const rejection = (why: string): StatusError =>
       this.#invalid([invalidStrings("spec.clusterIPs", asked, `failed to allocate IP ${ip}: ${why}`, this.#served)]);
     if (clusterIps.range.indexOf(canonical) === undefined) {
       // Releases with ServiceCIDRs search for a ServiceCIDR that contains the IP; earlier releases name the only range
       // in the message.
       const before = `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${clusterIps.range.text}`;
-      throw refuse(ipAddresses.served === undefined ? before : "the provided network does not match the current range");
+      throw rejection(
+        ipAddresses.served === undefined ? before : "the provided network does not match the current range",
+      );
     }
     const reserved = await ipAddresses.find(canonical);
     const isFree = reserved === undefined || isFor(reserved, this.#owner);
-    if (!isFree || !(await this.#take(clusterIps, canonical))) throw refuse("provided IP is already allocated");
+    if (!isFree || !(await this.#take(clusterIps, canonical))) throw rejection("provided IP is already allocated");
     return ip;
   }
 
@@ -268,9 +270,9 @@ class ServiceAllocation implements AllocationSession {
     if (!(await this.#take(nodePorts, String(port)))) throw rejection(ALREADY_ALLOCATED);
   }
 
-  async #takeAnyPort(refusal: string): Promise<number> {
+  async #takeAnyPort(rejection: string): Promise<number> {
     const number = await this.#takeAny(this.#allocators.nodePorts);
-    if (number === undefined) throw internalError(refusal);
+    if (number === undefined) throw internalError(rejection);
     return Number(number);
   }
 

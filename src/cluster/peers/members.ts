@@ -12,10 +12,10 @@ export function clusterMembers(peers: Peers, serverId: string, isComplete: () =>
         return [id, { id, isPublished: isCurrent && record.hasPublishedStorageVersions }];
       });
       // Servers of other components do not take part, because they store none of this component's resources.
-      const strangers = leases
+      const otherComponents = leases
         .otherComponents()
         .map(({ id, component }): [string, AgreementMember] => [id, { id, component, isPublished: true }]);
-      return new Map([[serverId, { id: serverId, isPublished: isComplete() }], ...others, ...strangers]);
+      return new Map([[serverId, { id: serverId, isPublished: isComplete() }], ...others, ...otherComponents]);
     },
     catchUp: peers.catchUp,
     onChange: (listener) => peers.documents.onChange(listener),

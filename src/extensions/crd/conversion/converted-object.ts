@@ -28,15 +28,15 @@ export function acceptConverted(converted: unknown, { original, to, index }: Con
   const problem = notAnObject(converted);
   if (problem !== undefined || !isJsonObject(converted)) return { kind: "refused", why: problem ?? "", isBare: true };
   const mismatch = typeMismatch(converted, original, to);
-  if (mismatch !== undefined) return refused(`returned invalid object at index ${index}: ${mismatch}`);
+  if (mismatch !== undefined) return conversionRejected(`returned invalid object at index ${index}: ${mismatch}`);
   const other = identityMismatch(converted, original);
-  if (other !== undefined) return refused(`returned invalid object: ${other}`);
+  if (other !== undefined) return conversionRejected(`returned invalid object: ${other}`);
   const restored = restoreMetadata(converted, original);
-  if (typeof restored === "string") return refused(`returned invalid metadata: ${restored}`);
+  if (typeof restored === "string") return conversionRejected(`returned invalid metadata: ${restored}`);
   return { kind: "accepted", object: { ...converted, metadata: restored } };
 }
 
-function refused(why: string): ConvertedObject {
+function conversionRejected(why: string): ConvertedObject {
   return { kind: "refused", why };
 }
 

@@ -100,7 +100,7 @@ async function serve(books: QuotaState, namespace: string, waiting: Map<string, 
         RETRIES,
       );
     } catch (thrown) {
-      for (const { reject: refuse } of batch) refuse(thrown);
+      for (const { reject } of batch) reject(thrown);
     }
   }
 }
@@ -135,7 +135,7 @@ function decideWaiting(
   const pending: Waiter[] = [];
   let wanted = quotas;
   for (const waiter of batch) {
-    const { attributes, evaluator, admit, reject: refuse } = waiter;
+    const { attributes, evaluator, admit, reject } = waiter;
     try {
       const next = checkRequest(wanted, attributes, evaluator);
       const isFree = next.every((quota, index) => quota === wanted[index]);
@@ -145,7 +145,7 @@ function decideWaiting(
         wanted = next;
       }
     } catch (thrown) {
-      refuse(thrown);
+      reject(thrown);
     }
   }
   return { pending, wanted };
