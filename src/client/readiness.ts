@@ -1,12 +1,12 @@
 /**
- * The request headers by which a client asks servers to respond only if they are ready, and the response header in
- * which servers report their readiness.
+ * The request headers for readiness and compatibility version, and the response header in which servers report their
+ * readiness.
  */
 import { WAIT_FOR_SERVER_MS } from "./client-limits.ts";
 
 export interface ReadinessOptions {
   /**
-   * Sends a header by which servers respond only once they are ready. A server that is not ready returns 503 with
+   * Sends the header that makes a server serve the request only if it is ready. A server that is not ready returns 503 with
    * Retry-After, and the client waits and retries. Default false.
    */
   readonly ifReadyHeader?: boolean;
@@ -23,10 +23,10 @@ export interface ReadinessOptions {
 }
 
 /**
- * Whether the server was ready:
+ * The readiness that a response reported:
  *
- * - true: the server had been ready when it responded.
- * - false: it had not; it rejected the request, or responded with the data it had so far.
+ * - true: the server has been ready at least once.
+ * - false: the server has not been ready yet. It returned 503, or a response from the data that it had so far.
  * - "not understood": the server does not support the header, or reports its readiness only on request.
  */
 export type Ready = boolean | "not understood";

@@ -5,7 +5,7 @@
  * quantity.
  */
 
-/** The notation of a quantity; a sum is written in the notation of its parts. */
+/** The notation of a quantity. */
 export type QuantityFormat = "decimal" | "exponent" | "binary";
 
 interface Scale {
@@ -160,7 +160,7 @@ export function roundedUpToMilli(text: string): string {
   return canonicalQuantity(`${nanos / NANOS_PER_MILLI + (beyond > 0n ? 1n : 0n)}m`);
 }
 
-/** As kubernetes: a text that looks canonical is not rewritten, even if it is not canonical: `1.500` stays. */
+/** As kubernetes: a quick check decides whether a text is rewritten. It misses some texts: `1.500` stays. */
 function isKeptAsWritten(text: string, { digits, exponent, format }: Quantity): boolean {
   const number = /^[+-]?0*([0-9]*)(?:\.([0-9]*))?/.exec(text);
   const fraction = number?.[2] ?? "";
@@ -170,7 +170,7 @@ function isKeptAsWritten(text: string, { digits, exponent, format }: Quantity): 
   return isShort && exponent % 3 === 0 && !shown.endsWith("000") && !shown.startsWith("0");
 }
 
-/** `binaryMax` limits quantities that clients write in powers of 1024, not sums of them. */
+/** Binary quantities above `binaryMax` are reduced to it. It is set for texts of clients, not for computed sums. */
 function magnitudeText(quantity: Quantity, binaryMax?: bigint): string | undefined {
   if (quantity.format !== "binary") return decimalText(quantity, quantity.format);
   const divisor = 10n ** BigInt(-quantity.exponent);

@@ -31,7 +31,7 @@ test("docs/client.md explains exactly the options that exist", () => {
 test("the numbers in docs/client.md are those of the program", () => {
   expect(DOCUMENT).toContain(`| \`retriesMax\` | ${RETRIES_MAX} |`);
   expect(DOCUMENT).toContain(`| \`waitForServerMs\` | ${WAIT_FOR_SERVER_MS} with`);
-  expect(DOCUMENT).toContain(`\`Retry-After\` in seconds, at most ${RETRY_AFTER_SECONDS_MAX} |`);
+  expect(DOCUMENT).toContain(`a \`Retry-After\` of 0 to ${RETRY_AFTER_SECONDS_MAX} seconds |`);
   expect(DOCUMENT).toContain(`| ${BROKEN_CONNECTION_WAIT_MS / 1_000} s, counted`);
   expect(DOCUMENT).toContain(`| ${REFUSED_CONNECTION_WAIT_MS / 1_000} s |`);
 });

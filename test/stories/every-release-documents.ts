@@ -92,7 +92,7 @@ const NOBODY = "nobody";
 
 /**
  * The requests that access a listed resource: reads, and if an example body exists, also the creation, change and
- * deletion of an object.
+ * deletion of an object. If neither is possible, one POST or PUT with an empty body.
  */
 export function touchesOf(listed: Named, name: string): Touch[] {
   const { verbs, subresource } = listed;

@@ -123,7 +123,7 @@ describe("the list", () => {
     ]);
   });
 
-  test("is empty while a server may serve any resource", async () => {
+  test("is empty while it is unknown what a server serves, and unavailable while the live servers are unknown", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const anything = { group: undefined, resource: undefined, namespaced: undefined };
@@ -169,7 +169,7 @@ describe("the removal", () => {
     expect(await purging.has("resourceclaimparameters/team/a")).toBe(true);
   });
 
-  test("skips keys that change after they were listed", async () => {
+  test("skips keys that change during the removal", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     const { token } = await purging.ask("get", "namespace=team");

@@ -1,6 +1,6 @@
 /**
- * Serves /evenkeel/v1/purge-namespace, which removes objects that no server will serve again from a namespace that is
- * being deleted. GET lists their keys; POST with the token of that list removes exactly those keys.
+ * Serves /evenkeel/v1/purge-namespace, which removes objects from a namespace that is being deleted, if no server will
+ * serve them again. GET lists their keys; POST with the token of that list removes exactly those keys.
  *
  * The removal bypasses finalizers. Therefore it is limited to objects that no live server serves and that no recently
  * departed server may serve again.
@@ -153,7 +153,7 @@ function isAbout({ group, resource }: Doubt, part: NamespacePart): boolean {
   return (group === undefined || group === part.group) && (resource === undefined || resource === part.resource);
 }
 
-/** The token changes as soon as the namespace or one of the keys changes. */
+/** The token changes if the namespace is recreated, or if a listed key is added, removed or modified. */
 function tokenOf({ metadata }: NamespaceObject, keys: readonly NamespaceKey[]): string {
   const hash = createHash("sha256").update(JSON.stringify([metadata?.uid]));
   for (const { key, revision } of keys) hash.update(JSON.stringify([key, revision]));

@@ -47,7 +47,7 @@ describe("a merged value", () => {
       containers({ name: "a", args: ["z"] }),
     ],
     [
-      "is matched by key if a key field with a default is absent",
+      "has an item without a key field at the item with the default of that field",
       containers({ name: "a", ports: [{ containerPort: 80, protocol: "TCP", name: "http" }] }),
       containers({ name: "a", ports: [{ containerPort: 80, hostPort: 1 }] }),
       containers({ name: "a", ports: [{ containerPort: 80, protocol: "TCP", name: "http", hostPort: 1 }] }),

@@ -98,7 +98,7 @@ function discoveryRoute(
     serverAddress: () => address.current,
     metrics,
   });
-  // If no discovery documents of peers are merged, a 404 depends only on the newest CRDs.
+  // Without documents of peers, only a CRD that this server has not read yet could make a 404 wrong.
   const hasCaughtUpWithCrds = async (): Promise<boolean> => {
     await cache.catchUp();
     return true;

@@ -1,5 +1,5 @@
 /**
- * Serves discovery over HTTP. Clients see the resources of the whole cluster or of its newest server. Peers, and
+ * Serves discovery over HTTP. By `mode`, clients see the resources of the whole cluster, of its newest server, or of this server. Peers, and
  * clients that send profile=nopeer, see the resources of this server only.
  */
 import type { WithInfo } from "../http/filters/request-info.ts";
@@ -48,7 +48,7 @@ const AGGREGATED_KEYS = {
   apis: { v2: "apis v2", v2beta1: "apis v2beta1", peer: "apis peer" },
 } as const;
 
-/** Serves all paths at and directly below /api and /apis; returns undefined for other paths. */
+/** Serves /api, /apis and the paths of their groups and versions; returns undefined for other paths. */
 export function discoveryHandler(options: DiscoveryOptions): (request: DiscoveryRequest) => ApiResponse | undefined {
   const { self, mode, mergeScope, metrics, serverAddress } = options;
   const cache = createDiscoveryCache(options);
@@ -79,7 +79,7 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     const { apiPrefix, segments } = request.info;
     if (isOfCluster(request, mergeScope === "all") && options.hasUndescribed())
       throw serviceUnavailable("a live server has not yet published what it serves", RETRY_AFTER_SECONDS);
-    // As kubernetes: a group that is not built in returns the plain 404 page, except for the versions that are served.
+    // As kubernetes: an unknown version of a group that is not built in returns the plain 404 page, not a Status.
     if (missing === "unknown-group" || (apiPrefix === "apis" && isNotBuiltIn(segments[1]))) return pageNotFound();
     throw unknownResource();
   };

@@ -3,8 +3,8 @@ import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulat
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 
 /**
- * Checked only for servers that may write: the entry of a fenced server may be missing until the server has published
- * it again.
+ * A missing entry counts only for servers that may write, because a fenced server may have to publish its entry again.
+ * A contradicting entry always counts.
  */
 export function entriesMatchCommonVersion(record: EncodingRecord): GuaranteeChecker {
   return {
@@ -17,7 +17,10 @@ export function entriesMatchCommonVersion(record: EncodingRecord): GuaranteeChec
       const left = record
         .participants(name, atMs)
         .filter(({ serverId }) => !entries.some(({ apiServerID }) => apiServerID === serverId))
-        .map(({ serverId }) => `${name} was ${after === undefined ? "deleted" : "written"} without ${serverId}`);
+        .map(
+          ({ serverId }) =>
+            `${name} was ${after === undefined ? "deleted" : "written"} without an entry of ${serverId}`,
+        );
       const contradicting = entries
         .filter(({ encodingVersion }) => common !== undefined && encodingVersion !== common)
         .map(

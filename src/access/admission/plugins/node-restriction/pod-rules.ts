@@ -11,7 +11,7 @@ const PODS: GroupResource = { group: "", resource: "pods" };
 const NODES: GroupResource = { group: "", resource: "nodes" };
 const MIRROR_ANNOTATION = "kubernetes.io/config.mirror";
 
-/** Throws a 404 that names the resource "pod", as the caches of kubernetes do. */
+/** The pod. If it does not exist, throws a 404 with the singular "pod", as the listers of kubernetes do. */
 export async function podOf(reader: ObjectReader, namespace: string, name: string): Promise<JsonObject> {
   const found = reader.get(PODS, namespace, name) ?? (await reader.newest(PODS, namespace, name));
   if (found === undefined) throw notFound({ group: "", resource: "pod" }, name);
