@@ -31,7 +31,7 @@ export class FamilyWorkload {
   /** Names of namespaces whose deletion has not been requested. */
   readonly #namespaces: string[] = [];
   /** Names of namespaces whose deletion was requested and failed. */
-  readonly notDeleted: string[] = [];
+  readonly #notDeleted: string[] = [];
   readonly #roots: Root[] = [];
   readonly #dependents: Relative[] = [];
   /** UIDs of all objects that have or had dependents. */
@@ -78,12 +78,12 @@ export class FamilyWorkload {
     const relatives = [...this.#roots, ...this.#dependents];
     const count = (name: string): number => relatives.filter(({ namespace }) => namespace === name).length;
     const fullest = this.#namespaces.toSorted((left, right) => count(right) - count(left))[0];
-    const name = this.notDeleted.shift() ?? fullest;
+    const name = this.#notDeleted.shift() ?? fullest;
     if (name === undefined) return;
     this.#namespaces.splice(0, Infinity, ...this.#namespaces.filter((other) => other !== name));
     forget(this.#roots, name);
     forget(this.#dependents, name);
-    if (!(await this.#delete(namespaceNamed(name), "Background"))) this.notDeleted.push(name);
+    if (!(await this.#delete(namespaceNamed(name), "Background"))) this.#notDeleted.push(name);
   }
 
   async #makeRoot(): Promise<void> {

@@ -16,7 +16,7 @@ export class Batches<Item> {
   readonly #options: BatchOptions;
   readonly #clock: Clock;
   #timer: Cancel | undefined;
-  readonly flush = new AbortController();
+  readonly #flush = new AbortController();
   #tokens: number;
   #tokensAtMs: number;
 
@@ -31,7 +31,7 @@ export class Batches<Item> {
   isDue(waiting: number, later: () => void): boolean {
     if (waiting === 0) return false;
     const { sizeMax, waitMaxMs } = this.#options;
-    if (this.flush.signal.aborted || sizeMax === 1 || waiting >= sizeMax) {
+    if (this.#flush.signal.aborted || sizeMax === 1 || waiting >= sizeMax) {
       this.#timer?.();
       this.#timer = undefined;
       return true;
@@ -53,18 +53,18 @@ export class Batches<Item> {
   /** Resolves when the throttle allows the next batch. */
   async admitted(): Promise<void> {
     const { throttle } = this.#options;
-    if (throttle === undefined || this.flush.signal.aborted) return;
+    if (throttle === undefined || this.#flush.signal.aborted) return;
     const { perSecond, burst } = throttle;
     const nowMs = this.#clock.monotonic();
     this.#tokens = Math.min(burst, this.#tokens + ((nowMs - this.#tokensAtMs) / 1000) * perSecond);
     this.#tokensAtMs = nowMs;
     this.#tokens -= 1;
-    if (this.#tokens < 0) await sleep(this.#clock, (-this.#tokens / perSecond) * 1000, this.flush.signal);
+    if (this.#tokens < 0) await sleep(this.#clock, (-this.#tokens / perSecond) * 1000, this.#flush.signal);
   }
 
   /** Ends the wait for full batches and for the throttle, for shutdown. */
   hurry(): void {
-    this.flush.abort();
+    this.#flush.abort();
     this.#timer?.();
     this.#timer = undefined;
   }

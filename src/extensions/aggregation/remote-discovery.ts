@@ -98,7 +98,7 @@ class RemoteDocuments {
     for (const name of this.#versions.keys()) if (!names.has(name)) this.#versions.delete(name);
     for (const key of this.#described.keys()) if (!keys.has(key)) this.#described.delete(key);
     for (const key of this.#failing) if (!keys.has(key)) this.#failing.delete(key);
-    this.notifyChanges();
+    this.#notifyChanges();
   }
 
   /** Fetches the discovery of the server behind this Service. Rejects if the server does not respond. */
@@ -116,12 +116,12 @@ class RemoteDocuments {
       this.#failing.add(key);
       throw thrown;
     } finally {
-      this.notifyChanges();
+      this.#notifyChanges();
     }
     return { againAfterMs: REFRESH_MS };
   }
 
-  notifyChanges(): void {
+  #notifyChanges(): void {
     const now = JSON.stringify(this.groupVersions());
     if (now === this.#shown) return;
     this.#shown = now;

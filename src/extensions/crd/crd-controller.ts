@@ -173,14 +173,14 @@ export class CrdController {
   async #finalize(object: UnstructuredObject, definition: Crd, signal: AbortSignal): Promise<void> {
     const finalizers = stringsAt(objectAt(object, "metadata"), "finalizers");
     if (!finalizers.includes(CLEANUP_FINALIZER)) return;
-    const begun = hasFailed(object) ? object : await this.writeCondition(object, IN_PROGRESS, signal);
+    const begun = hasFailed(object) ? object : await this.#writeCondition(object, IN_PROGRESS, signal);
     const outcome = await this.#deleteInstances(definition, signal);
     if (outcome === "wait") {
-      await this.writeCondition(begun, IN_PROGRESS, signal);
+      await this.#writeCondition(begun, IN_PROGRESS, signal);
       return this.#queue.addAfter(definition.name, LOOK_AGAIN_MS);
     }
     if (outcome.status === "True") {
-      await this.writeCondition(begun, outcome, signal);
+      await this.#writeCondition(begun, outcome, signal);
       throw new Error(outcome.message);
     }
     const done = this.#with(begun, outcome);
@@ -204,7 +204,7 @@ export class CrdController {
   }
 
   /** Writes the condition only if it differs, because every write causes another reconciliation. */
-  async writeCondition(
+  async #writeCondition(
     object: UnstructuredObject,
     condition: CrdCondition,
     signal: AbortSignal,

@@ -31,12 +31,12 @@ const TICK_MS = 10;
 export class OpenRequests {
   readonly #watches = new Set<WatchSink>();
   readonly #onChange = new Set<() => void>();
-  unfinished = 0;
+  #unfinished = 0;
   #haveWatchesEnded = false;
 
   /** Number of requests for which a shutdown waits. Open watches are not among them. */
   get answering(): number {
-    return this.unfinished;
+    return this.#unfinished;
   }
 
   get watches(): number {
@@ -44,22 +44,22 @@ export class OpenRequests {
   }
 
   async through(kind: RequestKind, answer: () => Promise<ApiResponse>): Promise<ApiResponse> {
-    this.unfinished++;
+    this.#unfinished++;
     let response: ApiResponse;
     try {
       response = await answer();
     } catch (thrown) {
-      this.requestEnded();
+      this.#requestEnded();
       throw thrown;
     }
     const { body } = response;
     if (body.kind !== "stream" || kind === "endless") {
-      this.requestEnded();
+      this.#requestEnded();
       return response;
     }
     const open = (sink: StreamSink): void => {
       if (kind === "watch") return this.#openWatch(body.open, sink);
-      sink.onClose(() => this.requestEnded());
+      sink.onClose(() => this.#requestEnded());
       body.open(sink);
     };
     return { ...response, body: { kind: "stream", open } };
@@ -68,7 +68,7 @@ export class OpenRequests {
   /** Ends watches and waits for requests. Returns false if a request is still open at the limit. */
   async drain({ clock, graceMs, limitMs }: WatchesEnd & { readonly limitMs: number }): Promise<boolean> {
     const watchesEnded = this.endWatches({ clock, graceMs });
-    const isDrained = await this.#until(() => this.unfinished === 0, { clock, limitMs });
+    const isDrained = await this.#until(() => this.#unfinished === 0, { clock, limitMs });
     await watchesEnded;
     return isDrained;
   }
@@ -102,13 +102,13 @@ export class OpenRequests {
       this.#watches.delete(watch);
       this.#changed();
     });
-    this.requestEnded();
+    this.#requestEnded();
     open(watch);
     if (this.#haveWatchesEnded) watch.leave();
   }
 
-  requestEnded(): void {
-    this.unfinished--;
+  #requestEnded(): void {
+    this.#unfinished--;
     this.#changed();
   }
 

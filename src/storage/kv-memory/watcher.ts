@@ -50,7 +50,7 @@ export class Watcher {
     if (this.#isDelivering) return;
     this.#isDelivering = true;
     try {
-      this.reportInitialProgress();
+      this.#reportInitialProgress();
       while (this.#isOpen && this.#nextRevision <= this.#log.revision) this.#deliverOnce();
     } catch (thrown) {
       this.end(
@@ -65,7 +65,7 @@ export class Watcher {
    * Reports progress at once to a watch that starts after the newest revision, because otherwise it may receive nothing
    * for a long time.
    */
-  reportInitialProgress(): void {
+  #reportInitialProgress(): void {
     if (!this.#hasDelivered && this.#isOpen && this.#nextRevision === this.#log.revision + 1)
       this.#sink.progress(this.#log.revision);
     this.#hasDelivered = true;

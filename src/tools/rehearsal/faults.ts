@@ -91,10 +91,10 @@ export class Faults {
     const server = randomItem(random, candidates);
     const ms = Math.round(500 + random.float() * lastsMsMax);
     onFault(`${server.id}: ${fault} for ${(ms / 1000).toFixed(1)} s`);
-    if (fault === "partition") return this.partitionServer(server, ms);
+    if (fault === "partition") return this.#partitionServer(server, ms);
     if (fault === "crash") {
       server.crash();
-      return this.#after(ms, () => this.restartServer(server));
+      return this.#after(ms, () => this.#restartServer(server));
     }
     if (fault === "pause") {
       server.pause();
@@ -105,7 +105,7 @@ export class Faults {
   }
 
   /** Partitions the server from its peers; it still reaches the store, and clients still reach it. */
-  partitionServer(server: SimulatedServer, ms: number): void {
+  #partitionServer(server: SimulatedServer, ms: number): void {
     const { cluster } = this.#options;
     const { links } = cluster.network;
     for (const other of cluster.servers) {
@@ -121,7 +121,7 @@ export class Faults {
     });
   }
 
-  restartServer(server: SimulatedServer): void {
+  #restartServer(server: SimulatedServer): void {
     if (server.run === undefined && this.#options.mayFail(server)) this.#options.restart(server);
   }
 

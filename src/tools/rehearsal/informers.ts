@@ -18,7 +18,7 @@ export class InformerClient {
   readonly #options: InformerClientOptions;
   readonly #informer: Informer;
   /** Entries that have been reported as wrong already, so that each is reported once. */
-  readonly reported = new Set<LedgerEntry>();
+  readonly #reported = new Set<LedgerEntry>();
 
   constructor(options: InformerClientOptions) {
     const { session, target, version } = options;
@@ -41,7 +41,7 @@ export class InformerClient {
     if (!this.#informer.hasSynced) return;
     const revision = Number(this.#informer.resourceVersion);
     for (const entry of this.#options.ledger.present(this.#options.target)) {
-      if (entry.revision > revision || this.reported.has(entry)) continue;
+      if (entry.revision > revision || this.#reported.has(entry)) continue;
       const { name, namespace } = entry;
       if (this.#informer.get({ name, ...(namespace !== "" && { namespace }) }) !== undefined) continue;
       const said = `an informer at revision ${revision} does not contain ${ledgerKeyText(entry)}`;
@@ -59,7 +59,7 @@ export class InformerClient {
     found: { readonly kind: "missing-from-informer" | "told-deleted"; readonly said: string },
   ): void {
     const { session, target, version, recorder } = this.#options;
-    this.reported.add(entry);
+    this.#reported.add(entry);
     const right = `${ledgerKeyText(entry)} was created at revision ${entry.revision}, and no client deleted it`;
     const request = `informer of ${[target.group, version, target.resource].filter((part) => part !== "").join("/")}`;
     recorder.wrong({ ...found, right }, { client: session.name, server: "", request });

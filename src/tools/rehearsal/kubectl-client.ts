@@ -16,7 +16,7 @@ export class KubectlClient {
   readonly #context: LoadContext;
   readonly #session: Session;
   /** Resources whose objects the servers reject, so that the client only reads them. */
-  readonly readOnly = new Set<LoadTarget>();
+  readonly #readOnly = new Set<LoadTarget>();
   #made = 0;
 
   constructor(context: LoadContext, session: Session) {
@@ -49,14 +49,14 @@ export class KubectlClient {
   }
 
   async #make(target: LoadTarget, version: string): Promise<void> {
-    if (target.use === "read" || this.readOnly.has(target)) return void (await this.#list(target, version));
+    if (target.use === "read" || this.#readOnly.has(target)) return void (await this.#list(target, version));
     const { name: client } = this.#session;
     const own = this.#context.ledger.present(target).filter(({ name }) => name.startsWith(`${client}-`));
     if (own.length >= OBJECTS_MAX) return this.#remove(target, version);
     const name = `${client}-${++this.#made}`;
     const entry = await this.#session.create({ target, version, namespace: NAMESPACE, name });
     const wasRejected = this.#context.ledger.find({ ...target, namespace: namespaceOf(target), name }) === undefined;
-    if (entry === undefined && wasRejected && this.#context.isServed(target, version)) this.readOnly.add(target);
+    if (entry === undefined && wasRejected && this.#context.isServed(target, version)) this.#readOnly.add(target);
   }
 
   async #remove(target: LoadTarget, version: string): Promise<void> {

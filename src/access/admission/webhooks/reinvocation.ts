@@ -42,7 +42,7 @@ export class Reinvocation {
 class PluginReinvocation {
   #output: JsonObject | undefined;
   /** IDs of reinvocable webhooks or policies that were called after the last change of the object. */
-  readonly called = new Set<string>();
+  readonly #called = new Set<string>();
   readonly #outdated = new Set<string>();
 
   /**
@@ -58,12 +58,12 @@ class PluginReinvocation {
   }
 
   asked(id: string): void {
-    this.called.add(id);
+    this.#called.add(id);
   }
 
   outdate(): void {
-    for (const id of this.called) this.#outdated.add(id);
-    this.called.clear();
+    for (const id of this.#called) this.#outdated.add(id);
+    this.#called.clear();
   }
 
   finish(object: JsonObject | undefined): void {

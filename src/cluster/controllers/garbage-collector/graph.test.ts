@@ -20,8 +20,8 @@ function seen(uid: string, owners: readonly string[] = [], options: Options = {}
 }
 
 class Recording {
-  readonly reported: string[] = [];
-  readonly graph = new OwnerGraph((uid) => void this.reported.push(uid));
+  readonly #reported: string[] = [];
+  readonly graph = new OwnerGraph((uid) => void this.#reported.push(uid));
 
   observe(...objects: SeenObject[]): this {
     for (const object of objects) this.graph.observe(CONFIG_MAPS, object);
@@ -30,7 +30,7 @@ class Recording {
 
   /** Returns and clears the list of enqueued objects. */
   told(): string[] {
-    return [...new Set(this.reported.splice(0))].sort();
+    return [...new Set(this.#reported.splice(0))].sort();
   }
 
   dependents(uid: string): string[] {

@@ -233,7 +233,7 @@ class Pass {
         return this.#tally.count();
       case "refused":
         this.#brokenObjects = 0;
-        return this.settleRejected(object, attempted.error);
+        return this.#settleRejected(object, attempted.error);
       case "exhausted": {
         const { error } = attempted;
         const isBroken = error instanceof StatusError && error.code === HTTP_CODE.InternalError;
@@ -244,7 +244,7 @@ class Pass {
     }
   }
 
-  settleRejected(object: ListedObject, error: StatusError): void {
+  #settleRejected(object: ListedObject, error: StatusError): void {
     const { code, details, message } = error;
     // Another client has written or deleted the object, so it needs no migration.
     if (code === HTTP_CODE.Conflict || (code === HTTP_CODE.NotFound && details?.name === object.name))

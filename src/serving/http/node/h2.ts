@@ -143,7 +143,7 @@ class Http2Exchange {
     stream.on("error", () => undefined);
     if (stream.destroyed) this.#onClose();
     else stream.on("close", () => this.#onClose());
-    if (!isWhole) stream.on("finish", () => this.onResponded());
+    if (!isWhole) stream.on("finish", () => this.#onResponded());
   }
 
   async run(): Promise<void> {
@@ -206,7 +206,7 @@ class Http2Exchange {
   }
 
   /** Called when the response has been sent. The client may still be sending a body. */
-  onResponded(): void {
+  #onResponded(): void {
     const stream = this.#stream;
     if (stream.readableEnded || !stream.headersSent || stream.closed) return;
     this.#exchange.finish();

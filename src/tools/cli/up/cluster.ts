@@ -104,7 +104,7 @@ export class LocalCluster {
       const launched = await Promise.allSettled(this.#entries.map((entry) => this.#launch(entry)));
       const failed = launched.find((one) => one.status === "rejected");
       if (failed !== undefined) throw failed.reason;
-      await this.waitForPeers();
+      await this.#waitForPeers();
     });
   }
 
@@ -121,7 +121,7 @@ export class LocalCluster {
         await this.#drop(entry);
         throw thrown;
       }
-      await this.waitForPeers();
+      await this.#waitForPeers();
       return this.#infoOf(entry);
     });
   }
@@ -149,7 +149,7 @@ export class LocalCluster {
       await this.#halt(entry);
       entry.spec = spec;
       await this.#launch(entry);
-      await this.waitForPeers();
+      await this.#waitForPeers();
       return this.#infoOf(entry);
     });
   }
@@ -159,7 +159,7 @@ export class LocalCluster {
       const entry = this.#find(id);
       if (entry.state === "killed")
         throw new CommandFailure(`${id} was killed: restart it with evenkeel upgrade ${id} ${entry.spec.text}`, 1);
-      await this.injectFault(fault, entry);
+      await this.#injectFault(fault, entry);
       this.#options.onChange();
       return this.#infoOf(entry);
     });
@@ -217,7 +217,7 @@ export class LocalCluster {
    * A server is ready before its peers have read its discovery document, so the cluster waits until all servers can
    * proxy to each other.
    */
-  async waitForPeers(): Promise<void> {
+  async #waitForPeers(): Promise<void> {
     if (!this.#isProxyOn()) return;
     const met = this.#entries.filter(({ state, isPartitioned }) => state === "running" && !isPartitioned);
     const backends = met.map(({ id, port }) => ({ id, host: HOST, port }));
@@ -277,7 +277,7 @@ export class LocalCluster {
     }
   }
 
-  async injectFault(fault: Fault, entry: Entry): Promise<void> {
+  async #injectFault(fault: Fault, entry: Entry): Promise<void> {
     switch (fault) {
       case "kill":
         entry.state = "killed";

@@ -17,7 +17,7 @@ const HELD_MAX = 1_000_000;
 
 export class FaultSwitch {
   #state: "running" | "paused" | "killed" = "running";
-  pending: (() => void)[] = [];
+  #pending: (() => void)[] = [];
   #isCatchingUp = false;
   #unreachable: ReadonlySet<string> = new Set();
   readonly #cutters = new Set<(address: UpstreamAddress) => void>();
@@ -26,7 +26,7 @@ export class FaultSwitch {
   /** Runs the work at once, when the server is resumed, or never if it is killed. */
   run(work: () => void): void {
     if (this.#state === "running" && !this.#isCatchingUp) work();
-    else if (this.#state !== "killed" && this.pending.length < HELD_MAX) this.pending.push(work);
+    else if (this.#state !== "killed" && this.#pending.length < HELD_MAX) this.#pending.push(work);
   }
 
   /** Calls `ask` and returns its promise, which settles only while the server is running. */
@@ -53,9 +53,9 @@ export class FaultSwitch {
     this.#isCatchingUp = true;
     let next = 0;
     try {
-      while (this.#state === "running" && next < this.pending.length) this.pending[next++]?.();
+      while (this.#state === "running" && next < this.#pending.length) this.#pending[next++]?.();
     } finally {
-      this.pending.splice(0, next);
+      this.#pending.splice(0, next);
       this.#isCatchingUp = false;
     }
   }
@@ -63,7 +63,7 @@ export class FaultSwitch {
   kill(): void {
     if (this.#state === "killed") return;
     this.#state = "killed";
-    this.pending = [];
+    this.#pending = [];
     for (const onKill of this.#killers) onKill();
   }
 
