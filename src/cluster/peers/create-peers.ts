@@ -10,9 +10,8 @@ import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import { createView } from "./build-view.ts";
 import { hasCaughtUp } from "./caught-up-leases.ts";
 import { createDeparted, type DepartedPart } from "./departed-records.ts";
-import { EndpointTable } from "./endpoint-registry.ts";
+import { endpointRecordKind } from "./endpoint-record.ts";
 import { withoutExcluded, type Excludable } from "./exclusions.ts";
-import { followEndpoints } from "./watch-endpoints.ts";
 import { createIdentity } from "./identity.ts";
 import { knownPeers, recordOwner, registrationOf, unreachable } from "./known-peers.ts";
 import { createOwnRecord } from "./own-record.ts";
@@ -20,6 +19,7 @@ import { createPeerCalls } from "./peer-calls.ts";
 import type { PeerTracker } from "./peer-tracker.ts";
 import type { Peers, PeersParts } from "./peers.ts";
 import { createProxyMetrics, registerViewMetrics } from "./proxy-metrics.ts";
+import { RecordTable } from "./record-table.ts";
 import { createRoutingSource } from "./routing-source.ts";
 import { excludeShared } from "./shared-resources.ts";
 import type { ClusterView, PeerView } from "./view.ts";
@@ -31,7 +31,7 @@ export function createPeers(parts: PeersParts): Peers {
   const { env, config, store, metrics, upstream } = parts;
   const { clock, log } = env;
   const { builtIn, shared } = parts.served;
-  const table = new EndpointTable({ storageRoot: config.storageRoot, log });
+  const table = new RecordTable(endpointRecordKind(config.storageRoot), log);
   const identity = createIdentity({
     env,
     config,
@@ -51,7 +51,6 @@ export function createPeers(parts: PeersParts): Peers {
     changes.count();
     departed.observe();
   });
-  const endpoints = followEndpoints(parts, table);
   const isExcluded = excludeShared({ clock, shared }, builtIn.groups);
   const source = createRoutingSource({
     config,
@@ -66,7 +65,7 @@ export function createPeers(parts: PeersParts): Peers {
   });
   const peers = (): readonly PeerView[] => tracker?.views() ?? unreachable(knownPeers(identity, table));
   const undescribed = (): string[] => peers().flatMap(({ id, isDescribed }) => (isDescribed ? [] : [id]));
-  const isLoaded = (): boolean => identity.leases.hasSynced && endpoints.isLoaded();
+  const isLoaded = (): boolean => identity.leases.hasSynced && table.isLoaded;
   const view = createView({
     config,
     builtIn: builtIn.groups,
@@ -104,7 +103,7 @@ export function createPeers(parts: PeersParts): Peers {
     ask,
     membership: {
       hooks: membershipHooks(env, { departed, tracker, view }),
-      tasks: [...identity.tasks, endpoints.task, ...source.tasks, ...departed.tasks, own.task],
+      tasks: [...identity.tasks, table.follow(store.cache, clock), ...source.tasks, ...departed.tasks, own.task],
       announce(address) {
         identity.announce(address);
         own.announce(address);

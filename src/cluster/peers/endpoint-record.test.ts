@@ -3,7 +3,7 @@ import {
   decodeEndpointRecord,
   encodeEndpointRecord,
   endpointKey,
-  endpointKeyId,
+  endpointRecordKind,
   type EndpointRecord,
 } from "./endpoint-record.ts";
 
@@ -71,9 +71,9 @@ describe("the endpoint record", () => {
 
   test("is stored under the server's ID", () => {
     expect(endpointKey("/registry/", "apiserver-a")).toBe("/registry/peerserverleases/apiserver-a");
-    expect(endpointKeyId("/registry/", "/registry/peerserverleases/apiserver-a")).toBe("apiserver-a");
+    expect(endpointRecordKind("/registry/").idOf("/registry/peerserverleases/apiserver-a")).toBe("apiserver-a");
     for (const rest of ["peerserverleases/", "peerserverleases/a/b", "pods/a", `peerserverleases/${"a".repeat(300)}`])
-      expect(endpointKeyId("/registry/", `/registry/${rest}`)).toBeUndefined();
+      expect(endpointRecordKind("/registry/").idOf(`/registry/${rest}`)).toBeUndefined();
   });
 });
 

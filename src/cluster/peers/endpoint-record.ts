@@ -5,7 +5,8 @@
  */
 import { isIP } from "node:net";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
-import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import type { RecordKind, RecordTable } from "./record-table.ts";
 
 type EndpointState = "serving" | "draining";
 
@@ -38,19 +39,29 @@ const TEXT_LENGTH_MAX = 256;
 const ID_LENGTH_MAX = 253;
 const UNSPECIFIED: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
-export function endpointPrefix(storageRoot: string): string {
-  return storageRoot + PREFIX;
+/** More than any cluster has servers. */
+const RECORDS_MAX = 1_000;
+
+/** The endpoint records of all servers, by server ID. */
+export type EndpointTable = RecordTable<EndpointRecord>;
+
+export function endpointRecordKind(storageRoot: string): RecordKind<EndpointRecord> {
+  const prefix = storageRoot + PREFIX;
+  return {
+    name: "endpoint record",
+    prefix,
+    recordsMax: RECORDS_MAX,
+    idOf(key) {
+      const id = key.startsWith(prefix) ? key.slice(prefix.length) : "";
+      return id === "" || id.length > ID_LENGTH_MAX || id.includes("/") ? undefined : id;
+    },
+    decode: decodeEndpointRecord,
+    isSame: (left, right) => jsonEquals({ ...left, generation: 0 }, { ...right, generation: 0 }),
+  };
 }
 
 export function endpointKey(storageRoot: string, id: string): string {
-  return endpointPrefix(storageRoot) + id;
-}
-
-/** The ID of the server to which a key belongs; undefined if the key belongs to no server. */
-export function endpointKeyId(storageRoot: string, key: string): string | undefined {
-  const prefix = endpointPrefix(storageRoot);
-  const id = key.startsWith(prefix) ? key.slice(prefix.length) : "";
-  return id === "" || id.length > ID_LENGTH_MAX || id.includes("/") ? undefined : id;
+  return storageRoot + PREFIX + id;
 }
 
 export function encodeEndpointRecord(record: EndpointRecord): JsonObject {

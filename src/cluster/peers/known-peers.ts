@@ -1,6 +1,5 @@
 /** Joins identity leases and endpoint records into the list of known peers. Pure functions. */
-import type { EndpointRecord } from "./endpoint-record.ts";
-import type { EndpointTable } from "./endpoint-registry.ts";
+import type { EndpointRecord, EndpointTable } from "./endpoint-record.ts";
 import type { KnownPeer } from "./tracked-peer.ts";
 import type { PeerView } from "./view.ts";
 import type { Identity } from "./identity.ts";

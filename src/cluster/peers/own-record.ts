@@ -5,10 +5,11 @@ import type { Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import type { MemberConfig } from "./peer-config.ts";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
-import { EndpointWriter, type EndpointTable } from "./endpoint-registry.ts";
+import { encodeEndpointRecord, endpointKey, type EndpointRecord, type EndpointTable } from "./endpoint-record.ts";
+import { LeasedRecord } from "./leased-record.ts";
 import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
 import type { Identity } from "./identity.ts";
-import { endpointStore } from "./private-records.ts";
+import { leasedRecordStore } from "./private-records.ts";
 
 interface OwnRecordParts {
   readonly env: BaseEnv;
@@ -37,19 +38,21 @@ export function createOwnRecord(parts: OwnRecordParts, identity: Identity, table
   const announced = Promise.withResolvers<void>();
   // A server is ready only after it has published its storage versions, and writes its record when it is ready.
   const publishing = { hasPublishedStorageVersions: config.usesStorageVersions };
-  let writer: EndpointWriter | undefined;
+  let writer: LeasedRecord<Omit<EndpointRecord, "generation">> | undefined;
   let isKept = false;
   return {
     announce(address) {
-      writer ??= new EndpointWriter({
-        store: endpointStore(store.kv, store.cache),
-        storageRoot: config.storageRoot,
+      writer ??= new LeasedRecord({
+        name: "endpoint record",
+        store: leasedRecordStore(store.kv, store.cache),
+        key: endpointKey(config.storageRoot, self.id),
         clock,
         random,
         log,
         timing: config.peers.timing,
         content: { ...self, address, state: "serving", document: builtIn.etag, ...publishing },
-        table,
+        encode: (content, generation) => encodeEndpointRecord({ ...content, generation }),
+        storedGeneration: () => (table.has(self.id) ? (table.get(self.id)?.generation ?? 0) : undefined),
         isOwner: identity.isOwner,
       });
       announced.resolve();

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { World } from "../../tools/simulator/world.ts";
 import { type Kv, StorageError } from "../../storage/kv.ts";
 import { WatchCache } from "../../storage/watch-cache/cache.ts";
-import { endpointStore, fencedKv } from "./private-records.ts";
+import { leasedRecordStore, fencedKv } from "./private-records.ts";
 
 const KEY = "/registry/peerserverleases/a";
 const { signal } = new AbortController();
@@ -13,8 +13,8 @@ function put(key: string, expectedRevision = 0): Parameters<Kv["commit"]>[0] {
 
 describe("the store of endpoint records", () => {
   /** Opens the store with an empty cache, as at the start of a server. */
-  function open(world: World, kv: Kv = world.openKv()): ReturnType<typeof endpointStore> {
-    return endpointStore(kv, new WatchCache({ kv, clock: world.clock, root: "/registry/" }));
+  function open(world: World, kv: Kv = world.openKv()): ReturnType<typeof leasedRecordStore> {
+    return leasedRecordStore(kv, new WatchCache({ kv, clock: world.clock, root: "/registry/" }));
   }
 
   test("overwrites any record, and attaches it to the given lease", async () => {

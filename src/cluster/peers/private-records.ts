@@ -1,6 +1,6 @@
 /** Records that servers write directly to the store, where no API user can change them. */
 import type { Fence } from "./fence.ts";
-import type { EndpointStore } from "./endpoint-registry.ts";
+import type { LeasedRecordStore } from "./leased-record.ts";
 import { IDENTITY_LEASE_NAMESPACE } from "./identity-lease.ts";
 import { StorageError, type Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
@@ -13,7 +13,7 @@ export function identityLeaseKey(storageRoot: string, id: string): string {
 /** Maximum number of attempts to write a record. An attempt conflicts only if another write has just succeeded. */
 const PUT_ATTEMPTS_MAX = 5;
 
-export function endpointStore(kv: Kv, cache: WatchCache): EndpointStore {
+export function leasedRecordStore(kv: Kv, cache: WatchCache): LeasedRecordStore {
   return {
     grantLease: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
     async keepAlive(lease) {

@@ -2,8 +2,9 @@ import { describe, expect, test } from "vitest";
 import { SILENT_LOG } from "../../base/log.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { World } from "../../tools/simulator/world.ts";
-import { encodeEndpointRecord, type EndpointRecord } from "./endpoint-record.ts";
-import { EndpointTable, EndpointWriter, type EndpointStore } from "./endpoint-registry.ts";
+import { encodeEndpointRecord, endpointRecordKind, type EndpointRecord } from "./endpoint-record.ts";
+import { LeasedRecord, type LeasedRecordStore } from "./leased-record.ts";
+import { RecordTable } from "./record-table.ts";
 import { DEFAULT_PEER_TIMING } from "./timing.ts";
 
 const ROOT = "/registry/";
@@ -29,83 +30,10 @@ function stored(id: string, more: Partial<EndpointRecord> = {}): [string, JsonOb
   return [`/registry/peerserverleases/${id}`, encodeEndpointRecord(record(id, more))];
 }
 
-describe("the endpoint table", () => {
-  function setUp(): { table: EndpointTable; news: () => number } {
-    const table = new EndpointTable({ storageRoot: ROOT, log: SILENT_LOG });
-    let count = 0;
-    table.onChange(() => count++);
-    return { table, news: () => count };
-  }
-
-  test("holds the records of the store by server ID", () => {
-    const { table } = setUp();
-    table.upsert(...stored("b"));
-    table.upsert(...stored("a"));
-    expect(table.all().map(({ id }) => id)).toEqual(["a", "b"]);
-    table.upsert(...stored("a", { address: { host: "192.0.2.9", port: 1 } }));
-    expect(table.get("a")?.address).toEqual({ host: "192.0.2.9", port: 1 });
-    table.remove("/registry/peerserverleases/a");
-    expect(table.get("a")).toBeUndefined();
-    table.reset([stored("c")]);
-    expect(table.all()).toEqual([record("c")]);
-  });
-
-  test("reports a change of the content, but not of the generation alone", () => {
-    const { table, news } = setUp();
-    table.upsert(...stored("a"));
-    expect(news()).toBe(1);
-    table.upsert(...stored("a", { generation: 2 }));
-    table.reset([stored("a", { generation: 3 })]);
-    table.remove("/registry/peerserverleases/nobody");
-    table.remove("/registry/pods/a");
-    expect(news()).toBe(1);
-    expect(table.get("a")?.generation).toBe(3);
-    table.upsert(...stored("a", { state: "draining" }));
-    table.upsert(...stored("a", { document: "etag-2" }));
-    expect(news()).toBe(3);
-    table.reset([]);
-    expect(news()).toBe(4);
-  });
-
-  test("keeps an invalid record without its address, because it shows that the server is live", () => {
-    const { table, news } = setUp();
-    table.upsert(...stored("a"));
-    table.upsert("/registry/peerserverleases/a", { kind: "Endpoints" });
-    table.upsert("/registry/peerserverleases/a", null);
-    expect(table.get("a")).toBeUndefined();
-    expect(table.all()).toEqual([]);
-    expect(table.has("a")).toBe(true);
-    expect(table.has("b")).toBe(false);
-    expect(news()).toBe(2);
-  });
-
-  test("ignores keys that belong to no server, and records beyond the limit", () => {
-    const { table } = setUp();
-    table.upsert("/registry/pods/a", stored("a")[1]);
-    table.upsert("/registry/peerserverleases/", stored("a")[1]);
-    expect(table.all()).toEqual([]);
-    table.reset(Array.from({ length: 1_100 }, (_, index) => stored(`s${index}`)));
-    expect(table.all()).toHaveLength(1_000);
-  });
-
-  test("calls every listener, even if one throws", () => {
-    const { table } = setUp();
-    table.onChange(() => {
-      throw new Error("no");
-    });
-    let reported = 0;
-    const leave = table.onChange(() => reported++);
-    table.upsert(...stored("a"));
-    leave();
-    table.upsert(...stored("b"));
-    expect(reported).toBe(1);
-  });
-});
-
 /** A store with leases that expire, like etcd. Its watch updates the table at once. */
-class FakeStore implements EndpointStore {
+class FakeStore implements LeasedRecordStore {
   readonly world: World;
-  readonly table = new EndpointTable({ storageRoot: ROOT, log: SILENT_LOG });
+  readonly table = new RecordTable(endpointRecordKind(ROOT), SILENT_LOG);
   readonly leases = new Map<string, number>();
   readonly calls: string[] = [];
   readonly values = new Map<string, { value: JsonObject; lease: string }>();
@@ -174,22 +102,24 @@ class FakeStore implements EndpointStore {
 class Scene {
   readonly world = new World({ seed: 5 });
   readonly store = new FakeStore(this.world);
-  readonly writer: EndpointWriter;
+  readonly writer: LeasedRecord<Omit<EndpointRecord, "generation">>;
   isOwner = true;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
   constructor() {
     const { generation: _generation, ...content } = record("apiserver-a");
-    this.writer = new EndpointWriter({
+    this.writer = new LeasedRecord({
+      name: "endpoint record",
       store: this.store,
-      storageRoot: ROOT,
+      key: KEY,
       clock: this.world.clock,
       random: this.world.randomFor("writer"),
       log: SILENT_LOG,
       timing: DEFAULT_PEER_TIMING,
       content,
-      table: this.store.table,
+      encode: (next, generation) => encodeEndpointRecord({ ...next, generation }),
+      storedGeneration: () => this.store.table.get("apiserver-a")?.generation,
       isOwner: () => this.isOwner,
     });
   }
@@ -218,8 +148,8 @@ class Scene {
   }
 }
 
-describe("the endpoint writer", () => {
-  test("writes the record once, and after that only keeps its lease alive", async () => {
+describe("a leased record", () => {
+  test("is written once, and after that only its lease is kept alive", async () => {
     await using scene = new Scene();
     await scene.start();
     expect(scene.record).toEqual(record("apiserver-a"));
