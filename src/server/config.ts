@@ -25,6 +25,7 @@ import { enabledControllers } from "../cluster/controller-runtime/enabled-contro
 import { STORAGE_VERSION_TYPE as STORAGE_VERSIONS } from "../cluster/storageversion/objects.ts";
 import { CONTROLLERS } from "../cluster/controllers/controller-names.ts";
 import { asOption, OptionError } from "../base/option-error.ts";
+import { publishedEndpoint, type Advertise } from "./advertise.ts";
 import {
   PEER_PROXY_GATE,
   resolvePeerOptions,
@@ -61,14 +62,6 @@ interface ShutdownConfig {
 }
 
 const DEFAULT_SHUTDOWN_OPTIONS: ShutdownConfig = { delayMs: 0, sendRetryAfter: false, watchGraceMs: 0 };
-
-/** The address at which the rest of the cluster reaches the server. */
-interface Advertise {
-  /**
-   * Undefined if other machines can use no address of this server; the kubernetes Service then has no endpoint for it.
-   */
-  readonly address: string | undefined;
-}
 
 export interface ServerOptions extends ReleaseOptions {
   readonly storage: StorageConfig;
@@ -130,6 +123,8 @@ export interface ServerOptions extends ReleaseOptions {
    * kubernetes Service.
    */
   readonly advertise?: Advertise;
+  /** As kube-apiserver's --endpoint-reconciler-type: "lease" or "none". Default "lease". */
+  readonly endpointReconcilerType?: string;
 }
 
 declare const resolved: unique symbol;
@@ -155,7 +150,6 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly goawayChance: number;
   readonly serviceClusterIpRange: IpRange;
   readonly serviceNodePortRange: NumberRange;
-  readonly advertise: Advertise | undefined;
   readonly controllers: ReadonlySet<string>;
   readonly rootCa: string | undefined;
 }
@@ -204,7 +198,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     goawayChance: goawayChance(options.goawayChance ?? 0),
     serviceClusterIpRange: asOption(() => parseIpRange(options.serviceClusterIpRange ?? "10.0.0.0/24")),
     serviceNodePortRange: asOption(() => parsePortRange(options.serviceNodePortRange ?? "30000-32767")),
-    advertise: options.advertise,
+    published: publishedEndpoint(options.advertise, options.endpointReconcilerType),
     usesStorageVersions: uses,
     controllers: asOption(() => enabledControllers(options.controllers ?? (strictRelease ? [] : ["*"]), CONTROLLERS)),
     rootCa: options.rootCa,

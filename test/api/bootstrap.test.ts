@@ -8,11 +8,15 @@ const NETWORKING = "/apis/networking.k8s.io/v1";
 const SCHEMAS_COUNT = 11;
 const LEVELS_COUNT = 8;
 
-/** Starts a server that is configured to listen at the address but opens no socket. */
+/**
+ * Starts a server that is configured to listen at the address but opens no socket, and waits until it has published its
+ * endpoint.
+ */
 async function startListening(at: { address?: string; port: number }, options: StartOptions = {}): Promise<TestServer> {
   const server = await startServer({ ...options, advertise: { address: at.address }, skipReady: true });
   server.server.announce(`127.0.0.1:${at.port}`);
   await server.world.run(server.server.ready);
+  await server.world.advance(1_000);
   return server;
 }
 
@@ -92,10 +96,9 @@ test("a store that servers of an older and a newer release have filled is not ch
   expect((await old.get("/api/v1/namespaces/default/services/kubernetes")).status).toBe(200);
 });
 
-test("a server at another address and port updates the target port and the endpoints of the kubernetes Service, and keeps its other fields", async () => {
+test("a server that starts after another was stopped, at another address and port, updates the target port and the endpoints of the kubernetes Service", async () => {
   const world = new World({ seed: 1 });
-  await using first = await startListening({ address: "192.0.2.10", port: 6443 }, { world });
-  const before = (await first.get("/api/v1/namespaces/default/services/kubernetes")).body;
+  const before = await serviceAfterStop(world, { address: "192.0.2.10", port: 6443 });
   await using second = await startListening({ address: "192.0.2.20", port: 7443 }, { world });
   const service = (await second.get("/api/v1/namespaces/default/services/kubernetes")).body;
   expect(service.metadata.uid).toBe(before.metadata.uid);
@@ -111,6 +114,11 @@ test("a server at another address and port updates the target port and the endpo
     { ip: "192.0.2.20" },
   ]);
 });
+
+async function serviceAfterStop(world: World, at: { address: string; port: number }): Promise<Json> {
+  await using server = await startListening(at, { world });
+  return (await server.get("/api/v1/namespaces/default/services/kubernetes")).body;
+}
 
 test("a server without a reachable address publishes no endpoints, and a server without a listener does not create the kubernetes Service", async () => {
   await using local = await startListening({ port: 6443 });

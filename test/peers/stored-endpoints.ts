@@ -1,6 +1,6 @@
 /**
- * Encodes an endpoint record as kube-apiserver writes it: a v1 Endpoints object in protobuf, without Evenkeel's
- * annotations.
+ * Encodes endpoint records and masterleases as kube-apiserver writes them: v1 Endpoints objects in protobuf, without
+ * Evenkeel's annotations.
  */
 
 /** Protobuf field numbers of k8s.io/api/core/v1 and of ObjectMeta. */
@@ -23,6 +23,14 @@ export function protobufEndpoints(id: string, port: number): Buffer {
     message(SUBSET.addresses, text(1, "127.0.0.1")),
     message(SUBSET.ports, Buffer.concat([text(1, "https"), number(2, port), text(3, "TCP")])),
   ]);
+  return encoded(metadata, subset);
+}
+
+export function protobufMasterLease(ip: string): Buffer {
+  return encoded(number(FIELD.generation, 3), message(SUBSET.addresses, text(1, ip)));
+}
+
+function encoded(metadata: Buffer, subset: Buffer): Buffer {
   const endpoints = Buffer.concat([message(FIELD.metadata, metadata), message(FIELD.subsets, subset)]);
   const typeMeta = Buffer.concat([text(FIELD.apiVersion, "v1"), text(FIELD.kind, "Endpoints")]);
   return Buffer.concat([

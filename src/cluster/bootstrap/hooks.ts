@@ -34,21 +34,19 @@ interface BootstrapOptions extends BootstrapPorts, Seeding {
 
 interface Published {
   readonly clusterIp: string;
-  readonly address: string | undefined;
-  /** Resolves with the address and port on which the server listens. */
-  readonly announced: Promise<string>;
+  /** Resolves with the port at which clients reach the server, when it listens. */
+  readonly port: Promise<number>;
 }
 
 /** Returns the objects of each hook, in the order of HOOKS. */
 function ownedBy(
   { serviceCidr, published, usesRoles, acceptsTokens, trust, clock }: BootstrapOptions,
   serves: Serves,
-  listening: string,
+  port: number,
 ): readonly (readonly OwnedObject[])[] {
-  const port = Number(listening.slice(listening.lastIndexOf(":") + 1));
   return [
     systemNamespaces(serves),
-    published === undefined ? [] : kubernetesService(serves, { ...published, port }),
+    published === undefined ? [] : kubernetesService(serves, { clusterIp: published.clusterIp, port }),
     systemPriorityClasses(serves),
     flowControl(serves),
     defaultServiceCidr(serves, serviceCidr),
@@ -74,9 +72,9 @@ export function bootstrapHooks(options: BootstrapOptions): StartupHook[] {
   let starting: Promise<readonly (readonly OwnedObject[])[]> | undefined;
   /** Returns, for each hook, the objects that `seed` has not created. */
   const start = async (signal: AbortSignal): Promise<readonly (readonly OwnedObject[])[]> => {
-    const listening = await unlessAborted(options.published?.announced ?? Promise.resolve(""), signal);
-    if (listening === undefined) return [];
-    const owned = ownedBy(options, serves, listening);
+    const port = await unlessAborted(options.published?.port ?? Promise.resolve(0), signal);
+    if (port === undefined) return [];
+    const owned = ownedBy(options, serves, port);
     const settled = await seed(options, owned.flat(), signal);
     return owned.map((objects) => objects.filter((object) => !settled.has(object)));
   };

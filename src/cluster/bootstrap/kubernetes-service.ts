@@ -1,87 +1,52 @@
-/** The Service `kubernetes` in the namespace default, by which pods find this server, and its endpoints. */
-import { isIPv6 } from "node:net";
-import type { JsonObject } from "../../meta/json.ts";
-import { ifDifferent, type OwnedObject } from "./owned-object.ts";
+/** The Service `kubernetes` in the namespace default, by which pods find the API servers. */
+import { objectAt, objectsAt } from "../../meta/json.ts";
+import type { OwnedObject } from "./owned-object.ts";
 import type { Serves } from "./served-version.ts";
 
-interface ReachableAt {
+export const SERVICE_NAME = "kubernetes";
+export const SERVICE_NAMESPACE = "default";
+export const PORT_NAME = "https";
+
+interface ServiceOptions {
   readonly clusterIp: string;
-  /** Undefined if the server has no address that other machines can reach. */
-  readonly address: string | undefined;
   readonly port: number;
 }
 
-const NAME = "kubernetes";
-const NAMESPACE = "default";
-
-/** The Service and its endpoints. Existing objects with another address are corrected. */
-export function kubernetesService(serves: Serves, { address, port, clusterIp }: ReachableAt): OwnedObject[] {
-  if (address === undefined) return service(serves, { clusterIp, port });
-  return [
-    ...service(serves, { clusterIp, port }),
-    ...endpoints(serves, { address, port }),
-    ...endpointSlice(serves, { address, port }),
-  ];
-}
-
-function service(serves: Serves, { clusterIp, port }: { clusterIp: string; port: number }): OwnedObject[] {
-  const at = serves("", "services", NAMESPACE);
+/** The Service, as the first server of a cluster creates it. An existing Service is kept as it is. */
+export function kubernetesService(serves: Serves, { clusterIp, port }: ServiceOptions): OwnedObject[] {
+  const at = serves("", "services", SERVICE_NAMESPACE);
   if (at === undefined) return [];
-  const spec: JsonObject = {
-    ports: [{ name: "https", port: 443, protocol: "TCP", targetPort: port }],
-    type: "ClusterIP",
-  };
   return [
     {
       at,
       object: {
         apiVersion: at.apiVersion,
         kind: "Service",
-        metadata: { name: NAME, labels: { component: "apiserver", provider: "kubernetes" } },
-        spec: { ...spec, clusterIP: clusterIp, ipFamilyPolicy: "SingleStack", sessionAffinity: "None" },
+        metadata: { name: SERVICE_NAME, labels: { component: "apiserver", provider: "kubernetes" } },
+        spec: {
+          ports: [{ name: PORT_NAME, port: 443, protocol: "TCP", targetPort: port }],
+          type: "ClusterIP",
+          clusterIP: clusterIp,
+          ipFamilyPolicy: "SingleStack",
+          sessionAffinity: "None",
+        },
       },
-      correct: (existing) => ifDifferent(existing, { spec }),
     },
   ];
 }
 
-function endpoints(serves: Serves, { address, port }: { address: string; port: number }): OwnedObject[] {
-  const at = serves("", "endpoints", NAMESPACE);
-  if (at === undefined) return [];
-  const subsets = [{ addresses: [{ ip: address }], ports: [{ name: "https", port, protocol: "TCP" }] }];
-  return [
-    {
-      at,
-      // An EndpointSlice is created as well; otherwise the controller that mirrors Endpoints would create another one.
-      object: {
-        apiVersion: at.apiVersion,
-        kind: "Endpoints",
-        metadata: { name: NAME, labels: { "endpointslice.kubernetes.io/skip-mirror": "true" } },
-        subsets,
-      },
-      correct: (existing) => ifDifferent(existing, { subsets }),
+/** The same Service; an existing one gets this target port and keeps its other fields. */
+export function serviceWithTargetPort(serves: Serves, options: ServiceOptions): OwnedObject[] {
+  const { port: targetPort } = options;
+  return kubernetesService(serves, options).map((owned) => ({
+    ...owned,
+    correct(existing) {
+      const ports = objectsAt(objectAt(existing, "spec"), "ports");
+      const isWanted = ports.every((port) => port["name"] !== PORT_NAME || port["targetPort"] === targetPort);
+      if (isWanted) return undefined;
+      const { resourceVersion } = objectAt(existing, "metadata");
+      const changed = ports.map((port) => (port["name"] === PORT_NAME ? { ...port, targetPort } : port));
+      return { metadata: { resourceVersion }, spec: { ports: changed } };
     },
-  ];
-}
-
-function endpointSlice(serves: Serves, { address, port }: { address: string; port: number }): OwnedObject[] {
-  const at = serves("discovery.k8s.io", "endpointslices", NAMESPACE);
-  if (at === undefined) return [];
-  const what = {
-    endpoints: [{ addresses: [address], conditions: { ready: true } }],
-    ports: [{ name: "https", port, protocol: "TCP" }],
-  };
-  return [
-    {
-      at,
-      object: {
-        apiVersion: at.apiVersion,
-        kind: "EndpointSlice",
-        metadata: { name: NAME, labels: { "kubernetes.io/service-name": NAME } },
-        addressType: isIPv6(address) ? "IPv6" : "IPv4",
-        ...what,
-      },
-      correct: (existing) => ifDifferent(existing, what),
-    },
-  ];
+  }));
 }

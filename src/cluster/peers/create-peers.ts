@@ -14,6 +14,7 @@ import { endpointRecordKind } from "./endpoint-record.ts";
 import { withoutExcluded, type Excludable } from "./exclusions.ts";
 import { createIdentity } from "./identity.ts";
 import { knownPeers, recordOwner, registrationOf, unreachable } from "./known-peers.ts";
+import { masterLeaseKind } from "./master-leases.ts";
 import { createOwnRecord } from "./own-record.ts";
 import { createPeerCalls } from "./peer-calls.ts";
 import type { PeerTracker } from "./peer-tracker.ts";
@@ -32,6 +33,7 @@ export function createPeers(parts: PeersParts): Peers {
   const { clock, log } = env;
   const { builtIn, shared } = parts.served;
   const table = new RecordTable(endpointRecordKind(config.storageRoot), log);
+  const masterLeases = new RecordTable(masterLeaseKind(config.storageRoot), log);
   const identity = createIdentity({
     env,
     config,
@@ -98,12 +100,24 @@ export function createPeers(parts: PeersParts): Peers {
       undescribed,
       hasUndescribed: () => !view().isSynced || undescribed().length > 0,
     },
-    records: { endpoint: (id) => table.get(id), departed: () => departed.departed() },
+    records: {
+      endpoint: (id) => table.get(id),
+      endpoints: () => table.all(),
+      masterLeases,
+      departed: () => departed.departed(),
+    },
     forward,
     ask,
     membership: {
       hooks: membershipHooks(env, { departed, tracker, view }),
-      tasks: [...identity.tasks, table.follow(store.cache, clock), ...source.tasks, ...departed.tasks, own.task],
+      tasks: [
+        ...identity.tasks,
+        table.follow(store.cache, clock),
+        masterLeases.follow(store.cache, clock),
+        ...source.tasks,
+        ...departed.tasks,
+        own.task,
+      ],
       announce(address) {
         identity.announce(address);
         own.announce(address);

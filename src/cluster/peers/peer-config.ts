@@ -79,6 +79,15 @@ export interface PeerConfig {
   readonly timing: PeerTiming;
 }
 
+/** The address of a server in the endpoints of the kubernetes Service, or why it has none. */
+export type PublishedEndpoint =
+  | {
+      readonly address: string;
+      /** Undefined: the port on which the server listens. */
+      readonly port: number | undefined;
+    }
+  | { readonly address: undefined; readonly because: string };
+
 /** The configuration of a server that src/cluster needs. */
 export interface MemberConfig {
   readonly release: ReleaseName;
@@ -90,6 +99,8 @@ export interface MemberConfig {
   readonly isVersionAware: boolean;
   /** Whether servers agree on encodings by StorageVersion objects. */
   readonly usesStorageVersions: boolean;
+  /** Undefined for a server without a listener, which has no part in the kubernetes Service. */
+  readonly published: PublishedEndpoint | undefined;
 }
 
 export const PEER_PROXY_GATE = "UnknownVersionInteroperabilityProxy";

@@ -12,6 +12,7 @@ import type { Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import type { RequestPeer } from "./request-peer.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
+import type { MasterLeaseTable } from "./master-leases.ts";
 import type { Forward } from "./forward.ts";
 import type { Identity } from "./identity.ts";
 import type { MemberConfig } from "./peer-config.ts";
@@ -74,6 +75,9 @@ export interface PeerDocuments {
 /** The records that servers have published about themselves, for status reports. */
 interface PeerRecords {
   readonly endpoint: (id: string) => EndpointRecord | undefined;
+  /** The endpoint records of all servers, this one included. */
+  readonly endpoints: () => readonly EndpointRecord[];
+  readonly masterLeases: MasterLeaseTable;
   /** The served records of departed servers. */
   readonly departed: () => readonly ServedRecord[];
 }

@@ -7,6 +7,7 @@ import { createLeadership, type Leadership } from "../../cluster/controllers/lea
 import type { ControllerManager } from "../../cluster/controller-runtime/manager.ts";
 import { followUnreadable } from "../../cluster/inspect/unreadable-objects.ts";
 import { peerAddressOf } from "../../cluster/peers/advertised-address.ts";
+import type { EndpointReconciler } from "../../cluster/bootstrap/endpoint-reconciler.ts";
 import type { Peers } from "../../cluster/peers/peers.ts";
 import { createPeers } from "../../cluster/peers/create-peers.ts";
 import { fenceHealthCheck } from "../../cluster/peers/fence.ts";
@@ -25,6 +26,7 @@ import type { Foundation } from "../foundation.ts";
 import type { ServerStore } from "../store.ts";
 import { createClusterFilters } from "./cluster-filters.ts";
 import { createControllers } from "./controllers.ts";
+import { createKubernetesEndpoints } from "./kubernetes-endpoints.ts";
 import { createRegistry } from "./registry.ts";
 import type { KubernetesResources } from "./resources.ts";
 
@@ -36,6 +38,8 @@ export interface KubernetesCluster extends Cluster {
   readonly shown: LocalDocument;
   readonly controllers: readonly ControllerManager[];
   readonly leadership: Leadership;
+  /** Undefined if this server is no endpoint of the kubernetes Service. */
+  readonly endpoints: EndpointReconciler | undefined;
   /** The store through which this server writes: commits fail while the server is fenced. */
   readonly kv: Kv;
   readonly context: RegistryContext;
@@ -53,6 +57,7 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
   });
   const controllers = createControllers(on, store, { resources, peers, shown, storageVersions });
   const leadership = createLeadership(controllers, lifecycle.ready);
+  const endpoints = createKubernetesEndpoints(on, store, { resources, peers });
   const { identity, membership } = peers;
   const kv = fencedKv(store.kv, identity.fence, identityLeaseKey(config.storageRoot, config.peers.serverId));
   const { context, allocators } = createRegistry(on, { kv, cache: store.cache }, resources);
@@ -63,6 +68,7 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
     shown,
     controllers,
     leadership,
+    endpoints,
     kv,
     context,
     allocators,
@@ -75,9 +81,12 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
       if (forPeers !== undefined) membership.announce(forPeers);
     },
     async drain() {
-      await Promise.all([membership.drain(), leadership.giveUp()]);
+      await Promise.all([endpoints?.leave(), membership.drain(), leadership.giveUp()]);
     },
-    leave: () => membership.leave(),
+    async leave() {
+      await endpoints?.leave();
+      await membership.leave();
+    },
   };
 }
 

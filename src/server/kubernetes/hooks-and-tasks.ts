@@ -11,6 +11,7 @@ import type { Foundation } from "../foundation.ts";
 import type { ServerStore } from "../store.ts";
 import type { KubernetesAccess } from "./assembly.ts";
 import type { KubernetesCluster } from "./cluster.ts";
+import { portOf } from "./kubernetes-endpoints.ts";
 import type { KubernetesResources } from "./resources.ts";
 
 type KubernetesStages = Stages<KubernetesResources, KubernetesCluster, KubernetesAccess>;
@@ -50,6 +51,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       ...cluster.peers.membership.tasks,
       ...(cluster.storageVersions?.tasks ?? []),
       ...cluster.leadership.tasks,
+      ...(cluster.endpoints === undefined ? [] : [cluster.endpoints.task]),
       serviceRepair(repair),
       trustPublisher({ env, config, catalog }, loopback.callAsServer),
     ],
@@ -78,12 +80,8 @@ function loadingHooks({ env }: Foundation, { cache }: ServerStore, { custom }: K
 function bootstrap(on: Foundation, { resources, cluster }: KubernetesStages): StartupHook[] {
   const { env, config, loopback, address } = on;
   const { clock, log } = env;
-  const { advertise, serviceClusterIpRange: range } = config;
-  const published = advertise && {
-    clusterIp: range.nameAt(0),
-    address: advertise.address,
-    announced: address.announced,
-  };
+  const { serviceClusterIpRange: range } = config;
+  const published = config.published && { clusterIp: range.nameAt(0), port: address.announced.then(portOf) };
   return bootstrapHooks({
     call: loopback.callAsServer,
     clock,

@@ -29,13 +29,17 @@ test("the bind address is used if other machines can reach it", () => {
   expect(reachableAddress("fd00::1", machineWith())).toBe("fd00::1");
 });
 
-test.each(["127.0.0.1", "127.1.2.3", "::1", "0.0.0.0", "::"])(
-  "%s is reachable only from this machine, so the machine's first external address is used",
+test.each(["0.0.0.0", "::"])(
+  "a server that listens on %s is reachable at the first external IPv4 address of its machine",
   (bindAddress) => {
     expect(reachableAddress(bindAddress, machineWith("fd00::9", "192.0.2.99", "192.0.2.100"))).toBe("192.0.2.99");
   },
 );
 
-test("on a machine without an external address the result is undefined", () => {
-  expect(reachableAddress("127.0.0.1", machineWith())).toBeUndefined();
+test.each(["127.0.0.1", "127.1.2.3", "::1"])("a server that listens on %s has no reachable address", (bindAddress) => {
+  expect(reachableAddress(bindAddress, machineWith("192.0.2.99"))).toBeUndefined();
+});
+
+test("a server on a machine without an external address has no reachable address", () => {
+  expect(reachableAddress("0.0.0.0", machineWith())).toBeUndefined();
 });

@@ -3,14 +3,15 @@ import { isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 
 /**
- * Returns the bind address if other machines can reach it, else the first external IPv4 address of this machine.
- * Undefined if there is none; the server publishes no endpoint of the kubernetes Service in this case.
+ * Returns the bind address if other machines can reach it; for an unspecified bind address, the first external IPv4
+ * address of this machine. Undefined if other machines cannot reach the server.
  */
 export function reachableAddress(
   bindAddress: string,
   interfaces: typeof networkInterfaces = networkInterfaces,
 ): string | undefined {
-  if (!isLoopback(bindAddress) && !isUnspecified(bindAddress)) return bindAddress;
+  if (isLoopback(bindAddress)) return undefined;
+  if (!isUnspecified(bindAddress)) return bindAddress;
   const addresses = Object.values(interfaces()).flatMap((list) => list ?? []);
   return addresses.find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 }

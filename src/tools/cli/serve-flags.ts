@@ -8,6 +8,7 @@ export interface ServeFlags {
   readonly securePort: number;
   readonly bindAddress: string;
   readonly advertiseAddress?: string;
+  readonly endpointReconcilerType: string;
   readonly serviceClusterIpRange: string;
   readonly serviceNodePortRange: string;
   readonly dataDir: string;
@@ -53,6 +54,11 @@ export function withServeFlags(command: Command): Command {
     .option("--secure-port <port>", "HTTPS port; 0 selects a free port", port, 6443)
     .option("--bind-address <ip>", "address to listen on", address, "127.0.0.1")
     .option("--advertise-address <ip>", "IP address to advertise to the rest of the cluster", address)
+    .option(
+      "--endpoint-reconciler-type <type>",
+      "how to keep the endpoints of the kubernetes Service: lease (the addresses of all live servers) or none",
+      "lease",
+    )
     .option("--service-cluster-ip-range <cidr>", "CIDR range of cluster IPs", "10.0.0.0/24")
     .option("--service-node-port-range <range>", "port range of node ports", "30000-32767")
     .option(

@@ -202,6 +202,7 @@ function configOf(flags: AllFlags, directory: string): ServerConfig {
       serviceClusterIpRange: flags.serviceClusterIpRange,
       serviceNodePortRange: flags.serviceNodePortRange,
       advertise: { address: flags.advertiseAddress ?? reachableAddress(flags.bindAddress) },
+      endpointReconcilerType: flags.endpointReconcilerType,
       ...callersOf(flags),
       audit: auditOptionsOf(flags),
       access: { ...accessOptionsOf(flags), anonymousAuth: flags.anonymousAuth },
@@ -287,8 +288,8 @@ function requireBoth(pair: Readonly<Record<string, string | undefined>>): void {
  * The addresses that the certificate must contain: clients use the bind address, the advertised address, or (from pods)
  * the address of the Service.
  */
-function servingAddresses({ bindAddress }: ServeFlags, { advertise, serviceClusterIpRange }: ServerConfig): string[] {
-  return [bindAddress, advertise?.address, serviceClusterIpRange.nameAt(0)].filter((one) => one !== undefined);
+function servingAddresses({ bindAddress }: ServeFlags, { published, serviceClusterIpRange }: ServerConfig): string[] {
+  return [bindAddress, published?.address, serviceClusterIpRange.nameAt(0)].filter((one) => one !== undefined);
 }
 
 /** The serving certificate that flags name; undefined if they name none. */
