@@ -31,7 +31,9 @@ export function startBackground(tasks: readonly BackgroundTask[], log: Log): Bac
   };
 }
 
-/** Polls instead of notifying every waiter, because startup conditions change within milliseconds. */
+/**
+ * Interval at which `waitUntil` checks its condition. Polling is enough, because only startup waits, and only briefly.
+ */
 const CONDITION_POLL_MS = 5;
 
 /** Resolves when the condition holds or the signal aborts. */
