@@ -31,9 +31,7 @@ export function startBackground(tasks: readonly BackgroundTask[], log: Log): Bac
   };
 }
 
-/**
- * Interval at which `waitUntil` checks its condition. Polling is enough, because only startup waits, and only briefly.
- */
+/** Interval at which `waitUntil` checks its condition. Polling is simpler than notifying every waiter. */
 const CONDITION_POLL_MS = 5;
 
 /** Resolves when the condition holds or the signal aborts. */

@@ -213,7 +213,7 @@ function isResumable(thrown: unknown): boolean {
 
 function explained<T>(watch: OpenWatch<T>, thrown: unknown): unknown {
   return watch.deadline.isExpired
-    ? new TransportError("timeout", "no event from the watch before its deadline", { cause: thrown })
+    ? new TransportError("timeout", "the watch exceeded its deadline", { cause: thrown })
     : thrown;
 }
 

@@ -36,8 +36,8 @@ export interface ObjectStore {
   /** Lists all entries in [start, end). */
   list(range: KeyRange, freshness: Freshness): Promise<ListPage>;
   /**
-   * Lists entries in [start, end) at a revision. With a limit, it may return only the first ones, but at least `limit`
-   * of them.
+   * Lists the entries in [start, end) at a revision. With a limit, a result from the store contains only the first
+   * entries; a result from the cache contains all of them.
    */
   listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
   /** Remembers which object these bytes encode, so that they are not parsed when the watch delivers them. */
