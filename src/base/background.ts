@@ -31,7 +31,7 @@ export function startBackground(tasks: readonly BackgroundTask[], log: Log): Bac
   };
 }
 
-/** Polls instead of notifying every waiter, because startup conditions change within milliseconds. */
+/** Interval at which `waitUntil` checks its condition. Polling is simpler than notifying every waiter. */
 const CONDITION_POLL_MS = 5;
 
 /** Resolves when the condition holds or the signal aborts. */

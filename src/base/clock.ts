@@ -1,6 +1,7 @@
 /**
- * The only source of time in this code base. The real clock is made in server/env-node.ts, the virtual one in
- * tools/simulator/world.ts; no other code may read or wait for time.
+ * The source of time for all code that the simulator runs. The real clock is made in client/system.ts, the virtual one
+ * in tools/simulator/world.ts. Only the files that test/architecture/determinism.ts lists may read or wait for time in
+ * another way.
  */
 export interface Clock {
   /** Wall-clock milliseconds since the epoch, for timestamps that people read. Not for measuring durations. */

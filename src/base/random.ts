@@ -1,6 +1,6 @@
 /**
- * The only source of randomness in this code base: a seeded generator in the simulator, that of the system in
- * production.
+ * The source of randomness for all code that the simulator runs: a seeded generator in the simulator, the generator of
+ * the system in production.
  */
 export interface Random {
   /** A float in [0, 1). */

@@ -9,7 +9,7 @@ import type { Random } from "./random.ts";
 export interface WorkQueueHooks {
   /** Called when a key is added that was not queued. */
   onAdd?(key: string): void;
-  /** Called when a key is queued after a failure, with a wait that grows with the number of its failures. */
+  /** Called by `addRateLimited`, when the wait of a failed key begins. */
   onRetry?(key: string): void;
   onDone?(key: string, took: { readonly waitedMs: number; readonly workedMs: number }): void;
 }
@@ -22,7 +22,10 @@ export interface WorkQueueOptions {
   readonly hooks?: WorkQueueHooks;
 }
 
-/** The wait after the first failure of a key, doubled by each further failure. As client-go. */
+/**
+ * The wait after the first failure of a key, doubled by each further failure, as in client-go. Up to half of the wait
+ * is subtracted at random.
+ */
 const RETRY_MS_MIN = 5;
 const RETRY_MS_MAX = 60_000;
 /** Maximum delay, because timers cannot measure longer delays. A key that is returned too early does no harm. */
@@ -55,7 +58,7 @@ export class WorkQueue {
     this.#hooks = options.hooks ?? {};
   }
 
-  /** Number of keys that can be returned now. Does not count keys that a worker has, and delayed keys. */
+  /** Number of keys that can be returned now. Does not count keys that a worker has, nor delayed keys. */
   get length(): number {
     return this.#waiting.size;
   }
@@ -86,7 +89,7 @@ export class WorkQueue {
     this.#delayed.set(key, { dueAtMs, cancel });
   }
 
-  /** Adds a key after a failure. The wait doubles with each failure until `forget`. */
+  /** Adds a key after a failure. The wait doubles with each failure until `forget`, up to the maximum. */
   addRateLimited(key: string): void {
     if (this.#isClosed) return;
     const failures = this.retries(key);

@@ -25,8 +25,8 @@ interface InformerOptions<T extends KubernetesObject> extends InformerSettings<T
 
 export interface HandlerRegistration {
   /**
-   * Whether the handler has received all objects that existed when it was added or, if it was added earlier, all
-   * objects of the first list.
+   * Whether the handler has received all objects that existed when it was added or, if it was added before the first
+   * list was complete, all objects of that list.
    */
   readonly hasSynced: boolean;
   /** Stops notifications. Resolves when the handler has returned from its current call. */
@@ -164,7 +164,10 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     this.#tell({ kind: "update", object, before });
   }
 
-  /** `final` is the last state of the object; undefined if the informer only found the object missing in a new list. */
+  /**
+   * `final` is the last state of the object; undefined if the informer missed the DELETED event, because a new list
+   * lacks the object or another object has taken its name.
+   */
   #remove(key: string, final: T | undefined): void {
     const before = this.#cache.delete(key);
     if (before === undefined) return;

@@ -38,7 +38,10 @@ export interface NodeTransportOptions {
 
 export interface NodeTransport extends Transport, Disposable {}
 
-/** Interval of TCP keep-alive probes. A connection on which nothing arrives, not even the reply to a probe, is dead. */
+/**
+ * Idle time after which the system sends TCP keep-alive probes. A connection on which not even the reply to a probe
+ * arrives is dead.
+ */
 const KEEP_ALIVE_PROBE_MS = 15_000;
 
 export function createNodeTransport(options: NodeTransportOptions): NodeTransport {

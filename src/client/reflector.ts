@@ -1,10 +1,11 @@
 /**
  * Keeps a copy of one resource up to date: first by a list, then by watches, as many as needed. It has two states:
  *
- * - listing: it requests a streaming list, or a LIST if the server rejects that. After a list → following; after a
- *   failure → wait, then listing.
- * - following: after a watch ends regularly or its connection breaks, the next watch starts at the last resourceVersion
- *   seen. If that version has expired, or after any other error → wait, then listing.
+ * - listing: it requests a streaming list. If that fails, it requests a LIST, except after a refused connection. After
+ *   a list → following; after a failure → wait, then listing.
+ * - following: after a watch ends, its connection breaks, or the server is overloaded (429, 503, 504), the next watch
+ *   starts at the last resourceVersion seen. If that version has expired, or after any other error → wait, then
+ *   listing.
  *
  * The resourceVersion is updated only after all changes up to it have been delivered, so that no change is lost when a
  * stream ends.
@@ -212,7 +213,7 @@ function isResumable(thrown: unknown): boolean {
 
 function explained<T>(watch: OpenWatch<T>, thrown: unknown): unknown {
   return watch.deadline.isExpired
-    ? new TransportError("timeout", "no event from the watch before its deadline", { cause: thrown })
+    ? new TransportError("timeout", "the watch exceeded its deadline", { cause: thrown })
     : thrown;
 }
 

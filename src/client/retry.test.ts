@@ -33,7 +33,7 @@ describe("responses", () => {
   });
 
   test.each(["POST", "PUT", "PATCH", "DELETE"])(
-    "a %s with Retry-After is retried too, because the server has not executed it",
+    "a %s is retried too if the response has Retry-After, because the server has not executed it",
     (method) => {
       expect(decideRetry(answered(429, "1", { method }))).toEqual({ retry: true, waitMs: 1_000 });
     },
@@ -77,7 +77,7 @@ describe("connections", () => {
     },
   );
 
-  test("a watch whose connection broke is not retried, because the caller chooses the version to resume from", () => {
+  test("a watch whose connection broke is not retried, because the caller chooses the resourceVersion to resume from", () => {
     expect(decideRetry(failed("reset", { isWatch: true }))).toEqual(GIVE_UP);
   });
 

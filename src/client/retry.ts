@@ -1,7 +1,7 @@
 /**
- * Decides whether and when a request is retried. As client-go, it is retried after a response with Retry-After, and a
- * read also after a broken connection. Unlike client-go, it is also retried after a refused connection if
- * `waitForServerMs` is set.
+ * Decides whether and when a request is retried. As in client-go, a request is retried after a 429 or 5xx response with
+ * Retry-After, and a read also after a broken connection. Unlike in client-go, a request is also retried after a
+ * refused connection if `waitForServerMs` is set.
  */
 import {
   BROKEN_CONNECTION_WAIT_MS,

@@ -32,7 +32,7 @@ export interface Transport {
 }
 
 export type TransportFailure =
-  /** No server listens, or the name was not found: the request was not sent. */
+  /** No connection was established, so the request was not sent. */
   | "refused"
   /** The connection broke: a write may or may not have been executed. */
   | "reset"

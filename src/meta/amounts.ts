@@ -79,7 +79,10 @@ export function addTo(sum: Map<string, Amount>, more: Amounts): void {
   }
 }
 
-/** Raises each amount of `highest` in place to that of `others`, if that is greater. */
+/**
+ * Raises each amount of `highest` in place to the amount in `others` if that is greater, and adds the amounts that
+ * `highest` lacks.
+ */
 export function raiseTo(highest: Map<string, Amount>, others: Amounts): void {
   for (const [name, one] of others) {
     const known = highest.get(name);

@@ -73,7 +73,10 @@ export function jsonEquals(left: unknown, right: unknown): boolean {
   return true;
 }
 
-/** The value of an own field; undefined if the object does not have it, or only inherits it, as `constructor`. */
+/**
+ * The value of an own field; undefined if the object does not have the field, or only inherits it, such as
+ * `constructor`.
+ */
 export function ownMember(value: unknown, key: string): unknown {
   return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }

@@ -175,7 +175,7 @@ class Parser {
     return token;
   }
 
-  /** Parses a value. In this position, `in` and `notin` are ordinary words. */
+  /** Takes the next token, in a position where `in` and `notin` are ordinary words. */
   #takeValue(): Token {
     const token = this.#peekValue();
     this.#take();

@@ -110,8 +110,8 @@ export function generateName(base: string, random: Random): string {
 const SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789";
 
 /**
- * Returns false for texts that are far too long without matching them, because names are unbounded and their length is
- * reported anyway.
+ * Returns true for a text of more than 4096 characters without matching it, because names are unbounded and such a text
+ * is rejected for its length anyway.
  */
 function patternHolds(pattern: RegExp, text: string): boolean {
   return text.length > 4096 || pattern.test(text);

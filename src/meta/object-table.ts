@@ -10,7 +10,10 @@ export interface ObjectTable {
   remove(namespace: string, name: string): void;
 }
 
-/** Reads objects in an API version of the release. The objects are shared: callers must not change them. */
+/**
+ * Reads objects in the preferred API version that the release serves. The objects are shared: callers must not change
+ * them.
+ */
 export interface ObjectReader {
   /** The object from the cache of this server. The namespace of a cluster-scoped object is "". */
   get(resource: GroupResource, namespace: string, name: string): JsonObject | undefined;

@@ -1,6 +1,12 @@
-/** A resourceVersion is the revision of the store in decimal; "" and "0" have special meanings. */
+/**
+ * Go's error messages for texts that are not integers. A resourceVersion is such an integer: the revision of the store
+ * in decimal, where "" and "0" have special meanings.
+ */
 
-/** Go's message for a number that it cannot parse; clients show this text. */
+/**
+ * The message of Go's ParseUint; undefined if the text is a valid number. Numbers above 2^53 count as out of range.
+ * Clients show this text.
+ */
 export function parseUintError(text: string): string | undefined {
   if (/^[0-9]+$/.test(text))
     return Number(text) > Number.MAX_SAFE_INTEGER

@@ -1,6 +1,6 @@
 /**
- * Compares values like Kubernetes' Semantic.DeepEqual if their Go types are unknown: empty lists and maps equal absent
- * ones.
+ * Approximates Kubernetes' Semantic.DeepEqual for JSON values, whose Go types are unknown: an empty list or map equals
+ * an absent one.
  */
 import { isJsonObject, ownMember, type JsonObject } from "./json.ts";
 

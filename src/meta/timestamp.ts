@@ -1,4 +1,4 @@
-/** Writes times as RFC 3339 in UTC with whole seconds, the resolution of every time that the API sets. */
+/** Writes times as RFC 3339 in UTC with whole seconds, as Kubernetes' metav1.Time. */
 export function timestampAt(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

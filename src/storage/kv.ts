@@ -24,8 +24,8 @@ export interface Kv {
   /**
    * Watches all keys with a prefix from a revision (inclusive) until the watch is closed. The store calls the sink
    * synchronously, with batches in order. `sink.closed` is called at most once, and not after `close()`. After an
-   * outage the store reconnects by itself, and the sink sees the outage only through `sink.interrupted`; only a
-   * compacted start revision or a closed store ends a watch.
+   * outage the store reconnects by itself, and the sink sees the outage only through `sink.interrupted`. A watch ends
+   * only if its start revision is compacted, or if the store or the sink fails or the store is closed.
    */
   watch(request: WatchRequest, sink: WatchSink): Watching;
 
@@ -142,7 +142,10 @@ export interface WatchSink {
    * is lost during the outage.
    */
   interrupted(isInterrupted: boolean): void;
-  /** Reports that the watch has ended, because its history was compacted or the store was closed. */
+  /**
+   * Reports that the watch has ended: its start revision was compacted, the store was closed or failed, or the sink
+   * threw.
+   */
   closed(error: StorageError): void;
 }
 
@@ -154,7 +157,7 @@ export type StorageErrorCode =
   | "revision-compacted"
   | "revision-future"
   | "lease-not-found"
-  /** The call had no effect, because the store could not be reached in time. */
+  /** The store could not be reached in time, is closed or cannot be used. A commit had no effect. */
   | "unavailable"
   /** The call may or may not have had an effect, because it was sent and no response arrived. */
   | "undecided"
@@ -167,7 +170,8 @@ export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly code: StorageErrorCode;
   /**
-   * For `revision-compacted`: the oldest revision that can still be read. For `revision-future`: the newest revision.
+   * For `revision-compacted`: the oldest revision that can still be read, if the store reports it. For
+   * `revision-future`: the newest revision.
    */
   readonly revision: number | undefined;
 

@@ -35,7 +35,10 @@ export interface ObjectStore {
   get(key: string, freshness: Freshness): Promise<Entry | undefined>;
   /** Lists all entries in [start, end). */
   list(range: KeyRange, freshness: Freshness): Promise<ListPage>;
-  /** Lists the first entries in [start, end) at a revision; all of them if there is no limit. */
+  /**
+   * Lists the entries in [start, end) at a revision. With a limit, a result from the store contains only the first
+   * entries; a result from the cache contains all of them.
+   */
   listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
   /** Remembers which object these bytes encode, so that they are not parsed when the watch delivers them. */
   readonly rememberObject: (value: Buffer, object: JsonObject) => void;

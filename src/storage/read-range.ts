@@ -1,7 +1,7 @@
 /**
  * Reads a range page by page at one revision, for stores that bound the size of a response. If the caller requests the
  * newest revision, a compaction may remove the revision of the first page before all pages are read. The read then
- * restarts from the first page, so that the caller does not see the error.
+ * restarts from the first page, up to four times, before the caller sees the error.
  */
 import { StorageError, type KeyValue, type RangeRequest, type RangeResult } from "./kv.ts";
 

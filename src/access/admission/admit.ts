@@ -1,6 +1,6 @@
 /**
- * Runs the admission plugins for the writes of a request: `mutate` calls all mutating plugins in order, `validate` all
- * validating plugins.
+ * Runs the admission plugins for the writes of a request: `mutate` calls all mutating plugins in order, and a second
+ * time if a webhook or policy requests reinvocation; `validate` calls all validating plugins.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { StatusError } from "../../meta/status-error.ts";

@@ -18,7 +18,7 @@ export interface AuditedResponse {
 const STATUS_BYTES_MAX = 256 * 1024;
 
 const PROTOBUF = "application/vnd.kubernetes.protobuf";
-/** Media types in which responses carry objects; other types, such as pages and plain text, carry none. */
+/** Media types in which responses carry objects; other types, such as HTML and plain text, carry none. */
 const OBJECT_TYPES: ReadonlySet<string> = new Set([
   "application/json",
   "application/yaml",

@@ -2,8 +2,8 @@
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 
 /**
- * Maximum size of a body in an event. kube-apiserver has no such limit, so clients determine the length
- * of its log lines.
+ * Maximum size of a body in an event. DIFFERS: kube-apiserver has no such limit, so clients determine the length of its
+ * log lines.
  */
 export const OBJECT_BYTES_MAX = 8 * 1024 * 1024;
 

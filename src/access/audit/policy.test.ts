@@ -89,7 +89,7 @@ test("a request without a user matches only rules without users and groups", () 
   expect(evaluate(undefined, infoRequest({ url: POD }).info).level).toBe("Metadata");
 });
 
-describe("an invalid policy is rejected with kube-apiserver's message", () => {
+describe("an invalid policy is rejected", () => {
   const rule = (more: object): unknown => policy([{ level: "None", ...more }]);
   test.each<[value: unknown, message: string]>([
     [policy([]), "loaded illegal policy with 0 rules"],
@@ -115,7 +115,7 @@ describe("an invalid policy is rejected with kube-apiserver's message", () => {
       'rules[0].resources.resourceNames: Invalid value: ["x"]: using resourceNames requires at least one resource',
     ],
     [{ kind: "Policy" }, "unknown group version field audit.k8s.io/__internal, Kind=Policy in policy"],
-  ])("%j", (value, message) => {
+  ])("with kube-apiserver's message: %j", (value, message) => {
     expect(() => parsePolicy(value)).toThrow(new AuditPolicyError(message));
   });
 
@@ -129,7 +129,7 @@ describe("an invalid policy is rejected with kube-apiserver's message", () => {
     [rule({ omitManagedFields: "yes" }), /must be true or false/],
     [[], /not an object/],
     [null, /not an object/],
-  ])("or with Evenkeel's own message, if the value is not a policy: %j", (value, message) => {
+  ])("with a message that names the problem: %j", (value, message) => {
     expect(() => parsePolicy(value)).toThrow(message);
   });
 });

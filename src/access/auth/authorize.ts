@@ -80,8 +80,8 @@ export async function tryCatchUp(catchUp: CatchUp, signal: AbortSignal): Promise
 }
 
 /**
- * Authorizes the verb create when a PUT or an apply finds no object, because permission to update does not include it.
- * Throws if it is denied.
+ * Authorizes the verb create when a PUT or an apply finds no object, because permission to update does not include
+ * permission to create. Throws if create is denied.
  */
 export function authorizeCreateOnUpdate(
   authorizer: Authorizer,

@@ -1,5 +1,5 @@
 /**
- * Reads fields from the DER of a certificate or certificate signing request that Node does not expose exactly.
+ * Reads, from the DER of a certificate or certificate signing request, the fields that Node does not expose exactly.
  * `X509Certificate.subject` is not exact: it is display text in which a value with a line break looks like two
  * attributes.
  */

@@ -20,7 +20,8 @@ export interface RequestHeaderFlags {
   readonly groupHeaders?: readonly string[] | undefined;
   readonly extraHeadersPrefix?: readonly string[] | undefined;
   /**
-   * PEM of `--client-ca-file`. It must not overlap with `clientCa`, because then every user could act as a front proxy.
+   * PEM of `--client-ca-file`. Unless `allowedNames` is set, it must not overlap with `clientCa`, because then every
+   * user could act as a front proxy.
    */
   readonly userCa?: string | undefined;
 }
@@ -55,7 +56,10 @@ export function requestHeaderOptions(flags: RequestHeaderFlags): RequestHeaderOp
   return { clientCa, allowedNames, usernameHeaders, uidHeaders, groupHeaders, extraHeadersPrefixes };
 }
 
-/** The configured headers that are removed from requests of unverified clients, in addition to the standard headers. */
+/**
+ * The configured identity headers, which are removed from every request in addition to the standard ones, so that only
+ * the request-header authenticator reads them.
+ */
 export function spoofableHeaders(options: RequestHeaderOptions | undefined): StripIdentityOptions {
   if (options === undefined) return { headerNames: new Set(), headerPrefixes: [] };
   return {

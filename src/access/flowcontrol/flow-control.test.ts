@@ -335,7 +335,7 @@ test("the lists of one client do not block the event loop for other clients", as
   expect(served).toHaveLength(51);
 });
 
-test("the cache is bounded and keeps entries that are read", () => {
+test("a BoundedMemo is bounded and keeps entries that are read", () => {
   const memo = new BoundedMemo<number>(100);
   memo.set("often", 1);
   for (let index = 0; index < 10_000; index++) {
@@ -346,7 +346,7 @@ test("the cache is bounded and keeps entries that are read", () => {
   expect(memo.get("user-1")).toBeUndefined();
 });
 
-test("the cache ignores overlong keys, such as request paths", () => {
+test("a BoundedMemo ignores overlong keys, such as request paths", () => {
   const memo = new BoundedMemo<number>(100);
   memo.set("n".repeat(1_025), 1);
   expect([memo.size, memo.get("n".repeat(1_025))]).toEqual([0, undefined]);

@@ -30,7 +30,10 @@ interface FlowControlOptions {
    * Calls back in the next turn of the event loop, as setImmediate does. Absent in environments without an event loop.
    */
   readonly nextTurn?: (callback: () => void) => void;
-  /** Statistics of the stored objects of a resource; undefined if the resource is not stored in this cluster. */
+  /**
+   * Statistics of the stored objects of a resource; undefined if the resource is not stored in this cluster, or the
+   * watch cache is not synced.
+   */
   readonly statsOf: (info: RequestInfo) => ObjectStats | undefined;
 }
 
@@ -147,7 +150,8 @@ function needsConversion({ info, headers }: WithUser): boolean {
 }
 
 /**
- * Building the response of such a read blocks the event loop, sometimes for long. So the reads of a user wait in turns.
+ * Building the response of a list with several seats, or of a read that is converted, blocks the event loop, sometimes
+ * for long. Therefore such reads wait for a turn, and the turns alternate between users.
  */
 async function readingTurn(
   { pacing }: Control,

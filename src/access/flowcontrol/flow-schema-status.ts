@@ -1,7 +1,7 @@
 /**
  * Maintains the Dangling condition of FlowSchemas, as kube-apiserver does. It says whether the referenced priority
- * level is missing, and tools rely on it. All servers of a cluster compute the same condition, so only the first of
- * them writes it.
+ * level is missing, and tools rely on it. All servers of a cluster compute the same condition, and a server writes it
+ * only if the stored one differs.
  */
 import type { Clock } from "../../base/clock.ts";
 import { Wakeable } from "../../base/wakeable.ts";

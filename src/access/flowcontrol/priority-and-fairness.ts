@@ -41,7 +41,7 @@ interface FlowObjects extends Pick<FlowSchemaStatusParts, "call" | "ready"> {
   readonly followed: StoredObjectParts;
 }
 
-/** Without stored objects, or if priority and fairness is disabled, only the in-flight limits apply. */
+/** If `objects` is absent, or priority and fairness is disabled, only the in-flight limits apply. */
 export function createPriorityAndFairness(
   parts: {
     readonly env: BaseEnv & EventLoopTurns;

@@ -70,7 +70,7 @@ export class QueueSet {
   #waitingSeats = 0;
   #executing = 0;
   #seatsInUse = 0;
-  /** The seats in use by requests that had waited in a queue. */
+  /** The seats in use by requests that were assigned to a queue, whether or not they waited in it. */
   #queuedSeatsInUse = 0;
   /** The current virtual time: the seat-milliseconds that each non-empty queue has been granted. */
   #currentR = 0;
@@ -305,8 +305,8 @@ function oldestOf({ waiting }: Queue): QueuePlace | undefined {
 }
 
 /**
- * Moves the virtual start of the queue to the arrival of its first request, if it is earlier. Otherwise an idle queue
- * could save up its share.
+ * Moves the virtual start of the queue to the arrival of its first request, if the virtual start is earlier. Otherwise
+ * an idle queue could save up its share.
  */
 function boundStart(queue: Queue): void {
   const oldest = oldestOf(queue);

@@ -44,7 +44,7 @@ export function currentLimits(claims: readonly SeatClaim[]): number[] {
       assuredSum += assured;
     }
   }
-  // As kube-apiserver: the seats that exempt requests use are allocated again.
+  // As kube-apiserver: the seats that exempt requests use are also allocated to the other levels.
   if (left > assuredSum) return fairLimits(all, seats);
   const fraction = left <= lowerSum ? 0 : (left - lowerSum) / (assuredSum - lowerSum);
   return all.map(({ isExempt, limits: { lower }, assured }) =>

@@ -55,8 +55,8 @@ function isOfOne({ name }: RequestInfo, query: Query): boolean {
 }
 
 /**
- * The maximum number of seats of one request: at most 15 % of the seats of the level, and few enough that one request
- * from each queue of a hand can be executed at once.
+ * The maximum number of seats of one request. In a level with queues, it is at most 15 % of the seats of the level, and
+ * low enough that one request from each queue of a hand can be executed at once.
  */
 export function seatsMaxOf(nominal: number, handSize: number | undefined): number {
   if (handSize === undefined) return SEATS_MAX;

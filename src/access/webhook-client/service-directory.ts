@@ -1,5 +1,6 @@
 /**
- * A cache of Services and EndpointSlices. It starts its watches on first use, because most clusters need no Services.
+ * A cache of Services and EndpointSlices. It starts its watches on first use, because most servers call no webhook or
+ * aggregated API server through a Service.
  */
 import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";

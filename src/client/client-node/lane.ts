@@ -16,8 +16,8 @@ const HEALTH = /^\/(healthz|livez|readyz)(\/|$)/;
 /** The attempts of a request to this path and query; undefined if it must not be retried. */
 export function attemptsAt(target: string, kind: Omit<AttemptedRequest, "isWatch">, lane: Lane): Attempts | undefined {
   if (HEALTH.test(new URL(target, "http://host").pathname)) return undefined;
-  // Treat it as a normal read: client-node never reopens a watch whose opening failed, and a retry of the opening loses
-  // no event.
+  // Treat a watch as a normal read: client-node never reopens a watch whose opening failed, and a retry of the opening
+  // loses no event.
   return new Attempts(lane, { ...kind, isWatch: false });
 }
 

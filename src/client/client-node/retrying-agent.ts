@@ -53,7 +53,7 @@ async function sendWithRetries(exchange: Exchange): Promise<void> {
     given.abort();
     exchange.sent?.destroy();
   };
-  request.once("abort", giveUp); // oxlint-disable-line typescript/no-deprecated -- by this node-fetch gives up
+  request.once("abort", giveUp); // oxlint-disable-line typescript/no-deprecated -- node-fetch aborts requests through this event
   const attempts = attemptsAt(request.path, { method: request.method, isBodyReplayable: true }, lane);
   for (;;) {
     const tried = await attempt(exchange);

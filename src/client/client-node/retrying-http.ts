@@ -65,8 +65,8 @@ function isReplayable(body: unknown): boolean {
 }
 
 /**
- * Reads a body to its end, because an unread body holds its connection. The caller does not wait for this, and errors
- * are ignored.
+ * Cancels the body (2.x) or reads it to its end (1.x), because an unread body holds its connection. The caller does not
+ * wait for this, and errors are ignored.
  */
 function discard(response: ResponseContext | undefined): void {
   if (response === undefined) return;

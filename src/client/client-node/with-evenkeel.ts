@@ -1,6 +1,7 @@
 /**
- * Makes all requests of a KubeConfig wait and retry if the server sends Retry-After or is not reachable yet. It
- * replaces the methods through which requests get their credentials, so that callers need no other change.
+ * Makes the requests of a KubeConfig wait and retry if the server sends Retry-After or is not reachable yet; exec,
+ * attach and port forwarding only get the headers. It replaces the methods through which requests get their
+ * credentials, so that callers need no other change.
  */
 import type { Clock } from "../../base/clock.ts";
 import { readinessHeaders, Readiness, waitForServerMs, type ReadinessOptions, type Ready } from "../readiness.ts";

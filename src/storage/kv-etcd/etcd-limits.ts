@@ -37,7 +37,10 @@ export const WATCH_CREATE_TIMEOUT_MS = 10_000;
 export const REQUESTS_PENDING_MAX = 10_000;
 export const REQUESTS_PENDING_BYTES_MAX = 128 * 1024 * 1024;
 
-/** Maximum number of times that an idempotent request is sent, if the connection is lost each time. */
+/**
+ * Maximum number of attempts of a request. A request is resent if no byte of it left this process, or if it is
+ * idempotent and the connection was lost.
+ */
 export const ATTEMPTS_MAX = 3;
 
 /**

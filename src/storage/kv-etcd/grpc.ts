@@ -46,7 +46,7 @@ export interface RpcStream {
 
 export class Channel {
   readonly endpoint: URL;
-  /** Number of bytes received. If it grows between two reads, the server responds. */
+  /** Number of responses and chunks of data received. If it grows between two reads, the server responds. */
   received = 0;
   readonly #session: ClientHttp2Session;
   readonly #clock: Clock;

@@ -11,8 +11,8 @@ export const WATCHES_MAX = 1_000;
 
 /**
  * Maximum number and total size of the batches that were sent to one watch and that its client has not acknowledged. If
- * a client falls further behind, because its process is paused, its watch ends with `revision-compacted` and the client
- * must list again.
+ * a client falls further behind, for example because its process is paused, its watch ends with `revision-compacted`
+ * and the client must list again.
  */
 export const UNTAKEN_BATCHES_MAX = 10_000;
 export const UNTAKEN_BYTES_MAX = 64 * 1024 * 1024;

@@ -1,6 +1,7 @@
 /**
- * The storage port in memory: for tests, for the simulator, and as the model with which tests compare other stores.
- * Every promise is already settled when it is returned, and watches receive a change before its commit is acknowledged.
+ * The storage port in memory: for servers whose data need not survive the process, for the simulator, and as the model
+ * with which tests compare other stores. Every promise is already settled when it is returned, and watches receive a
+ * change before its commit is acknowledged.
  */
 import type { Clock } from "../../base/clock.ts";
 import type {

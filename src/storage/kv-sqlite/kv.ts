@@ -1,6 +1,6 @@
 /**
- * The storage port on one SQLite file, for a single server. The database runs in a worker thread, so that an fsync
- * never stalls the event loop. This side queues writes into batches, delivers committed changes to watches, and
+ * The storage port on one SQLite file, for the servers of one process. The database runs in a worker thread, so that an
+ * fsync never stalls the event loop. This side queues writes into batches, delivers committed changes to watches, and
  * acknowledges the commits only afterwards, so that the watch cache contains a write when the writer receives its
  * response. This process is the only writer, so it knows the newest revision without a read.
  */

@@ -86,8 +86,8 @@ export class RowReader {
 
   #versionAt(newest: LogRow, revision: number): LogRow | undefined {
     let version: LogRow | undefined = newest;
-    // The row of the previous change may have been deleted by compaction. At the revision the key was then absent,
-    // because compaction keeps the value that was current.
+    // The row of the previous change may have been deleted by compaction. In that case the key was absent at the
+    // requested revision, because compaction keeps values that were current then.
     while (version !== undefined && version[0] > revision) {
       version = this.#logRow.get(version[2]) as unknown as LogRow | undefined;
     }

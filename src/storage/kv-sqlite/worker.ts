@@ -1,6 +1,6 @@
 /**
- * The entry point of the worker thread that owns the database. It handles one request at a time, and compacts when it
- * is idle.
+ * The entry point of the worker thread that owns the database. It handles one request at a time, and compacts in small
+ * steps between requests.
  */
 import { parentPort, workerData, type MessagePort } from "node:worker_threads";
 import { assert } from "../../base/assert.ts";

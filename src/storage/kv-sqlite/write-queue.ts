@@ -1,6 +1,7 @@
 /**
  * Group commit: the worker applies one batch at a time, and writes that arrive meanwhile wait here and form the next
- * batch, with one transaction and one fsync. A batch is applied or fails as a whole.
+ * batch, with one transaction and one fsync. A failure of the database fails the whole batch; a conflict fails only its
+ * own write.
  */
 import { must } from "../../base/assert.ts";
 import { StorageError } from "../kv.ts";

@@ -3,9 +3,9 @@
  * entries and their history, and knows the revision that they have reached. It never writes; a writer receives its own
  * change through the watch, as every other client does.
  *
- * States: `loading` (there is no data, so nothing is served); `following` (the data is current); `interrupted` (the
- * store is unreachable, so the data may be old). The cache goes back to `loading` only if its watch ends, because the
- * store has compacted changes that the watch missed or was closed.
+ * States: `loading` (there is no current data, so the object store serves no reads); `following` (the data is current);
+ * `interrupted` (the store is unreachable, so the data may be old). The cache goes back to `loading` only if its watch
+ * ends, either because the store has compacted changes that the watch missed or because the store was closed.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { JsonObject } from "../../meta/json.ts";

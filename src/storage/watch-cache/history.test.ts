@@ -226,7 +226,7 @@ describe("the history", () => {
   });
 });
 
-test("the history ignores that a watcher resumes that was never blocked", () => {
+test("the history ignores a resume call of a watcher that was never blocked", () => {
   const history = new History({ monotonic: () => 0, now: () => 0, after: () => () => {} }, 0);
   let fell = false;
   const following = history.follow("/r/pods/quiet/", 0, { deliver: () => true, fellBehind: () => (fell = true) });

@@ -17,7 +17,7 @@ interface UntilLoaded {
   awaited(table: ObjectTable): ObjectTable;
 }
 
-/** As kubernetes. */
+/** How long a write waits before it is rejected. As kubernetes. */
 const TIMEOUT_MS = 10_000;
 
 export function createUntilLoaded(clock: Clock): UntilLoaded {

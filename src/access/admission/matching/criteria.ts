@@ -32,8 +32,8 @@ export function readMatchResources(matchResources: JsonObject): Criteria {
 }
 
 /**
- * Returns the version in which the object is passed on, or undefined if the criteria do not match. Throws a StatusError
- * if everything else matches but a selector cannot be evaluated.
+ * Returns the version in which the webhook or policy receives the object, or undefined if the criteria do not match.
+ * Throws a StatusError if everything else matches but a selector cannot be evaluated.
  */
 export async function matchCriteria(
   criteria: Criteria,

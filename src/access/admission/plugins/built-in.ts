@@ -1,5 +1,5 @@
 /**
- * Creates all plugins that are configured by flags only, in kubernetes' order. createServerAdmission selects the
+ * Creates all plugins except webhooks and admission policies, in kubernetes' order. createServerAdmission selects the
  * enabled ones.
  */
 import type { Authorizer } from "../../auth/authorize.ts";

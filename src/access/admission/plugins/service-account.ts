@@ -88,8 +88,8 @@ function rejectMirror(attributes: Attributes, pod: JsonObject): void {
 }
 
 /**
- * Reads the default service account this often, because it may be missing in a new namespace until its controller has
- * created it.
+ * How many times the default service account is read before the pod is rejected. In a new namespace, its controller may
+ * not have created it yet.
  */
 const DEFAULT_ATTEMPTS = 10;
 const RETRY_MS = 100;

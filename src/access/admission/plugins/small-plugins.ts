@@ -70,7 +70,7 @@ export function alwaysPullImages(): AdmissionPlugin {
     validate(attributes) {
       if (attributes.object === undefined || !hasNewImages(attributes)) return;
       const errors = [...unpulled(attributes.object).take(REPORTED_ERRORS_MAX)];
-      // As kubernetes: several 403 errors are joined to a 500 without a reason.
+      // As kubernetes: the 403 errors, even a single one, are joined to a 500 without a reason.
       if (errors.length > 0)
         throw bareFailure(aggregateText(errors.map((why) => admissionForbidden(attributes, why).message)));
     },

@@ -27,8 +27,8 @@ type AnnotationDecision =
 
 export interface PolicyOutcome {
   /**
-   * One decision for each validation, or a single decision if the match conditions fail or the cost budget is
-   * exhausted.
+   * One decision for each validation; a single one if the match conditions cannot be evaluated or the cost budget is
+   * exhausted; none if the policy does not apply.
    */
   readonly decisions: readonly PolicyDecision[];
   readonly annotations: readonly AnnotationDecision[];

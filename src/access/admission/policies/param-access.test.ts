@@ -111,7 +111,7 @@ test.each<Bound>([
     why: `unable to resolve paramKind &{rules.example.com/v1 Limit} ${FOR_ALL}`,
   },
 ])(
-  "the author of one of $resource for the policy $policyName must be allowed to read the referenced parameters",
+  "the author of a binding ($resource) of the policy $policyName must be allowed to read the referenced parameters",
   async (bound) => {
     const { resource, policyName, paramRef, wanted, why } = bound;
     const { told, asked } = await write(resource, { policyName, paramRef });

@@ -8,7 +8,10 @@ import { type ParamKind, paramKindOf } from "./params.ts";
 /** `Compiled` is the type of the compiled expressions, which differs between validating and mutating policies. */
 export interface AdmissionPolicy<Compiled> {
   readonly name: string;
-  /** Undefined if matchConstraints are missing. Validation rejects such a policy, but it may be stored from earlier. */
+  /**
+   * Undefined if matchConstraints are missing. Validation rejects such a policy, but an earlier server may have stored
+   * it.
+   */
   readonly criteria: Criteria | undefined;
   readonly paramKind: ParamKind | undefined;
   readonly isIgnoring: boolean;

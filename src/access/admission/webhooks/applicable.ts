@@ -7,8 +7,8 @@ import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
 
 /**
- * Undefined if the webhook is not called. Throws a StatusError if its selectors or match conditions cannot be evaluated
- * and failures are not ignored.
+ * Undefined if the webhook is not called. Throws a StatusError if its selectors cannot be evaluated, or if its match
+ * conditions cannot be evaluated and its failures are not ignored.
  */
 export async function applicableVersion(
   { objects, authorizer }: Pick<WebhookParts, "objects" | "authorizer">,

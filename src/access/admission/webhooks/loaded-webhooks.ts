@@ -8,7 +8,7 @@ import { admissionForbidden } from "../plugins/plugin-errors.ts";
 import type { WebhookParts } from "./webhook-parts.ts";
 import type { Webhook } from "./webhook.ts";
 
-/** As kubernetes. */
+/** How long a write waits before it is rejected. As kubernetes. */
 const TIMEOUT_MS = 10_000;
 
 export function mayHaveWebhooks({ table }: Pick<WebhookParts, "table">): boolean {

@@ -228,7 +228,7 @@ test("webhooks are not called for webhook configurations", async () => {
   expect(webhooks.requests).toEqual([]);
 });
 
-describe("before all webhooks are loaded", () => {
+describe("the plugin", () => {
   const start = (): { webhooks: FakeWebhooks; answer: Promise<string | undefined> } => {
     const webhooks = new FakeWebhooks((review) => denied(review));
     const plugin = validatingAdmissionWebhook(webhooks.parts("validating"));
@@ -237,20 +237,20 @@ describe("before all webhooks are loaded", () => {
     return { webhooks, answer: rejectionOf(() => plugin.validate?.(attributes({ object: pod({}) }))) };
   };
 
-  test("a write waits for them", async () => {
+  test("makes a write wait until all webhooks are loaded", async () => {
     const { webhooks, answer } = start();
     webhooks.tables.validating.reset([configuration("another", { name: "late" })]);
     expect(await answer).toBe('400 admission webhook "late" denied the request without explanation');
   });
 
-  test("a write is rejected after the timeout", async () => {
+  test("rejects a write that has waited for the webhooks until the timeout", async () => {
     const { webhooks, answer } = start();
     for (const pass of webhooks.waiting) pass();
     expect(await answer).toBe('403 pods "p" is forbidden: not yet ready to handle request');
     expect(webhooks.requests).toEqual([]);
   });
 
-  test("the plugin handles no writes once it is loaded without webhooks", () => {
+  test("handles no writes after it has loaded an empty list of webhooks", () => {
     const webhooks = new FakeWebhooks((review) => denied(review));
     const plugin = validatingAdmissionWebhook(webhooks.parts("validating"));
     webhooks.tables.validating.reset([]);

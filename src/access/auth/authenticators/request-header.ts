@@ -33,7 +33,8 @@ export function requestHeaderAuthenticator(
 }
 
 /**
- * Rejects a name that is not UTF-8, because replacing the invalid bytes could turn it into the name of another user.
+ * Rejects identity headers that are not UTF-8, because replacing the invalid bytes could turn a name into the name of
+ * another user.
  */
 function claimedUser(claims: IdentityClaims, options: RequestHeaderOptions): User | "none" | "rejected" {
   const name = firstValue(claims, options.usernameHeaders);

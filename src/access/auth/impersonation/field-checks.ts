@@ -77,7 +77,10 @@ function usernameDenial({ name }: User, rules: FieldRules, check: PermissionChec
   return check(subject(verb, subjectsGroup, "nodes", isForAnyNode === true ? "*" : node));
 }
 
-/** If there are at least this many values, the permission for all values ("*") is checked first. */
+/**
+ * In constrained impersonation, if there are at least this many values, the permission for all values ("*") is checked
+ * first.
+ */
 const MANY = 4;
 
 function groupsDenial({ groups }: User, rules: FieldRules, check: PermissionCheck): StatusError | undefined {

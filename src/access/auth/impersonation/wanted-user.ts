@@ -88,8 +88,8 @@ function unescapedKey(escaped: string): string {
 }
 
 /**
- * DIFFERS: rejects a name that is not UTF-8, because replacing the invalid bytes could turn it into the name of another
- * user.
+ * DIFFERS: rejects a header that is not UTF-8, because replacing the invalid bytes could turn a name into the name of
+ * another user.
  */
 function headerText(value: string): string {
   // Characters beyond ISO 8859-1 cannot come from a socket, so the value is text from the in-process client.

@@ -73,7 +73,7 @@ export class RoleIndex {
       const metadata = objectAt(role, "metadata");
       const namespace = kind === "Role" ? stringAt(metadata, "namespace") : "";
       const name = stringAt(metadata, "name");
-      // Without this check, a Role without a namespace could be mistaken for a ClusterRole.
+      // Without this check, a ClusterRoleBinding could refer to a Role without a namespace.
       if (kind === "Role" && namespace === "") return;
       known.set(`${namespace}/${name}`, { namespace, name });
       this.#entryOf({ kind, name }, namespace).rules = policyRules(role);

@@ -39,7 +39,7 @@ export function reloadingFiles<T>(options: ReloadingFilesOptions<T>): ReloadingF
   const { valueName, files, read, parse, log } = options;
   let seen = files.map(read);
   let current = parse(seen);
-  /** The last logged error, so that it is not logged again until a file changes. */
+  /** The last logged error. It is logged again only after the files could be read in the meantime. */
   let lastError: string | undefined;
   const listeners: ((value: T) => void)[] = [];
   const take = (contents: readonly string[]): void => {
@@ -71,7 +71,7 @@ export function reloadingFiles<T>(options: ReloadingFilesOptions<T>): ReloadingF
   };
 }
 
-/** kubernetes watches the files and also polls them every minute; this server only polls. */
+/** Interval at which the files are polled. DIFFERS: kubernetes watches the files and also polls them every minute. */
 const POLL_MS = 10_000;
 
 /** Polls the files until the signal aborts. */

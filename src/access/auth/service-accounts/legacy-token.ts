@@ -1,6 +1,6 @@
 /**
- * Checks legacy tokens, which are stored in Secrets. A legacy token is valid until its Secret is deleted or the legacy
- * token cleaner invalidates it.
+ * Checks legacy tokens, which are stored in Secrets. A legacy token is valid until its Secret or service account is
+ * deleted, or the legacy token cleaner invalidates it.
  */
 import { hash, timingSafeEqual } from "node:crypto";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";

@@ -69,7 +69,7 @@ describe("a valid token", () => {
   });
 });
 
-describe("an invalid token", () => {
+describe("a token", () => {
   test.each<readonly [why: string, token: string]>([
     ["another issuer", issued({}, "https://other.example")],
     ["no issuer", signCompactJws({ sub: "x" }, KEY)],
@@ -102,7 +102,7 @@ describe("an invalid token", () => {
     expect(authenticator(world())(token, [])).toEqual({ error });
   });
 
-  test("of any configured issuer is accepted, and a token without audiences is valid for all API audiences", () => {
+  test("of any configured issuer is accepted, and one without audiences is valid for all API audiences", () => {
     const here = world();
     const options = { issuers: ["https://new.example", ISSUER], apiAudiences: ["api", "other"] };
     expect(authenticator(here, options)(issued({ audiences: [] }), [])).toMatchObject({ audiences: ["api", "other"] });

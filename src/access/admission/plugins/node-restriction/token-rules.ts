@@ -59,7 +59,7 @@ function audienceDenial(
 
 /**
  * Whether a volume of the pod requests tokens for the audience. Returns an error text if a volume cannot be resolved
- * and no other volume does.
+ * and no other volume requests such tokens.
  */
 function namesAudience(reader: ObjectReader, pod: JsonObject, audience: string): boolean | string {
   const errors: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Creates warnings about existing pods that violate the new enforce level of a namespace, when an update makes it
- * stricter.
+ * Creates warnings about existing pods that violate the new enforce level of a namespace, when an update makes the
+ * level stricter or changes its version.
  */
 import { goQuote } from "../../../../meta/go-quote.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../../meta/json.ts";

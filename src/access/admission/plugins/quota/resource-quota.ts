@@ -115,7 +115,7 @@ async function decide(
   if (pending.length === 0) return;
   const stale: RunningQuota[] = [];
   for (const [index, quota] of wanted.entries()) {
-    if (isSameAmounts(quota.used, must(quotas[index], "a quota was judged").used)) continue;
+    if (isSameAmounts(quota.used, must(quotas[index], "each quota was checked").used)) continue;
     if (!(await charge(books, quota))) stale.push(quota);
   }
   const [first] = stale;
