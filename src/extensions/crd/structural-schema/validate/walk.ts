@@ -69,8 +69,8 @@ export class Walk {
   }
 
   /**
-   * Adds an error without a field. As kubernetes: errors of junctors (allOf, anyOf, oneOf, not) and of the schema
-   * itself have none.
+   * Adds an error without the path of the current value. As kubernetes: errors of junctors (allOf, anyOf, oneOf, not)
+   * and of the ranges of numeric types have no field.
    */
   general(text: string): void {
     const message = `Invalid value: "": ${text}`;
@@ -112,7 +112,7 @@ export class Walk {
     this.#add(text, { field: this.#field(path), reason: "FieldValueInvalid", message });
   }
 
-  /** Adds errors that were found by another walk. */
+  /** Adds errors that were collected separately, such as those of an alternative of anyOf. */
   adopt(problems: readonly Problem[]): void {
     for (const { text, error } of problems) this.#add(text, error);
   }
