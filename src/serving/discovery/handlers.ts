@@ -1,6 +1,7 @@
 /**
- * Serves discovery over HTTP. By `mode`, clients see the resources of the whole cluster, of its newest server, or of this server. Peers, and
- * clients that send profile=nopeer, see the resources of this server only.
+ * Serves discovery over HTTP. By `mode`, clients see the resources of the whole cluster, of its newest server, or of
+ * this server. Clients that send profile=nopeer see the resources of this server only, and peers see only the groups of
+ * `forPeers`.
  */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { bytesBody, headerValue, NO_BODY, type ApiResponse } from "../http/message.ts";
@@ -30,7 +31,7 @@ export interface DiscoveryOptions extends CacheOptions {
   readonly serverAddress: () => string;
 }
 
-/** A verified peer receives only the resources of this server, whatever form it asks for. */
+/** A verified peer receives only the groups of `forPeers`, whatever form it asks for. */
 export type DiscoveryRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 const RETRY_AFTER_SECONDS = 1;

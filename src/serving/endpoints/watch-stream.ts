@@ -85,8 +85,9 @@ export class WatchStream {
   }
 
   /**
-   * Ends the stream during shutdown. Sends a last bookmark with the current revision first, because the server with
-   * which the client resumes may have a shorter history.
+   * Ends the stream during shutdown, or when its CRD has changed. If the client asked for bookmarks and has received
+   * all events, it first receives a bookmark with the current revision, because the server with which it resumes may
+   * have a shorter history.
    */
   leave(): void {
     if (!this.#isEnded) this.#bookmarkIfCurrent();

@@ -16,8 +16,8 @@ export const PEER_DOCUMENT_DEPTH_MAX = 600;
 /** Size of the cache of OpenAPI 3 documents of peers. */
 export const V3_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 /**
- * Size of the cache of OpenAPI 2 documents of peers, from which they are merged; a document that does not fit is not
- * merged.
+ * Size of the cache of OpenAPI 2 documents of peers, from which the merged document is built. The merged document omits
+ * a document that does not fit into the cache.
  */
 export const V2_CACHE_BYTES_MAX = 64 * 1024 * 1024;
 
