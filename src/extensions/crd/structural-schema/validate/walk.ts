@@ -82,6 +82,7 @@ export class Walk {
     this.#add(`${path} in body is required`, required(this.#field(path)));
   }
 
+  /** As kubernetes: the limit counts characters, but the message says bytes. */
   tooLong(max: number): void {
     const { path } = this;
     const message = `Too long: may not be more than ${max} ${max === 1 ? "byte" : "bytes"}`;
