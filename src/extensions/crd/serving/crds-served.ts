@@ -1,6 +1,6 @@
 /**
- * The resources that CRDs serve or will serve soon. Peer routing ignores the discovery documents of peers for these
- * resources, because all servers read the same CRDs.
+ * The resources that CRDs serve or will serve soon. The discovery documents of peers are not used for these resources
+ * (see cluster/peers/exclusions.ts).
  */
 import type { ServedSet } from "../../../cluster/peers/served-set.ts";
 import type { ResourceQuestion } from "../../../cluster/peers/view.ts";
