@@ -19,7 +19,7 @@ export interface CacheOptions {
   readonly local: () => readonly DiscoveryGroup[];
   /** The groups that this server sends to peers. Default: all groups of `local`. */
   readonly forPeers?: readonly DiscoveryGroup[];
-  /** All peers with a discovery document, or "off" if this server never has peers. */
+  /** All peers with a discovery document, or "off" if this server does not show the resources of peers. */
   readonly peers: () => readonly DiscoverySource[] | "off";
   /** Changes whenever the result of `peers` changes. */
   readonly generation: () => number;

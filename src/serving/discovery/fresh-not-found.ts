@@ -1,6 +1,7 @@
 /**
- * Returns 404 from discovery only after catching up with the newest peer leases. Otherwise a group would be reported as
- * absent if only a server that has just joined serves it.
+ * Returns 404 from discovery only after catching up with the newest peer leases or, without peers, with the newest
+ * CRDs. Otherwise a group would be reported as absent if only a server that has just joined serves it, or if its CRD
+ * was just created.
  */
 import type { ApiResponse } from "../http/message.ts";
 import { isReason, serviceUnavailable } from "../../meta/status-error.ts";

@@ -23,8 +23,8 @@ export interface DiscoveryOptions extends CacheOptions {
    */
   readonly mergeScope: "all" | "aggregated";
   /**
-   * True if a live server has not published its discovery document, so that a group that no known document lists may
-   * still be served.
+   * True if a live server has not published its discovery document, or if the live servers are not known yet. A group
+   * that no known document lists may then still be served.
    */
   readonly hasUndescribed: () => boolean;
   /** host:port at which clients reach this server. */

@@ -38,7 +38,7 @@ export interface ResolveRequestOptions<Req> {
    * the paths of its CRDs, and all other paths return a plain 404 page.
    */
   readonly isApiGroup: (group: string) => boolean;
-  /** Absent if there are no other servers. */
+  /** Absent if the peer proxy is disabled. */
   readonly route?: RouteRequest<Req>;
 }
 

@@ -32,7 +32,7 @@ interface WatchStreamOptions {
   readonly deliveries: Counter;
 }
 
-/** The open streams, so that a shutdown can end them cleanly. */
+/** The open streams, so that the server can count them and end them, for example those of a CRD that has changed. */
 export type OpenWatches = Set<WatchStream>;
 
 export class WatchStream {
