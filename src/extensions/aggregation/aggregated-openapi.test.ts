@@ -89,7 +89,7 @@ describe("OpenAPI v2", () => {
       "returns a document that cannot be encoded",
       () => jsonUpstreamResponse({ ...V2, paths: { [`/${PATH}/x`]: { get: [7] } } }),
     ],
-  ])("omits the paths of a server that %s", async (_rule, response) => {
+  ])("keeps the local paths if the aggregated server %s", async (_rule, response) => {
     const { documents } = documented(response);
     const { paths } = JSON.parse((await documents.v2()).bytes.toString()) as typeof V2;
     expect(paths).toHaveProperty("/api/");

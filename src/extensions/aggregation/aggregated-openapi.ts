@@ -1,8 +1,9 @@
 /**
  * Adds the OpenAPI documents of aggregated servers to those of the cluster. OpenAPI v3 documents are returned
  * unchanged. OpenAPI v2 is one document, into which the paths of all aggregated group versions are merged. The last
- * good document of a server is kept until it is replaced, so a server that does not respond delays a client only if its
- * document was never fetched.
+ * good v2 document and v3 hash of each server are kept until they are replaced, so a request for the index or for the
+ * v2 document waits for a server only if that server has never responded. A v3 document is returned from the cache only
+ * if the request names its hash.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";

@@ -102,8 +102,8 @@ export function createAggregatedServers(parts: AggregatedServersParts): Aggregat
 }
 
 /**
- * Aggregated group versions are excluded from peer routing as a whole. The filter serves them, so they have no
- * endpoints.
+ * Aggregated group versions are ignored as a whole in the discovery documents of peers. The filter serves them, so they
+ * have no endpoints.
  */
 function sharedSource(aggregation: Aggregation): SharedSource {
   return {

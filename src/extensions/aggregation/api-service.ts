@@ -13,8 +13,8 @@ export const API_SERVICES: ResourceType = {
 export type ApiServiceObject = KubernetesObject & { readonly spec?: JsonObject; readonly status?: JsonObject };
 
 /**
- * Index of an informer on APIServices by the NAMESPACE/NAME of their Service. The key "" has all APIServices with a
- * Service.
+ * Index of an informer on APIServices by the NAMESPACE/NAME of their Service. The key "" has all APIServices that
+ * `remoteApiService` accepts.
  */
 export const BY_SERVICE = "service";
 

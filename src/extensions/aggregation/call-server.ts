@@ -65,6 +65,7 @@ export function createCallService(ask: CallServer, resolve: ResolveService): Cal
 }
 
 /**
- * After one of these failures no other endpoint is tried, because the caller would have to wait for another timeout.
+ * No other endpoint is tried after one of these failures: after a timeout because the caller would have to wait for a
+ * second one, after an abort because the caller no longer waits.
  */
 const NOT_RETRIED: ReadonlySet<UpstreamError["failure"]> = new Set(["aborted", "timeout"]);

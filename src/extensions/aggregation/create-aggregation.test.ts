@@ -58,7 +58,7 @@ test("a watch is streamed event by event, and is closed at the aggregated server
   await expect.poll(() => remote.watches, POLL).toBe(0);
 });
 
-test("while an aggregated server is unreachable, only its own group is stale and returns 503; both recover", async () => {
+test("while an aggregated server is unreachable, only its own group is stale and returns 503; the group recovers when a new server is registered", async () => {
   const first = await aggregatedServer();
   await using running = new Running();
   running.register(first.port);

@@ -66,7 +66,7 @@ export interface Aggregation {
   onChange(handler: () => void): void;
   /** Must be called when the result of `localGroupVersions` changes. */
   localChanged(): void;
-  /** APIServices of built-in group versions that have not become available yet. Start-up waits until there are none. */
+  /** APIServices of built-in group versions that have not become available yet. */
   missing(): readonly string[];
   /** Tasks that start with the server: the informer, availability checks and discovery. */
   readonly tasks: readonly AggregationTask[];

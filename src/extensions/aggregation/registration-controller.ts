@@ -62,7 +62,7 @@ export function createRegistration(options: RegistrationOptions): Registration {
   };
   const onSeen = (object: ApiServiceObject): void => {
     const { name = "" } = object.metadata ?? {};
-    // An APIService with a Service belongs to a user, and must not block the start of this server.
+    // An APIService with a Service belongs to a user, so it never counts as missing.
     if (availableCondition(object)?.status === "True" || !isLocalApiService(object)) pending.delete(name);
     queue.add(name);
   };

@@ -74,7 +74,7 @@ describe("a server that starts", () => {
     expect(registering.registration.missing()).toEqual([]);
   });
 
-  test("does not wait for an APIService that a user has taken over", async () => {
+  test("does not report an APIService with a Service as missing, and does not change it", async () => {
     const api = new FakeApi();
     api.put(`${PATH}/v1.apps`, { spec: { group: "apps", version: "v1", service: {} } });
     await using registering = new Registering([BUILT_IN], { api });

@@ -1,6 +1,6 @@
 /**
- * Runs workers on a queue of names. After a success the name is queued again after an interval, after a failure with
- * backoff.
+ * Runs workers on a queue of names. After a success, a name is queued again if its work returns a delay; after a
+ * failure, it is queued again with backoff.
  */
 import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";

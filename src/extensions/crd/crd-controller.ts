@@ -1,6 +1,7 @@
 /**
- * The CRD controller: decides which CRDs are established, and removes the finalizer of a deleted CRD once it has no
- * instances. It runs on every server; the first server writes its decision, and the others then find nothing to do.
+ * The CRD controller: decides which CRDs are established, deletes the instances of a deleted CRD, and then removes the
+ * finalizer of the CRD. It runs on every server; the first server writes its decision, and the others then find nothing
+ * to do.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -38,8 +39,8 @@ interface CrdControllerOptions {
    */
   readonly isBuiltInStorage: (group: string, resource: string) => boolean;
   /**
-   * Deletes the stored instances, even if no version is served. Resolves to the number of instances that finalizers
-   * still keep.
+   * Deletes the stored instances, even if no version is served. Resolves to the number of remaining instances, for
+   * example those with finalizers.
    */
   readonly deleteInstances: (definition: Crd, signal: AbortSignal) => Promise<number>;
 }
@@ -188,7 +189,7 @@ export class CrdController {
     await this.#write({ ...done, metadata: { ...done.metadata, finalizers: left } }, signal);
   }
 
-  /** Returns the resulting condition, or "wait" while finalizers keep instances. */
+  /** Returns the resulting condition, or "wait" while instances remain. */
   async #deleteInstances(definition: Crd, signal: AbortSignal): Promise<CrdCondition | "wait"> {
     const { group, acceptedNames, isEstablished } = definition;
     const { isBuiltInStorage, deleteInstances } = this.#options;

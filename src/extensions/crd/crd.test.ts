@@ -84,9 +84,9 @@ describe("a parsed CRD", () => {
   });
 
   test.each<[string, JsonObject]>([
-    ["no members", {}],
-    ["members of other types", { metadata: 1, spec: [], status: "x" }],
-    ["list items of other types", { spec: { versions: [1, null, "v1"], names: [] }, status: { conditions: [7] } }],
+    ["no fields", {}],
+    ["fields of the wrong type", { metadata: 1, spec: [], status: "x" }],
+    ["list items of the wrong type", { spec: { versions: [1, null, "v1"], names: [] }, status: { conditions: [7] } }],
     ["malformed versions", { spec: { versions: [{ subresources: 1, schema: [], selectableFields: {} }] } }],
   ])("with %s is empty and serves nothing", (_what, object) => {
     expect(parseCrd(object)).toMatchObject({ group: "", storageVersion: "", isEstablished: false });

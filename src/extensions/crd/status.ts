@@ -24,7 +24,10 @@ export function takenNames(group: string, crds: readonly Crd[]): TakenNames {
   };
 }
 
-/** Returns the status with the accepted names and the Established condition; undefined if the object already has it. */
+/**
+ * Returns the status with the accepted names and the conditions NamesAccepted, Established and, in protected groups,
+ * KubernetesAPIApprovalPolicyConformant; undefined if the object already has it.
+ */
 export function decidedStatus(
   object: JsonObject,
   { definition, taken, now }: { definition: Crd; taken: TakenNames; now: string },
@@ -54,7 +57,10 @@ function isAccepted({ status }: CrdCondition): boolean {
   return status === "True";
 }
 
-/** A name is accepted if this CRD already has it, or if no other CRD of the group has it. */
+/**
+ * A name is accepted if this CRD already has it, or if no other CRD of the group has it. Short names are accepted only
+ * all together.
+ */
 function acceptNames(
   { names, acceptedNames }: Crd,
   taken: TakenNames,

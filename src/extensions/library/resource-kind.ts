@@ -27,7 +27,7 @@ export function withHooks(served: ServedResource, { hooksOf, convert }: Resource
   };
 }
 
-/** Combines the two: the rules of the schema run first, then the hooks. */
+/** Combines the schema with the hooks: the rules of the schema run first, then the hooks. */
 function joined(schema: Kind, hooks: ResourceHooks): Kind {
   return {
     ...schema,
@@ -62,9 +62,7 @@ function joined(schema: Kind, hooks: ResourceHooks): Kind {
   };
 }
 
-/**
- * Sets the defaults of the schema, and then runs the `setDefaults` hook of the version in which the object is stored.
- */
+/** Prunes the object, sets the defaults of its schema, and then runs the `setDefaults` hook of the object's version. */
 function finishing(custom: CustomShape, hooksOf: ResourceBehavior["hooksOf"]): CustomShape["finish"] {
   return (object) => {
     const hasChanged = custom.finish(object);

@@ -1,8 +1,8 @@
 /**
- * Caches the discovery documents in two sets: one of this server, and one of the whole cluster or its newest server.
- * Each form of a document is encoded at its first request. The cluster set is valid for one generation and one array of
- * local groups. The generation is read before the build starts, so that a change during the build causes a rebuild at
- * the next request.
+ * Caches the discovery documents in three sets: one of this server, one that this server sends to peers, and one of the
+ * whole cluster or its newest server. Each form of a document is encoded at its first request. The cluster set is valid
+ * for one generation and one array of local groups. The generation is read before the build starts, so that a change
+ * during the build causes a rebuild at the next request.
  */
 import { createHash } from "node:crypto";
 import type { MetricsRegistry } from "../../base/metrics.ts";
@@ -19,7 +19,7 @@ export interface CacheOptions {
   readonly local: () => readonly DiscoveryGroup[];
   /** The groups that this server sends to peers. Default: all groups of `local`. */
   readonly forPeers?: readonly DiscoveryGroup[];
-  /** All peers with a discovery document, or "off" if this server never has peers. */
+  /** All peers with a discovery document, or "off" if this server does not show the resources of peers. */
   readonly peers: () => readonly DiscoverySource[] | "off";
   /** Changes whenever the result of `peers` changes. */
   readonly generation: () => number;

@@ -1,5 +1,5 @@
 /**
- * Limits on the discovery document of another server; a larger document is rejected as a whole. A release has about 25
+ * Limits on the discovery document of another server; a larger document is rejected as a whole. A release has about 20
  * groups and 70 resources; large clusters add some thousand custom resources.
  */
 export const GROUPS_MAX = 10_000;

@@ -1,11 +1,15 @@
 /**
- * Returns 404 from discovery only after catching up with the newest peer leases. Otherwise a group that only a server
- * that has just joined serves would be reported as absent.
+ * Returns 404 from discovery only after catching up with the newest peer leases or, without peers, with the newest
+ * CRDs. Otherwise a group would be reported as absent if only a server that has just joined serves it, or if its CRD
+ * was just created.
  */
 import type { ApiResponse } from "../http/message.ts";
 import { isReason, serviceUnavailable } from "../../meta/status-error.ts";
 
-/** If the first response of `respond` is 404, catches up and calls `respond` again. */
+/**
+ * If the first response of `respond` is 404, catches up and calls `respond` again. Returns 503 if the server cannot
+ * catch up.
+ */
 export function freshBeforeNotFound<Req>(
   respond: (request: Req) => ApiResponse | undefined,
   catchUp: () => Promise<boolean>,

@@ -1,6 +1,7 @@
 /**
- * Serves discovery over HTTP. By `mode`, clients see the resources of the whole cluster, of its newest server, or of this server. Peers, and
- * clients that send profile=nopeer, see the resources of this server only.
+ * Serves discovery over HTTP. By `mode`, clients see the resources of the whole cluster, of its newest server, or of
+ * this server. Clients that send profile=nopeer see the resources of this server only, and peers see only the groups of
+ * `forPeers`.
  */
 import type { WithInfo } from "../http/filters/request-info.ts";
 import { bytesBody, headerValue, NO_BODY, type ApiResponse } from "../http/message.ts";
@@ -22,15 +23,15 @@ export interface DiscoveryOptions extends CacheOptions {
    */
   readonly mergeScope: "all" | "aggregated";
   /**
-   * True if a live server has not published its discovery document, so that a group that no known document lists may
-   * still be served.
+   * True if a live server has not published its discovery document, or if the live servers are not known yet. A group
+   * that no known document lists may then still be served.
    */
   readonly hasUndescribed: () => boolean;
   /** host:port at which clients reach this server. */
   readonly serverAddress: () => string;
 }
 
-/** A verified peer receives only the resources of this server, whatever form it asks for. */
+/** A verified peer receives only the groups of `forPeers`, whatever form it asks for. */
 export type DiscoveryRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 const RETRY_AFTER_SECONDS = 1;

@@ -400,7 +400,10 @@ export function warningHeaders(warnings: readonly string[]): Record<string, stri
   return { warning: lines };
 }
 
-/** Escapes a text for a quoted string in a header: line breaks become spaces, and other characters must be ASCII. */
+/**
+ * Escapes a text for a quoted string in a header: line breaks and tabs become spaces, and all other characters except
+ * printable ASCII become question marks.
+ */
 function quotable(text: string): string {
   return text
     .replace(/[\r\n\t]\s*/g, " ")

@@ -63,6 +63,6 @@ export interface EndpointCall {
   readonly rejectCreation?: (() => Promise<void>) | undefined;
   /** Returns the protobuf tables, which are loaded at the first protobuf body. */
   readonly protobuf: () => ProtobufTables;
-  /** Decides about fields of the request that only peers know; undefined if there are no peers. */
+  /** Decides about fields of the request that only peers know. Undefined if the peer proxy is disabled. */
   readonly fieldLoss?: ((named: NamedFields) => FieldLossVerdict) | undefined;
 }

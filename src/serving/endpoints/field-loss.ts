@@ -37,7 +37,10 @@ export type JudgeFieldLoss<Req> = (request: Req, named: NamedFields) => FieldLos
  */
 export type ForwardedRequest = Forwarded<ApiResponse>;
 
-/** Returns warnings if this server serves the request, or throws the error with which the request is rejected. */
+/**
+ * Returns warnings if this server serves the request, or a ForwardedRequest if a peer serves it. Throws the error with
+ * which the request is rejected.
+ */
 export type JudgeFields = (of: {
   readonly served: ServedResource;
   readonly fields: readonly NamedField[];

@@ -124,6 +124,7 @@ function readMergePatch({ bytes, validation }: PatchText): PatchBody {
   };
 }
 
+/** As kubernetes: the message says "JSON Patch", although the patch is a merge patch. */
 function badMergePatch(why: string, isLax: boolean): StatusError {
   return badRequest(isLax ? "Invalid JSON Patch" : `error decoding patch: ${why}`);
 }
@@ -190,7 +191,10 @@ function unprocessable(cause: Error): StatusError {
   });
 }
 
-/** DIFFERS: for a JSON patch or merge patch, the message does not contain the patched object. */
+/**
+ * As kubernetes: the message begins with a space and an empty name, because it names no kind and no object. DIFFERS:
+ * for a JSON patch or merge patch, the message does not contain the patched object.
+ */
 export function invalidPatch(why: string): StatusError {
   const cause = { reason: "FieldValueInvalid" as const, message: `Invalid value: ${why}`, field: "patch" };
   return new StatusError("Invalid", ` "" is invalid: patch: Invalid value: ${why}`, { details: { causes: [cause] } });

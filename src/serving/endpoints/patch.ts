@@ -72,7 +72,7 @@ function decodePatched(
 
 const NOT_AN_OBJECT = String.raw`couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`;
 
-/** Rejects a patch that makes the object larger than the size limit of a request body. */
+/** Rejects a patch that enlarges the object if the result exceeds the size limit of a request body. */
 function rejectGrown(patched: JsonObject, existing: JsonObject): void {
   if (jsonLength(patched, BODY_BYTES_MAX) <= BODY_BYTES_MAX) return;
   if (jsonLength(patched, Infinity) > jsonLength(existing, Infinity)) {

@@ -1,7 +1,7 @@
 /**
  * The filter that resolves a resource request once: to the endpoint of this server that serves it, or to another
  * server. Later filters read `request.endpoint`. This is the only file that returns 404 because no server serves the
- * path of a resource.
+ * path of a resource, except for a creation whose CRD is deleted meanwhile (endpoint-cache.ts).
  */
 import type { Filter, Handler } from "../http/chain.ts";
 import type { WithInfo } from "../http/filters/request-info.ts";
@@ -38,7 +38,7 @@ export interface ResolveRequestOptions<Req> {
    * the paths of its CRDs, and all other paths return a plain 404 page.
    */
   readonly isApiGroup: (group: string) => boolean;
-  /** Absent if there are no other servers. */
+  /** Absent if the peer proxy is disabled. */
   readonly route?: RouteRequest<Req>;
 }
 

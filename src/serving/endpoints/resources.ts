@@ -36,7 +36,7 @@ export interface ResourceDependencies<Req> extends WatchDependencies {
   readonly annotate?: ((request: Req, key: string, value: string) => void) | undefined;
   /** Serves resources that are not stored. Returns undefined for other resources. */
   readonly virtual?: ((request: Req, of: VirtualCall) => Promise<ApiResponse> | undefined) | undefined;
-  /** Decides about fields that only peers know. Undefined if no peer can know more fields than this server. */
+  /** Decides about fields that only peers know. Undefined if the peer proxy is disabled. */
   readonly fieldLoss?: JudgeFieldLoss<Req> | undefined;
 }
 

@@ -30,7 +30,10 @@ export function serveStoredObject(dependencies: WatchDependencies, call: Endpoin
   }
 }
 
-/** True for a request to the object itself, and for subresources that read or write the same stored object. */
+/**
+ * True for a request to the object itself, and for the subresources status and finalize, which the endpoints of the
+ * object serve.
+ */
 export function writesStoredObject(subresource: string): boolean {
   return subresource === "" || subresource === "status" || subresource === "finalize";
 }

@@ -32,7 +32,7 @@ interface WatchStreamOptions {
   readonly deliveries: Counter;
 }
 
-/** The open streams, so that a shutdown can end them cleanly. */
+/** The open streams, so that the server can count them and end them, for example those of a CRD that has changed. */
 export type OpenWatches = Set<WatchStream>;
 
 export class WatchStream {
@@ -85,8 +85,9 @@ export class WatchStream {
   }
 
   /**
-   * Ends the stream during shutdown. Sends a last bookmark with the current revision first, because the server with
-   * which the client resumes may have a shorter history.
+   * Ends the stream during shutdown, or when its CRD has changed. If the client asked for bookmarks and has received
+   * all events, it first receives a bookmark with the current revision, because the server with which it resumes may
+   * have a shorter history.
    */
   leave(): void {
     if (!this.#isEnded) this.#bookmarkIfCurrent();

@@ -4,7 +4,7 @@ import { headerValue } from "./message.ts";
 
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-describe("an Accept header accepts plain JSON", () => {
+describe("an Accept header accepts plain JSON or not:", () => {
   test.each([
     [undefined, true],
     ["", true],

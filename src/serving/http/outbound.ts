@@ -1,6 +1,6 @@
 /**
- * The port for requests to servers outside of this cluster's own set, such as aggregated API servers and webhooks.
- * serving/http/node/upstream/ and the simulated network implement it. It has the guarantees of
+ * The port for requests to servers that are not API servers of this cluster, such as aggregated API servers and
+ * webhooks. serving/http/node/upstream/ and the simulated network implement it. It has the guarantees of
  * serving/http/upstream.ts; in addition, each target names the server name and the CA bundle that the certificate of
  * the server must match.
  */

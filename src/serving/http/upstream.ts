@@ -75,7 +75,7 @@ export type UpstreamFailure =
   | "reset"
   | "timeout"
   | "aborted"
-  /** The response is not HTTP, or its head is larger than allowed. */
+  /** The response is not valid HTTP or is too large, or the request has parts that cannot be sent. */
   | "malformed";
 
 export class UpstreamError extends Error {

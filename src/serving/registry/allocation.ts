@@ -43,9 +43,9 @@ const NOTHING_TO_ALLOCATE: Allocation = {
 };
 
 /**
- * Runs one write in an allocation session. `work` stores the result of `assign` or `apply`. If `work` throws, or
- * returns undefined or a forwarded request, nothing was stored and the numbers are released. If it throws a storage
- * error, the numbers stay assigned, because the object may have been stored.
+ * Runs one write in an allocation session. `work` stores the result of `assign` or `apply`. If `work` returns undefined
+ * or a forwarded request, or throws, nothing was stored and the numbers are released. Only after a storage error do the
+ * numbers stay assigned, because the object may have been stored.
  */
 export async function withAllocation<T extends object | undefined>(
   context: RegistryContext,

@@ -161,8 +161,8 @@ const REPLICAS_IN_SCALE: FieldPath = [
 ];
 
 /**
- * The replicas after the apply. They are 0 if the manager removes the replicas that it had set, and REPLICAS_UNSET if
- * the workload never had any.
+ * The replicas after the apply. They are 0 if the manager removes the replicas that it had set, and REPLICAS_UNSET if a
+ * custom resource never had any.
  */
 function replicasAfter(served: ServedResource, applied: JsonObject, existing: JsonObject): number {
   if (served.scale === undefined) return Number(objectAt(applied, "spec")["replicas"] ?? 0);

@@ -123,7 +123,7 @@ function asGoWrites(object: JsonObject, { schema }: ServedResource, zeros: GoZer
   fillStatusItems(object, schema, zeros);
 }
 
-/** Rejects an apply that makes the object larger than the size limit of a request body. */
+/** Rejects an apply that enlarges the object if the result exceeds the size limit of a request body. */
 function rejectGrown(parts: readonly unknown[], { existing, bytesMax }: ApplyTo): void {
   if (jsonLength(parts, bytesMax) <= bytesMax) return;
   if (jsonLength(parts, Infinity) > jsonLength(existing, Infinity)) {

@@ -8,7 +8,10 @@ const SPEC: FieldPaths = [["spec"]];
 const STATUS: FieldPaths = [["status"]];
 const METADATA_AND_SPEC: FieldPaths = [["metadata"], ["spec"]];
 
-/** The fields that /status cannot write, keyed by group and kind. For all other kinds, it is only the spec. */
+/**
+ * The fields that /status cannot write, keyed by group and kind. For all other kinds it is only the spec, or metadata
+ * and spec if the kind has `keepsMetadataInStatus`.
+ */
 const THROUGH_STATUS: ReadonlyMap<string, FieldPaths> = new Map([
   ["apps/Deployment", [["spec"], ["metadata", "labels"]]],
   ["/Pod", [["spec"], ["metadata", "deletionTimestamp"], ["metadata", "ownerReferences"]]],

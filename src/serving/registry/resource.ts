@@ -48,7 +48,7 @@ interface WriteEncoding {
 export interface Encoding {
   /**
    * Returns the agreed version; waits a short time while servers change it. Throws a 503 if no version may be written.
-   * `lost` is the guard that did not hold in the last attempt: the result is newer.
+   * `lost` is the guard that did not hold in the last attempt; the result is newer than this guard.
    */
   current(lost?: Guard): Promise<WriteEncoding>;
 }
@@ -76,7 +76,10 @@ export interface CustomShape {
   isKnown(apiVersion: string): boolean;
   /** Decodes a body, for which there is no Go type. Throws a StatusError. */
   decode(value: JsonObject): TypedObject;
-  /** Adds the defaults of the stored version to a stored object, in place. Returns true if that changed the object. */
+  /**
+   * Removes unknown fields from a stored object and adds the defaults of its stored version, in place. Returns true if
+   * that changed the object.
+   */
   finish(object: JsonObject): boolean;
   /**
    * Removes the fields that the new version does not specify from a converted object, in place. As kubernetes: it adds
@@ -114,7 +117,7 @@ export interface ServedResource {
   readonly apiVersion: string;
   readonly kind: string;
   readonly listKind: string;
-  /** The validation and defaults of the kind that its schema cannot express. */
+  /** The defaults, validation and other behavior of the kind. */
   readonly meaning: Kind;
   /** The gates of the release as which the resource is served. */
   readonly gates: ReleaseGates;

@@ -1,4 +1,7 @@
-/** Translates storage errors into API errors. No other file does this. */
+/**
+ * Translates storage errors into API errors. Only list.ts creates such errors itself, for lists at an exact revision or
+ * with a continue token, which need other messages.
+ */
 import {
   serviceUnavailable,
   StatusError,

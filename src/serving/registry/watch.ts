@@ -65,7 +65,7 @@ export async function startWatch(
     initial,
     revision,
     follow: (follower) => cache.follow(selection.prefix, revision, follower),
-    // The start is in the future. The history delivers all changes, so those before the start are skipped.
+    // If the start is in the future, the history also delivers the changes before the start, and they are skipped.
     classify: (event) => (event.revision <= revision ? undefined : classify(event, matches)),
     currentRevision: () => Math.max(revision, cache.revision),
   };

@@ -40,7 +40,7 @@ describe("the webhook's ConversionReview", () => {
     expect(readReview(review(good), { version: "v1", uid: "u" })).toEqual({ kind: "converted", objects: [{}] });
   });
 
-  test("in v1beta1 is accepted without a matching uid, kind and apiVersion", () => {
+  test("in v1beta1 is accepted without kind and apiVersion, and with another uid", () => {
     const sent = { response: { ...good, uid: "other" } };
     expect(readReview(sent, { version: "v1beta1", uid: "u" }).kind).toBe("converted");
   });

@@ -63,8 +63,8 @@ const OTHERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the error of a response with another kind or apiVersion. As kubernetes: the other version of ConversionReview
- * is a different type, as is every other kind.
+ * Returns the error for a response with another kind or apiVersion. As kubernetes: the message depends on whether the
+ * type is registered in the scheme of the webhook client.
  */
 function foreignReview(review: JsonObject, version: ReviewVersion): string | undefined {
   const apiVersion = stringAt(review, "apiVersion");

@@ -84,8 +84,9 @@ function fullSchema(raw: JsonObject): JsonObject {
 }
 
 /**
- * The schema for OpenAPI v2, without junctors (allOf, anyOf, oneOf, not) and defaults. For values that are nullable or
- * preserve unknown fields it also omits type and content.
+ * The schema for OpenAPI v2, without junctors (allOf, anyOf, oneOf, not) and defaults. It also omits items and
+ * properties of values that are nullable or preserve unknown fields, and the type of nullable values, of objects that
+ * preserve unknown fields, and of arrays without items.
  */
 function lossySchema(raw: JsonObject): JsonObject {
   const { type, required, ...schema } = sharedMembers(raw);
@@ -106,7 +107,7 @@ function lossySchema(raw: JsonObject): JsonObject {
   };
 }
 
-/** The required fields for OpenAPI v2. Nullable fields are omitted. */
+/** The required fields for OpenAPI v2, without nullable properties. Empty if the values of a map are nullable. */
 function lossyRequired(raw: JsonObject, hasContent: boolean): string[] {
   const values = raw["additionalProperties"];
   if (isJsonObject(values) && values["nullable"] === true) return [];

@@ -1,5 +1,6 @@
 /**
- * The resources that CRDs serve or will serve soon. The discovery documents of peers do not count for these resources.
+ * The resources that CRDs serve or will serve soon. The discovery documents of peers are not used for these resources
+ * (see cluster/peers/exclusions.ts).
  */
 import type { ServedSet } from "../../../cluster/peers/served-set.ts";
 import type { ResourceQuestion } from "../../../cluster/peers/view.ts";

@@ -14,8 +14,8 @@ import { parseEntry, type Entry } from "../../../storage/watch-cache/entry.ts";
 const DELETIONS_AT_ONCE = 16;
 
 /**
- * Deletes all instances. Resolves to the number of remaining instances: those with finalizers, and those created in
- * between.
+ * Deletes all instances. Resolves to the number of remaining instances: those with finalizers, and those that were
+ * created meanwhile.
  */
 export async function deleteInstances(
   context: RegistryContext,

@@ -36,7 +36,10 @@ export interface CustomResources {
    * Throws a 503 if the decision takes too long.
    */
   settle(context: RegistryContext, question: GroupVersion & { readonly resource: string }): Promise<void>;
-  /** Deletes the stored instances of a CRD. Resolves to the number of instances that finalizers keep. */
+  /**
+   * Deletes the stored instances of a CRD. Resolves to the number of remaining instances, for example those with
+   * finalizers.
+   */
   deleteInstances(context: RegistryContext, definition: Crd, signal: AbortSignal): Promise<number>;
   readonly hasGroup: (group: string) => boolean;
   /**

@@ -1,6 +1,6 @@
 /**
- * Warns about finalizer names on custom resources that are not domain-qualified, because another writer could use the
- * same name.
+ * Warns about finalizers of custom resources whose names are invalid, or are not domain-qualified, so that another
+ * writer could use the same name.
  */
 import { qualifiedNameErrors } from "../../../meta/names.ts";
 

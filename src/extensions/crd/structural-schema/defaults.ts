@@ -85,8 +85,8 @@ function compileElement(schema: StructuralSchema | undefined): FillElement | und
 }
 
 /**
- * Removes null fields in place, unless the schema allows null or has a default for the field. Returns whether the value
- * has changed.
+ * Removes null values of specified fields in place, unless the schema allows null or has a default for the field.
+ * Returns whether the value has changed.
  */
 export function dropNulls(value: unknown, schema: StructuralSchema | undefined): boolean {
   if (schema === undefined || typeof value !== "object" || value === null) return false;

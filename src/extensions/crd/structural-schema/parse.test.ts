@@ -54,7 +54,7 @@ describe("parseStructural", () => {
   test.each<[string, JsonObject]>([
     ["malformed members", { type: 5, properties: [], items: "x", required: {}, allOf: 3, enum: "a", maximum: "9" }],
     [
-      "malformed nested members",
+      "malformed nested fields",
       { properties: { a: null, __proto__: 1 }, anyOf: [1, null], "x-kubernetes-validations": [7] },
     ],
   ])("does not throw for %s", (_, source) => {

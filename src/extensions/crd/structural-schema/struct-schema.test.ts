@@ -79,7 +79,7 @@ describe("server-side apply of a custom resource", () => {
       undefined,
     ],
     [
-      "accepts unknown fields below a place that preserves them",
+      "accepts unknown fields below a field that preserves them",
       structOf({ spec: { type: "object", properties: { n: nested }, ...open } }),
       { spec: { n: { b: 1 } } },
       undefined,

@@ -1,5 +1,6 @@
 /**
- * Decides which rules an update of a CRD must satisfy: only those that the stored CRD already satisfies (ratcheting).
+ * Decides which validation rules apply to a CRD. On an update, a rule applies only if the stored CRD already satisfies
+ * it (ratcheting).
  */
 import { jsonEquals, objectAt, objectsAt, stringAt, stringsAt, type JsonObject } from "../../../meta/json.ts";
 import { parseStructural } from "../structural-schema/parse.ts";
@@ -71,7 +72,7 @@ export function updateDemands(crd: JsonObject, existing: JsonObject, gates: Rele
 
 function schemaOf(spec: JsonObject, version: string): unknown {
   const found = objectsAt(spec, "versions").find((one) => stringAt(one, "name") === version);
-  // A symbol, because a version that does not exist must not equal another one.
+  // A symbol, because a version that does not exist must not equal another missing version.
   return found === undefined ? Symbol(version) : found["schema"];
 }
 

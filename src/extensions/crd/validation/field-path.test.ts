@@ -30,6 +30,6 @@ test.each([
   ["['spec'.a", "expected ] but got ."],
   [String.raw`['\q']`, String.raw`expected single quoted string but got '\q'`],
   ["['spec", "expected single quoted string but got 'spec"],
-])("the path %s is rejected with the reason", (path, sentence) => {
+])("the path %s is rejected with the reason %j", (path, sentence) => {
   expect(resolveFieldPath(path, SCHEMA, { allowsBrackets: true })).toBe(sentence);
 });

@@ -73,6 +73,7 @@ function addPropertiesErrors(schema: JsonObject, place: Place, work: Work): void
   const { field } = place;
   const { additionalProperties } = schema;
   const properties = schemaEntries(schema, "properties");
+  // As kubernetes: the message says "mutual exclusive".
   if (isJsonObject(additionalProperties) || additionalProperties === false)
     if (properties.length > 0)
       addErrors(work.told, [

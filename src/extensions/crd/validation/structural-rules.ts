@@ -87,8 +87,8 @@ function* typeErrors(schema: JsonObject, { field, level }: Place): Generator<Fie
 }
 
 /**
- * The schema of a resource must not change the types of apiVersion, kind and metadata, and may restrict only the names
- * in metadata.
+ * The schema of a resource must not change the types of apiVersion, kind and metadata. At the root, it may restrict
+ * only name and generateName in metadata.
  */
 function* resourceErrors(schema: JsonObject, { field, level, gates }: Place): Generator<FieldError> {
   const isResource = level === "root" || schema[EMBEDDED] === true;

@@ -20,6 +20,7 @@ export function* deprecationErrors(version: JsonObject, field: string): Generato
     yield invalidGoValue(field, warning, "can only be set for deprecated versions");
     return;
   }
+  // As kubernetes: the limit counts bytes, but the message says characters.
   if (Buffer.byteLength(warning) > WARNING_BYTES_MAX)
     yield invalidGoValue(field, warning, `must be <= ${WARNING_BYTES_MAX} characters long`);
   if (warning === "") yield invalidGoValue(field, warning, "must not be an empty string");
@@ -86,6 +87,7 @@ export function* columnErrors(holder: JsonObject, field: string): Generator<Fiel
     const format = stringAt(column, "format");
     if (format !== "" && !COLUMN_FORMATS.includes(format))
       yield invalidValue(`${at}.format`, format, `must be one of ${COLUMN_FORMATS.join(",")}`);
+    // As kubernetes: errors write the field name as in v1beta1, JSONPath.
     const path = stringAt(column, "jsonPath");
     if (path === "") yield required(`${at}.JSONPath`);
     else if (!path.startsWith("."))

@@ -60,7 +60,10 @@ export function* validationErrors(
   for (const error of ruleDefinitionErrors(rules)) if (!isAboveAny(error, found)) yield error;
 }
 
-/** True if a schema below that of the rule already has an error. The error of the rule is then not reported. */
+/**
+ * True if the schema of the rule, or a schema below it, already has an error. The error of the rule is then not
+ * reported.
+ */
 function isAboveAny(error: FieldError, others: readonly FieldError[]): boolean {
   const at = error.field.indexOf(`.${VALIDATIONS}`);
   const node = at < 0 ? error.field : error.field.slice(0, at);

@@ -11,8 +11,8 @@ export interface OpenApiPeers {
   /** All peers with a discovery document. */
   list(): readonly OpenApiPeer[];
   /**
-   * True if a live server has not published its discovery document, so that a document that no known index lists may
-   * still exist.
+   * True if a live server has not published its discovery document, or if the live servers are not known yet. A
+   * document that no known index lists may then still exist.
    */
   hasUndescribed(): boolean;
   /** Sends a GET to the peer, which returns its local documents. Rejects if the peer does not respond. */

@@ -99,7 +99,10 @@ export class SchemaCollector {
     return { ...this.#plainType(field), ...this.#defaultOf(field), ...extensions };
   }
 
-  /** OpenAPI 2 and 3.0 ignore fields beside a $ref, so version 3 documents wrap the $ref in allOf. */
+  /**
+   * OpenAPI 2 and 3.0 ignore fields beside a $ref. Version 3 documents therefore wrap the $ref in allOf; version 2
+   * documents keep the extensions beside it.
+   */
   #referenceWith(reference: JsonObject, field: FieldSchema, extensions: JsonObject): JsonObject {
     const beside = { ...this.#defaultOf(field), ...extensions };
     if (Object.keys(beside).length === 0) return reference;

@@ -10,7 +10,7 @@ export interface Renderer {
   readonly format: WireFormat;
   /** Renders a stored object. */
   entry(entry: Entry): Rendered;
-  /** Renders an object that is not stored: the result of a dry run, or an object that has just been deleted. */
+  /** Renders an object that is not stored, such as the result of a dry run or an object that has just been deleted. */
   object(object: JsonObject): Rendered;
   /**
    * Renders a list. The protobuf renderer returns a promise, because it pauses while it encodes items that are not

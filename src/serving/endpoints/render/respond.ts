@@ -66,7 +66,7 @@ export function isClientFacingError(thrown: unknown): thrown is StatusError {
   return thrown instanceof StatusError && (thrown.reason !== "InternalError" || thrown.cause === undefined);
 }
 
-/** Returns the error with Warning headers, or throws it if there are no warnings. */
+/** Returns the error with Warning headers. Throws it if there are no warnings, or if it is an internal error. */
 export function errorResponseWithWarnings(thrown: unknown, warnings: readonly string[]): ApiResponse {
   if (warnings.length === 0 || !isClientFacingError(thrown)) throw thrown;
   const response = errorResponse(thrown);

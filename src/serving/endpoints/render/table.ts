@@ -1,4 +1,7 @@
-/** Renders Tables, as `kubectl get` prints them. The cells are computed from the object in its stored version. */
+/**
+ * Renders Tables, as `kubectl get` prints them. The cells of a built-in kind are computed from the object in its stored
+ * version, those of a custom resource from the object in the served version.
+ */
 import type { Clock } from "../../../base/clock.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { badRequest } from "../../../meta/status-error.ts";

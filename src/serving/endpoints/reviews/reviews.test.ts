@@ -364,7 +364,7 @@ describe("like every created object,", () => {
     expect(strict.status).toBe(400);
   });
 
-  test("a review has validated options, and the manager of its managedFields is the option fieldManager", async () => {
+  test("a review with invalid options is rejected, and the option fieldManager becomes the manager in managedFields", async () => {
     expect((await review("tokenreviews", { spec: { token: "t" } }, {}, { query: "?dryRun=X" })).status).toBe(422);
     const { body } = await review("tokenreviews", { spec: { token: "t" } }, {}, { query: "?fieldManager=me" });
     expect(body["metadata"]).toMatchObject({ managedFields: [{ manager: "me" }] });

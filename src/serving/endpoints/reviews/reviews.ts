@@ -43,7 +43,7 @@ export function reviewEndpoint<Req extends WithRequester>(
   };
 }
 
-/** True for resources that accept only create and store nothing. */
+/** True for reviews, which accept only create and are never stored. */
 export function isReview(group: string, resource: string): boolean {
   return REVIEWS.has(`${group}/${resource}`);
 }

@@ -29,6 +29,7 @@ function* attributeErrors(
   const field = `spec.resourceAttributes.${name}`;
   const raw = stringAt(selector, "rawSelector");
   const requirements = requirementsOf(selector);
+  // As kubernetes: the message lacks "be".
   if (raw !== "" && requirements.length > 0)
     yield invalidValue(`${field}.rawSelector`, raw, "may not specified at the same time as requirements");
   if (raw === "" && requirements.length === 0)

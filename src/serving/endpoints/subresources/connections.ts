@@ -1,8 +1,9 @@
 /**
  * Serves the subresources that connect to a kubelet, to the pod network or to the endpoints of a Service: log, exec,
- * attach, portforward and proxy. Evenkeel does not connect to them. It returns kubernetes' errors for an absent object,
- * a missing container name and a pod without a node. All other requests return 503: without Retry-After, because
- * repeating the request would not help, and not 404, which would report that the pod does not exist.
+ * attach, portforward and proxy. Evenkeel does not connect to them. It returns kubernetes' responses for an absent
+ * object, a missing or unknown container name, and a pod without a node or an IP address. All other requests return
+ * 503: without Retry-After, because repeating the request would not help, and not 404, which would report that the pod
+ * does not exist.
  */
 import { bytesBody, type ApiResponse } from "../../http/message.ts";
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../../meta/json.ts";

@@ -10,8 +10,9 @@ import { discardResponse } from "../closed-sink.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 /**
- * Responds within the deadline, even if the handler does not. `?timeout=` can only shorten the deadline. Watches have
- * no deadline. When the deadline passes, the signal of the request aborts, as it does when the client disconnects.
+ * Responds within the deadline, even if the handler does not. `?timeout=` can only shorten the deadline. Long-running
+ * requests, such as watches, have no deadline. When the deadline passes, the signal of the request aborts, as it does
+ * when the client disconnects.
  */
 export function deadline(options: {
   readonly clock: Clock;

@@ -21,7 +21,10 @@ export interface EarlyRequest extends WithInfo {
 }
 
 interface NotReadyOptions extends Starting {
-  /** True if another server created the response, for example a peer. */
+  /**
+   * True for responses that do not depend on the data that this server has loaded, such as that of a pod that a peer
+   * has proxied. They pass unchanged.
+   */
   readonly isFromAnotherServer: (request: WithInfo, response: ApiResponse) => boolean;
 }
 

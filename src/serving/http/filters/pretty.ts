@@ -4,8 +4,8 @@ import { bytesBody, headerValue, type ApiRequest, type ApiResponse } from "../me
 import { Query } from "../query.ts";
 
 /**
- * DIFFERS: larger bodies are not indented, because the indentation of deeply nested JSON grows with the square of its
- * depth.
+ * DIFFERS: a body that would become larger than this is not indented, because the indentation of deeply nested JSON
+ * grows with the square of its depth.
  */
 const BYTES_MAX = 4 * 1024 * 1024;
 const READERS: readonly string[] = ["curl", "Wget", "Mozilla/5.0"];

@@ -9,11 +9,11 @@ import { jsonResponse, textResponse } from "../respond.ts";
 import { isLongRunning, type WithInfo } from "./request-info.ts";
 
 interface ShuttingDownOptions {
-  /** True from the start of the shutdown until the process ends. */
+  /** True once the shutdown delay and the pre-shutdown hook have ended, until the process ends. */
   readonly isRejecting: () => boolean;
   /**
-   * True if the server keeps listening during the shutdown and returns 429 with Retry-After, so that clients retry on
-   * another connection.
+   * True if the server keeps listening while it rejects requests, and returns 429 with Retry-After, so that clients
+   * retry on another connection.
    */
   readonly sendsRetryAfter: boolean;
   /** True for requests that are always served and for which the shutdown does not wait. */
@@ -22,8 +22,8 @@ interface ShuttingDownOptions {
 }
 
 /**
- * During shutdown, rejects new requests before they have any effect. Requests that arrived before the shutdown are
- * served, and the shutdown waits for them.
+ * Rejects requests that arrive while `isRejecting` is true, before they have any effect. Requests that arrived before
+ * that are served, and the shutdown waits for them.
  */
 export function shuttingDown(options: ShuttingDownOptions): PassingFilter<WithInfo> {
   const { isRejecting, sendsRetryAfter, isExempt, open } = options;

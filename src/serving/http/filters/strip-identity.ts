@@ -1,7 +1,7 @@
 /**
  * Removes the headers by which a front proxy or a peer names the user and marks a proxied request. Any client can send
- * these headers, so they are removed before any other filter reads the request. Their values are kept as claims.
- * Authentication uses them only after it has verified the sender.
+ * these headers, so they are removed before any filter that depends on the user or on the sender of the request. Their
+ * values are kept as claims. Authentication uses them only after it has verified the sender.
  */
 import type { Filter } from "../chain.ts";
 import type { ApiRequest } from "../message.ts";

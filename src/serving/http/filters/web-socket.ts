@@ -1,6 +1,7 @@
 /**
  * Serves watches over WebSocket, which browsers use. This filter wraps the filters that count and end watches, so that
- * they treat a WebSocket watch like every other stream. A WebSocket that a peer has opened passes unchanged.
+ * they treat a WebSocket watch like every other stream. If a peer serves the watch, the upgrade response of the peer
+ * passes unchanged.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { PassingFilter } from "../chain.ts";

@@ -32,7 +32,10 @@ export function hasBody({ headers }: IncomingMessage): boolean {
   return headers["transfer-encoding"] !== undefined || (headers["content-length"] ?? "0") !== "0";
 }
 
-/** Time that a client that is still sending has to read the response before its connection is closed. */
+/**
+ * Time for which the connection stays open after the last response, so that a client that is still sending can read the
+ * response.
+ */
 const LINGER_MS = 1_000;
 
 /**

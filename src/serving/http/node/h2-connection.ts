@@ -47,7 +47,7 @@ export function rejectStream(stream: ServerHttp2Stream): void {
   stream.close(constants.NGHTTP2_REFUSED_STREAM);
 }
 
-/** The time for which Go's server waits too. */
+/** Time between the end of the last stream and the close of the connection, as in Go's server. */
 const LINGER_MS = 1_000;
 
 function closeSoon({ session }: Http2Connection): void {
@@ -91,7 +91,10 @@ export function sweep(connections: Iterable<Http2Connection>, limits: HttpLimits
   }
 }
 
-/** Closes a connection without an open stream, including one that has never sent a complete request. */
+/**
+ * Closes a connection that had no open stream for the idle timeout, including one that has never sent a complete
+ * request.
+ */
 function sweepIdle(connection: Http2Connection): void {
   connection.idleSweeps++;
   if (connection.idleSweeps > IDLE_SWEEPS) connection.session.close();

@@ -38,7 +38,8 @@ export interface HttpLimits {
    */
   readonly unreadBodyMs: number;
   /**
-   * Time after which a client that reads nothing of a body is disconnected. The server has its own rule for streams.
+   * Time after which a client that reads nothing of a response body is disconnected. It does not apply to open streams,
+   * such as watches.
    */
   readonly stalledResponseMs: number;
   /**

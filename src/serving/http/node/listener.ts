@@ -199,7 +199,10 @@ class Load {
     });
   }
 
-  /** Resolves when no request is open and none has arrived for a while, or when no client is connected. */
+  /**
+   * Resolves when no request is open and none has arrived for a while, when no client is connected, or after the
+   * timeout.
+   */
   async untilQuiet(timeoutMs: number): Promise<void> {
     for (let leftMs = timeoutMs; leftMs > 0 && this.sockets.size > 0; leftMs -= QUIET_MS) {
       const before = this.#requestsOpened;

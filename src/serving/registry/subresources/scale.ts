@@ -39,7 +39,7 @@ export function scaleOf(served: ServedResource, workload: JsonObject): JsonObjec
   };
 }
 
-/** The Scale of a workload, or an error if the workload has no replicas. */
+/** Returns the Scale of a workload. Throws if a custom resource does not set its replicas. */
 export function existingScale(served: ServedResource, workload: JsonObject): JsonObject {
   const scale = scaleOf(served, workload);
   if (objectAt(scale, "spec")["replicas"] !== REPLICAS_UNSET || served.scale === undefined) return scale;
@@ -79,7 +79,10 @@ function withReplicasOwned(object: JsonObject, path: string): JsonObject {
   return { ...object, metadata: { ...metadata, managedFields: owned } };
 }
 
-/** Wraps admission so that it receives Scales instead of workloads. */
+/**
+ * Wraps admission so that validating admission receives Scales instead of workloads. `mutate` does nothing, because
+ * mutating admission has already run on the Scale.
+ */
 export function scaleAdmission(served: ServedResource, admission: Admission | undefined): Admission | undefined {
   return (
     admission && {
@@ -126,7 +129,7 @@ export async function updateScale<F extends Forwarded>(
   return scaleOf(served, "entry" in written ? objectIn(written.entry, served) : written.object);
 }
 
-/** Rejects invalid replicas, and the metadata of the Scale if given, independent of the workload. */
+/** Rejects invalid replicas and, if `metadata` is given, invalid metadata of the Scale. */
 export function rejectReplicas({ scale }: ServedResource, replicas: number, name: string, metadata?: JsonObject): void {
   if (scale !== undefined && replicas === REPLICAS_UNSET)
     throw badRequest(`the spec replicas field ${goQuote(scale.specReplicasPath)} cannot be empty`);

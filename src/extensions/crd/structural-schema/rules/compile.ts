@@ -26,7 +26,7 @@ export interface CompiledRules {
 
 type Validation = StructuralSchema | NestedValidation;
 
-/** A schema below the root, with its CEL type. */
+/** A schema at or below the root, with its CEL type. */
 interface Place {
   readonly validation: Validation;
   readonly schema: StructuralSchema;
@@ -43,7 +43,10 @@ function valuesOf(validation: Validation): Validation | undefined {
   return typeof additionalProperties === "object" ? additionalProperties : undefined;
 }
 
-/** Rules count only outside of junctors (allOf, anyOf, oneOf, not). */
+/**
+ * Whether the schema has rules outside of junctors (allOf, anyOf, oneOf, not). Without such rules, rules below allOf
+ * are not evaluated either.
+ */
 function hasRules(schema: StructuralSchema): boolean {
   if (schema.rules.length > 0) return true;
   if (schema.items !== undefined && hasRules(schema.items)) return true;

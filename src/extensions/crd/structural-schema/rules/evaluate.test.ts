@@ -111,7 +111,7 @@ describe("transition rules", () => {
       1,
     ],
     [
-      "correlate members of maps",
+      "correlate values of maps",
       { type: "object", additionalProperties: schema },
       [{ k: { a: 1 } }, { k: { a: 2 } }],
       1,

@@ -7,7 +7,7 @@ import type { SchemaCheck } from "./compile.ts";
 import type { ValidatedSchema } from "./node.ts";
 import type { Walk } from "./walk.ts";
 
-/** Both return how well the content matches (see `SchemaCheck`). */
+/** `ListCheck` and `ObjectCheck` return how well the content matches (see `SchemaCheck`). */
 export type ListCheck = (list: readonly unknown[], walk: Walk, existing: unknown) => number;
 export type ObjectCheck = (object: JsonObject, walk: Walk, existing: unknown) => number;
 

@@ -24,7 +24,7 @@ test.each<[string, JsonObject, unknown, string[]]>([
     ["v[2]: Duplicate value: [1,2]"],
   ],
   [
-    "equal objects are reported, in any member order",
+    "equal objects are reported, in any order of their fields",
     set({}),
     [
       { a: 1, b: 2 },

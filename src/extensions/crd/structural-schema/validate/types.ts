@@ -47,7 +47,8 @@ export function checkType(value: unknown, kind: JsonKind, rules: TypeRules, walk
     walk.invalidType(format, GO_FORMAT[kind] ?? "");
     return false;
   }
-  // As kubernetes: if there is a format, strings and lists pass this check whatever their type.
+  // As kubernetes: if there is a format, strings and lists pass this check, unless the schema has type number or
+  // integer.
   if (isOfType || (format !== "" && isTextual && !types.includes("number") && !types.includes("integer"))) return true;
   walk.invalidType(types.join(","), kind);
   return false;
@@ -60,7 +61,9 @@ function isAlsoOfType(value: unknown, kind: JsonKind, types: readonly string[]):
 
 const RELATIVE_ERROR_MAX = 1e-9;
 
-/** As kubernetes: a number counts as an integer if it differs from one only in its last digits. */
+/**
+ * As kubernetes: a number that exceeds a positive integer by less than about 2e-9 of its value counts as that integer.
+ */
 export function isNearlyInteger(value: number): boolean {
   if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false;
   if (Number.isInteger(value)) return true;

@@ -69,8 +69,8 @@ export class Walk {
   }
 
   /**
-   * Adds an error without a field. As kubernetes: errors of junctors (allOf, anyOf, oneOf, not) and of the schema
-   * itself have none.
+   * Adds an error without the path of the current value. As kubernetes: errors of junctors (allOf, anyOf, oneOf, not)
+   * and of the ranges of numeric types have no field.
    */
   general(text: string): void {
     const message = `Invalid value: "": ${text}`;
@@ -82,6 +82,7 @@ export class Walk {
     this.#add(`${path} in body is required`, required(this.#field(path)));
   }
 
+  /** As kubernetes: the limit counts characters, but the message says bytes. */
   tooLong(max: number): void {
     const { path } = this;
     const message = `Too long: may not be more than ${max} ${max === 1 ? "byte" : "bytes"}`;
@@ -112,7 +113,7 @@ export class Walk {
     this.#add(text, { field: this.#field(path), reason: "FieldValueInvalid", message });
   }
 
-  /** Adds errors that were found by another walk. */
+  /** Adds errors that were collected separately, such as those of an alternative of anyOf. */
   adopt(problems: readonly Problem[]): void {
     for (const { text, error } of problems) this.#add(text, error);
   }

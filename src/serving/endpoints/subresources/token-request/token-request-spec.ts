@@ -15,7 +15,7 @@ export interface TokenRequestSpec {
   readonly expirationSeconds: number;
   /** Time after which each use of the token is recorded as use of a stale token; undefined if it never is. */
   readonly warnAfterSeconds?: number | undefined;
-  /** False before release 1.30, whose tokens have no ID. */
+  /** False for releases before 1.30, whose tokens have no ID. */
   readonly hasId: boolean;
   readonly nowMs: number;
 }

@@ -195,7 +195,7 @@ describe("a token request", () => {
   });
 });
 
-describe("a bound token", () => {
+describe("a token", () => {
   const pod = { name: "web", uid: "pod-uid" };
   const node = { name: "node", uid: "node-uid" };
 

@@ -31,8 +31,8 @@ export interface TokenRequests {
   /** Maximum expiration that a client may request; 0 for no limit. */
   readonly maxExpirationSeconds: number;
   /**
-   * True if a token that is bound to a pod and requested for an hour is valid for a year. Its use after the hour is
-   * recorded.
+   * True if this server extends a pod token to a year when it is requested for 3607 seconds, as projected token volumes
+   * do, and only for the audiences of this API server. The use of the token after 3607 seconds is recorded.
    */
   readonly extendsExpiration: boolean;
 }

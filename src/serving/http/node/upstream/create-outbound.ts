@@ -1,4 +1,7 @@
-/** Sends requests to servers outside of the cluster's own set. Each target names its own CA and server name. */
+/**
+ * Sends requests to servers that are not API servers of this cluster, such as aggregated API servers and webhooks. Each
+ * target names its own CA and server name.
+ */
 import { createHash } from "node:crypto";
 
 import type { Outbound, OutboundTarget } from "../../outbound.ts";

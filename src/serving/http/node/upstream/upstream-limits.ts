@@ -25,8 +25,8 @@ export interface PoolLimits {
 export const UPSTREAM_LIMITS: PoolLimits = {
   connectTimeoutMs: 2_000,
   idleTimeoutMs: 90_000,
-  // Equal to the default number of concurrent requests to peers, because a connection serves one request at a time. With fewer
-  // idle connections, a steady load would cost many handshakes.
+  // Equal to the default number of concurrent requests to peers, because a connection serves one request at a time.
+  // With fewer idle connections, a steady load would cost many handshakes.
   idlePerTargetMax: 400,
   connectionsMax: 8_192,
   tcpKeepAliveMs: 15_000,
