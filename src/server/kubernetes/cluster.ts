@@ -1,6 +1,6 @@
 /**
- * Stage 3 of building a server of a Kubernetes release: everything that depends on other servers. These are peers, the
- * agreement on encodings, aggregated API servers and the leader-elected controllers.
+ * The stage `cluster` of a server of a Kubernetes release: everything that depends on other servers. These are peers,
+ * the agreement on encodings, aggregated API servers and the leader-elected controllers.
  */
 import type { Allocators } from "../../cluster/allocation/allocators.ts";
 import { createLeadership, type Leadership } from "../../cluster/controllers/leadership.ts";
