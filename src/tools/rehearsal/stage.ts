@@ -45,7 +45,7 @@ export interface RehearsalStage {
   move(step: PlanStep): Promise<void>;
   /** Starts injecting faults. */
   startFaults(onFault: (what: string) => void): void;
-  /** Stops injecting faults and clears all current ones. */
+  /** Stops injecting faults. Current faults are cleared, or end when their time has passed. */
   endFaults(): void;
   pass(ms: number): Promise<unknown>;
   /** Lets time pass until the promise settles. */
