@@ -137,7 +137,7 @@ export interface ServerOptions extends ReleaseOptions {
 
 declare const resolved: unique symbol;
 
-/** A complete, validated configuration. Only `resolveOptions` creates one. */
+/** A complete, validated configuration. Only `resolveOptions` and `withStoredCredentials` create one. */
 export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly [resolved]: true;
   /** The release as which the server behaves. */

@@ -36,7 +36,10 @@ export interface KubernetesCluster extends Cluster {
   readonly shown: LocalDocument;
   readonly controllers: readonly ControllerManager[];
   readonly leadership: Leadership;
-  /** The store through which this server writes: commits fail while the server is fenced. */
+  /**
+   * The store through which this server writes: after the identity lease has lapsed, all other commits fail until
+   * the lease is renewed.
+   */
   readonly kv: Kv;
   readonly context: RegistryContext;
   readonly allocators: Allocators;
