@@ -179,7 +179,7 @@ function startRows(rounds: readonly Round[], definitions: number): Row[] {
     };
   };
   const resident = each("MB resident", (started) => started.residentMb);
-  const what = `${definitions.toLocaleString("en")} definitions`;
+  const what = `${definitions.toLocaleString("en")} CRDs`;
   return [
     {
       ...{ id: "custom-start/embedded", title: `start, ${what}`, unit: "CPU ms" },
