@@ -1,6 +1,6 @@
 /**
  * The context that every row of the benchmark's result needs: the options, the CPU cores, the load generator and the
- * floor (a plain Node server that returns the same bytes as ours).
+ * floor (a plain Node server that returns the same bytes as our server).
  */
 import type { ServingCertificate } from "../src/serving/http/node/serving-certificate.ts";
 import type { FetchResult, RequestShape } from "./client/protocol.ts";

@@ -6,7 +6,10 @@ import { startServer, temporaryDirectory, type RunningServer } from "./servers.t
 
 export interface ClusterStart {
   readonly core: number | undefined;
-  /** Endpoint of an etcd that no other cluster has used, because records of its servers would remain in the store. */
+  /**
+   * Endpoint of an etcd that no other cluster has used: records of the servers of an earlier cluster would remain in
+   * it.
+   */
   readonly etcd: string;
   readonly certificates: HopCertificates;
   readonly releases: { readonly source: string; readonly destination: string };

@@ -1,7 +1,7 @@
 /**
  * The floor: a plain Node server that returns the same bytes as our server over TLS, without any lookup, parsing or
- * decision. It receives these responses over IPC before the measurements. A request to `/emit` makes it write the event
- * to all watchers.
+ * decision. It receives these responses, and the event for watchers, over IPC before the measurements. A write to
+ * `/emit` makes it send the event to all watchers.
  */
 import { createSecureServer } from "node:http2";
 import type { IncomingMessage, ServerResponse } from "node:http";

@@ -43,16 +43,16 @@ For publish, migrate, owner-graph and if-ready the floor is the same server with
 the cost of publishing storage versions at startup, migrate the latency that clients see during a storage migration that
 is killed and resumed, owner-graph the memory of the garbage collector. namespace deletes a full namespace; it has no floor.
 access compares RBAC with 10,000 bindings with AlwaysAllow.
-custom compares 1,000 CRDs with one, and custom resources with Deployments of the same bytes.
+custom compares 1,000 CRDs with one, and custom resources with Deployments of the same content.
 
   --only LIST      rows to measure (default all): ${ROW_NAMES.join(", ")}
   --stores LIST    stores to measure: embedded, etcd (default both; etcd is skipped if it is not installed);
                    servers that call each other (proxy, merge) need etcd;
-                   publish, migrate, namespace, owner-graph, custom and access are measured on embedded only
-  --rounds N       rounds per row (default 5); at most 3 for migrate and owner-graph, which take minutes
+                   publish, if-ready, migrate, namespace, owner-graph, custom and access use embedded only
+  --rounds N       rounds per row (default 5); at most 3 for migrate and owner-graph, 5 for custom, which take minutes
   --scale SHARE    share of the work per round, such as 0.05 (default 1); values below 1 are not a measurement
   --quick          3 short rounds at scale 0.2: a first impression, not a measurement
-  --compare FILE   result to compare with (default the newest in bench-results/)
+  --compare FILE   result to compare with (default the newest of the same scale in bench-results/)
   --help           print this help
 `;
 

@@ -80,7 +80,10 @@ function change(before: number, now: number): string {
   return `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(0)} %`;
 }
 
-/** Above this share, none is shown: for a median close to 0, such as that of differences, a share is meaningless. */
+/**
+ * A larger share is shown as a dash: for a median close to 0, such as that of differences, the spread as a share of the
+ * median is meaningless.
+ */
 const SHARE_MAX = 10;
 
 function percent(share: number): string {
@@ -93,7 +96,7 @@ function shown(value: number): string {
   return value >= 1_000 ? Math.round(value).toLocaleString("en") : value.toPrecision(3);
 }
 
-/** The first two columns are left-aligned, figures right-aligned. */
+/** Left-aligns the first two columns and those of LEFT_COLUMNS, and right-aligns the figures. */
 function table(lines: readonly (readonly string[])[]): string {
   const widths = lines[0]!.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
   const leansLeft = (column: number): boolean => column < 2 || LEFT_COLUMNS.has(lines[0]![column]!);

@@ -1,4 +1,7 @@
-/** Reads and writes the results of runs, one file per commit. */
+/**
+ * Reads and writes the results of runs: one file per commit, with separate files for a changed working tree and for
+ * runs at a smaller scale.
+ */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Result } from "./report.ts";

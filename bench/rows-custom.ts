@@ -30,8 +30,8 @@ const CONNECTIONS = 4;
 const READY_MS_MAX = 2_000;
 const DEFINITION_MB_MAX = 0.5;
 /**
- * The CRDs of this many groups that were created first are compared with those of as many groups that were created
- * last.
+ * Number of groups in each of two samples: creating the CRDs of the first groups is compared with creating those of the
+ * last groups.
  */
 const SAMPLED_GROUPS = 5;
 const ROUNDS_MAX = 5;
@@ -179,7 +179,7 @@ function startRows(rounds: readonly Round[], definitions: number): Row[] {
     };
   };
   const resident = each("MB resident", (started) => started.residentMb);
-  const what = `${definitions.toLocaleString("en")} definitions`;
+  const what = `${definitions.toLocaleString("en")} CRDs`;
   return [
     {
       ...{ id: "custom-start/embedded", title: `start, ${what}`, unit: "CPU ms" },

@@ -97,7 +97,7 @@ function rowsOf(rounds: readonly Round[], objects: number): Row[] {
       wall: {
         unit: "s until empty",
         ours: of(({ emptyMs }) => emptyMs / 1000),
-        note: "kept for 5 s in total",
+        note: "the controller keeps it for at least 5 s",
       },
     },
     {

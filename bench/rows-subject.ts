@@ -14,7 +14,7 @@ import { step } from "./step.ts";
 /** Names of the rows that `withSubject` measures. */
 const SUBJECT_ROWS: readonly RowName[] = ["get", "list", "create", "deployment", "watch", "memory"];
 
-/** Starts one server, fills it with objects, and measures the selected ones of these rows. */
+/** Starts one server, fills it with objects, and measures those of SUBJECT_ROWS that the options select. */
 export async function withSubject(context: BenchContext, etcd: EtcdProcess | undefined): Promise<Row[]> {
   const { only } = context.options;
   if (!SUBJECT_ROWS.some((name) => only.has(name))) return [];

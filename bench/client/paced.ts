@@ -1,6 +1,6 @@
 /**
  * Sends requests at a fixed rate, even if earlier requests have not completed, so that a server that stalls still
- * receives all requests. If all connections are busy, a request waits for a free one, and the wait counts as its
+ * receives all requests. If all connections are busy, a request waits for a free one, and the wait is part of its
  * latency.
  */
 import type { Requester } from "./http1.ts";
@@ -20,7 +20,7 @@ const STRIDE = 7_919;
 export class PacedLoad {
   readonly #pace: Pace;
   readonly #idle: Requester[];
-  /** Due times of the requests that wait for a free connection. */
+  /** Issue times of the requests that wait for a free connection. */
   readonly #waiting: number[] = [];
   readonly #latenciesMs: number[] = [];
   readonly #startedMs = performance.now();

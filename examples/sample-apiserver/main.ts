@@ -24,7 +24,7 @@ const HELP = `An API server for flunders and fischers.
 
   --secure-port, --bind-address     address to listen on (default 127.0.0.1:8443)
   --data-dir DIR                    directory of the embedded store
-  --etcd-servers URL,…              etcd shared by several servers (default without both flags: in memory)
+  --etcd-servers URL,…              etcd shared by several servers; with neither flag, objects are kept in memory
   --requestheader-client-ca-file F  CA of the main API server's front-proxy certificate
   --token-auth-file F               static tokens: token,user,uid
   --kubeconfig F                    kubeconfig of the main API server, to publish storage versions there

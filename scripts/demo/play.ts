@@ -30,7 +30,9 @@ interface Running {
 async function main(): Promise<void> {
   const kubectl = newestKubectl();
   if (kubectl === undefined) {
-    printLine("The demo needs kubectl, but none was found or could be downloaded. Install kubectl and try again.");
+    printLine(
+      "The demo needs kubectl, but none was found and none could be downloaded. Install kubectl and try again.",
+    );
     process.exitCode = 1;
     return;
   }

@@ -34,7 +34,10 @@ export interface Cluster {
   isServedByPeer(info: RequestInfo): boolean;
   /** Publishes the address at which peers reach this server. Called when the server listens. */
   announce(address: string): void;
-  /** Makes peers prefer other servers, and releases the leases of its controllers so that another server runs them. */
+  /**
+   * Makes peers prefer other servers, and releases the leader leases of this server, so that another server runs the
+   * controllers.
+   */
   drain(): Promise<void>;
   leave(): Promise<void>;
 }

@@ -42,12 +42,15 @@ interface EtcdTls {
 
 export type StorageConfig =
   | { readonly kind: "memory" }
-  /** SQLite in this directory, for a single server. */
+  /** SQLite in this directory, which only one process at a time can open. */
   | { readonly kind: "embedded"; readonly directory: string }
   | { readonly kind: "etcd"; readonly endpoints: readonly string[]; readonly tls?: EtcdTls };
 
 interface ShutdownConfig {
-  /** Delay in ms during shutdown, from the moment at which /readyz fails until new requests are rejected. Default 0. */
+  /**
+   * Minimum delay in ms during shutdown, from the moment at which /readyz fails until new requests are rejected.
+   * Default 0.
+   */
   readonly delayMs: number;
   /**
    * Whether the server keeps listening during shutdown until the last request has ended, and rejects new requests with
@@ -129,7 +132,7 @@ export interface ServerOptions extends ReleaseOptions {
 
 declare const resolved: unique symbol;
 
-/** A complete, validated configuration. Only `resolveOptions` creates one. */
+/** A complete, validated configuration. Only `resolveOptions` and `withStoredCredentials` create one. */
 export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly [resolved]: true;
   /** The release as which the server behaves. */

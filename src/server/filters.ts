@@ -84,21 +84,21 @@ export function createFilters(on: Foundation, { audit, resources, cluster, acces
 
 /**
  * True for responses that a server may return before it is ready, because they do not depend on what it has loaded: a
- * response that reports to a peer that this server does not serve the resource, and the response of a pod that a peer
- * has proxied.
+ * response that reports to a peer that this server does not serve the resource, and a response from behind the
+ * subresource `proxy` (of a pod, for example) that this server received through a peer.
  */
 function isIndependentOfServed({ info }: WithInfo, { headers }: ApiResponse): boolean {
   if (headers[NOT_SERVED_HEADER] !== undefined) return true;
   return info.subresource === "proxy" && headers[SERVED_BY_HEADER] !== undefined;
 }
 
-/** Paths that the role system:public-info-viewer allows in every new cluster. */
+/** Health paths, which the role system:public-info-viewer allows in every new cluster. */
 const HEALTH: ReadonlySet<string> = new Set(["/healthz", "/livez", "/readyz"]);
 
 /**
- * Lets anonymous clients read the health paths until the server is ready. DIFFERS: kube-apiserver denies anonymous
- * probes until it has loaded its roles. A server whose store is unreachable would then fail its liveness probe and be
- * restarted without need.
+ * Lets every user, including the anonymous one, read the health paths until the server has been ready once. DIFFERS:
+ * kube-apiserver denies anonymous probes until it has loaded its roles. A server whose store is unreachable would then
+ * fail its liveness probe and be restarted without need.
  */
 function healthWhileStarting(authorizer: Authorizer, { config, lifecycle }: Foundation): Authorizer {
   if (!config.access.authorizationModes.includes("RBAC")) return authorizer;

@@ -39,7 +39,7 @@ export interface Listening<Served extends Listenable> {
    * shutdown.
    */
   stop(): Promise<void>;
-  /** Closes every connection at once. The server itself keeps running. */
+  /** Stops listening and closes every connection at once. The server itself keeps running. */
   disconnect(): Promise<void>;
 }
 

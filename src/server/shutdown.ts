@@ -43,8 +43,8 @@ export interface Shutdown {
 }
 
 /**
- * Time limit of the pre-shutdown hook. The leases of this server expire within this time, so other servers take over
- * even if the hook fails.
+ * Time limit of the pre-shutdown hook. The leader leases of this server expire within this time, so other servers take
+ * over the controllers even if the hook fails.
  */
 const BEFORE_SHUTDOWN_MS_MAX = 15_000;
 

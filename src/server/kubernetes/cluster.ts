@@ -1,6 +1,6 @@
 /**
- * Stage 3 of building a server of a Kubernetes release: everything that depends on other servers. These are peers, the
- * agreement on encodings, aggregated API servers and the leader-elected controllers.
+ * The stage `cluster` of a server of a Kubernetes release: everything that depends on other servers. These are peers,
+ * the agreement on encodings, aggregated API servers and the leader-elected controllers.
  */
 import type { Allocators } from "../../cluster/allocation/allocators.ts";
 import { createLeadership, type Leadership } from "../../cluster/controllers/leadership.ts";
@@ -40,7 +40,10 @@ export interface KubernetesCluster extends Cluster {
   readonly leadership: Leadership;
   /** Undefined if this server is no endpoint of the kubernetes Service. */
   readonly endpoints: EndpointReconciler | undefined;
-  /** The store through which this server writes: commits fail while the server is fenced. */
+  /**
+   * The store through which this server writes: after the identity lease has lapsed, all other commits fail until
+   * the lease is renewed.
+   */
   readonly kv: Kv;
   readonly context: RegistryContext;
   readonly allocators: Allocators;

@@ -44,9 +44,10 @@ interface ControllerParts {
 type NamedSpec = ControllerSpec & { readonly name: ControllerName };
 
 /**
- * Creates two managers, each with its own leader election. The first leader runs the controllers that every server can
- * run. The second leader runs the migrations that users request: it must be a server that serves the API of migrations,
- * which not every server of a mixed cluster does. The leases of both elections are in kube-system.
+ * Creates at most two managers, each with its own leader election; a manager without enabled controllers is omitted.
+ * The first leader runs the controllers that every server can run. The second leader runs the migrations that users
+ * request: it must be a server that serves the API of migrations, which not every server of a mixed cluster does. The
+ * leases of both elections are in kube-system.
  */
 export function createControllers(on: Foundation, store: ServerStore, parts: ControllerParts): ControllerManager[] {
   const { env, config, metrics, loopback } = on;

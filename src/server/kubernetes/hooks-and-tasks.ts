@@ -1,4 +1,4 @@
-/** Stage 6 of building a server of a Kubernetes release: its start-up hooks, in order, and its background tasks. */
+/** The stage `running` of a server of a Kubernetes release: its start-up hooks, in order, and its background tasks. */
 import { waitUntil } from "../../base/background.ts";
 import { HOOK_PREFIX, runBefore, type StartupHook } from "../../base/startup-hook.ts";
 import { serviceRepair, serviceRepairHook } from "../../cluster/allocation/repair-task.ts";

@@ -1,4 +1,4 @@
-/** Stage 2 of building a server of a Kubernetes release: its built-in and custom resources. */
+/** The stage `resources` of a server of a Kubernetes release: its built-in and custom resources. */
 import { createServices, type Services } from "../../access/webhook-client/create-services.ts";
 import { SharedResources } from "../../cluster/peers/shared-resources.ts";
 import { agreedEncodings, type AgreedEncodings } from "../../cluster/storageversion/create-storage-versions.ts";

@@ -1,4 +1,4 @@
-/** Stage 5 of building a server of a Kubernetes release: the handlers of all paths that it serves itself. */
+/** The stage `routes` of a server of a Kubernetes release: the handlers of all paths that it serves itself. */
 import { openIdHandler } from "../../access/auth/service-accounts/openid-handler.ts";
 import { accessPorts, openIdOf } from "../../access/review-endpoints.ts";
 import { evenkeelEndpoints } from "../../cluster/inspect/evenkeel-endpoints.ts";
@@ -98,7 +98,8 @@ function discoveryRoute(
     serverAddress: () => address.current,
     metrics,
   });
-  // Without documents of peers, only a CRD that this server has not read yet could make a 404 wrong.
+  // If discovery contains no documents of peers, a 404 can be wrong only because this server has not read a new CRD
+  // yet.
   const hasCaughtUpWithCrds = async (): Promise<boolean> => {
     await cache.catchUp();
     return true;

@@ -29,8 +29,8 @@ interface LibraryParts {
   readonly component: string;
   readonly resources: readonly OwnResource[];
   /**
-   * Client of the main API server, through which the servers of a component agree on storage versions; undefined if
-   * this is the only server of its component.
+   * Client of the main API server, through which the servers of a component agree on storage versions. If it is
+   * undefined, no other server of the component may use the store.
    */
   readonly main: Client | undefined;
   readonly authorizer: Authorizer | undefined;
@@ -38,7 +38,7 @@ interface LibraryParts {
 
 export interface LibraryResources extends Resources {
   readonly own: readonly OwnResource[];
-  /** Undefined if this is the only server of its component. */
+  /** Undefined if there is no client of the main API server. */
   readonly agreement: OwnAgreement | undefined;
 }
 

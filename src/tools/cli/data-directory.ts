@@ -54,8 +54,8 @@ function hasEarlierCluster(directory: string): boolean {
 }
 
 /**
- * Returns the serving certificate of the directory. It is replaced if it is missing, about to expire or for other
- * addresses.
+ * Returns the serving certificate of the directory. It is replaced if it is missing, invalid, about to expire or
+ * without one of the addresses.
  */
 export function servingCredentials(directory: string, addresses: readonly string[]): ServingCredentials {
   const files = {

@@ -232,7 +232,7 @@ class RealStage implements RehearsalStage {
     if (kind === "pause") this.#trouble(id, { sinceMs: this.clock.monotonic(), untilMs: Infinity });
     if (kind === "kill") this.#isGone(id);
     await this.pass(ms);
-    // A step of the plan is restarting the server as another release, which also ends the fault.
+    // A step of the plan is restarting the server as another release, which also ends a pause or a kill.
     if (this.#moving.has(id)) return;
     if (kind === "partition") await this.#fault("heal", id);
     if (kind === "pause") {

@@ -46,7 +46,8 @@ an existing object or for a resource that a server of the cluster serves, an ack
 namespace or an object that is deleted too early or never, or discovery without a resource that has been served for
 five seconds. A 503 is counted, but is not wrong.
 
-Exit code 0: no wrong response, and the last release serves every manifest; 1: otherwise; 2: the plan cannot be played.
+Exit code 0: no wrong response in the run of --gate, and no manifest uses an API that the upgrade removes; 1: otherwise;
+2: the plan cannot be played, or a file cannot be used.
 
 Examples:
   $ evenkeel rehearse --from 1.33 --to 1.36

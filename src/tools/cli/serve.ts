@@ -89,7 +89,8 @@ async function openStore(directory: string, { clock }: Env): Promise<Kv> {
 
 interface NamedFiles {
   /**
-   * The content of the files that flags name; undefined if a flag is not set and the data directory provides the file.
+   * `tokens`, `credentials` and `rootCa` are read from the files that flags name. Each is undefined if its flag is not
+   * set; its default then applies.
    */
   readonly tokens: string | undefined;
   readonly credentials: ServingCredentials | undefined;
@@ -118,7 +119,7 @@ interface StartParts {
 interface Started {
   readonly running: ListeningServer;
   readonly config: ServerConfig;
-  /** The content of the kubeconfig: the CA of the server's certificate, and the first user's token. */
+  /** The CA of the server's certificate and the first user's token, for the kubeconfig. */
   readonly ca: string;
   readonly token: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Injects faults during a simulated upgrade, as often as the level says. A server that crashes restarts as the same
- * release.
+ * Injects faults during a simulated upgrade; the fault level (light or heavy) determines their kinds, how often they
+ * occur and how long they last. A server that crashes restarts as the same release.
  */
 import { randomItem, type Random } from "../../base/random.ts";
 import type { SimulatedCluster } from "../simulator/cluster.ts";
@@ -68,7 +68,7 @@ export class Faults {
     this.#next(LEVELS[level]);
   }
 
-  /** Stops injecting faults and clears all current ones. */
+  /** Stops injecting faults, clears all current ones and restarts crashed servers. */
   stop(): void {
     this.#isOver = true;
     const { cluster, restart, mayFail } = this.#options;

@@ -148,7 +148,10 @@ function shownNames(list: JsonObject): Set<string> {
  */
 const LISTED_WITHIN_MS = 5_000;
 
-/** Checks only the resources of servers that were healthy all the time, and only responses of healthy servers. */
+/**
+ * Checks only the resources of servers that were ready some seconds before the request and healthy during it, and only
+ * responses of such servers.
+ */
 function judgeDiscovery(response: ObservedResponse, serverRuns: readonly ServerRun[]): JudgeFinding[] {
   const well = serverRuns.filter(
     ({ readyAtMs = Infinity, endedAtMs, troubledUntilMs }) =>

@@ -33,8 +33,8 @@ export async function repeatWork(
 }
 
 /**
- * The share of requests for a version that may not be served; all others are for versions that the client has seen in
- * discovery.
+ * The share of requests for any version of the resource, served or not; all others are for versions that a running
+ * server serves.
  */
 const UNSERVED_SHARE = 0.1;
 

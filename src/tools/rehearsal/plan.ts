@@ -27,7 +27,7 @@ export interface UpgradePlan {
   readonly releases: readonly ReleaseName[];
   readonly serverIds: readonly string[];
   readonly steps: readonly PlanStep[];
-  /** Time from which there are no faults and no changes. */
+  /** Time from which no faults are injected and no server moves. */
   readonly settleAtMs: number;
   readonly durationMs: number;
 }

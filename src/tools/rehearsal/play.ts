@@ -129,7 +129,7 @@ class Playing {
     const living = this.#living();
     this.#left = this.#store.leftBehind((entry) => living.some((run) => servesAnyVersion(run, entry)));
     const { departedGraceMs } = this.#stage.timing;
-    // Controllers correctly wait for resources that a departed server served, as long as it may return.
+    // Within the grace period, controllers correctly wait for resources that only a departed server served.
     if (!hasDepartedResource(this.#stage.serverRuns, this.#stage.clock.monotonic() - departedGraceMs))
       this.#store.checkLeftBehind(this.#left);
     onProgress(plan.durationMs);

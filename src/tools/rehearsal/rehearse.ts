@@ -16,7 +16,7 @@ export interface RehearseOptions extends PlanOptions {
   readonly manifests?: readonly Manifest[];
   /** Opens the stage. Default: in virtual time. */
   readonly openStage?: OpenStage;
-  /** Called with the progress of both runs together, from 0 to 1. */
+  /** Called with the elapsed time of the current run. */
   readonly onProgress?: (progress: PlayProgress) => void;
 }
 

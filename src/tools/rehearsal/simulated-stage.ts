@@ -13,7 +13,7 @@ import { firstRelease, type PlanStep } from "./plan.ts";
 import { connectToSimulated } from "./simulated-connection.ts";
 import type { ServerConnection, RehearsalStage, StageOptions } from "./stage.ts";
 
-/** Time between the end of a server process and the start of the next one. */
+/** Time between the end of a server process and its restart as the new release. */
 const EXCHANGE_MS = 3_000;
 /** Time after which a server that has not stopped is killed, as service managers do. */
 const STOP_MS_MAX = 15_000;

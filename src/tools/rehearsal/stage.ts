@@ -39,13 +39,15 @@ export interface RehearsalStage {
   randomFor(name: string): Random;
   /** Resolves when all servers run the first release and are ready. */
   begin(): Promise<void>;
-  /** Connects to the server `home` if it is listening, else to any ready server. */
+  /** Connects to the server `home` if it is listening, else to any ready server. Undefined if there is none. */
   connect(random: Random, home: string | undefined): ServerConnection | undefined;
-  /** Requests the server to stop, and resolves when it has. The server restarts as the new release by itself. */
+  /**
+   * Stops the server, which then restarts as the new release. Resolves when the server has stopped, or has restarted.
+   */
   move(step: PlanStep): Promise<void>;
   /** Starts injecting faults. */
   startFaults(onFault: (what: string) => void): void;
-  /** Stops injecting faults and clears all current ones. */
+  /** Stops injecting faults. Current faults are cleared, or end when their time has passed. */
   endFaults(): void;
   pass(ms: number): Promise<unknown>;
   /** Lets time pass until the promise settles. */

@@ -37,7 +37,10 @@ export class StoreWatch {
       .sort((left, right) => (left.resource < right.resource ? -1 : 1));
   }
 
-  /** Checks at the end that every acknowledged object is stored with all acknowledged changes. */
+  /**
+   * Checks at the end that every stored object has all its acknowledged changes. An object that is missing was reported
+   * when it was deleted.
+   */
   checkAll(): void {
     for (const entry of this.#options.ledger.all()) {
       const object = this.#options.history.get(entry.storeKey);

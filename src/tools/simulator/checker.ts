@@ -35,7 +35,7 @@ export interface GuaranteeChecker {
   onRequest?(request: SimulatedRequest): readonly string[];
   onResponse?(response: SimulatedResponse): readonly string[];
   onHop?(hop: ProxiedRequest): readonly string[];
-  /** Called when the store has the revision of this commit and before any server sees it. */
+  /** Called when the store has applied this commit, and before any server sees it. */
   onCommit?(commit: Commit): readonly string[];
   /** Called after all faults have ended and servers have had time to detect it. */
   whenSettled?(cluster: SimulatedCluster): Promise<readonly string[]>;

@@ -1,6 +1,7 @@
 /**
- * The connection of one host to the shared store, which may be down, slow or behind. As with a real store, calls fail
- * with `unavailable`, and a failed call may have been executed. Watch events may be late, but none is lost.
+ * The connection of one host to the shared store, which may be down, slow or behind. As with a real store, a call fails
+ * with `unavailable` if the store is down, and with `undecided` if its response is lost after the store has executed
+ * it. Watch events may be late, but none is lost.
  */
 import { sleep } from "../../base/clock.ts";
 import {
@@ -79,7 +80,7 @@ export class StoreLink implements Kv {
     for (const { sink, whileOpen } of [...this.#watches]) whileOpen(() => sink.interrupted(fault.isDown));
   }
 
-  /** Compacts the events that the watches have not received yet. */
+  /** Ends all watches, as if the events that they have not received yet had been compacted. */
   loseHistory(): void {
     for (const { sink, close } of [...this.#watches]) {
       close();

@@ -115,7 +115,9 @@ interface KubeconfigTarget {
   readonly url: string;
 }
 
-/** Writes a kubeconfig with one context for each server; the first one is the current context. */
+/**
+ * Writes a kubeconfig with one context for each target. The first target, the load balancer, is the current context.
+ */
 export function writeClusterKubeconfig(
   directory: string,
   credentials: ClusterCredentials,

@@ -94,7 +94,7 @@ export class LocalCluster {
     }));
   }
 
-  /** Starts all servers concurrently; those of an earlier run keep their ID and port. */
+  /** Starts all servers concurrently. Those of an earlier run keep their ID, and their port if it is free. */
   startAll(specs: readonly ServerSpec[], kept: ClusterState | undefined): Promise<void> {
     return this.#change(async () => {
       for (const [index, spec] of specs.entries()) {

@@ -69,7 +69,10 @@ function faultyKv(kv: Kv, faults: FaultSwitch): Kv {
   };
 }
 
-/** Maximum number of events that wait for a paused server. If there are more, its watch ends and must be restarted. */
+/**
+ * Maximum number of events of a watch that wait for a paused server. If there are more, the watch ends and must be
+ * restarted.
+ */
 const WAITING_EVENTS_MAX = 10_000;
 
 interface WatchParts {

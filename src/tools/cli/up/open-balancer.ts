@@ -1,4 +1,7 @@
-/** Opens the load balancer on the port of the flag; without it on the port of the last run, or on a free port. */
+/**
+ * Opens the load balancer on the port of the flag. Without the flag, uses the port of the last run, or 6443 for a new
+ * cluster; if that port cannot be opened, any free port.
+ */
 import { CommandFailure } from "../failure.ts";
 import type { ClusterState } from "./cluster-files.ts";
 import { HOST } from "./hosted-server.ts";
@@ -6,7 +9,7 @@ import { openLoadBalancer, type LoadBalancer, type LoadBalancerOptions } from ".
 
 export const DEFAULT_PORT = 6443;
 
-/** Fails if the port of the flag cannot be opened. The port of the last run is only a preference. */
+/** Fails if the port of the flag cannot be opened. Other ports are only preferences. */
 export async function openBalancer(
   options: Omit<LoadBalancerOptions, "port">,
   requestedPort: number | undefined,
