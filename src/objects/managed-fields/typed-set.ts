@@ -56,8 +56,9 @@ export interface ChangedFields {
 }
 
 /**
- * The fields that differ between two objects. An added or removed value is included with everything below it. A field
- * is in both sets only if it is the key of one list item in one object, and of several in the other.
+ * The fields that differ between two objects. An added or removed value is included with everything below it. A path is
+ * in both sets only if it is the key of list items, and one item has this key in one object, but several items in the
+ * other.
  */
 export function changedFields(
   before: JsonObject,
