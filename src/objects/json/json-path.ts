@@ -84,7 +84,7 @@ function members(value: unknown): Values {
   return isJsonObject(value) ? Object.values(value) : [];
 }
 
-/** All objects and lists in the input at any depth, each before its children. */
+/** All objects, lists and strings in the input at any depth that are not empty, each before its children. */
 function descend(input: Values, budget: Budget): Values | undefined {
   const found: unknown[] = [];
   const pending = input.toReversed();

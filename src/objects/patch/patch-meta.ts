@@ -6,7 +6,7 @@ import type { FieldSchema, StructSchema } from "../schema.ts";
 import { internal } from "./strategic-error.ts";
 
 /**
- * The type of a value; undefined if the schema of the release has none, for raw JSON and for fields that only other
+ * The type of a value; undefined if the schema of the release has none: for raw JSON, and for fields that only other
  * releases have.
  */
 export type MergeType = StructSchema | OtherType | undefined;

@@ -69,7 +69,7 @@ describe("the envelope", () => {
   });
 });
 
-describe("zero values", () => {
+describe("zero values:", () => {
   test("a message without any field decodes as Go's JSON of an empty object", () => {
     expect(decode("apps/v1", "Deployment")).toEqual({
       kind: "Deployment",
@@ -108,7 +108,7 @@ describe("zero values", () => {
   });
 });
 
-describe("values", () => {
+describe("values:", () => {
   test("micro times have six digits, even if the nanoseconds exceed a second", () => {
     const renewTime = (seconds: number, nanos: number): unknown => {
       const time = Buffer.concat([integer(1, seconds), integer(2, nanos)]);

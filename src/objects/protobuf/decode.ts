@@ -4,7 +4,7 @@
  * Go's JSON has them. Values that protobuf cannot distinguish are decoded as in Go: an empty list or map of a field
  * that is always serialized is null.
  *
- * DIFFERS: null is omitted if the field is omitempty (zero times); Go's JSON has null there.
+ * DIFFERS: a zero time in an omitempty field is omitted; Go's JSON has null there.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { decodeMessage } from "./message-decoder.ts";

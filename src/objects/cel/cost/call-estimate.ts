@@ -240,7 +240,10 @@ const BY_OVERLOAD: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
   ...each("equals not_equals", smaller),
 ]);
 
-/** The estimated cost and result size of a call; undefined for calls that cost one and whose result has no size. */
+/**
+ * The estimated cost and result size of a call; undefined for operators that the estimator handles itself, and for
+ * calls that cost one and whose result has no size.
+ */
 export function callEstimate(call: EstimatedCall, sizeOf: SizeOf): Estimated | undefined {
   return (
     listEstimate(call, sizeOf) ?? BY_FUNCTION.get(call.name)?.(call, sizeOf) ?? BY_OVERLOAD.get(call.id)?.(call, sizeOf)

@@ -1,6 +1,6 @@
 /**
- * Validation of a webhook's address: a URL, or a Service of the cluster. Conversion webhooks and APIServices are
- * validated here, too.
+ * Validation of a webhook's address: a URL, or a Service of the cluster. Admission webhooks and the conversion webhooks
+ * of CRDs share these checks.
  */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
