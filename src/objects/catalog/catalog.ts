@@ -131,6 +131,7 @@ const DEFAULT_FIELD_SELECTORS: StoredFieldSelectors = Object.freeze({
   errorStyle: "default",
 });
 
+/** The options of `openCatalog` with their defaults: they decide which stored resources the catalog holds. */
 interface View {
   readonly release: ReleaseName;
   readonly runtimeConfig: RuntimeConfig;
@@ -248,7 +249,7 @@ function versionsBeyond(stored: ResourceHistory, own: readonly string[], view: V
     : laterVersions(stored, own, { ...view, emulation, isGateOpen: isGateOpenIn(view) });
 }
 
-/** The view as of the release of the binary, for API versions that are newer than the emulated release. */
+/** The same options for the release of the binary, for API versions that are newer than the emulated release. */
 function ofBinary(view: View): View {
   return { ...view, release: view.emulation?.binary ?? view.release };
 }

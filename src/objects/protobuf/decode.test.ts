@@ -59,7 +59,7 @@ describe("the envelope", () => {
 
   test.each([
     ["no magic bytes", Buffer.from("{}"), "does not begin with its four magic bytes"],
-    ["no type", Buffer.from("k8s\0"), "has no apiVersion and kind"],
+    ["no type", Buffer.from("k8s\0"), "has no apiVersion or no kind"],
     ["an unknown kind", encodeEnvelope({ apiVersion: "v1", kind: "Pot", raw: Buffer.alloc(0) }), '"Pot" of "v1"'],
     ["compressed content", encodeEnvelope({ ...CRD, raw: Buffer.alloc(0), contentEncoding: "gzip" }), '"gzip"'],
     ["other content", encodeEnvelope({ ...CRD, raw: Buffer.alloc(0), contentType: "text/plain" }), '"text/plain"'],

@@ -69,7 +69,8 @@ export function decodeProtobufObject(bytes: Buffer, tables: ProtobufTables): Jso
   if (contentType !== "" && contentType !== PROTOBUF_MEDIA_TYPE) {
     throw new ProtobufDecodeError(`the protobuf envelope contains ${quote(contentType)} instead of protobuf`);
   }
-  if (apiVersion === "" || kind === "") throw new ProtobufDecodeError("the protobuf object has no apiVersion and kind");
+  if (apiVersion === "" || kind === "")
+    throw new ProtobufDecodeError("the protobuf object has no apiVersion or no kind");
   const name = tables.messageFor(apiVersion, kind);
   if (name === undefined) {
     throw new ProtobufDecodeError(`no protobuf message is known for the kind ${quote(kind)} of ${quote(apiVersion)}`);
