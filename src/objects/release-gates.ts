@@ -145,7 +145,7 @@ const GATES = {
   RelaxedEnvironmentVariableValidation: { since: "1.32" },
   /** Names of Services may begin with a digit. */
   RelaxedServiceNameValidation: { since: "1.36" },
-  /** Tables of resource claims show a claim that a control plane controller deallocates. */
+  /** Tables of resource claims show the state "deallocating" of claims that are being deallocated. */
   ResourceClaimTableDeallocating: { until: "1.31" },
   /** A restart rule can restart all containers of the pod. */
   RestartAllContainersOnContainerExits: { since: "1.36" },

@@ -113,7 +113,7 @@ const ROOT = { parent: undefined, step: "", isInList: false } as const;
  * next.
  */
 const NAMED_MAX = 1000;
-/** Limit of paths of values inside changed fields: so many are enough to find a release that has the fields. */
+/** Limit of paths of values inside changed fields: this many are enough to find a release that has the fields. */
 const PATHS_MAX = 1000;
 
 class Findings {

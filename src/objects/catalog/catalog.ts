@@ -60,9 +60,7 @@ export interface CatalogResource {
   readonly categories: readonly string[];
   /** Key prefix under the storage root, such as "services/specs"; undefined for a resource that is never stored. */
   readonly storagePrefix: string | undefined;
-  /**
-   * Group version in which this release writes objects, such as "v1"; undefined for a resource that is never stored.
-   */
+  /** Group version in which the server writes objects, such as "v1"; undefined for a resource that is never stored. */
   readonly storageVersion: string | undefined;
   /** Group versions that the server can decode from the store, most preferred first. */
   readonly decodableVersions: readonly string[];

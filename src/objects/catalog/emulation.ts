@@ -26,8 +26,8 @@ interface EmulatedStorage {
 /**
  * The server decodes every version that the binary can decode, so that it can read all stored objects. It writes the
  * version of the emulated release if the minimum compatibility release can decode that version, otherwise the most
- * preferred version that both releases can decode. If the minimum compatibility release is the emulated release, the
- * server already writes the version that the next release writes, if the emulated release can decode it.
+ * preferred version that both releases can decode. If the minimum compatibility release is the emulated release and can
+ * decode the version that the next release writes, the server already writes that version.
  */
 export function emulatedStorage(
   stored: ResourceHistory,

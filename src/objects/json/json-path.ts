@@ -1,4 +1,4 @@
-/** Evaluates the JSONPath of CRDs: printer columns, selectable fields and paths of replicas. */
+/** Evaluates the JSONPaths in CRDs: those of printer columns, selectable fields and the scale subresource. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { parseSteps, type PathStep, type PathSteps, type Slice } from "./json-path-parser.ts";
 

@@ -57,8 +57,7 @@ export interface ChangedFields {
 
 /**
  * The fields that differ between two objects. An added or removed value is included with everything below it. A path is
- * in both sets only if it is the key of list items, and one item has this key in one object, but several items in the
- * other.
+ * in both sets only if it is a list item key that one item has in one object and several items have in the other.
  */
 export function changedFields(
   before: JsonObject,

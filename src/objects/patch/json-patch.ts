@@ -174,8 +174,8 @@ function tooDeep(): JsonPatchError {
 }
 
 /**
- * Whether the value has more levels. Operations can nest values in each other, but the result must not be deeper than a
- * request body may be.
+ * Whether the value nests deeper than `levels`. Operations can nest values in each other, but the result must not be
+ * deeper than a request body may be.
  */
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (!isContainer(value)) return false;

@@ -117,7 +117,10 @@ function contains(isNetwork: boolean): Estimate {
   };
 }
 
-/** Comparing two values of a type that the Kubernetes libraries add costs the same for every value. */
+/**
+ * The cost of comparing two values of a type that the Kubernetes libraries add: one, except for named formats and URLs,
+ * whose cost depends on their length.
+ */
 const kubernetesEquality: Estimate = ({ args }) => {
   const [left, right] = args;
   if (left === undefined || right === undefined || left.type.name !== right.type.name) return undefined;

@@ -17,7 +17,7 @@ export function* webhookClientErrors(config: JsonObject, field: string): Generat
   else yield* webhookUrlErrors(stringAt(config, "url"), `${field}.url`);
 }
 
-/** DIFFERS: URLs that Go's net/url cannot parse are checked like all others. */
+/** DIFFERS: URLs that Go's net/url cannot parse are checked like all others; kubernetes reports the parse error. */
 function* webhookUrlErrors(url: string, field: string): Generator<FieldError> {
   const { scheme, user, host, query, fragment } = urlParts(url);
   if (scheme !== "https") yield invalidValue(field, scheme, `'https' is the only allowed URL scheme${FORM}`);
