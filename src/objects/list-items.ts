@@ -45,7 +45,7 @@ class Matches {
     this.#before = before;
   }
 
-  /** Matches the items that no earlier naming has matched. */
+  /** Matches the items that no earlier call has matched. */
   add(items: readonly unknown[], { nameOf, sharedBy }: Naming): void {
     const now = this.#byName(items, nameOf, (index) => this.found[index] === undefined);
     if (now.size === 0) return;

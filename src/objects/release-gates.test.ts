@@ -166,7 +166,7 @@ describe("the gates of a release", () => {
     expect(gatesOf("1.28").previous).toBe(gatesOf("1.28"));
   });
 
-  test("are off after the last release of the gate", () => {
+  test("do not include a gate after its last release", () => {
     const isOn = (release: string): boolean => createReleaseGates(release).isOn("PodWorkloadRef");
     expect(["1.34", "1.35", "1.36"].map(isOn)).toEqual([false, true, false]);
   });

@@ -24,7 +24,7 @@ const GATES = {
   AuthorizePodWebsocketUpgradeCreatePermission: { since: "1.35" },
   /** Access reviews consider field and label selectors. */
   AuthorizeWithSelectors: { since: "1.32" },
-  /** CEL: selectors of authorizer checks. Upstream also requires AuthorizeWithSelectors, which is off in 1.31. */
+  /** CEL: selectors of authorizer checks. Kubernetes also requires AuthorizeWithSelectors, which is off in 1.31. */
   CELAuthorizerSelectors: { since: "1.31" },
   /** CEL: the library of named formats. */
   CELFormatLibrary: { since: "1.31" },
@@ -137,15 +137,15 @@ const GATES = {
   PodWorkloadRef: { since: "1.35", until: "1.35" },
   /** Services: trafficDistribution can be PreferSameZone and PreferSameNode. */
   PreferSameTrafficDistribution: { since: "1.34" },
-  /** A claim whose expansion failed can ask for less. */
+  /** A persistent volume claim whose expansion failed can request less storage. */
   RecoverVolumeExpansionFailure: { since: "1.32" },
-  /** DNS search paths may have underscores and a single dot. */
+  /** DNS search paths may contain underscores, or be a single dot. */
   RelaxedDNSSearchValidation: { since: "1.33" },
   /** Names of environment variables may have nearly all printable characters. */
   RelaxedEnvironmentVariableValidation: { since: "1.32" },
   /** Names of Services may begin with a digit. */
   RelaxedServiceNameValidation: { since: "1.36" },
-  /** Tables of resource claims show a claim that a control plane controller deallocates. */
+  /** Tables of resource claims show the state "deallocating" of claims that are being deallocated. */
   ResourceClaimTableDeallocating: { until: "1.31" },
   /** A restart rule can restart all containers of the pod. */
   RestartAllContainersOnContainerExits: { since: "1.36" },
@@ -167,7 +167,7 @@ const GATES = {
   StatefulSetTemplateValidation: { since: "1.34" },
   /** Names ending in .static.k8s.io are reserved for admission configuration in files. */
   StaticConfigSuffixReserved: { since: "1.36" },
-  /** IP addresses and CIDRs may not have leading zeros or mapped addresses. */
+  /** IP addresses and CIDRs may not have leading zeros and may not be IPv4-mapped IPv6 addresses. */
   StrictIPCIDRValidation: { since: "1.36" },
   /** A token request may name the UID of its service account, which must match. */
   TokenRequestServiceAccountUIDValidation: { since: "1.34" },

@@ -1,6 +1,6 @@
 /**
  * Decodes a parsed body against its schema as Go's decoder would: it keeps known fields and checks their types, omits
- * unknown fields and reports their paths, and treats null as absent.
+ * unknown fields and reports their paths, and treats null as absent (in lists and maps, as the zero value).
  */
 import { isJsonObject, setMember, type JsonObject } from "../meta/json.ts";
 import { base64Error, timeError } from "./go/go-text.ts";
@@ -78,8 +78,8 @@ function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): Js
 const KEPT_WHEN_EMPTY = "managedFields";
 
 /**
- * Whether an empty list or map is kept: if the field is required, if the caller keeps all of them, or if Go always
- * writes this top-level field. The client that sends the field becomes its owner.
+ * Whether an empty list or map is kept: if the field is required, if the caller keeps all of them, if it is
+ * managedFields, or if Go always writes this top-level field. The field manager of the request then owns the field.
  */
 function isKeptEmpty(key: string, field: FieldSchema, { goPath, struct, zeros, keepsEmpty }: Place): boolean {
   if (field.required || keepsEmpty || key === KEPT_WHEN_EMPTY) return true;

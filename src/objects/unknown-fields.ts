@@ -28,8 +28,8 @@ export interface NamedField {
 
 /**
  * The meaning of an existing field that is absent from a body. A full object omits fields that the client does not
- * know. A JSON Patch omits fields that it has removed. A merge patch replaces lists, and removes other fields
- * explicitly.
+ * know. A JSON Patch omits fields that it has removed. A merge patch replaces whole lists, so an item may omit fields
+ * that the client does not know; outside lists, an absent field has been removed explicitly.
  */
 export type Omission = "not-known" | "removed" | "removed-outside-lists";
 
@@ -113,7 +113,7 @@ const ROOT = { parent: undefined, step: "", isInList: false } as const;
  * next.
  */
 const NAMED_MAX = 1000;
-/** Limit of paths of values inside changed fields. Fewer paths are enough to find a release that has the fields. */
+/** Limit of paths of values inside changed fields: this many are enough to find a release that has the fields. */
 const PATHS_MAX = 1000;
 
 class Findings {

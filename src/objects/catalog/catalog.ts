@@ -27,7 +27,7 @@ import type {
 export interface Catalog {
   /** The release as which the server behaves. */
   readonly release: ReleaseInfo;
-  /** Undefined if the code of the server is of that release, and its minimum compatibility version is the default. */
+  /** Undefined unless --emulated-version or --min-compatibility-version is set. */
   readonly emulation: Emulation | undefined;
   /** In the order of /apis; the core group "" is first. */
   readonly groups: readonly CatalogGroup[];
@@ -60,11 +60,9 @@ export interface CatalogResource {
   readonly categories: readonly string[];
   /** Key prefix under the storage root, such as "services/specs"; undefined for a resource that is never stored. */
   readonly storagePrefix: string | undefined;
-  /**
-   * Group version in which this release writes objects, such as "v1"; undefined for a resource that is never stored.
-   */
+  /** Group version in which the server writes objects, such as "v1"; undefined for a resource that is never stored. */
   readonly storageVersion: string | undefined;
-  /** Group versions that this release can decode from the store, most preferred first. */
+  /** Group versions that the server can decode from the store, most preferred first. */
   readonly decodableVersions: readonly string[];
   /** Served versions, in the order of the group. */
   readonly versions: readonly CatalogVersion[];
@@ -105,16 +103,13 @@ export interface CatalogOptions {
   readonly featureGates?: ReadonlyMap<string, boolean>;
   /** Whether to serve by default the APIs that this project adds to every release (EXTENSION_GROUP_VERSIONS). */
   readonly extensions?: boolean;
-  /**
-   * Set if the code of the server is of another release than `release`, or if the minimum compatibility version is not
-   * the default.
-   */
+  /** Set if --emulated-version or --min-compatibility-version is set. */
   readonly emulation?: Emulation | undefined;
 }
 
 /**
- * Served in every release, although Kubernetes keeps this API off, because servers agree on storage versions through
- * it.
+ * Served by default in every release if the option `extensions` is set, although Kubernetes keeps this API off by
+ * default, because servers agree on storage versions through it.
  */
 const EXTENSION_GROUP_VERSIONS: readonly string[] = ["internal.apiserver.k8s.io/v1alpha1"];
 
@@ -134,6 +129,7 @@ const DEFAULT_FIELD_SELECTORS: StoredFieldSelectors = Object.freeze({
   errorStyle: "default",
 });
 
+/** The options of `openCatalog` with their defaults: they decide which stored resources the catalog holds. */
 interface View {
   readonly release: ReleaseName;
   readonly runtimeConfig: RuntimeConfig;
@@ -251,7 +247,7 @@ function versionsBeyond(stored: ResourceHistory, own: readonly string[], view: V
     : laterVersions(stored, own, { ...view, emulation, isGateOpen: isGateOpenIn(view) });
 }
 
-/** The view as of the release of the binary, for resources that are newer than the emulated release. */
+/** The same options for the release of the binary, for API versions that are newer than the emulated release. */
 function ofBinary(view: View): View {
   return { ...view, release: view.emulation?.binary ?? view.release };
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the data files of the catalog. No other module knows their paths: beside this module in the sources, and at the
- * same relative path beside the bundle.
+ * Reads the data files of the catalog. Only this module knows their paths: the files are in `./data`, relative to this
+ * module or, in a build, to the bundle.
  *
  * `decoded` is the one module-level memo allowed here: its values are derived from files that ship with the code, are
  * never changed once decoded, and are shared by all servers of the process.

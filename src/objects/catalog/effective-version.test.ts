@@ -21,13 +21,13 @@ describe("effectiveVersion", () => {
   ];
 
   test.each(CASES)(
-    "of release %s with %j behaves as %s and is compatible with %s",
+    "of a server of release %s with %j: it behaves as %s, and %s must be able to decode its objects",
     (binary, options, release, minCompatibility) => {
       expect(effectiveVersion(binary, options)).toMatchObject({ binary, release, minCompatibility });
     },
   );
 
-  test("has no emulation unless an option requests it", () => {
+  test("has no emulation without options, and holds the options of an emulation", () => {
     expect(effectiveVersion("1.36", {}).emulation).toBeUndefined();
     const options = { emulatedVersion: ["1.35"], emulationForwardCompatible: true };
     expect(effectiveVersion("1.36", options).emulation).toEqual({

@@ -10,7 +10,8 @@ export interface EmulationOptions {
   /** `--emulated-version`: "1.35" or "kube=1.35". Default: the release of the code. */
   readonly emulatedVersion?: readonly string[];
   /**
-   * `--min-compatibility-version`, in the same form as `emulatedVersion`. Default: the release before the emulated one.
+   * `--min-compatibility-version`, in the same form as `emulatedVersion`. Default: the release before the emulated one,
+   * but not older than the oldest release that the binary can emulate.
    */
   readonly minCompatibilityVersion?: readonly string[];
   /** `--emulation-forward-compatible`: also serve later versions of the resources that the emulated release serves. */
@@ -26,7 +27,7 @@ export interface EffectiveVersion {
   readonly release: ReleaseName;
   /** The minor version, such as "1.35". */
   readonly minCompatibility: string;
-  /** Undefined if no option requests emulation. */
+  /** Undefined unless `emulatedVersion` or `minCompatibilityVersion` is set. */
   readonly emulation: Emulation | undefined;
 }
 
@@ -41,9 +42,9 @@ const MIN_COMPATIBILITY: Flag = { name: "min-compatibility-version", sinceMinor:
 const FORWARD: Flag = { name: "emulation-forward-compatible", sinceMinor: 33 };
 const RUNTIME_CONFIG_FORWARD: Flag = { name: "runtime-config-emulation-forward-compatible", sinceMinor: 33 };
 
-/** The first release that can be emulated by a later one. */
+/** The oldest release that binaries from WIDE_RANGE_MINOR on can emulate. */
 const FLOOR_MINOR = 31;
-/** From this release on, a binary can emulate the three releases before it instead of one. */
+/** From this release on, a binary can emulate up to three releases before it. Older binaries can emulate only one. */
 const WIDE_RANGE_MINOR = 33;
 
 export function effectiveVersion(binary: ReleaseName, options: EmulationOptions): EffectiveVersion {
@@ -82,7 +83,7 @@ export function effectiveVersion(binary: ReleaseName, options: EmulationOptions)
   };
 }
 
-/** The minor version; undefined if the flag is not set. */
+/** The minor version that the flag names; undefined if the flag is not set. */
 function parsedFlag(flag: Flag, texts: readonly string[] | undefined, binaryMinor: number): number | undefined {
   const entries = (texts ?? []).flatMap((text) => text.split(",")).filter((entry) => entry !== "");
   if (entries.length > 0) requireFlag(flag, binaryMinor);

@@ -1,6 +1,6 @@
 /**
- * Emulation of an earlier release, as by kube-apiserver's --emulated-version: decides which later API versions a server
- * serves nevertheless, and in which version it writes objects.
+ * Emulates an earlier release, as kube-apiserver does with --emulated-version: decides which API versions a server
+ * serves although they are newer than that release, and in which version it writes objects.
  */
 import { must } from "../../base/assert.ts";
 import type { RuntimeConfig } from "./runtime-config.ts";
@@ -26,8 +26,8 @@ interface EmulatedStorage {
 /**
  * The server decodes every version that the binary can decode, so that it can read all stored objects. It writes the
  * version of the emulated release if the minimum compatibility release can decode that version, otherwise the most
- * preferred version that both releases have. If the minimum compatibility release is the emulated release, the server
- * already writes the version of the next release.
+ * preferred version that both releases can decode. If the minimum compatibility release is the emulated release and can
+ * decode the version that the next release writes, the server already writes that version.
  */
 export function emulatedStorage(
   stored: ResourceHistory,
@@ -64,8 +64,9 @@ interface EmulatedAt {
 
 /**
  * The versions of a resource that a forward-compatible server adds to the versions in `served`, although they are newer
- * than the emulated release. As kubernetes deleted_kinds.go: a later version is added if a less preferred version of
- * the same resource is served that is not alpha.
+ * than the emulated release. As kubernetes deleted_kinds.go: a later version is added if the server serves a less
+ * preferred version of the same resource that is not alpha, or if the runtime config enables the version and
+ * --runtime-config-emulation-forward-compatible is set.
  */
 export function laterVersions(stored: ResourceHistory, served: readonly string[], at: EmulatedAt): string[] {
   const { isForwardCompatible, isRuntimeConfigForwardCompatible } = at.emulation;

@@ -1,7 +1,7 @@
 /**
  * Defines one order of API groups for servers of all releases: that of /apis, by descending priority and then by name.
- * All releases have this order except for resource.k8s.io, which moved forward in 1.32; here it has its position since
- * 1.32.
+ * All releases have this order except for resource.k8s.io, which moved forward in 1.32: here its position is the one
+ * since 1.32.
  */
 import { decodedOnce, storedResources } from "./data-files.ts";
 import { RELEASES, valueIn } from "./release.ts";

@@ -8,7 +8,10 @@ import { DEFAULT_RELEASE, isReleaseName, RELEASES, type ReleaseName } from "./re
 import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig } from "./runtime-config.ts";
 
 export interface ReleaseOptions extends EmulationOptions {
-  /** The Kubernetes release as which the server behaves: "1.28" … "1.37". Default: the newest final release. */
+  /**
+   * The Kubernetes release of the server, "1.28" … "1.37"; with `emulatedVersion`, the release of its binary. Default:
+   * the newest final release.
+   */
   readonly release?: string;
   /** Use exactly the defaults of the release, without the APIs that this project turns on in every release. */
   readonly strictRelease?: boolean;
@@ -21,7 +24,7 @@ export interface ReleaseOptions extends EmulationOptions {
 interface ResolvedRelease {
   readonly version: EffectiveVersion;
   readonly strictRelease: boolean;
-  /** The set gates that control resources. */
+  /** The gates that were set and that control resources. */
   readonly featureGates: ReadonlyMap<string, boolean>;
   /** All gates that were set. Gates that have no effect here are accepted, because kube-apiserver has many more. */
   readonly gatesSet: ReadonlyMap<string, boolean>;

@@ -64,8 +64,8 @@ export function runtimeConfigState(
 }
 
 /**
- * Throws if the config names a group or a version that the release does not have. An unknown resource of a known group
- * version is accepted, as in kubernetes resourceconfig/helpers.go.
+ * Throws if the config names a group or a version that is not in `known`. An unknown resource of a known group version
+ * is accepted, as in kubernetes resourceconfig/helpers.go.
  */
 export function checkRuntimeConfig(config: RuntimeConfig, known: ReadonlySet<string>): void {
   const knownGroups = new Set([...known].map(groupOf));

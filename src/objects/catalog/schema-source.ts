@@ -22,8 +22,8 @@ interface NamedFieldSchema extends FieldSchema {
 }
 
 /**
- * The OpenAPI model that a field refers to. It distinguishes named scalars, such as Time (whole seconds) from MicroTime
- * (six digits), which are both strings of format date-time.
+ * The OpenAPI model that a field refers to. It distinguishes named scalars that have the same type and format: Time
+ * (whole seconds) and MicroTime (six digits) are both strings of format date-time.
  */
 export function modelName(field: FieldSchema): string | undefined {
   return (field as NamedFieldSchema).modelName;

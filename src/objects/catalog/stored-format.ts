@@ -77,8 +77,8 @@ export interface StoredResources {
   readonly gates: Readonly<Record<string, ChangePoints<StoredGateState>>>;
   readonly groupOrder: ChangePoints<readonly string[]>;
   /**
-   * Group versions that are registered in the scheme of a release, although it can neither serve nor decode them: first
-   * and last release.
+   * Keyed by group version: the first and last release in whose scheme it is registered although they can neither serve
+   * nor decode it.
    */
   readonly registered: Readonly<Record<string, readonly [ReleaseName, ReleaseName]>>;
   readonly groups: readonly StoredGroup[];
@@ -148,7 +148,7 @@ export interface StoredSchemas {
   readonly names: readonly string[];
   readonly types: readonly string[];
   readonly fields: readonly StoredField[];
-  /** For each position in `types`, the type from a release on. */
+  /** For each position in `types`: the type in each release. */
   readonly variants: readonly ChangePoints<StoredType>[];
   /**
    * Keyed by group version: the positions in `types` of its kinds. The name of a kind is the last part of the type's

@@ -21,7 +21,10 @@ const UNESCAPES: ReadonlyMap<string, string> = new Map([
   ["slash", "/"],
 ]);
 
-/** Whether the name is a keyword of CEL. As field names, keywords need no escaping where they are unambiguous. */
+/**
+ * Whether the name is a keyword of CEL. After a dot, expressions may also write most of them without the escape, as in
+ * `self.namespace`.
+ */
 export function isReserved(name: string): boolean {
   return RESERVED.has(name);
 }

@@ -1,4 +1,4 @@
-/** Converts HorizontalPodAutoscalers: v1, v2beta1 and v2beta2 store fields of v2 that they lack in annotations. */
+/** Converts HorizontalPodAutoscalers: v1, v2beta1 and v2beta2 use annotations for the fields of v2 that they lack. */
 import { annotationsOf, isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 import { decodeAnnotation, decodeBehavior, encodeAnnotation, encodeBehavior } from "./autoscaling-annotations.ts";
 import { flattenMetric, nestMetric } from "./autoscaling-metrics.ts";
@@ -19,7 +19,8 @@ const DEFAULT_CPU_UTILIZATION = 80;
 const CONDITION_ORDER: readonly string[] = ["type", "status", "lastTransitionTime", "reason", "message"];
 
 /**
- * Changes that remove all annotations in which other versions store fields of v2. On a v2 object they have no effect.
+ * Changes that remove all annotations in which other versions store fields of v2. On a v2 object these annotations have
+ * no effect.
  */
 const NO_CARRIED_ANNOTATIONS: Readonly<Record<string, undefined>> = Object.freeze(
   Object.fromEntries(

@@ -1,9 +1,11 @@
-/** Converts CustomResourceDefinitions between v1 and v1beta1, the version in which they are stored. */
+/** Converts CustomResourceDefinitions between v1 and v1beta1, in which kube-apiserver stores them. */
 import { isJsonObject, jsonEquals, stringAt, type JsonObject } from "../../meta/json.ts";
 import { omitMembers, presentMembers, renameMembers, updateItems, updateObject } from "./members.ts";
 import type { KindShapes } from "./shapes.ts";
 
-/** CustomResourceDefinitions: every release stores them in v1beta1, although no release serves v1beta1. */
+/**
+ * No release serves v1beta1, and this server stores CRDs in v1, but every release can decode v1beta1 from the store.
+ */
 export const CRD_SHAPES: readonly KindShapes[] = Object.freeze([
   {
     kinds: ["CustomResourceDefinition"],

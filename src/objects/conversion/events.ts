@@ -15,7 +15,7 @@ const NAMES_IN_EVENTS_V1: Readonly<Record<string, string>> = Object.freeze({
 
 const NAMES_IN_CORE_V1 = invertNames(NAMES_IN_EVENTS_V1);
 
-/** Always serialized in the core group; omitted in events.k8s.io if empty. */
+/** Fields that are always serialized in the core group, and omitted in events.k8s.io if they are empty. */
 const REPORTER_MEMBERS: readonly string[] = Object.freeze(["reportingComponent", "reportingInstance"]);
 
 export const EVENT_SHAPES: readonly KindShapes[] = Object.freeze([

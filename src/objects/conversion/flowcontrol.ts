@@ -1,5 +1,6 @@
 /**
- * Converts PriorityLevelConfigurations, whose versions differ in the name and the zero value of the concurrency shares.
+ * Converts PriorityLevelConfigurations, whose versions differ in the name of the concurrency shares and in the meaning
+ * of zero shares.
  */
 import { changeAnnotations, renameMembers, updateObject } from "./members.ts";
 import { annotationsOf, objectAt, type JsonObject } from "../../meta/json.ts";

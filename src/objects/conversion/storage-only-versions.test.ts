@@ -105,7 +105,7 @@ describe("PodDisruptionBudget v1beta1", () => {
     ["a selector that matches everything needs a label", on("DoesNotExist"), {}],
     ["other selectors are unchanged", { matchLabels: { app: "web" } }, { matchLabels: { app: "web" } }],
     ["an absent selector stays absent", undefined, undefined],
-  ])("%s", (_rule, beta, stable) => {
+  ])("converts to v1 and back: %s", (_rule, beta, stable) => {
     bothWays(budget("v1beta1", beta), budget("v1", stable));
   });
 

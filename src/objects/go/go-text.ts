@@ -98,7 +98,10 @@ function daysIn(year: number, month: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** Quotes text as Go's time package does: byte by byte, with \\x for every non-ASCII byte. */
+/**
+ * Quotes text as Go's time package does: byte by byte, with an escape such as `\x0a` for every byte that is not
+ * printable ASCII.
+ */
 function quoteAscii(text: string): string {
   return `"${Buffer.from(text)
     .toString("latin1")

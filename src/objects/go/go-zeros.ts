@@ -15,7 +15,7 @@ export interface GoZeros {
   fill(object: JsonObject, struct: StructSchema): void;
 }
 
-/** `tables` is called on first use. */
+/** `tables` is called only when a function of the result needs the tables. */
 export function goZeros(tables: () => ProtobufTables): GoZeros {
   return {
     omits: (struct, name) => {

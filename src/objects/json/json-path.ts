@@ -1,4 +1,4 @@
-/** Evaluates the JSONPath of CRDs: printer columns, selectable fields and paths of replicas. */
+/** Evaluates the JSONPaths in CRDs: those of printer columns, selectable fields and the scale subresource. */
 import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import { parseSteps, type PathStep, type PathSteps, type Slice } from "./json-path-parser.ts";
 
@@ -84,7 +84,7 @@ function members(value: unknown): Values {
   return isJsonObject(value) ? Object.values(value) : [];
 }
 
-/** All objects and lists in the input at any depth, each before its children. */
+/** All objects, lists and strings in the input at any depth that are not empty, each before its children. */
 function descend(input: Values, budget: Budget): Values | undefined {
   const found: unknown[] = [];
   const pending = input.toReversed();

@@ -21,7 +21,7 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** Measures valid or invalid JSON in one pass. For invalid JSON the result is only an upper bound. */
+/** Measures valid or invalid JSON in one pass. For invalid JSON the result is only an estimate. */
 export function measureJson(bytes: Buffer): JsonShape {
   let depth = 0;
   let deepest = 0;

@@ -1,4 +1,4 @@
-/** Decides with which value a comparison of two objects treats a field that one of them lacks. */
+/** Decides which value a comparison of two objects assumes for a field that one of them lacks. */
 import { isJsonObject } from "../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../schema.ts";
 

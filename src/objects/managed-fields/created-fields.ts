@@ -47,7 +47,7 @@ function membersOf(object: JsonObject, { schema, absent, untracked }: Place): st
   return text === "" ? undefined : `{${text}}`;
 }
 
-/** The owned fields of a value whose field counted as existing with the value `before` while it was absent. */
+/** The owned fields of a value whose field was absent, and therefore counted as having the value `before`. */
 function changeFrom(before: unknown, value: unknown, place: Place): string | undefined {
   if (Array.isArray(value)) {
     const keys = listKeys(place.schema);

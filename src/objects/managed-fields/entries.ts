@@ -18,7 +18,10 @@ export interface ManagerEntry {
   readonly source: JsonObject | undefined;
 }
 
-/** Keyed by identifier, so that a manager has one entry for each operation, version and subresource. */
+/**
+ * Keyed by identifier, so that a manager has one entry for each operation and subresource, and for updates also for
+ * each API version.
+ */
 export type ManagerEntries = Map<string, ManagerEntry>;
 
 export const UPDATE_MANAGERS_MAX = 10;

@@ -55,7 +55,7 @@ describe("a field set", () => {
     ["the intersection of parent and child", parent.intersection(child), []],
     ["the leaves of both", both.leaves(), [".a.b"]],
     ["the union", parent.union(child), [".a", ".a.b"]],
-  ])("%s", (_, set, expected) => {
+  ])("has the expected paths: %s", (_, set, expected) => {
     expect(texts(set)).toEqual(expected);
     expect(set.isEmpty).toBe(expected.length === 0);
   });

@@ -53,7 +53,7 @@ export class FieldSet {
     return node?.member ?? false;
   }
 
-  /** The empty path is the whole object, which no manager can own. */
+  /** Inserting the empty path has no effect: it is the whole object, which no manager can own. */
   insert(path: FieldPath): FieldSet {
     let node = LEAF;
     for (const element of path.toReversed()) node = { member: false, children: new Map([[elementKey(element), node]]) };

@@ -7,7 +7,9 @@ import { canonicalKey, compareElementKeys, FieldSetError } from "./path-element.
 /** The key that marks a path element itself as owned if elements below it are listed too. */
 const SELF = ".";
 
-/** The value of an element without children. It is one shared object, because objects have very many of them. */
+/**
+ * The value of an element without children. It is one shared object, because field sets have very many such elements.
+ */
 const OWNED: JsonObject = Object.freeze({});
 
 export function toFieldsV1(set: FieldSet): JsonObject {

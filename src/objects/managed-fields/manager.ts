@@ -68,8 +68,8 @@ export function trackCreate(create: Omit<ManagedFieldsUpdate, "live" | "subresou
 }
 
 /**
- * Whether the update starts from the entries of the live object, because the client sent none or the endpoint does not
- * accept entries.
+ * Whether the update starts from the entries of the live object, because the client sent none or the same entries, or
+ * because a subresource endpoint ignores them.
  */
 function keepsEntries({ live, next, subresource }: ManagedFieldsUpdate): boolean {
   const sent = managedFieldsOf(next);
@@ -81,7 +81,7 @@ function keepsEntries({ live, next, subresource }: ManagedFieldsUpdate): boolean
   );
 }
 
-/** A limit far above the ten updaters that a server keeps, plus appliers. */
+/** Limit of entries in a request, far above the number that servers write: ten updaters plus the appliers. */
 const SENT_ENTRIES_MAX = 200;
 
 /** The entries that the client sent if they are valid, otherwise those of the live object. */

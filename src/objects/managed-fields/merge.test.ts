@@ -47,7 +47,7 @@ describe("a merged value", () => {
       containers({ name: "a", args: ["z"] }),
     ],
     [
-      "has an item without a key field at the item with the default of that field",
+      "merges an item without a key field into the item that has the default of that field",
       containers({ name: "a", ports: [{ containerPort: 80, protocol: "TCP", name: "http" }] }),
       containers({ name: "a", ports: [{ containerPort: 80, hostPort: 1 }] }),
       containers({ name: "a", ports: [{ containerPort: 80, protocol: "TCP", name: "http", hostPort: 1 }] }),

@@ -56,8 +56,8 @@ export interface ChangedFields {
 }
 
 /**
- * The fields that differ between two objects. An added or removed value is included with everything below it. A field
- * is in both sets only if it is the key of one list item in one object, and of several in the other.
+ * The fields that differ between two objects. An added or removed value is included with everything below it. A path is
+ * in both sets only if it is a list item key that one item has in one object and several items have in the other.
  */
 export function changedFields(
   before: JsonObject,

@@ -59,7 +59,7 @@ const APPENDIX: readonly (readonly [section: string, document: unknown, patch: r
   ];
 
 describe("applyJsonPatch", () => {
-  test.each(APPENDIX)("RFC 6902 %s", (_section, document, patch, result) => {
+  test.each(APPENDIX)("conforms to the example of RFC 6902, %s", (_section, document, patch, result) => {
     if (result === undefined) expect(() => patched(document, patch)).toThrow(JsonPatchError);
     else expect(patched(document, patch)).toEqual(result);
   });
@@ -102,7 +102,7 @@ describe("applyJsonPatch", () => {
     ["slashes in keys are escaped", { "a/b": 1 }, { op: "remove", path: "/a~1b" }, {}],
     ["tildes in keys are escaped", { "a~1": 1 }, { op: "remove", path: "/a~01" }, {}],
   ];
-  test.each(edges)("%s", (_what, document, operation, result) => {
+  test.each(edges)("follows the rule that %s", (_what, document, operation, result) => {
     expect(patched(document, [operation])).toEqual(result);
   });
 

@@ -173,7 +173,10 @@ function tooDeep(): JsonPatchError {
   return new JsonPatchError("the patch nests values too deeply");
 }
 
-/** Operations can nest values in each other; the result must not be deeper than a body may be. */
+/**
+ * Whether the value nests deeper than `levels`. Operations can nest values in each other, but the result must not be
+ * deeper than a request body may be.
+ */
 function isDeeperThan(value: unknown, levels: number): boolean {
   if (!isContainer(value)) return false;
   return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1));

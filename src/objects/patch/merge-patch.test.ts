@@ -22,14 +22,14 @@ const APPENDIX: readonly (readonly [target: string, patch: string, result: strin
 ];
 
 describe("applyMergePatch", () => {
-  test.each(APPENDIX)("RFC 7386: %s patched with %s is %s", (target, patch, result) => {
+  test.each(APPENDIX)("follows RFC 7386: %s patched with %s is %s", (target, patch, result) => {
     expect(JSON.stringify(applyMergePatch(JSON.parse(target), JSON.parse(patch)))).toBe(result);
   });
 
   test.each([
     ["in a new list", "{}", '{"a":[{"b":null,"c":1},null]}', '{"a":[{"c":1},null]}'],
     ["in a list that replaces a list", '{"a":[1]}', '{"a":[{"b":null}]}', '{"a":[{}]}'],
-    ["but not in one that replaces a map", '{"a":{}}', '{"a":[{"b":null}]}', '{"a":[{"b":null}]}'],
+    ["except in a list that replaces a map", '{"a":{}}', '{"a":[{"b":null}]}', '{"a":[{"b":null}]}'],
   ])("omits nulls %s, as in Kubernetes", (_where, target, patch, result) => {
     expect(JSON.stringify(applyMergePatch(JSON.parse(target), JSON.parse(patch)))).toBe(result);
   });

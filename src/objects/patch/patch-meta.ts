@@ -6,7 +6,7 @@ import type { FieldSchema, StructSchema } from "../schema.ts";
 import { internal } from "./strategic-error.ts";
 
 /**
- * The type of a value; undefined if the schema of the release has none, for raw JSON and for fields that only other
+ * The type of a value; undefined if the schema of the release has none: for raw JSON, and for fields that only other
  * releases have.
  */
 export type MergeType = StructSchema | OtherType | undefined;
@@ -38,8 +38,8 @@ export function unknownMember(type: MergeType, key: string): Error {
 }
 
 /**
- * DIFFERS: fields that only other releases have are merged as plain JSON; kube-apiserver has dropped such fields
- * before.
+ * DIFFERS: fields that only other releases have are merged as plain JSON; kube-apiserver has already dropped such
+ * fields when it applies the patch.
  */
 export function memberMeta(type: MergeType, key: string): PatchMeta {
   const field = memberField(type, key);
@@ -57,8 +57,8 @@ export function isAlwaysPresent(type: MergeType, key: string): boolean {
 export function listMeta(type: MergeType, key: string): PatchMeta {
   const field = memberField(type, key);
   if (field === undefined || field.type === "any") return NOTHING_KNOWN;
-  // kube-apiserver treats a pointer to a struct as a list of that struct, but the schema does not show which fields are
-  // pointers.
+  // Here every field that is not a list is an error. kube-apiserver treats a pointer to a struct as a list of that
+  // struct, but the schema does not show which fields are pointers.
   if (field.type !== "array") throw internal("expected slice or array type, but got: struct");
   const { items } = field;
   if (items?.type === "array") throw internal("unexpected slice of slice");

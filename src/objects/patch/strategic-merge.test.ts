@@ -37,10 +37,10 @@ const MAPS: readonly SpecCase[] = [
     { hostname: "b" },
     { hostname: "b", nodeName: "n" },
   ],
-  ["null removes", { hostname: "a", nodeName: "n" }, { hostname: null }, { nodeName: "n" }],
+  ["lose a field that the patch sets to null", { hostname: "a", nodeName: "n" }, { hostname: null }, { nodeName: "n" }],
   ["ignore null for an absent field", { hostname: "a" }, { nodeName: null }, { hostname: "a" }],
   [
-    "maps merge",
+    "are merged field by field",
     { nodeSelector: { a: "1", b: "2" } },
     { nodeSelector: { b: null, c: "3" } },
     { nodeSelector: { a: "1", c: "3" } },
@@ -580,7 +580,7 @@ describe("an invalid patch:", () => {
   });
 });
 
-describe("properties", () => {
+describe("properties of strategic merge patches:", () => {
   const text = fc.constantFrom("a", "b", "c", "d", "e", "f");
   const env = fc.uniqueArray(fc.record({ name: text, value: text }), {
     selector: ({ name }) => name,

@@ -164,7 +164,7 @@ function asList(value: unknown): unknown[] {
 }
 
 /**
- * A new value without directives: drops maps with a directive, and nulls except those that are items of a list.
+ * A new value without directives: drops maps with a directive and, without `keepsNulls`, fields that are null.
  * Undefined if nothing is left of the value.
  */
 function withoutDirectives(value: unknown, how: { readonly keepsNulls: boolean }): unknown {

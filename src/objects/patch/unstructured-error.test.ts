@@ -52,7 +52,7 @@ describe("unstructuredError", () => {
       "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
     ],
     ["", "LimitRange", { spec: { limits: [{ max: { cpu: 1 } }] } }, undefined],
-  ])("of %s/%s %j", (group, kind, object, sentence) => {
+  ])("returns the expected message for %s/%s %j", (group, kind, object, sentence) => {
     expect(unstructuredError(object, SCHEMAS.kind(group, "v1", kind)!)).toBe(sentence);
   });
 });

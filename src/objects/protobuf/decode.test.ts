@@ -59,7 +59,7 @@ describe("the envelope", () => {
 
   test.each([
     ["no magic bytes", Buffer.from("{}"), "does not begin with its four magic bytes"],
-    ["no type", Buffer.from("k8s\0"), "has no apiVersion and kind"],
+    ["no type", Buffer.from("k8s\0"), "has no apiVersion or no kind"],
     ["an unknown kind", encodeEnvelope({ apiVersion: "v1", kind: "Pot", raw: Buffer.alloc(0) }), '"Pot" of "v1"'],
     ["compressed content", encodeEnvelope({ ...CRD, raw: Buffer.alloc(0), contentEncoding: "gzip" }), '"gzip"'],
     ["other content", encodeEnvelope({ ...CRD, raw: Buffer.alloc(0), contentType: "text/plain" }), '"text/plain"'],
@@ -69,7 +69,7 @@ describe("the envelope", () => {
   });
 });
 
-describe("zero values", () => {
+describe("zero values:", () => {
   test("a message without any field decodes as Go's JSON of an empty object", () => {
     expect(decode("apps/v1", "Deployment")).toEqual({
       kind: "Deployment",
@@ -108,7 +108,7 @@ describe("zero values", () => {
   });
 });
 
-describe("values", () => {
+describe("values:", () => {
   test("micro times have six digits, even if the nanoseconds exceed a second", () => {
     const renewTime = (seconds: number, nanos: number): unknown => {
       const time = Buffer.concat([integer(1, seconds), integer(2, nanos)]);

@@ -4,7 +4,7 @@
  * Go's JSON has them. Values that protobuf cannot distinguish are decoded as in Go: an empty list or map of a field
  * that is always serialized is null.
  *
- * DIFFERS: null is omitted if the field is omitempty (zero times); Go's JSON has null there.
+ * DIFFERS: a zero time in an omitempty field is omitted; Go's JSON has null there.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { decodeMessage } from "./message-decoder.ts";
@@ -69,7 +69,8 @@ export function decodeProtobufObject(bytes: Buffer, tables: ProtobufTables): Jso
   if (contentType !== "" && contentType !== PROTOBUF_MEDIA_TYPE) {
     throw new ProtobufDecodeError(`the protobuf envelope contains ${quote(contentType)} instead of protobuf`);
   }
-  if (apiVersion === "" || kind === "") throw new ProtobufDecodeError("the protobuf object has no apiVersion and kind");
+  if (apiVersion === "" || kind === "")
+    throw new ProtobufDecodeError("the protobuf object has no apiVersion or no kind");
   const name = tables.messageFor(apiVersion, kind);
   if (name === undefined) {
     throw new ProtobufDecodeError(`no protobuf message is known for the kind ${quote(kind)} of ${quote(apiVersion)}`);

@@ -66,7 +66,7 @@ describe("objects are encoded as by Go, without zeros:", () => {
   });
 });
 
-describe("values", () => {
+describe("values:", () => {
   test.each<[what: string, metadata: JsonObject]>([
     ["times in 1970", { creationTimestamp: "1970-01-01T00:00:00Z" }],
     ["times before 1970", { creationTimestamp: "1901-02-03T04:05:06Z" }],

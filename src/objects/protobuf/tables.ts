@@ -12,7 +12,10 @@ export type ScalarType = "string" | "bytes" | "bool" | "int32" | "int64" | "doub
  */
 export type FieldShape = "value" | "pointer" | "list" | "map" | "inline";
 
-/** How messages that are not objects in JSON are converted. */
+/**
+ * The JSON form of a message: `struct` is an object with the fields of the message; each other form has a conversion of
+ * its own.
+ */
 export type MessageForm =
   | "struct"
   | "time"

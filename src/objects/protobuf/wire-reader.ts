@@ -1,4 +1,4 @@
-/** Reads protobuf messages that clients send, and reports malformed ones by name. */
+/** Reads protobuf messages that clients send. The error about a malformed message contains the name of the message. */
 import { WireReader } from "../../base/wire-reader.ts";
 
 export class ProtobufDecodeError extends Error {

@@ -1,4 +1,7 @@
-/** Table rows of nodes, events, and kinds with few columns, such as ConfigMap, Lease and APIService. Callers pass events in the format of the core group. */
+/**
+ * Rows of nodes, events, and kinds with few columns, such as ConfigMap, Lease and APIService. Callers pass events in
+ * the format of the core group.
+ */
 import type { JsonObject } from "../../meta/json.ts";
 import {
   ageOf,

@@ -1,4 +1,6 @@
-/** Rows of custom resources. The version of the CRD defines the columns, each with the path of its value. */
+/**
+ * Rows of custom resources. The requested version in the CRD defines the columns, each with the JSONPath of its value.
+ */
 import { timeError } from "../go/go-text.ts";
 import { goValueText } from "../../meta/go-fmt.ts";
 import { parseJsonPath, type JsonPath } from "../json/json-path.ts";

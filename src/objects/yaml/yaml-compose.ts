@@ -1,7 +1,7 @@
 /**
  * Composes a JSON value from the events of the YAML parser, as Kubernetes' YAML library does. The last of duplicate
- * keys is used, and the key is reported; merge keys apply at their position; each alias is composed separately, up to a
- * limit. Works on event indexes, so that an alias is read by continuing at another index.
+ * keys is used, and the key is reported; a merge key (<<) takes effect at its position in the map; each alias is
+ * composed separately, up to a limit. Works on event indexes, so that an alias is read by continuing at another index.
  */
 import { must } from "../../base/assert.ts";
 import { EVENT_ID, getScalarValue, SCALAR_STYLE, type Event } from "js-yaml";
@@ -39,7 +39,10 @@ class Composer {
   readonly #events: readonly Event[];
   /** Maps the event index of each alias to the index of the anchored node. */
   readonly #targets: ReadonlyMap<number, number>;
-  /** The aliases that are being composed. An alias that occurs while it is in this set contains itself. */
+  /**
+   * The event indexes of the anchored nodes that are being composed through aliases. If an alias refers to a node in
+   * this set, the node contains itself.
+   */
   readonly #active = new Set<number>();
   #at = 0;
   #depth = 0;

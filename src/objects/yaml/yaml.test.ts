@@ -35,7 +35,7 @@ describe("parseYaml", () => {
   });
 });
 
-describe("hostile YAML", () => {
+describe("hostile YAML:", () => {
   const levels = Array.from(
     "bcdefghij",
     (name, index) => `${name}: &${name} [${Array(9).fill(`*${"abcdefghij"[index]}`).join(",")}]`,

@@ -82,8 +82,8 @@ const MISPLACED_WORDS: ReadonlyMap<string, string> = new Map([
 const UNFINISHED = /^deficient indentation|end of the stream within a flow/;
 
 /**
- * The message with its position as in goyaml, which omits the first line, and reports an unfinished list or map one
- * line earlier.
+ * The message with its line as in goyaml, which omits the line if it is the first one, and reports an unfinished list
+ * or map one line earlier.
  */
 function inGoWords(reason: string, { line, character }: { line: number; character: string }): string {
   if (UNFINISHED.test(reason) && character === "")

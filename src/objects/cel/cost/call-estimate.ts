@@ -117,7 +117,10 @@ function contains(isNetwork: boolean): Estimate {
   };
 }
 
-/** Comparing two values of a type that the Kubernetes libraries add costs the same for every value. */
+/**
+ * The cost of comparing two values of a type that the Kubernetes libraries add: one, except for named formats and URLs,
+ * whose cost depends on their length.
+ */
 const kubernetesEquality: Estimate = ({ args }) => {
   const [left, right] = args;
   if (left === undefined || right === undefined || left.type.name !== right.type.name) return undefined;
@@ -240,7 +243,10 @@ const BY_OVERLOAD: ReadonlyMap<string, Estimate> = new Map<string, Estimate>([
   ...each("equals not_equals", smaller),
 ]);
 
-/** The estimated cost and result size of a call; undefined for calls that cost one and whose result has no size. */
+/**
+ * The estimated cost and result size of a call; undefined for operators that the estimator handles itself, and for
+ * calls that cost one and whose result has no size.
+ */
 export function callEstimate(call: EstimatedCall, sizeOf: SizeOf): Estimated | undefined {
   return (
     listEstimate(call, sizeOf) ?? BY_FUNCTION.get(call.name)?.(call, sizeOf) ?? BY_OVERLOAD.get(call.id)?.(call, sizeOf)

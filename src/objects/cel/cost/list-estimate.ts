@@ -1,4 +1,4 @@
-/** Estimates the cost of functions that return lists. */
+/** Estimates the cost of functions that return lists, and of functions that compare lists as sets. */
 import { STRING_FACTOR } from "./actual.ts";
 import { type CallNode, type Estimated, type EstimatedCall, nodeSize, type SizeOf } from "./call-node.ts";
 import { add, COST_MAX, fixed, multiply, ONE, type Range, scale } from "./range.ts";
@@ -22,7 +22,7 @@ function sortedBy(id: string): boolean {
   return id.startsWith("list_string") || id.startsWith("list_bytes");
 }
 
-/** Functions that compare every element of one list with every element of the other. */
+/** The estimate for the `sets` functions, which compare every element of one list with every element of the other. */
 function crossed(id: string, [left, right]: readonly CallNode[], sizeOf: SizeOf): Estimated | undefined {
   const isSets = /^list_sets_(contains|intersects|equivalent)_list$/.exec(id);
   if (isSets === null || left === undefined || right === undefined) return undefined;
@@ -30,7 +30,7 @@ function crossed(id: string, [left, right]: readonly CallNode[], sizeOf: SizeOf)
   return { cost: add(cost, ONE), size: undefined };
 }
 
-/** The estimate for a function that returns a list; undefined for all other functions. */
+/** The estimate for a function that returns a list or compares lists as sets; undefined for all other functions. */
 export function listEstimate({ id, target, args }: EstimatedCall, sizeOf: SizeOf): Estimated | undefined {
   const [first, second] = args;
   if (id === "lists_range") return allocating(1, fixed(literalOr(first, COST_MAX)));

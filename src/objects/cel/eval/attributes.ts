@@ -6,7 +6,7 @@ import { EvalError, ListValue, MapValue, NO_VALUE, OptionalValue, Uint, type Val
 import type { Evaluate, Frame } from "./frame.ts";
 
 interface Qualifier {
-  /** The field or index; evaluating it costs nothing. */
+  /** Evaluates the field or index. */
   readonly key: Evaluate;
   /** True if the field or index was written with a question mark. */
   readonly isOptional: boolean;

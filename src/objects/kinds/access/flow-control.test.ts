@@ -58,7 +58,7 @@ describe("a flow schema", () => {
       ],
     ],
     [
-      "needs the one subject member that its kind names",
+      "needs, in a subject, only the field that the kind of the subject names",
       {
         rules: [
           {
@@ -161,7 +161,7 @@ describe("a priority level configuration", () => {
       ],
     ],
     [
-      "of type Limited needs the limited member",
+      "of type Limited needs the field limited",
       level({ type: "Limited", exempt: {} }),
       [
         "spec.exempt: Forbidden: must be nil if the type is Limited",

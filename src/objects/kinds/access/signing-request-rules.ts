@@ -73,7 +73,10 @@ export function* requestUpdateErrors(
   else if (before !== "") yield forbiddenField(CERTIFICATE, "updates may not modify existing certificate content");
 }
 
-/** Does not check unchanged stored values, which may be older than the check. */
+/**
+ * Usages, signer name, conditions and certificate may violate a check that the stored object already violates, because
+ * the object may be older than the check.
+ */
 function* requestSpecErrors(request: JsonObject, existing: JsonObject | undefined): Generator<FieldError> {
   const spec = objectAt(request, "spec");
   const before = existing === undefined ? undefined : objectAt(existing, "spec");

@@ -1,6 +1,6 @@
 /**
- * Validation of a webhook's address: a URL, or a Service of the cluster. Conversion webhooks and APIServices are
- * validated here, too.
+ * Validation of a webhook's address: a URL, or a Service of the cluster. Admission webhooks and the conversion webhooks
+ * of CRDs share these checks.
  */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { numberAt, objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
@@ -17,7 +17,7 @@ export function* webhookClientErrors(config: JsonObject, field: string): Generat
   else yield* webhookUrlErrors(stringAt(config, "url"), `${field}.url`);
 }
 
-/** DIFFERS: URLs that Go's net/url cannot parse are checked like all others. */
+/** DIFFERS: URLs that Go's net/url cannot parse are checked like all others; kubernetes reports the parse error. */
 function* webhookUrlErrors(url: string, field: string): Generator<FieldError> {
   const { scheme, user, host, query, fragment } = urlParts(url);
   if (scheme !== "https") yield invalidValue(field, scheme, `'https' is the only allowed URL scheme${FORM}`);

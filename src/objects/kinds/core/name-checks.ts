@@ -1,4 +1,4 @@
-/** Validation of names that only some fields have. The functions return the messages of the violated rules. */
+/** Validation of name formats that only some fields use. The functions return the messages of the violated rules. */
 import { required, invalidValue } from "../../../meta/field-errors.ts";
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../meta/names.ts";
 import type { FieldError } from "../../../meta/status-error.ts";

@@ -31,6 +31,7 @@ export const NAMESPACE: Kind = {
     const phase = stringAt(objectAt(namespace, "status"), "phase");
     if (phase === expected) return;
     const when = isDeleted ? "is not empty" : "is empty";
+    // As kubernetes: the name of the field is capitalized.
     yield invalidValue("status.Phase", phase, `may only be '${expected}' if \`deletionTimestamp\` ${when}`);
   },
 };

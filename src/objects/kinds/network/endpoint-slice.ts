@@ -60,7 +60,10 @@ function portWithDefaults(port: JsonObject): JsonObject {
 
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** v1 drops deprecatedTopology, in which v1beta1 stored the node of an endpoint. */
+/**
+ * v1 drops deprecatedTopology, in which v1beta1 stored the node of an endpoint. If the stored slice already has the
+ * node there, it becomes the nodeName.
+ */
 function dropTopology(slice: JsonObject, existing: JsonObject | undefined): void {
   if (!Array.isArray(slice["endpoints"])) return;
   if (existing !== undefined && jsonEquals(slice["endpoints"], existing["endpoints"])) return;

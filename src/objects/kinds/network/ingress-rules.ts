@@ -36,7 +36,7 @@ function usesRelaxedNames(spec: JsonObject): boolean {
   });
 }
 
-/** The host of a rule must be a DNS name; a TLS host may also be an IP address. */
+/** The host of a rule must be a DNS name; a TLS host may also be an IPv4 address, which has the form of a DNS name. */
 export function* hostErrors(
   host: string,
   field: string,

@@ -1,6 +1,6 @@
 /**
- * Decides the default pull policy: Always for images with the tag latest or without a tag, which may change under the
- * same name.
+ * Decides the default pull policy: Always for images with the tag latest, or without a tag and digest, because they may
+ * change under the same name.
  */
 
 const DOMAIN_PART = "(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])";

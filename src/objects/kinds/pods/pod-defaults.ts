@@ -30,7 +30,10 @@ function setHostPorts(spec: JsonObject): void {
     if ((numberAt(port, "hostPort") ?? 0) === 0) port["hostPort"] = numberAt(port, "containerPort") ?? 0;
 }
 
-/** If a pod has pod-level resources, absent amounts default to the sums of its containers. */
+/**
+ * If a pod has pod-level resources, absent amounts default to the sums of its containers, and requests without such a
+ * sum to the limits.
+ */
 function setPodResourcesDefaults(spec: JsonObject): void {
   const { resources } = spec;
   if (!isJsonObject(resources)) return;

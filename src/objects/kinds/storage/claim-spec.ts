@@ -6,7 +6,10 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { labelSelectorErrors, nameErrors } from "../checks.ts";
 import { accessModeErrors, positiveQuantityErrors, volumeModeErrors } from "./volume-spec.ts";
 
-/** Checks to skip, because a stored value that is older than a check remains valid. */
+/**
+ * Options that depend on the release and, on an update, on the stored claim, whose values remain valid even if they are
+ * older than a check.
+ */
 export interface ClaimSpecOptions {
   readonly hasAttributesClass: boolean;
   readonly allowsInvalidApiGroup: boolean;

@@ -72,7 +72,7 @@ describe("a CSIDriver", () => {
     ]);
   });
 
-  test("increments its generation on changes; after the create it has none", () => {
+  test("has no generation after the create, and increments it when the spec changes", () => {
     const existing = prepared(CSI_DRIVER, { metadata: METADATA, spec: {} });
     const generation = (spec: JsonObject): unknown => {
       const driver = defaulted(CSI_DRIVER, { metadata: METADATA, spec });

@@ -50,6 +50,7 @@ export const CSI_DRIVER: Kind = {
   *updateErrors(driver, existing) {
     yield* driverErrors(driver);
     const [spec, before] = [objectAt(driver, "spec"), objectAt(existing, "spec")];
+    // As kubernetes: the path of attachRequired is misspelled.
     yield* immutableErrors(spec["attachRequired"], before["attachRequired"], "spec.attachedRequired");
     yield* immutableErrors(spec["volumeLifecycleModes"], before["volumeLifecycleModes"], "spec.volumeLifecycleModes");
   },

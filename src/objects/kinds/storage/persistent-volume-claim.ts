@@ -184,8 +184,8 @@ function requestOf(spec: JsonObject): unknown {
 }
 
 /**
- * A claim can shrink only if the release supports recovery from a failed expansion, and only to a size above its
- * capacity.
+ * A claim can shrink only to a size above its capacity, and only if the release supports recovery from a failed
+ * expansion or the status of the claim already records allocated resources.
  */
 function* sizeErrors(claim: JsonObject, existing: JsonObject, gates: ReleaseGates): Generator<FieldError> {
   const size = nanosOf(requestOf(objectAt(claim, "spec")));
@@ -224,6 +224,7 @@ const RESIZE_STATUSES: readonly string[] = [
 
 function* claimStatusErrors(claim: JsonObject): Generator<FieldError> {
   const status = objectAt(claim, "status");
+  // As kubernetes: the path begins with a capital letter.
   if (objectAt(claim, "spec")["accessModes"] === undefined) yield required("Spec.accessModes");
   const capacity = objectAt(status, "capacity");
   for (const key of Object.keys(capacity).sort()) yield* basicQuantityErrors(capacity[key], `status.capacity[${key}]`);

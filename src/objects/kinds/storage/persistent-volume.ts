@@ -71,7 +71,10 @@ function dropAttributesClass(spec: JsonObject, before: JsonObject | undefined, g
   if (!gates.isOn("VolumeAttributesClass") && before?.[ATTRIBUTES_CLASS] === undefined) delete spec[ATTRIBUTES_CLASS];
 }
 
-/** Sets the transition time of a changed phase to the current time, unless the update sets one. */
+/**
+ * Sets the transition time of a changed phase to the current time, unless the update sets one; keeps the stored time of
+ * an unchanged phase.
+ */
 function setTransitionTime(volume: JsonObject, existing: JsonObject, { time, gates }: KindContext): void {
   const status = ownStruct(volume, "status");
   setEmpty(status, { phase: "Pending" });

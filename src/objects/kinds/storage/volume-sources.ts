@@ -13,7 +13,10 @@ type SourceErrors = (source: JsonObject, field: string, volumeName: string) => I
 interface VolumeSource {
   readonly key: string;
   readonly errors: SourceErrors;
-  /** The path that kubernetes shows in errors instead of the name of the field. */
+  /**
+   * The name that kubernetes shows in errors instead of the name of the field. `fieldOfSecond`: the name in the error
+   * about a second source.
+   */
   readonly field?: string;
   readonly fieldOfSecond?: string;
   /** As kubernetes: true for the one source that is accepted in addition to another source. */

@@ -27,7 +27,7 @@ export const AUTOSCALER: Kind = {
   statusUpdateErrors: statusErrors,
 };
 
-/** v1 is validated by the rules of v2, because it stores the v2 fields that it lacks in annotations. */
+/** v1 is validated by the rules of v2, because its annotations hold the v2 fields that v1 lacks. */
 export const AUTOSCALER_V1: Kind = {
   setDefaults(autoscaler) {
     const spec = structAt(autoscaler, "spec");
@@ -112,7 +112,7 @@ function setMeasuredDefaults(metric: JsonObject): void {
   }
 }
 
-/** If a behavior is set for one direction, both directions get complete defaults. */
+/** If the spec has a behavior, both directions get complete defaults. */
 function setBehaviorDefaults(spec: JsonObject): void {
   if (spec["behavior"] === undefined) return;
   const behavior = objectAt(spec, "behavior");

@@ -7,7 +7,10 @@ import { nameErrors } from "../checks.ts";
 
 export interface ReferenceCheck {
   readonly mayHaveNoGroup: boolean;
-  /** True if the stored reference fails the check of its apiVersion; then the new apiVersion is not checked. */
+  /**
+   * Whether to skip the check of the apiVersion: in releases without this check, and if the stored reference is the
+   * same or already fails the check.
+   */
   readonly mayHaveAnyVersion: boolean;
 }
 

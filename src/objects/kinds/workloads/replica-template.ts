@@ -1,4 +1,7 @@
-/** Validation of replicas, selector and template, which Deployments and ReplicaSets share. */
+/**
+ * Validation of the selector and the pod template of Deployments and ReplicaSets; StatefulSets share the validation of
+ * the selector.
+ */
 import { invalidValue, required } from "../../../meta/field-errors.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";

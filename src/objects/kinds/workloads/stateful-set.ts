@@ -80,7 +80,10 @@ function rollingUpdateOf(statefulSet: JsonObject): JsonObject {
   return objectAt(objectAt(specOf(statefulSet), "updateStrategy"), "rollingUpdate");
 }
 
-/** Drops maxUnavailable, whose feature gate is off in every release. */
+/**
+ * Drops maxUnavailable, whose feature gate is off by default up to 1.36. DIFFERS: kubernetes 1.37 turns the gate on and
+ * keeps the field.
+ */
 function dropMaxUnavailable(statefulSet: JsonObject): void {
   const spec = specOf(statefulSet);
   const { maxUnavailable, ...rollingUpdate } = rollingUpdateOf(statefulSet);

@@ -1,4 +1,7 @@
-/** Drops status.terminatingReplicas, unless the gate DeploymentReplicaSetTerminatingReplicas is on. */
+/**
+ * Drops status.terminatingReplicas, unless the gate DeploymentReplicaSetTerminatingReplicas is on or the stored object
+ * has the field.
+ */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { KindContext } from "../kind.ts";
 

@@ -125,7 +125,10 @@ function keepNodePorts(spec: JsonObject, before: JsonObject): void {
   }
 }
 
-/** Keeps clusterIP equal to the first of clusterIPs: an update that changes only one of the two fields changes both. */
+/**
+ * Keeps clusterIP equal to the first of clusterIPs: an update that changes only clusterIP replaces clusterIPs too, and
+ * an absent clusterIPs gets the clusterIP.
+ */
 function keepClusterIpsTogether(spec: JsonObject, before: JsonObject): void {
   const clusterIp = stringAt(spec, "clusterIP");
   const listed = stringsAt(spec, "clusterIPs");

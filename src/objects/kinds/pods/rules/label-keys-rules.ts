@@ -44,7 +44,7 @@ function* repeatedKeyErrors(match: readonly string[], selector: JsonObject, fiel
   }
 }
 
-/** The checks of releases before 1.34, which do not merge label keys into the selector. */
+/** The checks of spread constraints in releases before 1.34, which do not merge their label keys into the selector. */
 export function* plainLabelKeysErrors(term: JsonObject, field: string): Generator<FieldError> {
   const keys = stringsAt(term, "matchLabelKeys");
   const selector = term["labelSelector"];

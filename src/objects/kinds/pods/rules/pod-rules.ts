@@ -137,7 +137,7 @@ function* immutableSpecErrors(next: JsonObject, before: JsonObject, context: Kin
   yield forbiddenField("spec", `${MAY_NOT_CHANGE}\n${specDiff(before, munged, context)}`);
 }
 
-/** Whether two specs are equal; an empty list equals an absent one. */
+/** Whether two specs are equal. An empty list equals an absent one if the gate PodSpecTypesComplete is on. */
 function isSameSpec(next: JsonObject, before: JsonObject, context: KindContext): boolean {
   if (jsonEquals(next, before)) return true;
   if (!context.gates.isOn("PodSpecTypesComplete")) return false;

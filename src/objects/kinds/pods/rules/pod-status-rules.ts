@@ -44,6 +44,7 @@ function* conditionsErrors(status: JsonObject): Generator<FieldError> {
     const generation = numberAt(condition, "observedGeneration") ?? 0;
     if (generation < 0) yield invalidValue(`${field}.observedGeneration`, generation, "must be a non-negative integer");
     const type = stringAt(condition, "type");
+    // As kubernetes: the name of the field is capitalized.
     if (!SYSTEM_CONDITIONS.includes(type)) yield* qualifiedNameFieldErrors(type, `${field}.Type`);
   }
 }

@@ -41,7 +41,7 @@ const IPC_SYSCTLS: ReadonlySet<string> = new Set([
 
 /**
  * Validates the security context of a container and its combination with the host settings of the pod. DIFFERS:
- * privileged containers are allowed, as with --allow-privileged, which every cluster sets.
+ * privileged containers are always allowed; kube-apiserver allows them only with --allow-privileged.
  */
 export function* containerSecurityErrors(
   container: JsonObject,
@@ -180,6 +180,7 @@ export function* hostUsersErrors(spec: JsonObject, field: string): Generator<Fie
   if (spec["hostUsers"] !== false) return;
   const why = "when `hostUsers` is false";
   if (spec["hostNetwork"] === true) yield forbiddenField(`${field}.hostNetwork`, why);
+  // As kubernetes: these two names are capitalized.
   if (spec["hostPID"] === true) yield forbiddenField(`${field}.HostPID`, why);
   if (spec["hostIPC"] === true) yield forbiddenField(`${field}.HostIPC`, why);
   for (const list of ["initContainers", "containers", "ephemeralContainers"])

@@ -27,7 +27,7 @@ export function* keyToPathErrors(item: JsonObject, field: string): Generator<Fie
   yield* modeErrors(item, `${field}.mode`, "mode");
 }
 
-/** As kubernetes: the error names the source of the file. */
+/** As kubernetes: errors name the path of the volume source instead of that of the file. */
 export function* downwardFileErrors(file: JsonObject, field: string): Generator<FieldError> {
   if (stringAt(file, "path") === "") yield required(`${field}.path`);
   yield* nonReservedPathErrors(stringAt(file, "path"), `${field}.path`);

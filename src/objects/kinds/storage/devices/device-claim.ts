@@ -218,6 +218,7 @@ function* constraintErrors(
   else if (typeof distinctAttribute === "string")
     yield* fullAttributeNameErrors(distinctAttribute, `${field}.distinctAttribute`);
   else if (hasDistinctAttribute)
+    // As kubernetes: the message mentions multiple fields, although none is set.
     yield required(
       field,
       'exactly one of "matchAttribute" or "distinctAttribute" is required, but multiple fields are set',
