@@ -56,8 +56,8 @@ export class EndpointTable {
   }
 
   /**
-   * Whether the store holds any value under the key of this server, even an invalid one. It shows that the server was
-   * live a moment ago.
+   * Whether the store holds any value under the key of the server with this ID, even an invalid one. A record expires
+   * soon after its server stops, so it shows that the server was live a moment ago.
    */
   has(id: string): boolean {
     return this.#records.has(id);
@@ -69,7 +69,9 @@ export class EndpointTable {
     return records.sort((left, right) => (left.id < right.id ? -1 : 1));
   }
 
-  /** Called when a record has been added, removed or changed. The returned function removes the listener. */
+  /**
+   * Adds a listener that is called when a record has been added, removed or changed. The returned function removes it.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -107,8 +109,9 @@ function isSame(left: EndpointRecord | undefined, right: EndpointRecord | undefi
 }
 
 /**
- * The store operations that the writer needs. An operation that fails rejects, and the writer retries it. After the
- * signal has aborted, only a request already in flight may still write, and it must not overwrite a later write.
+ * The store operations that the writer needs. An operation that fails rejects, and the writer retries it, except
+ * `revoke`. After the signal has aborted, only a request already in flight may still write, and it must not overwrite a
+ * later write.
  */
 export interface EndpointStore {
   /** Grants a store lease that expires this long after its last `keepAlive`. */
