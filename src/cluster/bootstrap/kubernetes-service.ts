@@ -14,7 +14,9 @@ interface ReachableAt {
 const NAME = "kubernetes";
 const NAMESPACE = "default";
 
-/** The Service and its endpoints. Existing objects with another address are corrected. */
+/**
+ * The Service and its endpoints. Existing endpoints with another address, and objects with another port, are corrected.
+ */
 export function kubernetesService(serves: Serves, { address, port, clusterIp }: ReachableAt): OwnedObject[] {
   if (address === undefined) return service(serves, { clusterIp, port });
   return [
@@ -52,7 +54,8 @@ function endpoints(serves: Serves, { address, port }: { address: string; port: n
   return [
     {
       at,
-      // An EndpointSlice is created as well; otherwise the controller that mirrors Endpoints would create another one.
+      // The label keeps the controller that mirrors Endpoints from creating a second EndpointSlice: this server creates
+      // one itself.
       object: {
         apiVersion: at.apiVersion,
         kind: "Endpoints",
