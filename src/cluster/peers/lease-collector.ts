@@ -154,8 +154,8 @@ export class LeaseCollector {
   }
 
   /**
-   * Determines the live servers anew. Must be called when an endpoint record was added or removed, because leases
-   * without a record expire earlier.
+   * Determines the live servers. Must be called when an endpoint record was added or removed, because leases without a
+   * record expire earlier.
    */
   reconsider(): void {
     for (const [id, entry] of this.#entries) {

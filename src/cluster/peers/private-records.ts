@@ -1,6 +1,6 @@
 /**
- * Writes of a server directly to the store: its endpoint record, which no API user can change, and the fence of all
- * other writes.
+ * Store access of a server: writes its endpoint record, which no API user can change, and rejects other writes while
+ * the fence has lapsed.
  */
 import type { Fence } from "./fence.ts";
 import type { EndpointStore } from "./endpoint-registry.ts";
