@@ -4,7 +4,7 @@
  * computed at each write, so a process that was paused is fenced as soon as it resumes, before any of its timers has
  * run.
  *
- * fenced → (renewed) → opening: `beforeUnfence` runs → open → (too long without a renewal, or lease lost) → fenced
+ *    fenced → (renewed) → opening: `beforeUnfence` runs → open → (too long without a renewal, or lease lost) → fenced
  *
  * The age of a renewal counts from when the request was sent, because the time at which it took effect is unknown.
  */

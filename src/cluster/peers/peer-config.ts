@@ -23,7 +23,7 @@ export interface PeerOptions {
   readonly advertisePort?: string;
   /** The address at which all clients reach this server. Default: the address on which it listens. */
   readonly address?: string;
-  /** Maximum number of requests to peers in flight, without long-running ones such as watches. Default 400. */
+  /** Maximum number of requests to peers in flight, not counting long-running ones such as watches. Default 400. */
   readonly requestsInflightMax?: number;
   /**
    * "extended" (default) also routes requests that the local server would reject and a peer would accept; "documents"

@@ -67,7 +67,9 @@ export class PeerTracker {
     );
   }
 
-  /** Whether a first attempt to fetch the document of every known peer that has an address has ended. */
+  /**
+   * Whether the first fetch of the document has ended, successfully or not, for every known peer that has an address.
+   */
   get haveBeenAttempted(): boolean {
     return [...this.#peers.values()].every((peer) => peer.hasBeenAttempted);
   }
