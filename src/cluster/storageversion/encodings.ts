@@ -1,7 +1,7 @@
 /**
  * Determines the version in which each resource is written at the moment, from the StorageVersion objects in the store.
  *
- * unpublished → (this run has published its entry) → by the object: open in the version of that entry, or closed
+ *    unpublished → (this run has published its entry) → by the object: open in the version of that entry, or closed
  *
  * Each revision of an object is evaluated separately, and a write is guarded by the revision that was evaluated: if the
  * object has changed meanwhile, the store rejects the write.

@@ -128,8 +128,8 @@ function isNamespaceCreation({ group, resource, name, verb }: RequestInfo): bool
 
 /**
  * A server must be known to be live before it publishes. DIFFERS: kubernetes lets any client write any lease in
- * kube-system. Here only the server itself may write its lease. Updates and deletions of other leases wait, even those
- * of the server itself; a create passes with any name, because the name is in the body.
+ * kube-system. Here only the server itself may write its lease. Its updates and deletions of other leases wait; its
+ * creates pass with any name, because the name is in the body.
  */
 function isOwnIdentityLease({ info, isLoopback, serverId }: WriteGateFacts): boolean {
   const { group, resource, subresource, namespace, name, verb } = info;

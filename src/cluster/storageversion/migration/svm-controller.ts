@@ -1,7 +1,7 @@
 /**
  * Carries out StorageVersionMigration objects: for each resource one at a time, the oldest first.
  *
- * created → Running → (checkpoint in status.resourceVersion) → objects rewritten → Succeeded or Failed, not Running
+ *    created → Running → (checkpoint in status.resourceVersion) → objects rewritten → Succeeded or Failed, not Running
  *
  * DIFFERS: kubernetes does not check whether the servers agree, so a migration can succeed while an old server still
  * writes the old version. Here a migration waits for the agreement, and fails if the agreement ends. This controller
