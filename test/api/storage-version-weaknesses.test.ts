@@ -26,7 +26,7 @@ const HELD: readonly Held[] = [
   [
     "4 an error of the lease at the start is fatal",
     "src/cluster/peers/identity-lease.test.ts",
-    "is retried soon, and then at most as often",
+    "the renewal is retried until it succeeds",
   ],
   ["5 the lease of an earlier run is treated as its own", ENCODINGS, "is closed until this run has published"],
   [
@@ -34,7 +34,7 @@ const HELD: readonly Held[] = [
     "test/api/shutdown.test.ts",
     "keeps its identity lease until it is closed",
   ],
-  ["7 any error makes an entry stale", COLLECTOR, "errors prove nothing"],
+  ["7 any error makes an entry stale", COLLECTOR, "after errors, and with incomplete data"],
   ["7 deletes without precondition", COLLECTOR, "if the object was about to be deleted"],
   ["7 empty objects stay", COLLECTOR, "is deleted after the grace period"],
   [
@@ -54,9 +54,13 @@ const HELD: readonly Held[] = [
   [
     "14 custom resources are written before their version is published",
     ENCODINGS,
-    "is waited for until it is published, and passes the gate meanwhile",
+    "passes the gate before it is published, and its writes wait for the publication",
   ],
-  ["14 a write continues although publishing takes too long", ENCODINGS, "is rejected if that takes too long"],
+  [
+    "14 a write continues although publishing takes too long",
+    ENCODINGS,
+    "has its writes rejected if its publication takes too long",
+  ],
   [
     "14 a changed storage version of a custom resource is used before it is published",
     "test/api/custom-storage-versions.test.ts",
@@ -76,7 +80,7 @@ const HELD: readonly Held[] = [
   ["19 no metric of blocked writes", GATE, "is counted by resource, and passing requests are not"],
   ["19 no metric of the time to agreement", COLLECTOR, "is measured from the first observed disagreement"],
   ["20 no component uses the API", SERVERS, "skips objects that are stored in the agreed version"],
-  ["21 no pages, no bounds", PASS, "lists in pages of 500"],
+  ["21 no pages, no bounds", PASS, "lists in pages of the given size"],
   ["21 no resume", BY_REQUEST, "is followed by one that resumes its position"],
   ["21 a migration of events never ends", BY_REQUEST, "of events fails instead of never ending"],
   [
@@ -89,7 +93,7 @@ const HELD: readonly Held[] = [
     "test/api/custom-resource-migrations.test.ts",
     "keeps both stored versions while an object cannot be decoded, until the object is repaired",
   ],
-  ["27 tight loops on requests that always fail", BY_REQUEST, "one that is rejected fails the migration"],
+  ["27 tight loops on requests that always fail", BY_REQUEST, "an object whose patch is rejected fails the migration"],
 ];
 
 /** Weaknesses without a test, with the reason. */

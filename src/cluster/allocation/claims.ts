@@ -2,9 +2,9 @@
  * Records the owner of each allocated number: each number has one key, and creating the key allocates the number.
  * Servers of all releases use the same keys, so no number is allocated twice.
  *
- * A claim is released by compare-and-swap on the revision at which its owner was last seen to need it. If a write needs
- * a number that its own object already claims, it writes the claim again, so that a release that was decided earlier
- * fails.
+ * A claim is released by compare-and-swap on the revision that was read before the release was decided. If a write
+ * needs a number that its own object already claims, it writes the claim again, so that a release that was decided
+ * earlier fails.
  */
 import { randomInteger, type Random } from "../../base/random.ts";
 import { objectAt, stringAt } from "../../meta/json.ts";

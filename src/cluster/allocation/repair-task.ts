@@ -35,7 +35,7 @@ export function serviceRepair(options: ServiceRepairOptions): BackgroundTask {
   };
 }
 
-/** Resolves to false if the store could not be reached, so that a retry may help. */
+/** Resolves to false after a store or API error, so that a retry may help. */
 async function repairOnce(options: ServiceRepairOptions, suspects: Suspects): Promise<boolean> {
   const { log } = options;
   try {

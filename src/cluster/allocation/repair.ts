@@ -43,8 +43,8 @@ export interface RepairParts {
 export async function repairAllocations(parts: RepairParts, suspects: Suspects): Promise<RepairReport> {
   const { context, servicePrefix } = parts;
   const { clusterIps, nodePorts, ipAddresses } = parts.allocators;
-  // Claims are read before services. If a claim was read, its service is either stored by the time services are read,
-  // or the claim is superfluous.
+  // Claims are read before services. So if the service of a claim is not found, the service is still being written, or
+  // the claim is superfluous.
   const claims = [
     ...(await clusterIps.list()).map((claim) => ({ pool: clusterIps, claim })),
     ...(await nodePorts.list()).map((claim) => ({ pool: nodePorts, claim })),

@@ -38,7 +38,7 @@ import { countAt } from "../../objects/kinds/checks.ts";
 const ALREADY_ALLOCATED = "provided port is already allocated";
 const NODE_PORTS_FULL = "failed to allocate a nodePort: range is full";
 
-/** A write that takes longer than this fails, because the repair might soon remove its claims as leaked. */
+/** An allocation that takes longer than this fails, because the repair might soon remove its claims as leaked. */
 const CLAIMS_FRESH_MS = 60_000;
 
 /** Allocates cluster IPs and node ports for Services. */

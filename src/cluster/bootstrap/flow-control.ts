@@ -4,7 +4,7 @@ import type { OwnedObject } from "./owned-object.ts";
 import type { ServedAt, Serves } from "./served-version.ts";
 
 const GROUP = "flowcontrol.apiserver.k8s.io";
-/** The annotation by which the server keeps the spec up to date, until a user sets it to "false". */
+/** The annotation by which kube-apiserver keeps the spec up to date, until a user sets it to "false". */
 const METADATA: JsonObject = { annotations: { "apf.kubernetes.io/autoupdate-spec": "true" } };
 
 export function flowControl(serves: Serves): OwnedObject[] {

@@ -1,7 +1,7 @@
 /**
  * The startup hooks, with kubernetes' names, that create the objects of a new cluster before the server is ready. The
  * first hook to run writes the objects of all hooks, so that a store with group commit can commit them together. It
- * waits until the server's address is known. If the store already has all objects, nothing is written.
+ * waits until the server's address is known. If the store already has all objects, only outdated ones are written.
  */
 import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";

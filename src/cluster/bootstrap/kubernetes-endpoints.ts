@@ -70,7 +70,8 @@ function endpoints(serves: Serves, { ips, port }: ServiceEndpoints): OwnedObject
   if (at === undefined) return [];
   const ports = [{ name: PORT_NAME, port, protocol: "TCP" }];
   const subsets = ips.length === 0 ? [] : [{ addresses: ips.map((ip) => ({ ip })), ports }];
-  // An EndpointSlice is created as well; otherwise the controller that mirrors Endpoints would create another one.
+  // The label keeps the controller that mirrors Endpoints from creating a second EndpointSlice: this server creates one
+  // itself.
   const labels = { "endpointslice.kubernetes.io/skip-mirror": "true" };
   return [
     {

@@ -84,7 +84,7 @@ describe("on the embedded store", () => {
   });
 });
 
-test("on the first start all writes but the first are issued without waiting for responses, and on a restart no object is written", async () => {
+test("on the first start all writes after the first are issued without waiting for one another, and on a restart no object is written", async () => {
   const world = new World({ seed: 1 });
   const issuedAfterAnswers: number[] = [];
   let responses = 0;

@@ -75,7 +75,7 @@ describe("a source from an informer", () => {
     expect(running.news()).toEqual(["c", "v4", "a", "v1", "a", "v5", "b", "v7"]);
   });
 
-  test("enqueues nothing after it was aborted, and leaves no listener", async () => {
+  test("enqueues nothing after it was aborted, and closes its watch", async () => {
     const { world, stream, source } = setUp();
     const running = new Running(source);
     stream.send(initialEnd(3));

@@ -1,7 +1,8 @@
 /**
  * Parses --controllers as kube-controller-manager does: "*" enables all controllers that are on by default, "name"
  * enables a controller, "-name" disables it. The flag takes a comma-separated list and may be repeated. The first entry
- * that matches a controller decides; a controller that no entry matches is off.
+ * that names a controller decides. A controller that no entry names is on only if "*" is listed and the controller is
+ * on by default.
  */
 export function enabledControllers(
   flags: readonly string[],

@@ -182,7 +182,7 @@ describe("among several electors", () => {
 });
 
 describe("a leader", () => {
-  test("that was paused too long does not lead from the moment it resumes, and its term ends", async () => {
+  test("that was paused too long is no longer leading at the moment it resumes, and its term ends", async () => {
     await using server = await startServer();
     await using one = elector(server, "one");
     await server.world.advance(0);

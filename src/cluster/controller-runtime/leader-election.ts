@@ -138,7 +138,10 @@ class Elector {
     this.#attemptMs = timing.renewDeadlineMs / 2;
   }
 
-  /** Whether this server holds the lease now. Throws if that cannot be determined. */
+  /**
+   * Takes or renews the lease if possible. Resolves to whether this server holds it now, and rejects if that cannot be
+   * determined.
+   */
   acquire(signal: AbortSignal): Promise<boolean> {
     return within(this.#options.clock, this.#attemptMs, (limit) => this.#write(limit), signal);
   }
@@ -194,7 +197,7 @@ class Elector {
         this.#observed = undefined;
         return true;
       } catch (thrown) {
-        // The copy is outdated, or whether the write succeeded is unknown.
+        // Either the copy is outdated, or it is unknown whether the write succeeded.
         this.#ours = undefined;
         if (!isOutdated(thrown) || round >= ROUNDS_MAX) throw thrown;
         current = await this.#readLease(signal);

@@ -59,7 +59,7 @@ test("a namespace that is being deleted gets no default service account", async 
   expect(running.outcomes).not.toContain("error");
 });
 
-test("other service accounts are not touched", async () => {
+test("an existing default service account is not changed", async () => {
   await using api = await start();
   const path = `${NAMESPACES}/default/serviceaccounts`;
   const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", labels: { mine: "yes" } } };

@@ -37,8 +37,8 @@ interface VolumeProtectionController {
 }
 
 /**
- * Interval at which a claim that is in use is checked again. Watching all pods for the few claims that wait would cost
- * more.
+ * Interval at which an object that is in use is checked again. Watching all pods for the few objects that wait would
+ * cost more.
  */
 const LOOK_AGAIN_MS = 5_000;
 

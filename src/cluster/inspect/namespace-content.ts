@@ -28,7 +28,7 @@ export interface NamespaceKey {
 }
 
 const RANGES_AT_ONCE = 8;
-/** Maximum number of unknown prefixes that are examined. */
+/** Maximum number of reads in the search for unknown prefixes. */
 const STEPS_MAX = 10_000;
 const PAGE_KEYS = 100;
 
@@ -63,7 +63,7 @@ export async function namespaceParts(options: Reading, namespace: string): Promi
   return parts;
 }
 
-/** Returns at most `limit` keys, in order. */
+/** Returns at most `keysMax` keys, in order. */
 export async function namespaceKeys(
   { kv }: Reading,
   { group, resource, prefix }: NamespacePart,
@@ -112,7 +112,7 @@ async function unknownPlaces({ kv, storageRoot }: Reading): Promise<Place[]> {
 
 /**
  * Parses keys such as "example.com/widgets/…", which belong to a custom resource; undefined if the key has too few
- * segments.
+ * segments, or begins like a known prefix.
  */
 function unknownPlace(storageRoot: string, key: string): Place | undefined {
   const [first = "", second, third] = key.slice(storageRoot.length).split("/", 3);

@@ -71,7 +71,7 @@ class Purging implements AsyncDisposable {
   }
 }
 
-/** Starts a server with a namespace that is being deleted and holds two objects which no server serves. */
+/** Starts a server with a namespace that holds two objects which no server serves. */
 async function start(): Promise<Purging> {
   const api = await startServer({ controllers: CONTROLLERS.map((name) => `-${name}`) });
   await api.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: "team" } });
@@ -81,7 +81,7 @@ async function start(): Promise<Purging> {
 }
 
 describe("the list", () => {
-  test("contains the keys that no server serves", async () => {
+  test("contains the keys of objects that no server serves", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);
     expect(await purging.ask("get", "namespace=team")).toEqual({

@@ -89,7 +89,7 @@ async function serve(parts: PurgeParts, { info, query, user }: WithUser): Promis
   const name = query.get("namespace") ?? "";
   if (name === "" || name.includes("/")) throw badRequest("namespace must be the name of a namespace");
   if (info.verb === "get") return jsonResponse(200, toLeftovers(await survey(parts, name)));
-  // This endpoint can remove any object in the store, so RBAC roles do not suffice.
+  // This endpoint bypasses the permissions on single resources, so RBAC roles do not suffice.
   if (!user.groups.includes(MASTERS))
     throw forbidden(NAMESPACES, name, `only members of ${MASTERS} may remove objects that no server serves`);
   const token = query.get("token") ?? "";

@@ -65,7 +65,7 @@ describe("an object", () => {
 });
 
 describe("a check of a store", () => {
-  test("lists objects that would be lost, unreadable ones first, and values that it cannot judge", async () => {
+  test("lists objects that the release could not read or would not serve, unreadable ones first, and values that no release can read", async () => {
     const kv = await plantedStore({
       "configmaps/default/c": protobuf("v1"),
       "deviceclasses/gpu": json("resource.k8s.io/v1beta1"),

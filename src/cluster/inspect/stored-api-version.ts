@@ -15,8 +15,8 @@ export function storedApiVersion(value: Buffer): string | undefined {
 }
 
 /**
- * Reads the version from the beginning that all servers write. Of the rest only the closing brace is checked, to detect
- * a truncated value.
+ * Reads the version from the beginning of the JSON, where all servers write kind and apiVersion. Of the rest only the
+ * closing brace is checked, to detect a truncated value.
  */
 function fromHead(value: Buffer): string | undefined {
   let end = value.length;

@@ -11,7 +11,7 @@ export interface WalkOptions {
   /** Ends with a slash. */
   readonly storageRoot: string;
   readonly signal: AbortSignal;
-  /** Called before every page. */
+  /** Called before every page, and at the end. */
   readonly onProgress: (progress: WalkProgress) => void;
 }
 

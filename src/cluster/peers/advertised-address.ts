@@ -13,11 +13,12 @@ interface AdvertisedAddressFlags {
 }
 
 /**
- * The address at which peers reach this server: that of the peer flags, otherwise that of the flag for all clients,
- * otherwise the address on which the server listens. Throws an Error whose message names the invalid flag.
+ * The address at which peers reach this server: that of --peer-advertise-ip and --peer-advertise-port, otherwise
+ * --advertise-address or the bind address with the port on which the server listens. Throws an Error whose message
+ * names the invalid flag.
  *
- * DIFFERS: if only one of the two peer flags is set, kube-apiserver ignores it, and it notices invalid values only when
- * it writes the endpoint record.
+ * DIFFERS: a peer flag without the other, or with an invalid value, is an error at startup. kube-apiserver ignores a
+ * single peer flag, and notices invalid values only when it writes the endpoint record.
  */
 export function advertisedPeerAddress(flags: AdvertisedAddressFlags): UpstreamAddress {
   const { peerAdvertiseIp: ip = "", peerAdvertisePort: port = "", advertiseAddress = "", bindAddress } = flags;
@@ -45,7 +46,10 @@ function quote(text: string): string {
   return JSON.stringify(text.slice(0, 100));
 }
 
-/** The address of a server that is listening, by the same order. Undefined if peers cannot connect to it. */
+/**
+ * The address of a server that is listening: `advertise` if set, otherwise `address` or the listening host, with the
+ * listening port. Undefined if peers cannot connect to that host.
+ */
 export function peerAddressOf(
   { advertise, address }: { readonly advertise: UpstreamAddress | undefined; readonly address: string | undefined },
   listening: string,

@@ -1,6 +1,6 @@
 /**
- * Builds the view from which `route.ts` decides. The returned function yields the same value until one of its inputs
- * changes.
+ * Builds the view from which `route.ts` decides. Once the view is synced, the function that `createView` returns yields
+ * the same value until `changes` counts a change.
  */
 import type { ChangeCounter } from "../../base/change-counter.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";

@@ -63,8 +63,10 @@ function selectableLabels(catalog: Catalog, asked: Omit<ResourceQuestion, "subre
 }
 
 /**
- * Decides by the release that a peer publishes, if the catalog has that release. A peer that publishes no release is a
- * kube-apiserver, of which only the patch types are known.
+ * Decides whether a peer supports a feature that the local server lacks. Field selectors and fields are looked up in
+ * the catalog of the release that the peer publishes; without a known release the result is false. Only a
+ * kube-apiserver, which publishes no release, supports further patch types, because all Evenkeel servers accept the
+ * same ones.
  */
 export function createSupports(): ClusterView["supports"] {
   const catalogs = new Map<string, Catalog>();

@@ -20,7 +20,10 @@ interface LeaseParts {
 
 const CATCH_UP_MS = 1_000;
 
-/** Waits for the view, because leases reach it through an informer, a moment later than they reach the watch cache. */
+/**
+ * Waits up to 1 s for the view, because leases reach it through an informer, a moment later than they reach the watch
+ * cache.
+ */
 export async function hasCaughtUp(parts: LeaseParts, { leases, self }: Identity): Promise<boolean> {
   const { env, config } = parts;
   const prefix = identityLeaseKey(config.storageRoot, "");
@@ -37,7 +40,7 @@ export async function hasCaughtUp(parts: LeaseParts, { leases, self }: Identity)
   return isSeen();
 }
 
-/** Undefined if the store is unreachable, because newer leases may exist. */
+/** The leases at the newest revision; undefined if the store is unreachable. */
 async function newestLeases(
   { store: { kv, cache } }: LeaseParts,
   prefix: string,

@@ -15,7 +15,10 @@ export interface ClusterStatus {
   readonly apiVersion: "evenkeel.io/v1";
   /** The ID of the server that reports. */
   readonly server: string;
-  /** Whether that server knows what it serves and which peers exist. */
+  /**
+   * Whether that server has read the identity leases and endpoint records and, with
+   * --peer-routing-source=storageversion, the StorageVersion objects.
+   */
   readonly isSynced: boolean;
   readonly proxy: ProxyStatus;
   /** Why this server rejects writes; absent if it accepts them. */
@@ -49,7 +52,10 @@ interface ServerStatus {
   readonly isDraining: boolean;
   /** Whether the discovery document of the current run is known. */
   readonly isDescribed: boolean;
-  /** Seconds since the server last confirmed its discovery document; absent if it never published one. */
+  /**
+   * Seconds since the peer last confirmed its discovery document; absent for the reporting server, and for a peer
+   * without a known document.
+   */
   readonly documentAgeSeconds?: number;
   /** Resources that, according to the discovery documents, only this server serves. */
   readonly onlyServes: readonly ServedGroupVersion[];
@@ -79,7 +85,7 @@ export interface ClusterStatusInput {
   readonly fence: string | undefined;
   readonly localGroups: readonly DiscoveryGroup[];
   readonly sources: readonly DiscoverySource[];
-  /** Records of runs that have ended. */
+  /** Served records of runs that have ended. */
   readonly departed: readonly ServedRecord[];
   /** The time of the report by the monotonic clock. */
   readonly nowMs: number;

@@ -134,8 +134,8 @@ export function createPeers(parts: PeersParts): Peers {
 }
 
 /**
- * Removes shared resources from the document of a kube-apiserver, which lists them as well. A peer that publishes its
- * release lists only built-in resources.
+ * Removes shared (custom and aggregated) resources from the document of a kube-apiserver, which lists them as well. A
+ * peer that publishes its release lists only built-in resources.
  */
 function withoutShared(
   sources: readonly DiscoverySource[],

@@ -32,8 +32,8 @@ interface DepartedParts {
 
 export interface DepartedPart {
   /**
-   * Remembers the served resources of peers that write no record themselves. Must be called whenever peers serve other
-   * resources.
+   * Remembers the served resources of peers that write no record themselves. Must be called whenever the resources that
+   * peers serve may have changed.
    */
   observe(): void;
   /** The index of departed resources at this moment. */

@@ -51,7 +51,7 @@ describe("a departed resource", () => {
     { what: "whose run is not known yet", live: { b: undefined }, found: undefined },
     { what: "that restarted", live: { b: "2" }, found: noticedAt },
     { what: "whose departure is not noted yet", live: {}, found: noticedAt },
-  ])("of the record of a server $what has the departure time $found", ({ live, found }) => {
+  ])("of a server $what has the departure time $found", ({ live, found }) => {
     expect(find([recordOf("b", "1")], live).find(WIDGETS)?.departedAt).toBe(found);
   });
 
@@ -281,7 +281,8 @@ describe("the keeper", () => {
     delete b.live["a"];
     b.step(1_000);
     b.step(1_000);
-    // An earlier departed server with the same resources does not replace the record of this one.
+    // Server a departed earlier and served the same resources. Its record is deleted first, and the record of the first
+    // run of b stays.
     const next = new Server(store, recordOf("b", "2"));
     next.step();
     next.step(10 * MINUTE_MS - 1);
@@ -395,7 +396,7 @@ describe("a peer that writes no record", () => {
     expect(a.step()).toBe(0);
   });
 
-  test("is not recorded if its ID cannot be part of a key", () => {
+  test("is not recorded if the ID of its run cannot be part of a key", () => {
     const { a } = pair();
     const odd = recordOf("kube", "../../pods");
     a.live["kube"] = odd.incarnation;

@@ -84,7 +84,8 @@ const JOIN_MS = 60_000;
 const UNRECORDED_MAX = 1_000;
 
 /**
- * - live: the run continues. If a peer noted a departure, the note is wrong.
+ * - live: the run continues, or it has ended and its departure is not noted yet. A departure noted while the run
+ *   continued is wrong (`falseNote`).
  * - joining: the run was never seen live, and no departure is noted.
  * - departed: a departure is noted, and the record is deleted after the grace period.
  */
@@ -114,7 +115,7 @@ export class DepartedKeeper {
     return [...this.#unrecorded.values()];
   }
 
-  /** Must be called whenever peers may serve other resources. */
+  /** Must be called whenever the resources that peers serve may have changed. */
   remember(unrecorded: readonly ServedRecord[]): void {
     const { storageRoot } = this.#options;
     for (const record of unrecorded) {
@@ -220,7 +221,7 @@ export function isLive(live: LiveIncarnations, { serverId, incarnation }: Served
   return current === undefined || current === incarnation;
 }
 
-/** Whether the run continues. The keeper's own server always counts as live, even without a lease. */
+/** Whether the run continues. The current run of this server always counts as live, even without a lease. */
 function isRunning({ live, own }: KeeperInput, record: ServedRecord): boolean {
   const isOwn = record.serverId === own.serverId && record.incarnation === own.incarnation;
   return isOwn || isLive(live, record);

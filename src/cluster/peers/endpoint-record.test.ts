@@ -77,7 +77,7 @@ describe("the endpoint record", () => {
   });
 });
 
-describe("a value that is not a record", () => {
+describe("an invalid value", () => {
   const subset = (ip: unknown, port: unknown): object => ({
     ...FOREIGN,
     subsets: [{ addresses: [{ ip }], ports: [{ port }] }],
@@ -107,7 +107,7 @@ describe("a value that is not a record", () => {
     expect(decodeEndpointRecord("apiserver-a", stored)).toBeUndefined();
   });
 
-  test('a text that is too long, not printable or not a string is dropped, and an unknown state is read as "serving"', () => {
+  test('of an annotation (too long, not printable, not a string) is dropped, and an unknown state is read as "serving"', () => {
     const annotations = {
       "evenkeel.io/release": "x".repeat(257),
       "evenkeel.io/incarnation": "a\nb",

@@ -95,7 +95,9 @@ export function encodeEndpointRecord(record: EndpointRecord): JsonObject {
   };
 }
 
-/** Undefined if the value is not a record of this server, or has no address to which a peer could connect. */
+/**
+ * Undefined if the value is not a record of the server with this ID, or has no address to which a peer could connect.
+ */
 export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecord | undefined {
   if (!isJsonObject(stored) || stored["kind"] !== "Endpoints") return undefined;
   const metadata = objectAt(stored, "metadata");

@@ -99,7 +99,10 @@ export class Exclusions {
   }
 }
 
-/** The name of an excluded entry: a version of a CRD includes its plural, an APIService has no resource. */
+/**
+ * The name of an excluded entry. For a version of a CRD it includes the plural name of the resource; for an APIService
+ * it is the group version alone.
+ */
 export function exclusionName({ group, version, resource }: Excludable): string {
   return resource === "" ? `${group}/${version}` : `${group}/${version}/${resource}`;
 }

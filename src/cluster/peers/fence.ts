@@ -1,7 +1,8 @@
 /**
  * Keeps a server from writing while its peers may treat it as departed. A server is fenced from its start until its
- * identity lease is written, and again when the last renewal is too old. The age is computed at each write, so a
- * process that was paused is fenced as soon as it resumes, before any of its timers has run.
+ * identity lease is written, and again when the last renewal is too old or another process holds the lease. The age is
+ * computed at each write, so a process that was paused is fenced as soon as it resumes, before any of its timers has
+ * run.
  *
  *    fenced → (renewed) → opening: `beforeUnfence` runs → open → (too long without a renewal, or lease lost) → fenced
  *
@@ -57,8 +58,8 @@ export class Fence {
   }
 
   /**
-   * Whether the fence was open before and is closed now. A write that passed the fence earlier must then not reach the
-   * store.
+   * Whether the lease was held before, and its last renewal is now too old or another process holds it. A write that
+   * passed the fence earlier must then not reach the store.
    */
   get hasLapsed(): boolean {
     return this.#hasBeenRenewed && this.#isLapsed();

@@ -35,7 +35,8 @@ export function createFieldLoss(parts: FieldLossParts): JudgeFieldLoss<WithUser>
   // dropped.
   const mode = fieldLoss === "route" && routing === "documents" ? "warn" : fieldLoss;
   return (request, named) => {
-    // A request makes at most one hop: the peer that proxied it chose this server because this server knows the fields.
+    // A request makes at most one hop, so this server serves a proxied request even if another peer knows more of its
+    // fields.
     if (request.isProxied) return SERVE;
     const view = parts.view();
     if (named.isCut && mode !== "warn") rejectUncounted(named, view);

@@ -239,7 +239,7 @@ describe("a response", () => {
     },
   );
 
-  test("is closed if the client does not read it", async () => {
+  test("is closed if the proxy does not return it to the client", async () => {
     const opened: string[] = [];
     const held = (name: string): UpstreamResponse => ({
       status: 307,

@@ -31,8 +31,8 @@ import type { ClusterView, PeerView } from "./view.ts";
 /** Serves the request on the local server with this body. */
 type ServeLocally = (body: RequestBody) => Promise<ApiResponse>;
 /**
- * If `here` is given, the local server is the last candidate: it serves a read after all peers have failed, and a write
- * if no peer can have executed it.
+ * If `here` is given, the local server is the last candidate: it serves a read after all attempts have failed, and a
+ * write if no peer can have executed it. It also serves the request if too many requests to peers are in flight.
  */
 export type Forward = (
   request: WithUser,
@@ -200,12 +200,13 @@ interface Judging {
 }
 
 /**
- * Recognizes responses that must not reach the client: the peer does not serve the resource, is another server than
- * expected, rejects the credentials of this server, or redirects.
+ * Recognizes responses that must not reach the client: the peer does not serve the resource, is this server itself,
+ * rejects the credentials of this server, or redirects.
  */
 function judge(response: UpstreamResponse, { request, selfId, isRepeatable }: Judging): Attempt {
   const notServedBy = responseHeader(response, NOT_SERVED_HEADER);
-  // Behind the subresource `proxy` a pod or service responds, and its 404, 401 and redirects are meant for the client.
+  // Behind the subresource `proxy` a pod, service or node responds, and its 404, 401 and redirects are meant for the
+  // client.
   const isPeersOwn = request.info.subresource !== "proxy";
   if (notServedBy === undefined && !isPeersOwn) return { kind: "answer", response, isBusy: false };
   if (notServedBy !== undefined || isNotServedResponse(response)) {

@@ -2,7 +2,10 @@
 import type { RequestBody } from "../../serving/http/message.ts";
 import { bufferedBody, EMPTY_BODY } from "../../serving/http/request-body.ts";
 
-/** Maximum size of a body that is read before the hop, so that it can be sent again. A larger body is streamed. */
+/**
+ * Maximum size of a body that is read before the hop, so that it can be sent again. A larger body, or one of unknown
+ * length, is streamed.
+ */
 const REPEATABLE_BYTES_MAX = 64 * 1024;
 
 export interface HopBody {

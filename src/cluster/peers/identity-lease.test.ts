@@ -165,7 +165,7 @@ describe("if the store", () => {
     expect(process.lost).toEqual([]);
   });
 
-  test("fails, the renewal is retried soon, and then at most as often as renewals", async () => {
+  test("fails for a while, the renewal is retried until it succeeds", async () => {
     const faulty: FaultyKv[] = [];
     await using server = await startServer({ wrapKv: (kv) => (faulty[0] = new FaultyKv(kv)) });
     await using process = new Process(server, "one");
@@ -225,7 +225,7 @@ describe("on shutdown the server", () => {
 describe("two processes with one server ID", () => {
   const CONFLICT = `another server uses the server ID ${ID}: set --server-id on one of them`;
 
-  test("do not fight: the process without an endpoint record stays passive and logs it once", async () => {
+  test("do not fight: if neither has an endpoint record, the process that started first stays passive and logs it once", async () => {
     await using server = await startServer();
     await using first = new Process(server, "one");
     await server.world.advance(100);

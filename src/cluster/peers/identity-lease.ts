@@ -5,7 +5,8 @@
  * - seeking: the lease is not ours yet. Take it from any holder → holding.
  * - holding: renew the copy that was read last. If the lease was deleted, create it; if it was changed, read it →
  *   holding or aside.
- * - aside: another process uses our ID. Only read the lease, until it is deleted or expires.
+ * - aside: another process uses our ID. Only read the lease, until it is deleted or expires or the endpoint record is
+ *   ours → holding.
  *
  * Two processes with one ID never fight: the endpoint record, which no API user can write, shows which of them owns the
  * ID. The owner of the record takes its lease back, and the other process stays aside.
@@ -70,8 +71,8 @@ export interface IdentityLeaseOptions {
   readonly timing: Pick<PeerTiming, "leaseDurationSeconds" | "leaseRenewMs" | "leaseMarginMs">;
   readonly identity: ServerIdentity;
   /**
-   * Which process owns the endpoint record under our ID, as far as this server knows. "nobody" if this server is
-   * draining, because it then has no claim to the ID.
+   * Which process owns the endpoint record under our ID, as far as this server knows. "nobody" if the record does not
+   * exist: before the owner is ready, and after it has left.
    */
   readonly recordOwner: () => "this" | "other" | "nobody";
   /** Called after each renewal with the monotonic time at which the request was sent. */
@@ -162,7 +163,7 @@ export class IdentityLease {
         signal.throwIfAborted();
         return this.#hasRenewed(written, startedAtMs);
       } catch (thrown) {
-        // The copy is outdated, or whether the write succeeded is unknown.
+        // Either the copy is outdated, or it is unknown whether the write succeeded.
         this.#seen = undefined;
         const isOutdated = ["Conflict", "NotFound", "AlreadyExists"] as const;
         if (round >= ROUNDS_MAX || !isOutdated.some((reason) => isReason(thrown, reason))) throw thrown;
@@ -216,7 +217,7 @@ export class IdentityLease {
   #isRivals(current: LeaseObject): boolean {
     const { clock, log, timing, recordOwner } = this.#options;
     const holder = current.spec?.holderIdentity ?? "";
-    // At the start, the holder is the previous run of this server.
+    // Until this process has held the lease, any other holder counts as the previous run of this server.
     if (!this.#hasHeld || holder === this.#holder) return false;
     if (recordOwner() === "this") {
       log.warn("identity lease holder was changed by another client, taking the lease back", { holder });
@@ -256,8 +257,8 @@ export class IdentityLease {
 }
 
 /**
- * Preconditions that fail if another process has written the lease. A restarted server keeps the object, so the uid
- * alone does not show it.
+ * Preconditions that fail if another process has written the lease. A restarted server updates the same object, so the
+ * uid alone would not reveal such a write.
  */
 export function preconditionsOf({ metadata = {} }: LeaseObject): { uid?: string; resourceVersion?: string } {
   const { uid, resourceVersion } = metadata;

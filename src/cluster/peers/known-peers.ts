@@ -7,8 +7,8 @@ import type { Identity } from "./identity.ts";
 export function knownPeers({ leases }: Identity, table: EndpointTable): KnownPeer[] {
   return leases.known().map(({ id, incarnation: leased }) => {
     const record = table.get(id);
-    // A record of an earlier run is ignored, because its address may be outdated and the server of the current run is
-    // not ready yet.
+    // Only the draining state is taken from a record of an earlier run, because its address may be outdated and the
+    // current run is not ready yet.
     const isCurrent = isSameRun(record, leased);
     return {
       id,
@@ -37,7 +37,10 @@ export function registrationOf(
   return record.hasPublishedStorageVersions ? "complete" : "never";
 }
 
-/** Whether the endpoint record belongs to the run that holds the lease, as far as both show it. */
+/**
+ * Whether the endpoint record belongs to the run that holds the lease. True also if there is no record, or if the
+ * record or the lease names no run.
+ */
 function isSameRun(record: EndpointRecord | undefined, leased: string): boolean {
   return record?.incarnation === undefined || leased === "" || record.incarnation === leased;
 }

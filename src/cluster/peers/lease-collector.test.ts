@@ -13,8 +13,8 @@ const LABELS = { "apiserver.kubernetes.io/identity": "kube-apiserver" };
 const RENEW_MS = 3_000;
 
 /**
- * Starts the server whose collector is tested. It stores all leases and renews its own. Its built-in collector never
- * runs, so that the collector of the test makes every deletion.
+ * Starts the server whose API the tested collector calls. The server stores all leases and renews its own. Its built-in
+ * collector never runs, so that the tested collector makes every deletion.
  */
 function startApi(options: StartOptions = {}): Promise<TestServer> {
   const leaseCollectIntervalMs = 365 * 24 * 3_600_000;
@@ -352,7 +352,7 @@ describe("a lease of a server that does not exist", () => {
     expect(await scene.stored()).toEqual([]);
   });
 
-  test("with the ID of the local server is not another server", async () => {
+  test("with the ID of the local server does not count as another server, and is not deleted", async () => {
     await using server = await startApi();
     await using scene = new Scene(server);
     await scene.start();

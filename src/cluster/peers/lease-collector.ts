@@ -10,7 +10,8 @@
  * view stays as it is.
  *
  * A lease that is renewed counts as a server even without an endpoint record: some servers write none, and resources
- * that only they serve must not return 404. A forged lease that no client renews is deleted after 30 s.
+ * that only they serve must not return 404. A lease without an endpoint record that no client renews, such as a forged
+ * one, is deleted after about 30 s.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
@@ -53,7 +54,7 @@ interface LeaseCollectorOptions {
     PeerTiming,
     "leaseDurationSeconds" | "leaseRenewMs" | "leaseMarginMs" | "leaseCollectIntervalMs"
   >;
-  /** Whether the store watch is alive and the endpoint records are loaded. */
+  /** Whether the store watch is alive. */
   readonly isStoreWatchAlive: () => boolean;
   /** Whether the store holds an endpoint record of the server with this ID. */
   readonly hasEndpointRecord: (id: string) => boolean;
@@ -79,7 +80,7 @@ const COLLECT_RETRY_MS = 5_000;
 interface Entry {
   readonly lease: LeaseObject;
   readonly changedAtMs: number;
-  /** When the lease was last changed, in time during which changes could be seen. */
+  /** The value of `#observedMs` (time during which changes could be seen) when the lease last changed. */
   readonly changedAtObservedMs: number;
   hasRunOut: boolean;
   retryAtMs: number;
@@ -92,7 +93,7 @@ export class LeaseCollector {
   readonly #registration: HandlerRegistration;
   readonly #entries = new Map<string, Entry>();
   readonly #listeners = new Set<() => void>();
-  /** The live leases of all components. */
+  /** The live leases of all components, without that of this server. */
   #living: readonly KnownLease[] = [];
   #known: readonly KnownLease[] = [];
   #observedMs = 0;
@@ -146,13 +147,16 @@ export class LeaseCollector {
     return Number(entry.lease.metadata?.resourceVersion) >= revision;
   }
 
-  /** Called when servers or their incarnations change. The returned function removes the listener. */
+  /** Adds a listener that is called when servers or their incarnations change. The returned function removes it. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }
 
-  /** Called when an endpoint record was added or removed, because leases without a record expire earlier. */
+  /**
+   * Determines the live servers. Must be called when an endpoint record was added or removed, because leases without a
+   * record expire earlier.
+   */
   reconsider(): void {
     for (const [id, entry] of this.#entries) {
       entry.hasRunOut = this.#couldSee ? this.#isOver(id, entry) : entry.hasRunOut;
@@ -210,8 +214,8 @@ export class LeaseCollector {
     const now = clock.monotonic();
     const couldSee = this.#couldSee;
     this.#couldSee = this.#canSee(now);
-    // If an interval took much longer than expected, the process was paused. That time does not count, because watch
-    // events may be pending.
+    // If an interval took much longer than expected, the process was paused. At most two intervals of that time count,
+    // because watch events may be pending.
     if (couldSee && this.#couldSee)
       this.#observedMs += Math.min(now - this.#tickedAtMs, 2 * timing.leaseCollectIntervalMs);
     this.#tickedAtMs = now;

@@ -1,4 +1,4 @@
-/** The live servers of a cluster that take part in the agreement on encodings. */
+/** Lists the live servers for the agreement on encodings, and whether each has published its storage versions. */
 import type { AgreementMember, Members } from "../storageversion/members.ts";
 import type { Peers } from "./peers.ts";
 
@@ -11,7 +11,8 @@ export function clusterMembers(peers: Peers, serverId: string, isComplete: () =>
         const isCurrent = record?.incarnation !== undefined && record.incarnation === incarnation;
         return [id, { id, isPublished: isCurrent && record.hasPublishedStorageVersions }];
       });
-      // Servers of other components do not take part, because they store none of this component's resources.
+      // Servers of other components count as published, because no server waits for their entries: they store none of
+      // this component's resources.
       const otherComponents = leases
         .otherComponents()
         .map(({ id, component }): [string, AgreementMember] => [id, { id, component, isPublished: true }]);

@@ -15,7 +15,7 @@ function resolve(options: PeerOptions = {}, settings: Settings = {}): PeerConfig
   return resolvePeerOptions({ options, release, strictRelease, gate });
 }
 
-test("without options a server takes part in the cluster but cannot call peers", () => {
+test("without options the mixed version proxy is enabled, but the server cannot call peers", () => {
   expect(resolve()).toEqual({
     hostname: "localhost",
     serverId: expect.stringMatching(/^apiserver-[a-z2-7]{26}$/) as string,
@@ -40,7 +40,7 @@ test.each<[Settings, boolean]>([
   [{ release: "1.36", strictRelease: true }, true],
   [{ release: "1.30", strictRelease: true, gate: true }, true],
   [{ release: "1.36", gate: false }, false],
-])("a server with %o takes part in the cluster: %s", (settings, isEnabled) => {
+])("the mixed version proxy of a server with %o is enabled: %s", (settings, isEnabled) => {
   expect(resolve({}, settings).isEnabled).toBe(isEnabled);
 });
 

@@ -23,7 +23,7 @@ export interface PeerOptions {
   readonly advertisePort?: string;
   /** The address at which all clients reach this server. Default: the address on which it listens. */
   readonly address?: string;
-  /** Maximum number of requests to peers in flight, watches not counted. Default 400. */
+  /** Maximum number of requests to peers in flight, not counting long-running ones such as watches. Default 400. */
   readonly requestsInflightMax?: number;
   /**
    * "extended" (default) also routes requests that the local server would reject and a peer would accept; "documents"
@@ -33,7 +33,8 @@ export interface PeerOptions {
   /** "discovery" (default) or "storageversion": the source from which routing knows what peers serve. */
   readonly routingSource?: string;
   /**
-   * What happens to a request that sets a field which only a newer peer knows: "route" (default), "warn" or "refuse".
+   * What happens to a request that sets a field which this server does not know but a peer does: "route" (default),
+   * "warn" or "refuse".
    */
   readonly fieldLoss?: string;
   /**
@@ -58,7 +59,7 @@ type FieldLoss = "warn" | "route" | "refuse";
 export interface PeerConfig {
   readonly hostname: string;
   readonly serverId: string;
-  /** Whether the mixed version proxy, merged discovery and endpoint records are enabled. */
+  /** Whether the mixed version proxy and merged discovery are enabled. */
   readonly isEnabled: boolean;
   /** Undefined if no peer can be called. */
   readonly credentials: PeerCredentials | undefined;
@@ -155,7 +156,7 @@ function callable({ caFile, certFile, keyFile }: PeerOptions): Callable {
   return { credentials: undefined, clientCertificate, missingFlag };
 }
 
-/** Validates the peer address early. The other defaults are known only when the server listens. */
+/** Validates the peer flags early. The defaults of the address are known only when the server listens. */
 function advertised({ advertiseIp, advertisePort }: PeerOptions): PeerConfig["advertise"] {
   if (advertiseIp === undefined && advertisePort === undefined) return undefined;
   const flags = { peerAdvertiseIp: advertiseIp, peerAdvertisePort: advertisePort };

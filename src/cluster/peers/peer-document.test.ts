@@ -62,7 +62,7 @@ describe("a peer that supports aggregated discovery", () => {
   const conditional = (etag: string, document: object) => (request: UpstreamRequest) =>
     request.headers.includes(etag) ? upstreamResponse(304) : jsonUpstreamResponse(document, ["ETag", etag]);
 
-  test("receives requests for its own document at /api and /apis, in formats that every release supports", async () => {
+  test("receives requests for its own document at /api and /apis, in several formats of which every release supports one", async () => {
     const peer = new Peer({ "/api": jsonUpstreamResponse(CORE), "/apis": jsonUpstreamResponse(NAMED) });
     expect(lines((await peer.fetch()).groups)).toEqual(["/v1 pods", "apps/v1 deployments"]);
     const { headers } = peer.upstream.requests[0]!;
@@ -109,7 +109,7 @@ describe("a peer that supports aggregated discovery", () => {
     await expect(new Peer({ "/api": jsonUpstreamResponse(CORE) }).fetch()).rejects.toThrow("failed with status: 404");
   });
 
-  test("must respond with the expected server ID", async () => {
+  test("must not respond with the ID of another server", async () => {
     const named = (id: string): Peer =>
       new Peer({
         "/api": jsonUpstreamResponse(CORE, ["x-evenkeel-server-id", id]),

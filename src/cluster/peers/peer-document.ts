@@ -12,7 +12,10 @@ import type { RequestPeer } from "./request-peer.ts";
 
 export interface PeerDocument {
   readonly groups: readonly DiscoveryGroup[];
-  /** Equal for equal documents. It is derived from the ETags of /api and /apis. */
+  /**
+   * Equal for equal documents. It consists of the ETags of /api and /apis or, if one of them has no ETag, of the groups
+   * themselves.
+   */
   readonly etag: string;
   readonly etags: Readonly<Record<string, string | undefined>>;
 }
@@ -32,8 +35,8 @@ const DOCUMENT_BYTES_MAX = 32 * 1024 * 1024;
 const AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /**
- * The formats of the discovery document in order of preference: this server's own document, v2, v2beta1 for releases
- * without v2, and the unaggregated format for releases without either.
+ * The formats of the discovery document in order of preference: the document of the peer alone (profile=nopeer), v2,
+ * v2beta1 for releases without v2, and the unaggregated format for releases without either.
  */
 const ACCEPT = [
   `${AGGREGATED};profile=nopeer`,

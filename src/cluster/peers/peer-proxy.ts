@@ -33,8 +33,8 @@ interface PeerProxyOptions {
 }
 
 /**
- * The rules that lead to 404. They are applied only after catching up with the newest peer leases; otherwise a server
- * that has just joined could be missed.
+ * The rules that may lead to 404. They are applied only after catching up with the newest peer leases; otherwise a
+ * server that has just joined could be missed.
  */
 const NOT_FOUND_RULES: ReadonlySet<RouteRule> = new Set([
   "alone",

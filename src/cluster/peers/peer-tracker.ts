@@ -47,7 +47,7 @@ export class PeerTracker {
     return this.#views;
   }
 
-  /** The discovery documents of described peers. */
+  /** The latest known discovery document of each peer, even if it is outdated. */
   sources(): DiscoverySource[] {
     return this.#sorted().flatMap(({ known, document, isReachable, view }) =>
       document === undefined
@@ -67,7 +67,9 @@ export class PeerTracker {
     );
   }
 
-  /** Whether the document of every known peer has been requested at least once. */
+  /**
+   * Whether the first fetch of the document has ended, successfully or not, for every known peer that has an address.
+   */
   get haveBeenAttempted(): boolean {
     return [...this.#peers.values()].every((peer) => peer.hasBeenAttempted);
   }

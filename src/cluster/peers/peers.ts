@@ -30,8 +30,8 @@ export interface PeersParts {
   /** The connections to peers; undefined if no peer can be called. */
   readonly upstream: Upstream | undefined;
   /**
-   * The resources that this server serves. It publishes only `builtIn` to peers, because they read shared resources
-   * from the store themselves.
+   * The resources that this server serves. It publishes only `builtIn` to peers, because they read shared (custom and
+   * aggregated) resources from the store themselves.
    */
   readonly served: { readonly builtIn: LocalDocument; readonly shared: SharedResources };
   readonly own: {
@@ -59,16 +59,18 @@ export interface Peers {
   readonly membership: Membership;
 }
 
-/** The discovery documents of described peers. */
+/** The latest known discovery documents of peers, including outdated ones. */
 export interface PeerDocuments {
   readonly sources: () => readonly DiscoverySource[];
   /** Increases whenever documents, reachability, leases or records change. */
   readonly generation: () => number;
-  /** Called when `generation` has increased. The returned function removes the listener. */
+  /** Adds a listener that is called when `generation` has increased. The returned function removes it. */
   onChange(listener: () => void): () => void;
   /** IDs of live servers whose current discovery document is not known yet. */
   readonly undescribed: () => readonly string[];
-  /** Whether a live server may be undescribed. While true, no server may conclude that a resource does not exist. */
+  /**
+   * Whether a live server may be undescribed. While true, this server must not conclude that a resource does not exist.
+   */
   readonly hasUndescribed: () => boolean;
 }
 

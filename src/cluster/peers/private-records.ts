@@ -1,4 +1,7 @@
-/** Records that servers write directly to the store, where no API user can change them. */
+/**
+ * Store access of a server: writes its endpoint record, which no API user can change, and rejects other writes while
+ * the fence has lapsed.
+ */
 import type { Fence } from "./fence.ts";
 import type { LeasedRecordStore } from "./leased-record.ts";
 import { IDENTITY_LEASE_NAMESPACE } from "./identity-lease.ts";
@@ -10,7 +13,10 @@ export function identityLeaseKey(storageRoot: string, id: string): string {
   return `${storageRoot}leases/${IDENTITY_LEASE_NAMESPACE}/${id}`;
 }
 
-/** Maximum number of attempts to write a record. An attempt conflicts only if another write has just succeeded. */
+/**
+ * Maximum number of attempts to write a record. An attempt conflicts only if another write of the record has just
+ * succeeded.
+ */
 const PUT_ATTEMPTS_MAX = 5;
 
 export function leasedRecordStore(kv: Kv, cache: WatchCache): LeasedRecordStore {

@@ -1,6 +1,6 @@
 /**
- * The metrics of the proxy. The first three have the names and labels of kube-apiserver's; the others are Evenkeel's
- * own.
+ * The metrics of the proxy. Those whose names begin with `evenkeel_` are Evenkeel's own; the others have the names and
+ * labels of kube-apiserver's.
  */
 import type { Counter, Histogram, MetricsRegistry } from "../../base/metrics.ts";
 import type { UpstreamFailure } from "../../serving/http/upstream.ts";

@@ -80,7 +80,7 @@ test("a response that is truncated, or that switches protocols although no upgra
   expect(opened).toEqual([undefined]);
 });
 
-test("a response longer than the limit is aborted, and the peer's onClose is called even if it is registered later", async () => {
+test("a response longer than the limit is aborted, and a listener for the close of its stream is called even if it is added later", async () => {
   const world = new World({ seed: 1 });
   const reported: string[] = [];
   await expect(ask(world, () => upstreamResponse(200, [], "x".repeat(11)))).rejects.toMatchObject({

@@ -62,12 +62,22 @@ describe("a request that sets fields unknown to the local server", () => {
   test.each<[what: string, peers: readonly PeerView[], more: Parameters<typeof decide>[1], short: unknown[]]>([
     ["no peer exists", [], {}, ["nobody-supports-it"]],
     ["no peer knows them", [peer("old", { release: "1.33" })], {}, ["nobody-supports-it"]],
-    ["one does", [peer("old", { release: "1.33" }), peer("b")], {}, ["peer-knows-fields", [["b"]]]],
-    ["one is draining", [peer("b", { isDraining: true }), peer("c")], {}, ["peer-knows-fields", [["c"], ["b"]]]],
-    ["one is unreachable", [peer("b", { isReachable: false })], {}, ["peer-unreachable", "b", 1]],
-    ["one has no address yet", [peer("b", { address: undefined })], {}, ["peer-unreachable", "b", 1]],
+    ["one peer knows them", [peer("old", { release: "1.33" }), peer("b")], {}, ["peer-knows-fields", [["b"]]]],
     [
-      "one is not described",
+      "one of two peers that know them is draining",
+      [peer("b", { isDraining: true }), peer("c")],
+      {},
+      ["peer-knows-fields", [["c"], ["b"]]],
+    ],
+    ["the peer that knows them is unreachable", [peer("b", { isReachable: false })], {}, ["peer-unreachable", "b", 1]],
+    [
+      "the peer that knows them has no address yet",
+      [peer("b", { address: undefined })],
+      {},
+      ["peer-unreachable", "b", 1],
+    ],
+    [
+      "the peer that knows them is not described",
       [peer("b", { isDescribed: false, document: undefined })],
       {},
       ["peer-unreachable", "b", 1],
@@ -79,10 +89,15 @@ describe("a request that sets fields unknown to the local server", () => {
       ["nobody-supports-it"],
     ],
     ["no peer can be called", [peer("b")], { view: { missingFlag: "--x" } }, ["peer-flag-missing", "b", 30]],
-    ["a peer proxied it", [peer("b")], { facts: { isProxied: true } }, ["served-here"]],
+    ["a peer proxied the request", [peer("b")], { facts: { isProxied: true } }, ["served-here"]],
     ["the view is not synced", [], { view: { isSynced: false } }, ["not-synced", undefined, 1]],
-    ["the resource is judged locally", [peer("b")], { view: { isDecidedLocally: () => true } }, ["nobody-supports-it"]],
-  ])("is routed by rule if %s", (_what, peers, more, short) => {
+    [
+      "the local server decides about the resource",
+      [peer("b")],
+      { view: { isDecidedLocally: () => true } },
+      ["nobody-supports-it"],
+    ],
+  ])("is routed by the expected rule if %s", (_what, peers, more, short) => {
     expect(inShort(decide(peers, more))).toEqual(short);
   });
 });

@@ -120,7 +120,7 @@ const TO_PEERS: readonly Case[] = [
     peers: [["new"]],
   },
   {
-    what: "to all reachable peers, draining ones last",
+    what: "a resource that several peers serve, to all reachable ones, draining ones last",
     facts: GET_WIDGETS,
     view: viewOf({
       peers: [
@@ -137,7 +137,7 @@ const TO_PEERS: readonly Case[] = [
     peers: [["a", "b"], ["leaving"]],
   },
   {
-    what: "to the client's release first, then newer ones, then the rest",
+    what: "a request with a compatibility version, to peers of that release first, then of newer ones, then to the rest",
     facts: { ...GET_WIDGETS, compatibilityVersion: "1.36" },
     view: viewOf({
       peers: [
@@ -169,7 +169,7 @@ const TO_PEERS: readonly Case[] = [
     peers: [["new"]],
   },
   {
-    what: "to the peers that would accept the request, among those that serve it",
+    what: "a resource that several peers serve, only to those that would accept the request",
     facts: ask("list example.com/v1/widgets", { needs: CLUSTER_IP }),
     view: viewOf({
       supports: ({ id }) => id === "new",

@@ -20,8 +20,8 @@ export interface RouteFacts extends ResourceQuestion {
    */
   readonly isProxied: boolean;
   /**
-   * The feature for lack of which the local server would reject the request, while a peer might accept it; undefined if
-   * the local server lacks none.
+   * The feature for lack of which the local server would reject the request or drop fields, while a peer might not;
+   * undefined if the local server lacks none.
    */
   readonly needs?: CapabilityNeed | undefined;
   /**
@@ -79,7 +79,7 @@ export interface PeerRoute extends Decided {
    * Best tier first; no tier is empty. All servers of a tier are equal, and the caller chooses among them at random.
    */
   readonly candidates: readonly (readonly PeerView[])[];
-  /** Set if the local server can serve the request as well, which it does if no candidate could be called. */
+  /** Set if the local server can serve the request as well. It does so if no candidate serves it. */
   readonly fallback?: "local";
 }
 
@@ -170,8 +170,8 @@ function decideNeed(facts: RouteFacts, view: ClusterView): Route {
 }
 
 /**
- * Dropped fields would be lost. Therefore the request gets 503 while no peer that knows the fields can be called, even
- * if such a peer is not described yet.
+ * The local server would drop the fields. Therefore the request gets 503 if peers know the fields but none of them can
+ * be called now, for example because they are not described yet.
  */
 function decideFields(facts: RouteFacts, view: ClusterView): Route {
   const isOut = view.isDecidedLocally(facts.group, facts.version, facts.resource);
@@ -215,7 +215,10 @@ function decideAmongPeers(facts: RouteFacts, view: ClusterView): Route {
   return decideUnserved(facts, view);
 }
 
-/** Routes to those of the peers that are reachable; if none is, returns 503 that names one of them. */
+/**
+ * Routes to the reachable holders, if possible to those that support the needed feature. If none is reachable, returns
+ * a 503 that names one of them.
+ */
 function decideHolders(
   rule: "served-by-peer" | "verb-not-served",
   holders: readonly PeerView[],
@@ -280,7 +283,7 @@ function tiers(facts: RouteFacts, peers: readonly PeerView[]): PeerView[][] {
 const OLDER = 10_000;
 const LEAVING = 2 * OLDER;
 
-/** 0 for the wanted release itself, otherwise the number of minor versions by which the release is newer. */
+/** 0 for the wanted release itself, the number of minor versions by which the release is newer, or OLDER. */
 function versionDistance(release: string | undefined, wanted: string): number {
   const distance = release === undefined ? NaN : minorOf(release) - minorOf(wanted);
   return distance >= 0 ? distance : OLDER;

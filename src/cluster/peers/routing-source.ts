@@ -30,7 +30,7 @@ import type { MemberConfig } from "./peer-config.ts";
 import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
 
 export interface RoutingSource {
-  /** Whether this source is loaded. Until then, no server may conclude that a resource does not exist. */
+  /** Whether this source is loaded. Until then, this server must not conclude that a resource does not exist. */
   readonly isSynced: () => boolean;
   /** Combines the documents of the peers with the data of this source. */
   readonly describe: (peers: readonly PeerView[]) => Pick<ClusterView, "peers" | "isDecidedLocally">;
@@ -48,7 +48,7 @@ interface RoutingSourceParts {
   /** IDs of departed servers of this cluster. */
   readonly departedIds: () => Iterable<string>;
   readonly onChange: () => void;
-  /** Whether a resource is a custom or aggregated resource. */
+  /** Whether a resource is custom or aggregated, or was so until recently. */
   readonly isExcluded: (question: Excludable) => boolean;
 }
 

@@ -54,7 +54,10 @@ export function servedRecordKey(
 /** The first fields of every stored value, by which a person who reads the store recognizes it. */
 const HEAD = { kind: "ServedRecord", apiVersion: "evenkeel.io/v1", metadata: {} } as const;
 
-/** Returns undefined if no server could decode the record, because a lease or a document contains invalid values. */
+/**
+ * Returns undefined if no server could decode the record, because it is too large or contains invalid values of a lease
+ * or a document.
+ */
 export function encodeServedRecord(record: ServedRecord): Buffer | undefined {
   const object = { ...HEAD, ...record, resources: Object.fromEntries(record.resources) };
   const value = Buffer.from(JSON.stringify(object));

@@ -32,7 +32,7 @@ describe("a served set", () => {
   });
 });
 
-test("of an empty document is empty", () => {
+test("a served set of an empty document is empty", () => {
   const served = createServedSet([]);
   expect(served.has(PODS)).toBe(false);
   expect(served.hasVerb(PODS, "get")).toBe(false);
@@ -40,7 +40,7 @@ test("of an empty document is empty", () => {
   expect(served.hasGroupVersion("", "v1")).toBe(false);
 });
 
-test("does not contain a stale group version, nor a group that has only stale ones", () => {
+test("a served set does not contain a stale group version, nor a group that has only stale ones", () => {
   const stale = documentOf({ "metrics.k8s.io/v1": { pods: "get" } }, "Stale");
   const served = createServedSet([...stale, ...documentOf({ "apps/v1": { deployments: "get" } })]);
   expect(served.hasGroup("metrics.k8s.io")).toBe(false);
@@ -50,7 +50,7 @@ test("does not contain a stale group version, nor a group that has only stale on
   expect(served.hasGroupVersion("apps", "v1beta1")).toBe(false);
 });
 
-test("merges two entries for the same resource", () => {
+test("a served set merges two entries for the same resource", () => {
   const served = createServedSet([
     ...documentOf({ "apps/v1": { deployments: "get", "deployments/scale": "get" } }),
     ...documentOf({ "apps/v1": { deployments: "list", "deployments/scale": "update", replicasets: "get" } }),

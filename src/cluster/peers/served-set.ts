@@ -19,8 +19,8 @@ interface ServedResource {
 }
 
 /**
- * Omits stale group versions, because their server did not respond, and groups that have only stale ones. A document
- * may list a resource twice, in `/api` and `/apis`; the entries are merged.
+ * Omits stale group versions, because the aggregated server behind them did not respond, and groups that have only
+ * stale ones. A document may list a resource twice, in `/api` and `/apis`; the entries are merged.
  */
 export function createServedSet(groups: readonly DiscoveryGroup[]): ServedSet {
   const byGroup = new Map<string, Map<string, Map<string, ServedResource>>>();

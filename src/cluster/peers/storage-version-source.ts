@@ -61,7 +61,7 @@ export class StorageVersionSource {
 /** The most that servers of a release can serve, with every optional API enabled. */
 export interface ReleaseServing {
   readonly served: ServedSet;
-  /** Whether a StorageVersion object exists for this resource in the release. */
+  /** Whether any release stores the resource, so that servers register it in a StorageVersion object. */
   isStored(group: string, resource: string): boolean;
 }
 
@@ -122,8 +122,8 @@ function servedBy(peer: PeerView, { registered, ofRelease, registration }: Descr
 }
 
 /**
- * Whether only servers outside this cluster registered the resource. It is then aggregated or custom, and each server
- * decides about it itself.
+ * Whether every server that registered the resource is unknown to this cluster, as aggregated servers are. Unless a
+ * release stores the resource, each server then decides about it itself.
  */
 export function isRegisteredByUnknownServers(
   servers: readonly string[],

@@ -1,4 +1,6 @@
-/** The timing by which servers of a cluster detect each other. All values are flags; these are the defaults. */
+/**
+ * The timing by which servers of a cluster detect each other. Some values can be set by flags; the defaults are below.
+ */
 export interface PeerTiming {
   /** How often each peer is probed, and after how many failed probes in a row it is unreachable. */
   readonly probeIntervalMs: number;
@@ -6,7 +8,8 @@ export interface PeerTiming {
   /** Timeout of a probe. It may be longer than the interval, because probes overlap. */
   readonly probeTimeoutMs: number;
   /**
-   * The timeout of a discovery request, the retry interval after a failure, and the refresh interval after a success.
+   * The timeout of a discovery request, the first and the longest retry interval after failures, and the refresh
+   * interval after a success.
    */
   readonly documentTimeoutMs: number;
   readonly documentRetryMs: number;

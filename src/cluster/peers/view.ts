@@ -9,11 +9,11 @@ import type { ServedSet } from "./served-set.ts";
 export interface PeerView {
   readonly id: string;
   /**
-   * The release as which the peer behaves, such as "1.36", from its endpoint record; undefined for a kube-apiserver,
-   * which does not publish it.
+   * The release as which the peer behaves, such as "1.36", from its endpoint record; undefined until the record of its
+   * current run is known, and always for a kube-apiserver, which does not publish it.
    */
   readonly release: string | undefined;
-  /** Undefined until the endpoint record of the peer exists. */
+  /** Undefined until the peer's current run has an endpoint record. */
   readonly address: UpstreamAddress | undefined;
   readonly isReachable: boolean;
   /** Whether the peer is shutting down: it is chosen only if no other server can serve the request. */
@@ -43,7 +43,7 @@ export interface Departed {
 
 export interface ClusterView {
   readonly self: { readonly id: string; readonly release: string };
-  /** Whether the local document and the leases are loaded. */
+  /** Whether the leases, the endpoint records and the routing source are loaded. */
   readonly isSynced: boolean;
   /**
    * The flag that must be set before a peer can be called, such as "--peer-ca-file"; undefined if peers can be called.
@@ -59,14 +59,13 @@ export interface ClusterView {
    * seen yet.
    */
   isDecidedLocally(group: string, version: string, resource: string): boolean;
-  /**
-   * Whether the peer, judged by its release, would accept a request that the local server rejects. False if unknown.
-   */
+  /** Whether the peer, judged by its release, supports a feature that the local server lacks. False if unknown. */
   supports(peer: PeerView, resource: ResourceQuestion, need: CapabilityNeed): boolean;
 }
 
 /**
- * A feature that a request needs besides the resource, and for lack of which the local server would reject the request.
+ * A feature that a request needs besides the resource, and for lack of which the local server would reject the request
+ * or drop fields.
  */
 export type CapabilityNeed =
   | { readonly kind: "field-selector"; readonly labels: readonly string[] }

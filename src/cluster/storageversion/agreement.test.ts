@@ -48,7 +48,7 @@ interface Row {
   readonly condition: StorageVersionCondition;
 }
 
-describe("a server inserts its entry", () => {
+describe("when a server inserts its entry:", () => {
   test.each<[string, Row]>([
     [
       "the first entry agrees with itself",
@@ -204,10 +204,10 @@ describe("the common version", () => {
   });
 
   test.each<[string, ServerStorageVersion[], string | undefined]>([
-    ["none has one", [], undefined],
-    ["one server has one", [E3], "v2"],
+    ["an empty list has none", [], undefined],
+    ["a single entry has one", [E3], "v2"],
     ["equal entries have one", [E1, E2, E4], "v1"],
-    ["one different entry suffices for none", [E1, E2, E3], undefined],
+    ["entries of which one differs have none", [E1, E2, E3], undefined],
   ])("of a list of entries: %s", (_rule, entries, expected) => {
     expect(commonVersion(entries)).toBe(expected);
   });
@@ -235,7 +235,7 @@ describe("when the status is computed:", () => {
     ["an agreement", statusOf([E1, E2], "v1", CONDITION_TRUE), undefined],
     ["a disagreement", statusOf([E1, E3], undefined, CONDITION_FALSE), undefined],
     ["an existing entry", statusOf([E1, E2], "v1", CONDITION_TRUE), { ...E2 }],
-    ["an existing entry with its members in another order", statusOf([E1, E2], "v1", CONDITION_TRUE), REORDERED_E2],
+    ["an existing entry with its fields in another order", statusOf([E1, E2], "v1", CONDITION_TRUE), REORDERED_E2],
     ["an object without entries", statusOf([], undefined, CONDITION_FALSE), undefined],
   ])("%s that needs no change is returned as the same object, so that it is not written", (_what, status, own) => {
     expect(settle(status, { live: ALL, now: NOW, ...(own === undefined ? {} : { own }) })).toBe(status);
@@ -329,8 +329,8 @@ describe("the chosen encoding", () => {
     ["the release's own for a lone server", [], "v3"],
     ["the release's own if all others read it", [entry("a", "v2", "v2 v3")], "v3"],
     ["the release's own although a more preferred one could be read", [entry("a", "v4", "v4 v3")], "v3"],
-    ["else the most preferred one that all others read", [entry("a", "v1", "v1 v2")], "v2"],
-    ["in the server's own order of preference, not that of others", [entry("a", "v1", "v1 v4 v2")], "v4"],
+    ["otherwise the most preferred one that all others read", [entry("a", "v1", "v1 v2")], "v2"],
+    ["the first in the server's own order of preference, not in that of others", [entry("a", "v1", "v1 v4 v2")], "v4"],
     ["not one that another server cannot read", [entry("a", "v1", "v1 v2"), entry("b", "v1", "v1")], "v1"],
     ["none if another server reads none of ours", [entry("a", "v3"), entry("b", "v9")], undefined],
     ["none if two servers have nothing in common", [entry("a", "v1"), entry("b", "v2")], undefined],

@@ -36,7 +36,7 @@ export function settle(status: StorageVersionStatus, { live, now, own }: Settlin
   return jsonEquals(settled, status) ? status : settled;
 }
 
-/** The version in which all entries encode; undefined if they differ. */
+/** The version in which all entries encode; undefined if they differ or there are none. */
 export function commonVersion(entries: readonly ServerStorageVersion[]): string | undefined {
   const [first] = entries;
   return entries.every(({ encodingVersion }) => encodingVersion === first?.encodingVersion)
@@ -45,8 +45,8 @@ export function commonVersion(entries: readonly ServerStorageVersion[]): string 
 }
 
 /**
- * Live servers, sorted by ID, that may store the resource and have not published yet. Only servers of components that
- * have an entry count, because components store different resources.
+ * Live servers, sorted by ID, that may store the resource and have not published yet. If there are entries, only
+ * servers of the components of these entries count, because components store different resources.
  */
 export function pendingServers(
   entries: readonly ServerStorageVersion[],

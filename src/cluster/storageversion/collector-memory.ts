@@ -1,6 +1,6 @@
 /**
- * Remembers what the collector has observed during its term, with times of its own monotonic clock, to compute how long
- * a state has lasted.
+ * Remembers what the stale-entry collector has observed during its term as leader, with times of its own monotonic
+ * clock, to compute how long a state has lasted.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { AgreementMember } from "./members.ts";
@@ -22,7 +22,7 @@ interface Remembered {
 
 export class CollectorMemory {
   readonly #options: CollectorMemoryOptions;
-  /** When each live server was first seen that has not published everything. */
+  /** For each live server that has not published everything: when it was first seen in this state. */
   readonly #unpublishedSinceMs = new Map<string, number>();
   /** The observations of each object. A deleted object is removed when its deletion is seen. */
   readonly #objects = new Map<string, Remembered>();

@@ -189,7 +189,7 @@ describe("a custom resource", () => {
     return { ...all, write };
   }
 
-  test("is waited for until it is published, and passes the gate meanwhile", async () => {
+  test("passes the gate before it is published, and its writes wait for the publication", async () => {
     const { world, encodings, write } = defined();
     expect(encodings.unpublishedName("example.com", "gadgets")).toBeUndefined();
     const response = write();
@@ -199,7 +199,7 @@ describe("a custom resource", () => {
     expect(await response).toBe("v1 at 7");
   });
 
-  test("is rejected if that takes too long", async () => {
+  test("has its writes rejected if its publication takes too long", async () => {
     const { world, write } = defined();
     const response = write();
     await world.advance(3_000);

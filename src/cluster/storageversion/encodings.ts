@@ -1,7 +1,7 @@
 /**
  * Determines the version in which each resource is written at the moment, from the StorageVersion objects in the store.
  *
- *    unpublished → (this run has published its entry) → by the object: open in the version of its entry, or closed
+ *    unpublished → (this run has published its entry) → by the object: open in the version of that entry, or closed
  *
  * Each revision of an object is evaluated separately, and a write is guarded by the revision that was evaluated: if the
  * object has changed meanwhile, the store rejects the write.
@@ -121,7 +121,7 @@ export class Encodings {
 
   /**
    * The name of the StorageVersion object of a built-in resource that is not published yet; otherwise undefined. Writes
-   * of the resource are rejected until then.
+   * of the resource are rejected until it is published.
    */
   unpublishedName(group: string, resource: string): string | undefined {
     const state = this.#byResource.get(formatGroupResource({ group, resource }));
@@ -184,7 +184,8 @@ export class Encodings {
 
   /**
    * Returns the version to write, with its guard. Waits for the servers to agree and for this server to publish a new
-   * custom resource; throws a 503 if that takes too long.
+   * custom resource; throws a 503 if that takes too long. `lost` is the guard with which the store rejected the
+   * previous attempt.
    */
   async current(name: string, lost?: BoundEncoding["guard"]): Promise<BoundEncoding> {
     const state = this.#states.get(name);

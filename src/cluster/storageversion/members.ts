@@ -8,7 +8,7 @@ export interface AgreementMember {
   readonly component?: string | undefined;
   /**
    * Whether the server has published all resources that it stores in its current run. If so, it does not store a
-   * resource in which it has no entry.
+   * resource for which it has no entry.
    */
   readonly isPublished: boolean;
 }
@@ -22,6 +22,6 @@ export interface Members {
    * before and whose server is not in `live` is stale.
    */
   catchUp(): Promise<boolean>;
-  /** Called when `live` has changed. The returned function removes the listener. */
+  /** Adds a listener that is called when `live` has changed. The returned function removes it. */
   onChange(listener: () => void): () => void;
 }

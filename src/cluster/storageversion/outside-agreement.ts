@@ -1,8 +1,8 @@
 /**
  * Prepares the start of a server that takes no part in the agreement on encodings. Such a server writes the version of
  * its release, without a guard, and publishes no entries. So that no other server relies on the agreement, it first
- * sets the condition of every StorageVersion object to Unknown, naming this server, and invalidates all verified states
- * of stored objects.
+ * sets the condition of every StorageVersion object to Unknown, naming this server, and deletes the ConfigMap that
+ * records in which versions objects are stored.
  */
 import { must } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";

@@ -140,7 +140,7 @@ describe("at the start", () => {
     await publishing.world.advance(3_000);
     expect(publishing.published).toEqual([]);
     expect(publishing.publisher.lastError(FOOS)).toContain("the live servers are unknown");
-    // The server is live; its lease had only not been seen yet.
+    // Server 9 is live; only its lease had not been seen yet.
     publishing.members.join("server-9");
     await publishing.world.run(publishing.all);
     expect(publishing.story).toBe("server-1=v2 server-9=v2 v2 True");
@@ -220,7 +220,7 @@ describe("conflicts and errors", () => {
     await publishing.end();
   });
 
-  test("a conflict that never ends is an error like any other, and ends with the server", async () => {
+  test("a conflict that never ends is an error like any other, and the attempts end with the server", async () => {
     const publishing = new Publishing();
     publishing.api.before = (asked) => {
       if (asked.startsWith("PUT")) throw conflict(GROUP, FOOS, "modified");

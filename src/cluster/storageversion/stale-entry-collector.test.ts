@@ -24,7 +24,7 @@ const GONE = entry("gone", "v1");
 const agreed = statusOf([V1], "v1", CONDITION_TRUE);
 const differing = statusOf([V1, V2], undefined, CONDITION_FALSE);
 
-describe("the decision", () => {
+describe("the decision:", () => {
   const object = (status: StorageVersionObject["status"], deletionTimestamp?: string): StorageVersionObject => ({
     metadata: { name: NAME, ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) },
     ...(status === undefined ? {} : { status }),
@@ -44,9 +44,9 @@ describe("the decision", () => {
       { kind: "keep", requeueAfterMs: 7 },
     ],
     ["an object without a status is empty", object(undefined), { emptyForMs: 7 }, { kind: "keep", requeueAfterMs: 7 }],
-    ["after the grace period it is deleted", object({}), { emptyForMs: 0 }, { kind: "delete" }],
+    ["an empty object is deleted after the grace period", object({}), { emptyForMs: 0 }, { kind: "delete" }],
     [
-      "even if it has conditions of other clients",
+      "an empty object is deleted even if it has conditions of other clients",
       object(statusOf([], undefined, FOREIGN_CONDITION)),
       {},
       { kind: "delete" },
@@ -78,7 +78,7 @@ describe("the decision", () => {
       { kind: "keep", requeueAfterMs: 1_500 },
     ],
     [
-      "then it makes the object Unknown",
+      "a pending server makes the object Unknown",
       object(agreed),
       { live: withNew },
       {
@@ -128,7 +128,7 @@ describe("after the departure of a server", () => {
     expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(0);
   });
 
-  test("an object without an entry of it is not written", async () => {
+  test("an object without an entry of that server is not written", async () => {
     await using collecting = new Collecting("s1", "s2", "s3");
     const { api, members, world } = collecting;
     api.put(NAME, statusOf([V1, V2_TOO], undefined, CONDITION_FALSE));
@@ -219,7 +219,7 @@ describe("in a cluster of two servers", () => {
   });
 });
 
-describe("errors prove nothing", () => {
+describe("after errors, and with incomplete data:", () => {
   test.each(["unknown", new Error("the store cannot be read")] as const)(
     "entries stay while the live servers are unknown: %s",
     async (view) => {
@@ -284,10 +284,10 @@ describe("errors prove nothing", () => {
   });
 });
 
-describe("a server keeps the entry that it publishes meanwhile", () => {
+describe("during a collection", () => {
   const back = entry("gone", "v2", "v1 v2");
 
-  test("if the object was about to be deleted", async () => {
+  test("a server keeps the entry that it publishes if the object was about to be deleted", async () => {
     await using collecting = new Collecting("s1");
     const { api, members } = collecting;
     api.put(NAME, statusOf([GONE], "v1", CONDITION_TRUE));
@@ -302,7 +302,7 @@ describe("a server keeps the entry that it publishes meanwhile", () => {
     expect(collecting.metric("evenkeel_storage_version_collected_objects_total")).toBe(0);
   });
 
-  test("if the object was deleted and created again", async () => {
+  test("a server keeps the entry that it publishes if the object was deleted and created again", async () => {
     await using collecting = new Collecting("s1", "gone");
     const { api, members } = collecting;
     api.put(NAME, statusOf([GONE], "v1", CONDITION_TRUE));
@@ -317,7 +317,7 @@ describe("a server keeps the entry that it publishes meanwhile", () => {
     expect(api.get(NAME)!.metadata!.resourceVersion).not.toBe(resourceVersion);
   });
 
-  test("if entries of other servers were about to be dropped", async () => {
+  test("a server keeps the entry that it publishes if entries of other servers were about to be dropped", async () => {
     await using collecting = new Collecting("s1");
     const { api, members } = collecting;
     api.put(NAME, statusOf([V1, GONE], "v1", CONDITION_TRUE));
@@ -335,7 +335,7 @@ describe("a server keeps the entry that it publishes meanwhile", () => {
   });
 
   test.each([agreed, statusOf([GONE], "v1", CONDITION_TRUE), statusOf([V1, GONE], "v1", CONDITION_TRUE)])(
-    "an object that was deleted meanwhile is not an error",
+    "an object that another client deletes is not an error",
     async (status) => {
       await using collecting = new Collecting("s1");
       const { api } = collecting;
@@ -384,7 +384,7 @@ describe("an object without entries", () => {
     expect(collecting.metric("evenkeel_storage_version_collected_entries_total")).toBe(0);
   });
 
-  test("is kept until the collector itself has observed it for that long, however old it is", async () => {
+  test("is kept until the collector itself has observed it for the grace period, however old it is", async () => {
     await using collecting = new Collecting("s1");
     const { api, world } = collecting;
     api.put(NAME, {}, { creationTimestamp: "2001-01-01T00:00:00Z" });
@@ -453,7 +453,7 @@ describe("a new server", () => {
     expect(api.writes).toEqual([]);
   });
 
-  test("counts as pending after a time from when it was first seen, not from when each object was seen", async () => {
+  test("counts as pending after a grace period that begins when it is first seen, not when each object is seen", async () => {
     await using collecting = new Collecting("s1").start();
     const { api, members, world } = collecting;
     await world.advance(5_000);
@@ -466,7 +466,7 @@ describe("a new server", () => {
     expect(collecting.summary(NAME)).toBe("s1:v1 | none | Unknown");
   });
 
-  test("gets the time again when it rejoins", async () => {
+  test("gets the grace period again when it rejoins", async () => {
     await using collecting = new Collecting("s1").start();
     const { api, members, world } = collecting;
     api.put(NAME, agreed);

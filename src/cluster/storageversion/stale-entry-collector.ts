@@ -1,11 +1,11 @@
 /**
  * Keeps StorageVersion objects correct when servers depart and join. Servers maintain their own entries. The collector
  * drops the entries of departed servers, sets the condition to Unknown while a live server has not published, and
- * deletes objects without entries.
+ * deletes objects in which no live server has an entry.
  *
- * Errors prove nothing. The collector reads an object first and determines the live servers afterwards: a server has a
- * lease before it has an entry, so an entry without a live server is stale. Every write has the resourceVersion that
- * was read as a precondition, so a server that publishes in between keeps its entry.
+ * A failed read changes nothing. The collector reads an object first and determines the live servers afterwards: a
+ * server has a lease before it has an entry, so an entry without a live server is stale. Every write has the
+ * resourceVersion that was read as a precondition, so a server that publishes in between keeps its entry.
  */
 import { untilAborted } from "../controller-runtime/until-aborted.ts";
 import { handlerSource, type KeySource } from "../controller-runtime/controller.ts";
@@ -91,8 +91,8 @@ export function decideCollection(object: StorageVersionObject, context: Collecti
   }
   const settled = settle(status, { live, now });
   if (settled === status) return { kind: "keep" };
-  // Not counting new servers as pending only saves a write. If a write is needed anyway, it includes them, and an
-  // object that is Unknown stays so.
+  // Not counting new servers as pending only saves a write. If a write is needed anyway, it counts them as pending, and
+  // an object whose condition is Unknown stays so.
   if (settle(status, { live: withPatience(live, young), now }) !== status) return { kind: "update", status: settled };
   const waits = pendingServers(entries, live).map((id) => young.get(id) ?? Infinity);
   return { kind: "keep", requeueAfterMs: Math.min(...waits) };

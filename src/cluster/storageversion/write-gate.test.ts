@@ -191,13 +191,13 @@ describe("an open gate", () => {
   };
 
   test.each([`POST ${PODS}`, `PUT ${STORAGE_VERSIONS}/core.pods`, `PUT ${LEASES}/apiserver-b`])(
-    "%s passes",
+    "admits %s",
     (request) => {
       expect(decide(request, OPEN, false)).toBe("open");
     },
   );
 
-  test("passes the request on unchanged, without reading other state or the request", async () => {
+  test("passes the request on unchanged, without reading the request or the state of any resource", async () => {
     const request = infoRequest({ method: "POST", url: PODS });
     const guarded = new Proxy(request, { get: (_, key) => expect.unreachable(`the gate read ${String(key)}`) });
     const seen: WithInfo[] = [];

@@ -1,7 +1,8 @@
 /**
  * Rejects writes of a resource until this server has published the version in which it stores the resource. The gate
  * only serves to respond early with a clear message; the guard in the store ensures that nothing unpublished is
- * committed. So in doubt the gate rejects a write, and it admits only the writes that publishing itself needs.
+ * committed. So in doubt the gate rejects a write. Of resources that are not published yet, it admits only the writes
+ * that publishing itself needs.
  */
 import type { Counter, MetricFamily, MetricsRegistry } from "../../base/metrics.ts";
 import type { PassingFilter } from "../../serving/http/chain.ts";
@@ -12,7 +13,7 @@ import { serviceUnavailable, type StatusError } from "../../meta/status-error.ts
 import { STORAGE_VERSION_TYPE } from "./objects.ts";
 
 export interface WriteGateState {
-  /** Whether every resource stored here may be written. If true, nothing else is checked. */
+  /** Whether every built-in resource is published. If true, the gate admits every request. */
   readonly isOpen: boolean;
   /** Why the resource is closed; undefined if it is open or not stored here. */
   closedBecause(group: string, resource: string): { readonly lastError: string | undefined } | undefined;
@@ -73,7 +74,7 @@ const RULES: readonly (readonly [WriteGateRule, (facts: WriteGateFacts, state: W
   ["not-pending", ({ info }, state) => !isStorageVersion(info) && closedBecause(info, state) === undefined],
 ];
 
-/** A dry run waits like any write, because the result of the real write is not known yet. */
+/** A dry run is rejected like any write, because the result of the real write is not known yet. */
 export function decideWriteGate(facts: WriteGateFacts, state: WriteGateState): WriteGateDecision {
   const found = RULES.find(([, lets]) => lets(facts, state));
   if (found !== undefined) return { kind: "pass", rule: found[0] };
@@ -127,7 +128,8 @@ function isNamespaceCreation({ group, resource, name, verb }: RequestInfo): bool
 
 /**
  * A server must be known to be live before it publishes. DIFFERS: kubernetes lets any client write any lease in
- * kube-system. Here writes of other leases wait, including the leases that the server itself wants to delete.
+ * kube-system. Here only the server itself may write its lease. Its updates and deletions of other leases wait; its
+ * creates pass with any name, because the name is in the body.
  */
 function isOwnIdentityLease({ info, isLoopback, serverId }: WriteGateFacts): boolean {
   const { group, resource, subresource, namespace, name, verb } = info;

@@ -1,4 +1,7 @@
-/** The default roles and bindings, as objects that the server ensures. Without them no client has any permission. */
+/**
+ * The default roles and bindings, as objects that the server ensures. Without them only members of system:masters have
+ * permissions.
+ */
 import { RBAC_GROUP } from "../../../access/auth/rbac/policy-rule.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { OwnedObject } from "../owned-object.ts";

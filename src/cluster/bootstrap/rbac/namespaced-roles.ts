@@ -1,4 +1,4 @@
-/** The roles of kube-system and kube-public, and their subjects. */
+/** The default roles in kube-system and kube-public. */
 import { may, read, WRITE_EVENTS, type RoleRules } from "./notation.ts";
 
 const LEADER_LEASES: RoleRules[string] = [

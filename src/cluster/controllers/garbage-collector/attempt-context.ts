@@ -13,7 +13,7 @@ export interface AttemptContext {
   readonly enqueue: (uid: string) => void;
   /** Why the graph may lack objects in this namespace ("" means anywhere); undefined if it is complete. */
   readonly unseen: (namespace: string) => string | undefined;
-  /** The watched resources that have objects in this namespace ("" means anywhere). */
+  /** The watched resources that may have objects in this namespace ("" means anywhere). */
   readonly followed: (namespace: string) => readonly GraphResource[];
   readonly deleted: Counter;
   readonly orphaned: Counter;

@@ -26,7 +26,7 @@ export async function attempt(context: AttemptContext, uid: string, signal: Abor
   const node = context.graph.get(uid);
   if (node === undefined) return undefined;
   if (!isSeen(node)) return verifyOwner(context, node, signal);
-  // It is being deleted without waiting for dependents. Its dependents are examined when it is gone.
+  // The object is being deleted without waiting for dependents. Its dependents are examined when it is gone.
   if (node.deletion === "plain") return undefined;
   if (node.deletion === "none" && node.owners.length === 0) return undefined;
   await context.reports.report(node, signal);
@@ -120,8 +120,8 @@ function withoutBlock(reference: JsonObject): JsonObject {
 /**
  * Removes the finalizer if all blocking dependents are gone; otherwise enqueues those dependents.
  *
- * DIFFERS: kubernetes never deletes objects that own each other in a circle if all of them were deleted in the
- * foreground.
+ * DIFFERS: if objects that own each other in a circle are all deleted in the foreground, kubernetes never removes them.
+ * Here each of them stops blocking its owners in the circle.
  */
 async function attemptInForeground(context: AttemptContext, of: Attempt): Promise<Wait | undefined> {
   const { node, live } = of;

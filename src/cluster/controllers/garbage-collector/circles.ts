@@ -2,8 +2,9 @@ import { blockingDependents, type GraphNode } from "./graph.ts";
 import { CIRCLE_NODES_MAX } from "./collector-limits.ts";
 
 /**
- * The owners that wait for the deletion of this object although, directly or indirectly, this object waits for theirs.
- * Without help none of them would ever be deleted. The search examines at most CIRCLE_NODES_MAX objects.
+ * The uids of the owners with which this object forms a circle: they wait for its deletion, and it waits, directly or
+ * indirectly, for theirs. Without help none of them would ever be deleted. The search examines at most CIRCLE_NODES_MAX
+ * objects.
  */
 export function ownersInCircle(node: GraphNode): ReadonlySet<string> {
   const suspects = new Set<GraphNode>();

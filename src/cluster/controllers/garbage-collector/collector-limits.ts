@@ -41,7 +41,7 @@ export const COMPARE_MS_MIN = 200;
  * owner references with new names.
  */
 export const COMPLAINTS_MAX = 1_000;
-/** Maximum number of namespace names of which all objects share one string. */
+/** Maximum number of names of namespaces, groups and kinds that are kept to share one string among all objects. */
 export const SHARED_TEXTS_MAX = 10_000;
 
 /** Number of invalid references that are remembered, so that each is reported once. */

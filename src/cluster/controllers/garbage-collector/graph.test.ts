@@ -83,7 +83,7 @@ describe("an object is enqueued", () => {
     expect(run.told()).toEqual(["a"]);
   });
 
-  test("if it waits for a dependent, and that is deleted, drops the reference, or stops blocking", () => {
+  test("if it waits for a dependent, and the dependent is deleted, drops its reference, or stops blocking", () => {
     const owner = seen("a", [], { deletion: "foreground" });
     const run = new Recording().observe(owner, seen("b", ["a"]), seen("c", ["a"]), seen("d", ["a"]));
     run.told();
@@ -161,7 +161,7 @@ describe("an object that is deleted in the foreground", () => {
     expect(blockingDependents(run.graph.get("a")!).map(({ uid }) => uid)).toEqual(["b"]);
   });
 
-  test("finds the owners that wait for it in a circle", () => {
+  test("may form a circle with its owners, which `ownersInCircle` finds", () => {
     const going = { deletion: "foreground" } as const;
     const run = new Recording().observe(seen("a", ["c"], going), seen("b", ["a"], going), seen("c", ["b"], going));
     run.observe(seen("x", ["a"], going));

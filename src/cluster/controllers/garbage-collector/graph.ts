@@ -2,9 +2,9 @@
  * The graph of owner references, in little memory. It has a node for each object that a watch has shown, and for each
  * object that another one references as an owner.
  *
- * The graph decides nothing. It enqueues objects whose owner was added, was removed or began to be deleted, and it
- * lists dependents. The decision is made from the current state in the API, so an outdated graph costs a request, but
- * never an object.
+ * The graph decides nothing. It enqueues objects that have to be examined, for example because an owner was removed or
+ * began to be deleted in the foreground, and it lists dependents. The decision is made from the current state in the
+ * API, so an outdated graph costs requests, but never causes a wrong deletion.
  *
  * A node without a resource belongs to an object that no watch has shown. Whether it exists is unknown, unless a lookup
  * has set `isKnownAbsent`. Such a node is dropped when its last dependent is gone.
@@ -247,7 +247,7 @@ export function isOfForeignNamespace(dependent: GraphNode, owner: GraphNode): bo
   return owner.resource !== undefined && owner.namespace !== "" && owner.namespace !== dependent.namespace;
 }
 
-/** The dependents for which an owner waits that is being deleted in the foreground. */
+/** The dependents for which an owner waits while it is being deleted in the foreground. */
 export function blockingDependents(owner: GraphNode): GraphNode[] {
   return [...owner.dependents].filter(
     (dependent) =>

@@ -1,5 +1,5 @@
 /**
- * Reports owner references that cross namespaces by Events, as kubernetes does. Each reference is reported once, and
+ * Writes Events about owner references that cross namespaces, as kubernetes does. Each reference is reported once, and
  * the rate is limited.
  */
 import type { Clock } from "../../../base/clock.ts";

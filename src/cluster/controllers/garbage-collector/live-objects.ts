@@ -143,7 +143,7 @@ function isAbsence(thrown: unknown, { resource, name }: LiveObjectPlace): boolea
   return details.name === name && details.kind === resource.resource && (details.group ?? "") === resource.group;
 }
 
-/** The wait after a response that proves nothing about the object. Errors without a response are thrown. */
+/** The wait after a failure that proves nothing about the object. Aborted requests and unexpected errors are thrown. */
 function waitAfter(thrown: unknown, { resource, name }: LiveObjectPlace): Wait {
   const because = messageOf(thrown);
   if (thrown instanceof TransportError) {

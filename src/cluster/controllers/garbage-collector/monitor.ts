@@ -1,6 +1,6 @@
 /**
- * Watches one resource for the graph. Objects are added to the graph as they arrive, and are not kept. Only until a list
- * is complete, the metadata that identifies its objects is kept. States:
+ * Watches one resource for the graph. Objects are added to the graph as they arrive, and are not kept. While a list is
+ * incomplete, only the metadata that identifies its objects is kept. States:
  *
  * - starting: nothing is known → following, failing
  * - following: the graph is current → failing

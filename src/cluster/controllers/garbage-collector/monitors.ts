@@ -78,7 +78,7 @@ export class Monitors {
     return [...waiting.values()];
   }
 
-  /** The watched resources that have objects in this namespace ("" means anywhere). */
+  /** The watched resources that may have objects in this namespace ("" means anywhere). */
   followed(namespace: string): GraphResource[] {
     return [...this.#followed.values()]
       .filter(({ monitor, isVanished }) => !isVanished && (namespace === "" || monitor.resource.namespaced))

@@ -32,7 +32,7 @@ const ABSENT: OwnerState = { kind: "absent" };
 
 export class OwnerLookup {
   readonly #options: OwnerLookupOptions;
-  /** The uids of absent owners. A uid is never used again, so the result can be kept. */
+  /** The keys of absent owners. A key includes the uid, which is never used again, so the result can be kept. */
   readonly #absent = new LruSet(ABSENT_OWNERS_MAX);
 
   constructor(options: OwnerLookupOptions) {
@@ -105,7 +105,7 @@ export class OwnerLookup {
   }
 }
 
-/** As kubernetes: a name with other characters would change the request path. */
+/** As kubernetes: other names would change the request path. */
 function isObjectName(name: string): boolean {
   return name !== "" && name !== "." && name !== ".." && !name.includes("/") && !name.includes("%");
 }

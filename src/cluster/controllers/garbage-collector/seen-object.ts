@@ -43,7 +43,7 @@ export interface LiveObject extends SeenObject {
 
 const NO_OWNERS: readonly SeenOwner[] = [];
 
-/** Undefined for an object without a uid. */
+/** Undefined for an object without a uid or name. */
 export function toSeenObject(object: KubernetesObject): SeenObject | undefined {
   const metadata = metadataOf(object);
   const uid = stringAt(metadata, "uid");

@@ -23,8 +23,8 @@ export class ServedResources {
   }
 
   /**
-   * The version in an owner reference is ignored, because it may no longer be served. Releases may serve one kind as
-   * different resources, so there may be several.
+   * The resources of a kind that support get. The version in an owner reference is ignored, because it may no longer be
+   * served. Releases may serve one kind as different resources, so there may be several.
    */
   ofKind(group: string, kind: string): readonly ClusterResource[] {
     this.#index();

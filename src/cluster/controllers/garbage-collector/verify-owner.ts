@@ -5,8 +5,8 @@ import type { OwnerState } from "./owner-lookup.ts";
 import { wait, type Wait } from "./wait.ts";
 
 /**
- * Checks whether an owner exists that no watch has shown. Its dependents may reference it by different kinds, names or
- * namespaces, so it looks up each of them, and enqueues the dependents whose reference finds no owner.
+ * Looks up an owner that no watch has shown. Its dependents may reference it by different kinds, names or namespaces,
+ * so each of these references is looked up, and the dependents whose reference finds no owner are enqueued.
  */
 export async function verifyOwner(
   { graph, owners, enqueue }: AttemptContext,

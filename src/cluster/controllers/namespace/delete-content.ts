@@ -1,7 +1,8 @@
 /**
  * Deletes all objects of a namespace that some server serves. Pods are deleted first, and nothing else while a pod is
- * left, because the objects on which pods rely (network policies, secrets) must outlast them. Events are deleted last,
- * because other deletions create events.
+ * left, because the objects on which pods rely (network policies, secrets) must outlast them. If deleting the pods
+ * fails with an error, the other objects are deleted nevertheless. Events are deleted last, because other deletions
+ * create events.
  */
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import type { ClusterResource } from "../cluster-resources.ts";

@@ -1,6 +1,6 @@
 /**
- * Remembers, during one term, when each namespace was first seen being deleted and how many attempts were blocked. If
- * it is lost with the term, only delays get longer.
+ * Remembers, during one term as leader, when each namespace was first seen being deleted and how many attempts were
+ * blocked. If it is lost with the term, only delays change.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";

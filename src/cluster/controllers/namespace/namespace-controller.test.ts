@@ -263,7 +263,7 @@ describe("a resource that is unknown or unreachable", () => {
     await deleting.api.world.advance(5_000);
     const { resources } = deleting;
     const served = resources.served.bind(resources);
-    // `served` is called at the beginning and at the end of an attempt.
+    // An attempt calls `served` twice at its beginning and once at its end. Only the last call returns other resources.
     let asked = 0;
     resources.served = () => (asked++ === 2 ? served().slice(1) : served());
     expect(await deleting.reconcile()).toEqual({ requeueAfterMs: 500 });

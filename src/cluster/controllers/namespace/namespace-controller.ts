@@ -2,9 +2,10 @@
  * Empties namespaces that are being deleted, and finalizes them when nothing is left. The conditions of a namespace
  * report what blocks its deletion and which server is the cause.
  *
- * Errors and missing responses prove nothing. A namespace is finalized only after an attempt in which every request
- * succeeded, and only if the view of the cluster was current, had no doubts about namespaced resources, and did not
- * change during the attempt. The server that finalizes the namespace checks the store as well.
+ * A namespace is finalized only after an attempt in which every request succeeded, and only if the view of the cluster
+ * was current, had no doubts about namespaced resources, and did not change during the attempt. The server that
+ * finalizes the namespace checks the store as well. Doubts about resources of departed servers do not count if that
+ * check finds the namespace empty.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
@@ -265,8 +266,8 @@ class NamespaceDeleter {
 }
 
 /**
- * Ignores doubts about resources that no server serves now: they block only a namespace whose objects of them are in
- * the store, which finalizing checks.
+ * Ignores doubts about resources that no server serves now: such a resource blocks a namespace only if the store holds
+ * objects of it in the namespace, which finalizing checks.
  */
 function withoutDeparted(look: Attempt): Attempt {
   const doubts = look.findings.doubts.filter(({ isDeparted }) => isDeparted !== true);

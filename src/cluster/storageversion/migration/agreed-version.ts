@@ -55,7 +55,10 @@ export function isSameAgreement(
   return now.since === before.since && seenAtMs - Date.parse(before.since) >= SETTLED_MS;
 }
 
-/** Whether every server can read only this version. A server that lists no decodable versions may read any version. */
+/**
+ * Whether a server with these decodable versions can read only this version. A server that lists none may read any
+ * version.
+ */
 function isOnly(versions: readonly string[], version: string): boolean {
   return versions.length > 0 && versions.every((other) => other === version);
 }
@@ -97,7 +100,7 @@ function conditionOf({
 }
 
 /**
- * Versions that all servers serve come before versions that some serve. Otherwise the stored version comes first,
+ * Versions that more servers serve come first. Among versions that equally many serve, the stored version comes first,
  * because it needs no conversion.
  */
 function servedVersions(entries: readonly ServerStorageVersion[], stored: string): readonly string[] {

@@ -94,10 +94,14 @@ describe("a migration that succeeded", () => {
   test.each<[change: string, make: (t: CrdTest) => void, why: string]>([
     ["another generation", (t) => t.define({ generation: 4 }), MISMATCH],
     ["another CRD of the same name", (t) => t.define({ uid: "other" }), MISMATCH],
-    ["servers that no longer agree", (t) => t.publish(["example.io/v1", V2]), DISAGREED],
+    ["an end of the agreement", (t) => t.publish(["example.io/v1", V2]), DISAGREED],
     ["an agreement that was renewed", (t) => t.publish([V2], "2030-01-01T00:00:00Z"), DISAGREED],
     ["an agreement on another version", (t) => t.publish(["example.io/v1"]), DISAGREED],
-    ["no servers that agree", (t) => t.cluster.remove("storageversions", STORAGE_VERSION), DISAGREED],
+    [
+      "the deletion of the StorageVersion object",
+      (t) => t.cluster.remove("storageversions", STORAGE_VERSION),
+      DISAGREED,
+    ],
     ["another storage version that no server has seen yet", (t) => t.define({}, "v1"), DISAGREED],
   ])("keeps the stored versions after %s", async (_change, make, why) => {
     const t = new CrdTest();
@@ -138,7 +142,7 @@ describe("a migration that succeeded", () => {
     expect(t.said).toContain("generation mismatch");
   });
 
-  test("is not recorded if the controller is stopped before", async () => {
+  test("is not recorded in the CRD if the controller is stopped while it waits", async () => {
     const t = new CrdTest();
     const begun = await t.begin();
     const done = succeedInCrd(t.place, { begun, agreed: t.agreed });

@@ -58,9 +58,9 @@ export interface CrdPlace {
 }
 
 /**
- * Sets the condition that the objects of the CRD are being migrated; undefined for a built-in resource. A resumed
- * migration continues with the generation for which its condition was set. DIFFERS: kubernetes sets the condition only
- * from 1.36 on.
+ * Sets the condition StorageMigrating of the CRD to True. Resolves to undefined for a built-in resource, which has no
+ * CRD. A resumed migration continues with the generation for which its condition was set. DIFFERS: kubernetes sets the
+ * condition only from 1.36 on.
  */
 export async function beginInCrd(place: CrdPlace, migration: string): Promise<BegunCrd | undefined> {
   const { clock } = place;
@@ -88,7 +88,7 @@ interface EndedMigration {
   readonly agreed: AgreedVersion | undefined;
 }
 
-/** Records the success. Resolves to false if the controller was stopped before. */
+/** Records the success in the CRD. Resolves to false if the controller was stopped while it waited. */
 export async function succeedInCrd(place: CrdPlace, { begun, agreed }: EndedMigration): Promise<boolean> {
   if (begun === undefined) return true;
   const { clock, signal } = place;
@@ -112,7 +112,7 @@ function storedVersionsText({ isSame, isProven }: { readonly isSame: boolean; re
     : " but the stored versions have not been updated due to a generation mismatch";
 }
 
-/** Records the failure. DIFFERS: kubernetes drops the old stored versions even after a failure. */
+/** Records the failure in the CRD. DIFFERS: kubernetes drops the old stored versions even after a failure. */
 export async function failInCrd(place: CrdPlace): Promise<void> {
   const said = { status: "False", reason: "MigrationFailed", message: "The migration has failed" } as const;
   await changeCrd(place, async (object) =>

@@ -7,7 +7,10 @@ export interface MigrationMetrics {
   readonly progress: MetricFamily<Gauge>;
 }
 
-/** Called once per registry, because the automatic mode and the controller of migration objects share the metrics. */
+/**
+ * Must be called once per registry, because the automatic mode and the controller of migration objects share the
+ * metrics.
+ */
 export function createMigrationMetrics(metrics: MetricsRegistry): MigrationMetrics {
   return {
     migrations: metrics.counter({

@@ -50,7 +50,7 @@ const isPatchOf = (call: Call, index: number): boolean =>
   call.method === "PATCH" && call.name === widget(index).metadata.name;
 
 describe("a pass", () => {
-  test("lists in pages of 500, and patches each object with only its uid and resourceVersion", async () => {
+  test("lists in pages of the given size, and patches each object with only its uid and resourceVersion", async () => {
     const cluster = clusterWith(1_001);
     const outcome = await pass(cluster);
     expect(outcome).toMatchObject({ kind: "done", progress: { migrated: 1_001, failed: 0, total: 1_001 } });
@@ -79,7 +79,7 @@ describe("a pass", () => {
     expect(await pass(cluster)).toMatchObject({ kind: "done", progress: { migrated: 3, failed: 0 } });
   });
 
-  test("counts objects as failed, not as deleted, if their resource is no longer served", async () => {
+  test("is paused, and does not count objects as deleted, if their resource is no longer served", async () => {
     const cluster = clusterWith(3);
     cluster.before = ({ method }) => (method === "PATCH" ? rejection(404, "NotFound") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "paused", progress: { migrated: 0 } });
@@ -246,7 +246,7 @@ describe("a temporary failure", () => {
     expect(outcome.progress.failed).toBeLessThan(8);
   });
 
-  test("a list whose continue token never changes ends the pass", async () => {
+  test("is assumed if the continue token of a list does not change: the pass is paused", async () => {
     const cluster = clusterWith(1);
     const metadata = { continue: "again" };
     cluster.before = ({ method }) =>
@@ -255,8 +255,8 @@ describe("a temporary failure", () => {
   });
 });
 
-describe("an expired list", () => {
-  test("continues with the token in the error", async () => {
+describe("an expired or invalid continue token", () => {
+  test("is replaced by the token in the error", async () => {
     const cluster = clusterWith(1_200);
     cluster.before = ({ query }) =>
       query.get("continue") === "default/w00499"
@@ -268,7 +268,7 @@ describe("an expired list", () => {
     expect(cluster.patches()).toHaveLength(1_201);
   });
 
-  test("starts over if the error has no token", async () => {
+  test("makes the pass start over if the error has no token", async () => {
     const cluster = clusterWith(700);
     let left = 1;
     cluster.before = ({ query }) => (query.has("continue") && left-- > 0 ? rejection(410, "Expired") : undefined);
@@ -276,14 +276,14 @@ describe("an expired list", () => {
     expect(cluster.patches()).toHaveLength(1_200);
   });
 
-  test("does not start over without limit", async () => {
+  test("makes the pass start over only a limited number of times", async () => {
     const cluster = clusterWith(700);
     cluster.before = ({ query }) => (query.has("continue") ? rejection(410, "Expired") : undefined);
     expect(await pass(cluster)).toMatchObject({ kind: "paused" });
     expect(cluster.calls.filter(({ method }) => method === "GET").length).toBeLessThan(12);
   });
 
-  test("starts over if its token is invalid", async () => {
+  test("that comes from an edited state makes the pass start over", async () => {
     const cluster = clusterWith(10);
     cluster.before = ({ query }) => (query.get("continue") === "nonsense" ? rejection(400, "BadRequest") : undefined);
     const resumeAt: Position = { continueToken: "nonsense", migrated: 5, failed: 0, failures: [] };

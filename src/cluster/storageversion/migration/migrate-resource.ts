@@ -182,8 +182,8 @@ class Pass {
 
   /**
    * Whether the pass can continue after this error. An expired list is continued at the current state: objects that
-   * were created meanwhile before the position were written by servers that agree, so they need no migration. An
-   * invalid token comes from an edited state.
+   * were created meanwhile before the position were written by servers that agree, so they need no migration. After an
+   * invalid token, which comes from an edited state, or an expired list without a new token, the pass starts over.
    */
   #goOnDespite(error: StatusError): boolean {
     if (this.#token === "") return false;

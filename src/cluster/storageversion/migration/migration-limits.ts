@@ -17,7 +17,7 @@ export const RETRY_MS_MIN = 100;
 export const RETRY_MS_MAX = 10_000;
 /** How long one request is retried. After that the pass pauses and is resumed later. */
 export const PATIENCE_MS = 60_000;
-/** Maximum time for which a pass pauses because of a longer Retry-After. */
+/** Maximum time for which a pass pauses, even if Retry-After is longer. */
 export const PAUSE_MS_MAX = 600_000;
 export const PAUSE_MS_MIN = 10_000;
 /** If this many consecutive objects fail with 500, the server counts as broken, not the objects. */
@@ -25,7 +25,7 @@ export const BROKEN_OBJECTS_MAX = 8;
 
 export const FAILURES_LISTED_MAX = 100;
 export const FAILURE_CHARACTERS_MAX = 512;
-/** How often a pass starts over because its list expired without a token to continue with. */
+/** How often a pass replaces an expired or invalid continue token before it pauses. */
 export const FRESH_STARTS_MAX = 3;
 
 /** Maximum number of consecutive passes during which the StorageVersion object changed. */
@@ -48,7 +48,10 @@ export const HEARTBEAT_MS = 600_000;
 /** If no server has stored a resource for this long, its state is dropped. */
 export const FORGET_MS = 30 * 24 * 3_600_000;
 
-/** Delay before a migration is retried in which single objects failed, because an operator must fix them first. */
+/**
+ * Delay before a migration in which single objects failed is retried. It is long, because an operator must fix the
+ * objects first.
+ */
 export const FAILED_RETRY_MS_MIN = 300_000;
 export const FAILED_RETRY_MS_MAX = 3_600_000;
 

@@ -236,7 +236,7 @@ class MigrationRun {
         log.warn("storage migration paused", { ...facts, why: outcome.why, retryAfterMs: outcome.retryAfterMs });
         break;
       case "stopped":
-      // The error is ignored: another process may have taken over, and continues from the last recorded position.
+      // Nothing is recorded: another process may have taken over, and continues from the last recorded position.
     }
     return { ...outcome, agreed: this.#agreed };
   }

@@ -111,7 +111,7 @@ describe("a resource on which all servers agree", () => {
     expect(t.state.persistedVersions).toEqual([V2]);
   });
 
-  test("is migrated even so if objects are known to be stored in another version", async () => {
+  test("is migrated although no server can read another version, if objects are known to be stored in one", async () => {
     const t = new MigratorTest();
     t.publish([V1]);
     t.cluster.encodings.set("widgets", V1);
@@ -220,7 +220,7 @@ describe("servers that do not agree", () => {
     expect(t.cluster.patches()).toEqual([]);
   });
 
-  test("a watch event that is older than the agreement does not end it", async () => {
+  test("are not assumed because of a watch event that is older than the agreement", async () => {
     const t = new MigratorTest(400);
     t.cluster.patchMs = 10;
     t.publish([V1, V1]);
@@ -297,7 +297,7 @@ describe("a StorageVersion object that changes during a pass", () => {
     expect(t.migrations("succeeded")).toBe(0);
   });
 
-  test.each([2, 3])("to another version aborts the migration, also if it changes after read %i", async (look) => {
+  test.each([2, 3])("to another version after the migrator has read it %i times aborts the migration", async (look) => {
     const t = new MigratorTest(10);
     t.publish([V2, V2]);
     // The reconcile reads the object first. The pass reads it before its first page and after its last, and then the
@@ -365,7 +365,7 @@ describe("a verified resource", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("is verified again after a person has edited its state", async () => {
+  test("is migrated again after a person has made its state invalid", async () => {
     const t = await migrated();
     const configMap = t.cluster.object("configmaps", "evenkeel-storage-state", "kube-system");
     t.cluster.put("configmaps", { ...configMap, data: { [NAME]: "yes, of course" } });

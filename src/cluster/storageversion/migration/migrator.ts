@@ -1,8 +1,8 @@
 /**
  * The automatic mode: migrates a resource whenever all servers agree on a version and its objects are not known to be
  * stored in that version. It runs the passes itself and creates no StorageVersionMigration objects, so it needs no API
- * that a release may disable. Only the leader runs it; two migrators at once would do no harm, but the work twice.
- * DIFFERS: it updates the CRD of a migrated custom resource. In kubernetes only requested migrations do.
+ * that a release may disable. Only the leader runs it; two migrators at once would do no harm, but would do the work
+ * twice. DIFFERS: it updates the CRD of a migrated custom resource. In kubernetes only requested migrations do.
  */
 import type { KeySource } from "../../controller-runtime/controller.ts";
 import { sleep, type Clock } from "../../../base/clock.ts";
@@ -80,7 +80,7 @@ class AutomaticMigrator {
   readonly #watch: AgreementWatch;
   readonly #failed = new Map<string, Failed>();
   readonly #definitions: SeenCrds;
-  /** Resources whose objects can only be stored in the agreed version; this will be recorded soon. */
+  /** Resources whose objects are known to be stored in the agreed version, until the state records it. */
   readonly #marks = new Map<string, AgreedVersion>();
   readonly #marked: Wakeable;
 

@@ -1,6 +1,7 @@
 /**
- * Tests the controller as kubernetes' unit tests do. Those about its cache (cache older than the checkpoint, monitor
- * not synced, malformed resourceVersion in the cache) do not apply, because this controller has no cache.
+ * Tests the controller with the cases of kubernetes' unit tests. The cases about a cache (cache older than the
+ * checkpoint, monitor not synced, malformed resourceVersion in the cache) are omitted, because this controller has
+ * none.
  */
 import { describe, expect, test } from "vitest";
 import { createSvmController } from "./svm-controller.ts";
@@ -266,7 +267,7 @@ describe("a migration", () => {
   });
 });
 
-describe("if objects cannot be patched,", () => {
+describe("if requests for objects fail,", () => {
   test("a conflict on the first object does not keep the second from being patched", async () => {
     const t = new SvmTest({ count: 2 });
     t.cluster.before = ({ method, name }) =>
@@ -277,7 +278,7 @@ describe("if objects cannot be patched,", () => {
     expect(t.conditions("first")).toEqual([COMPLETED, SUCCEEDED]);
   });
 
-  test("one that is rejected fails the migration, after the others were migrated", async () => {
+  test("an object whose patch is rejected fails the migration, after the others were migrated", async () => {
     const t = new SvmTest({ count: 100 });
     t.cluster.before = ({ method, name }) =>
       method === "PATCH" && name === "w00001" ? rejection(403, "Forbidden") : undefined;
@@ -300,7 +301,7 @@ describe("if objects cannot be patched,", () => {
     expect(failed!.length).toBeLessThan(4_200);
   });
 
-  test("one that is throttled does not fail the migration, which reports it and continues later", async () => {
+  test("a throttled patch does not fail the migration, which reports the error and continues later", async () => {
     const t = new SvmTest({ count: 2 });
     const isThrottled = (method: string, name: string): boolean => method === "PATCH" && name === "w00001";
     t.cluster.before = ({ method, name }) =>
@@ -370,7 +371,7 @@ describe("several migrations", () => {
     expect(running.errors).toEqual([]);
   });
 
-  test("of one resource all succeed, even if there are more than workers, and skip objects that are already migrated", async () => {
+  test("of one resource all succeed, even if there are more migrations than workers", async () => {
     const t = new SvmTest({ count: 50 });
     for (let index = 0; index < 10; index++) t.migration(`m${index}`);
     await t.term(60_000);

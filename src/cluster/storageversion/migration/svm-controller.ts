@@ -4,8 +4,8 @@
  *    created → Running → (checkpoint in status.resourceVersion) → objects rewritten → Succeeded or Failed, not Running
  *
  * DIFFERS: kubernetes does not check whether the servers agree, so a migration can succeed while an old server still
- * writes the old version. Here a migration waits for the agreement, and fails if the agreement ends. It also lists the
- * objects itself instead of waiting for the cache of the garbage collector.
+ * writes the old version. Here a migration waits for the agreement, and fails if the agreement ends. This controller
+ * also lists the objects itself instead of waiting for the cache of the garbage collector.
  */
 import { handlerSource, type KeySource } from "../../controller-runtime/controller.ts";
 import type { Informer } from "../../../client/informer.ts";
@@ -62,8 +62,8 @@ const WORKERS = 5;
 const AGREEMENT_RETRY_MS = 10_000;
 const DISCOVERY_RETRY_MS = 5_000;
 /**
- * Delay before a waiting migration checks again whether it may start. The end of the previous migration triggers it at
- * once; this is in case that event is lost.
+ * Delay before a waiting migration checks again whether it may start. The end of the previous migration triggers the
+ * check at once; the delay matters only if that event is lost.
  */
 const TURN_RETRY_MS = 30_000;
 /** The abort reason if the migration object was deleted. */
