@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
+import type { Json } from "../api/start.ts";
 import { protobufMasterLease } from "../peers/stored-endpoints.ts";
 
 const ENDPOINTS = "/api/v1/namespaces/default/endpoints/kubernetes";
@@ -16,8 +17,7 @@ interface Published {
   readonly targetPort: number;
 }
 
-async function json(server: SimulatedServer, target: string): Promise<any> {
-  // oxlint-disable-line typescript/no-explicit-any -- responses are untyped
+async function json(server: SimulatedServer, target: string): Promise<Json> {
   return (await server.request({ method: "GET", target })).json();
 }
 

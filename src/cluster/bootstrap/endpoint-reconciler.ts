@@ -16,7 +16,7 @@ import { SERVICE_NAME, SERVICE_NAMESPACE, serviceWithTargetPort } from "./kubern
 import { ensureAll, type BootstrapPorts } from "./owned-object.ts";
 import type { Serves } from "./served-version.ts";
 
-export type OwnMasterLease = LeasedRecord<Pick<MasterLease, "ip">>;
+type OwnMasterLease = LeasedRecord<Pick<MasterLease, "ip">>;
 
 interface EndpointReconcilerOptions extends BootstrapPorts {
   readonly serves: Serves;

@@ -9,7 +9,7 @@ import { PORT_NAME, SERVICE_NAME, SERVICE_NAMESPACE } from "./kubernetes-service
 import type { Serves } from "./served-version.ts";
 
 /** The addresses and the port at which clients reach the servers of the cluster. */
-export interface ServiceEndpoints {
+interface ServiceEndpoints {
   /** Sorted IP addresses; empty if no live server can be reached. */
   readonly ips: readonly string[];
   readonly port: number;

@@ -18,11 +18,11 @@ export interface RecordKind<Stored> {
   /** Maximum number of records. Further records are ignored. */
   readonly recordsMax: number;
   /** The ID in a key under the prefix; undefined if the key belongs to no record. */
-  idOf(key: string): string | undefined;
+  readonly idOf: (key: string) => string | undefined;
   /** Undefined if the value is not a valid record. */
-  decode(id: string, value: unknown): Stored | undefined;
+  readonly decode: (id: string, value: unknown) => Stored | undefined;
   /** Whether two records have the same content. A change that only counts writes is none. */
-  isSame(left: Stored, right: Stored): boolean;
+  readonly isSame: (left: Stored, right: Stored) => boolean;
 }
 
 export class RecordTable<Stored> {

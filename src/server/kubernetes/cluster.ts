@@ -5,18 +5,14 @@
 import type { Allocators } from "../../cluster/allocation/allocators.ts";
 import { createLeadership, type Leadership } from "../../cluster/controllers/leadership.ts";
 import type { ControllerManager } from "../../cluster/controller-runtime/manager.ts";
-import { followUnreadable } from "../../cluster/inspect/unreadable-objects.ts";
 import { peerAddressOf } from "../../cluster/peers/advertised-address.ts";
 import type { EndpointReconciler } from "../../cluster/bootstrap/endpoint-reconciler.ts";
 import type { Peers } from "../../cluster/peers/peers.ts";
 import { createPeers } from "../../cluster/peers/create-peers.ts";
 import { fenceHealthCheck } from "../../cluster/peers/fence.ts";
-import { clusterMembers } from "../../cluster/peers/members.ts";
 import { fencedKv, identityLeaseKey } from "../../cluster/peers/private-records.ts";
-import { createAgreement, type StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
-import { standOutsideAgreement } from "../../cluster/storageversion/outside-agreement.ts";
+import type { StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
 import { createAggregatedServers, type AggregatedServers } from "../../extensions/aggregation/aggregated-servers.ts";
-import { publishStorageVersions } from "../../extensions/crd/serving/connect-crds.ts";
 import { localGroupVersions } from "../../extensions/crd/serving/custom-sources.ts";
 import { shownDocument, type LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
@@ -27,6 +23,7 @@ import type { ServerStore } from "../store.ts";
 import { createClusterFilters } from "./cluster-filters.ts";
 import { createControllers } from "./controllers.ts";
 import { createKubernetesEndpoints } from "./kubernetes-endpoints.ts";
+import { agreeOnEncodings, type Joined } from "./encodings.ts";
 import { createRegistry } from "./registry.ts";
 import type { KubernetesResources } from "./resources.ts";
 
@@ -107,45 +104,6 @@ function createServerPeers(on: Foundation, store: ServerStore, resources: Kubern
     served: { builtIn: document, shared },
     own: { ready: lifecycle.ready, isRegistered: () => agreed?.encodings.isOpen === true },
   });
-}
-
-interface Joined {
-  readonly resources: KubernetesResources;
-  readonly peers: Peers;
-}
-
-/**
- * Returns undefined if this server takes no part in the agreement on encodings. Such a server marks every
- * StorageVersion as having no agreement before it accepts writes.
- */
-function agreeOnEncodings(
-  on: Foundation,
-  store: ServerStore,
-  { resources, peers }: Joined,
-): StorageVersions | undefined {
-  const { env, config, metrics, loopback } = on;
-  const { agreed, custom } = resources;
-  const { serverId } = config.peers;
-  if (agreed === undefined) {
-    peers.identity.beforeUnfence(() => standOutsideAgreement({ kv: store.kv, clock: env.clock, config }));
-    return undefined;
-  }
-  const storageVersions = createAgreement({
-    env,
-    metrics,
-    cache: store.cache,
-    client: loopback.client,
-    serverId,
-    agreed,
-    members: (isComplete) => clusterMembers(peers, serverId, isComplete),
-    isOwner: peers.identity.isOwner,
-    tasks: [
-      followUnreadable({ env, config, cache: store.cache, metrics, agreed, reader: `release ${config.release}` }),
-    ],
-  });
-  peers.identity.beforeUnfence((signal) => storageVersions.beforeUnfence(signal));
-  publishStorageVersions(custom.table, storageVersions);
-  return storageVersions;
 }
 
 function addAggregatedServers(on: Foundation, store: ServerStore, { resources, peers }: Joined): AggregatedServers {
