@@ -24,6 +24,8 @@ interface EndpointReconcilerOptions extends BootstrapPorts {
   readonly masterLeases: MasterLeaseTable;
   /** Creates the writer of the masterlease of this server. */
   readonly ownMasterLease: (ip: string) => OwnMasterLease;
+  /** Reads from the store whether a masterlease for the address exists. */
+  readonly hasMasterLease: (ip: string) => Promise<boolean>;
   /** The addresses in the endpoint records of the other servers. */
   readonly peers: () => readonly HostPort[];
   /** Resolves with the address at which clients reach this server, when it listens. */
@@ -40,6 +42,8 @@ export class EndpointReconciler {
   readonly #leaving = new AbortController();
   readonly #due: Wakeable;
   #left: Promise<void> | undefined;
+  /** Whether another server still publishes the address of this server. Known after this server has left. */
+  #isShared = false;
   #own: { readonly address: HostPort; readonly lease: OwnMasterLease; readonly running: Promise<void> } | undefined;
 
   constructor(options: EndpointReconcilerOptions) {
@@ -68,6 +72,7 @@ export class EndpointReconciler {
     const { address, lease, running } = this.#own;
     await running;
     await lease.remove();
+    this.#isShared = await this.#options.hasMasterLease(address.host).catch(() => false);
     await this.#reconcile(address, new AbortController().signal);
   }
 
@@ -109,7 +114,7 @@ export class EndpointReconciler {
     const { masterLeases } = this.#options;
     const peers = this.#options.peers();
     const others = masterLeases.all().flatMap(({ ip }) => (ip === own.host ? [] : [ip]));
-    const isOwnLive = !this.#leaving.signal.aborted || peers.some(({ host }) => host === own.host);
+    const isOwnLive = !this.#leaving.signal.aborted || this.#isShared;
     return { ips: isOwnLive ? [...others, own.host] : others, own, peers };
   }
 

@@ -59,6 +59,15 @@ function statusNow({ env, config, peers, local }: ClusterEndpointsParts): Cluste
     localGroups: local.groups,
     sources: peers.documents.sources(),
     departed: peers.records.departed(),
+    kubernetesService: {
+      addresses: peers.records.masterLeases.all().map(({ ip }) => ip),
+      ...notPublished(config),
+    },
     nowMs: env.clock.monotonic(),
   });
+}
+
+function notPublished({ published }: MemberConfig): { readonly notPublished?: string } {
+  if (published === undefined) return { notPublished: "it does not listen" };
+  return published.address === undefined ? { notPublished: published.because } : {};
 }

@@ -27,6 +27,15 @@ export interface ClusterStatus {
   readonly servers: readonly ServerStatus[];
   /** Resources that departed servers served and no live server serves. */
   readonly departed: readonly DepartedStatus[];
+  readonly kubernetesService: KubernetesServiceStatus;
+}
+
+/** The addresses at which clients in the cluster reach its servers through the kubernetes Service. */
+interface KubernetesServiceStatus {
+  /** The IP addresses of all masterleases. */
+  readonly addresses: readonly string[];
+  /** Why the address of the reporting server is not among them; absent if the server publishes it. */
+  readonly notPublished?: string;
 }
 
 interface ProxyStatus {
@@ -87,6 +96,7 @@ export interface ClusterStatusInput {
   readonly sources: readonly DiscoverySource[];
   /** Served records of runs that have ended. */
   readonly departed: readonly ServedRecord[];
+  readonly kubernetesService: KubernetesServiceStatus;
   /** The time of the report by the monotonic clock. */
   readonly nowMs: number;
 }
@@ -103,6 +113,7 @@ export function clusterStatus(input: ClusterStatusInput): ClusterStatus {
     ...present({ fence }),
     servers: [selfStatus(input, onlyServes), ...view.peers.map((peer) => peerStatus(peer, input, onlyServes))],
     departed: departedStatus(input),
+    kubernetesService: input.kubernetesService,
   };
 }
 

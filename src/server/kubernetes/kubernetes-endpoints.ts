@@ -43,6 +43,7 @@ export function createKubernetesEndpoints(
         storedGeneration: () => masterLeases.get(ip)?.generation,
         isOwner: () => true,
       }),
+    hasMasterLease: async (ip) => (await store.kv.range({ start: masterLeaseKey(storageRoot, ip) })).count > 0,
     peers: () => endpoints().flatMap(({ id, address }) => (id === serverId ? [] : [address])),
     address: listening.announced.then((text) => ({ host, port: port ?? portOf(text) })),
     ready: lifecycle.ready,

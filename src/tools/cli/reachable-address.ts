@@ -20,6 +20,6 @@ function isLoopback(address: string): boolean {
   return address.startsWith("127.") || address === "::1";
 }
 
-function isUnspecified(address: string): boolean {
+export function isUnspecified(address: string): boolean {
   return isIPv6(address) ? /^[0:]+$/.test(address) : address === "0.0.0.0";
 }

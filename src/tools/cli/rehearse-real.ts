@@ -81,6 +81,8 @@ async function open(options: StageOptions, directory: string, undo: Undo): Promi
       credentials,
       storage,
       balancer,
+      host: HOST,
+      address: undefined,
       hostname: hostname(),
       firstPort: undefined,
       common: { featureGates: gate === "off" ? [PROXY_OFF] : [], controllers: ["*"] },

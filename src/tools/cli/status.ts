@@ -103,7 +103,18 @@ function notes(answer: JsonObject): string[] {
       : []),
     ...(answer["isSynced"] === true ? [] : ["The local server has not synced its peers yet."]),
     ...(fence === "" ? [] : [`The local server rejects writes: ${fence}.`]),
+    ...serviceNotes(answer),
   ];
+}
+
+/** Why clients in the cluster cannot reach the local server through the kubernetes Service. */
+function serviceNotes(answer: JsonObject): string[] {
+  const service = objectAt(answer, "kubernetesService");
+  const reason = text(service, "notPublished");
+  if (reason === "") return [];
+  const addresses = stringsAt(service, "addresses").map((address) => printable(address));
+  const others = addresses.length === 0 ? "has no endpoints" : `has the endpoints ${someOf(addresses, SHOWN_MAX)}`;
+  return [`The Service default/kubernetes ${others}. The local server publishes no endpoint: ${reason}.`];
 }
 
 function departures(answer: JsonObject): string[] {

@@ -5,13 +5,14 @@ import { makeDirectory } from "../../base/make-directory.ts";
 import { StorageError } from "../../storage/kv.ts";
 import { withAccessFlags } from "./access-flags.ts";
 import { CommandFailure } from "./failure.ts";
-import { commaList, port } from "./flags.ts";
+import { address, commaList, port } from "./flags.ts";
 import { withRoutingFlags } from "./peer-flags.ts";
 import { asUsable } from "./read-file.ts";
 import { stopOnSignals } from "./stop-on-signals.ts";
 import { readState } from "./up/cluster-files.ts";
 import { openClusterStore } from "./up/cluster-store.ts";
 import { openControl } from "./up/control.ts";
+import { HOST } from "./up/hosted-server.ts";
 import { DEFAULT_PORT } from "./up/open-balancer.ts";
 import { UpSession } from "./up/up-session.ts";
 import { DEFAULT_SERVERS } from "./up/server-spec.ts";
@@ -37,6 +38,7 @@ export function upCommand(): Command {
       `port of the load balancer, followed by those of the servers; 0 selects free ports (default: those of the data directory, initially ${DEFAULT_PORT} if free)`,
       port,
     )
+    .option("--bind-address <ip>", "address on which the load balancer listens", address, HOST)
     .option("--etcd-servers <urls>", "etcd URLs; store objects in etcd instead of the data directory", commaList)
     .option("--processes", "run each server in a separate process")
     .option("--feature-gates <pairs>", "feature gates to set on all servers, Name=true or Name=false", commaList)

@@ -12,6 +12,7 @@ import {
   type KeyedCertificate,
 } from "../../../serving/http/node/certificate-authority.ts";
 import { ensureServiceAccountKey } from "../credential-flags.ts";
+import { HOST } from "./hosted-server.ts";
 import { CLUSTER_NAMES, clusterFolder, ensureTokenFile } from "../data-directory.ts";
 
 export interface ClusterCredentials {
@@ -35,18 +36,22 @@ const DAY_MS = 86_400_000;
 /** IP addresses in the serving certificate. The last one is the address of the Service `kubernetes`. */
 const SERVER_ADDRESSES: readonly string[] = ["127.0.0.1", "::1", "10.0.0.1"];
 
-/** Returns the credentials of the directory. Missing, expired and invalid ones are replaced. */
-export function clusterCredentials(directory: string): ClusterCredentials {
+/**
+ * Returns the credentials of the directory. Missing, expired and invalid ones are replaced, and the serving certificate
+ * also if it does not contain `host`, at which clients reach the load balancer.
+ */
+export function clusterCredentials(directory: string, host: string = HOST): ClusterCredentials {
   const nowMs = Date.now();
   const folder = clusterFolder(directory);
   const ca = kept(folder, "ca", { make: () => createAuthority({ commonName: "evenkeel-ca", nowMs }) });
   const frontProxyCa = kept(folder, "front-proxy-ca", {
     make: () => createAuthority({ commonName: "evenkeel-front-proxy-ca", nowMs }),
   });
-  const hosts = [...CLUSTER_NAMES, hostname(), ...SERVER_ADDRESSES];
+  const addresses = [...new Set([...SERVER_ADDRESSES, host])];
+  const hosts = [...CLUSTER_NAMES, hostname(), ...addresses];
   const serving = kept(folder, "serving", {
     issuer: ca,
-    addresses: SERVER_ADDRESSES,
+    addresses,
     make: () =>
       withIssuer(ca, issueCertificate({ ca, commonName: "kube-apiserver", hosts, usage: "serverAuth", nowMs })),
   });

@@ -3,7 +3,7 @@
  * the disk, so that a restart starts the same cluster.
  */
 import { must } from "../../../base/assert.ts";
-import { createServer } from "node:net";
+import { createServer, isIPv6 } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ServerOptions, StorageConfig } from "../../../server/config.ts";
 import { CommandFailure } from "../failure.ts";
@@ -41,6 +41,10 @@ interface LocalClusterOptions {
   readonly hostname: string;
   readonly common: CommonOptions;
   readonly balancer: LoadBalancer;
+  /** The address at which clients on this machine reach the load balancer. */
+  readonly host: string;
+  /** The address at which other machines reach the load balancer; undefined if they cannot. */
+  readonly address: string | undefined;
   readonly start: StartServer;
   /** The peers that the server can proxy requests to now. */
   readonly peersOf: (backend: Backend) => Promise<readonly string[]>;
@@ -79,7 +83,8 @@ export class LocalCluster {
   }
 
   get balancerUrl(): string {
-    return `https://${HOST}:${this.#options.balancer.port}`;
+    const { host, balancer } = this.#options;
+    return `https://${isIPv6(host) ? `[${host}]` : host}:${balancer.port}`;
   }
 
   servers(): ServerInfo[] {
@@ -240,7 +245,7 @@ export class LocalCluster {
   }
 
   #launchOf({ id, spec, port }: Entry): Launch {
-    const { credentials, storage, common, hostname } = this.#options;
+    const { credentials, storage, common, hostname, balancer, address } = this.#options;
     const { caFile, frontProxyCertFile: certFile, frontProxyKeyFile: keyFile } = credentials;
     const options: ServerOptions = {
       release: spec.release,
@@ -254,8 +259,8 @@ export class LocalCluster {
       rootCa: credentials.ca.certPem,
       requestHeader: { clientCa: credentials.frontProxyCa.certPem, allowedNames: [FRONT_PROXY_NAME] },
       peers: { ...common.peers, serverId: id, hostname, ...(this.#isProxyOn() ? { caFile, certFile, keyFile } : {}) },
-      // All servers listen on the loopback address, which other machines cannot reach.
-      advertise: { address: undefined },
+      // All servers listen on the loopback address. Other machines reach them only through the load balancer.
+      advertise: { address, port: balancer.port },
     };
     return { id, options, port, cert: credentials.serving.certPem, key: credentials.serving.keyPem };
   }

@@ -4,7 +4,6 @@
  */
 import { CommandFailure } from "../failure.ts";
 import type { ClusterState } from "./cluster-files.ts";
-import { HOST } from "./hosted-server.ts";
 import { openLoadBalancer, type LoadBalancer, type LoadBalancerOptions } from "./load-balancer.ts";
 
 export const DEFAULT_PORT = 6443;
@@ -23,9 +22,12 @@ export async function openBalancer(
     });
   } catch (thrown) {
     const { code, message } = thrown as NodeJS.ErrnoException;
+    const { host } = options;
+    if (code === "EADDRNOTAVAIL")
+      throw new CommandFailure(`${host} is not an address of this machine: choose another with --bind-address`, 1);
     if (!isRequested) return openLoadBalancer({ ...options, port: 0 });
     if (code === "EADDRINUSE")
-      throw new CommandFailure(`port ${requestedPort} on ${HOST} is already in use: choose another with --port`, 1);
-    throw new CommandFailure(`port ${requestedPort} on ${HOST} cannot be used: ${message}`, 1);
+      throw new CommandFailure(`port ${requestedPort} on ${host} is already in use: choose another with --port`, 1);
+    throw new CommandFailure(`port ${requestedPort} on ${host} cannot be used: ${message}`, 1);
   }
 }

@@ -5,6 +5,7 @@ import { createNodeEnv } from "../../../server/env-node.ts";
 import type { Env } from "../../../server/env.ts";
 import type { Kv } from "../../../storage/kv.ts";
 import { shareKv } from "../../../storage/share-kv.ts";
+import { isUnspecified, reachableAddress } from "../reachable-address.ts";
 import { asUsable } from "../read-file.ts";
 import { inProcesses } from "./child-member.ts";
 import { clusterCredentials, type ClusterState } from "./cluster-files.ts";
@@ -33,7 +34,10 @@ interface StartParts {
 
 export async function startCluster({ flags, directory, kept, specs, running, store }: StartParts): Promise<void> {
   const featureGates = flags.featureGates ?? [];
-  const credentials = asUsable(() => clusterCredentials(directory), unusable(directory));
+  const { bindAddress } = flags;
+  const address = reachableAddress(bindAddress);
+  const host = isUnspecified(bindAddress) ? (address ?? HOST) : bindAddress;
+  const credentials = asUsable(() => clusterCredentials(directory, host), unusable(directory));
   const mode = flags.json ? "json" : process.stdout.isTTY ? "live" : "plain";
   const status = (): string => statusText(cluster.servers(), balancer.counts);
   const display = new Display({ out: process.stdout, err: process.stderr, mode, status });
@@ -45,7 +49,7 @@ export async function startCluster({ flags, directory, kept, specs, running, sto
   const readiness = createReadinessProbe({ ca: credentials.ca.certPem, token: credentials.token });
   running.onStop(() => readiness.close());
   const balancer = await openBalancer(
-    { host: HOST, isReady: (backend) => readiness.isReady(backend), onChange: () => display.changed() },
+    { host: bindAddress, isReady: (backend) => readiness.isReady(backend), onChange: () => display.changed() },
     flags.port,
     kept,
   );
@@ -58,6 +62,8 @@ export async function startCluster({ flags, directory, kept, specs, running, sto
       hostname: hostname(),
       common: commonOf(flags),
       balancer,
+      host,
+      address,
       peersOf: (backend) => readiness.peersOf(backend),
       guardRollback: createRollbackGuard({ ca: credentials.ca.certPem, token: credentials.token, featureGates }),
       start: starter(flags, { env, kv: store.kv, display }),

@@ -11,6 +11,8 @@ export interface UpFlags extends RoutingFlags, AccessFlags {
   readonly servers?: readonly string[];
   readonly dataDir: string;
   readonly port?: number;
+  /** The address on which the load balancer listens. */
+  readonly bindAddress: string;
   readonly etcdServers?: readonly string[];
   readonly processes?: boolean;
   readonly featureGates?: readonly string[];
