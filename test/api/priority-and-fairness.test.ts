@@ -30,7 +30,7 @@ function slowKv(kv: Kv, clock: World["clock"]): Kv {
   });
 }
 
-/** Starts a server with few seats and a slow store, on which every user may do everything. */
+/** Starts a server with few seats and a store with slow writes. Every user may do everything. */
 async function start(seats: number, access: StartOptions["access"] = {}): Promise<TestServer> {
   const world = new World({ seed: 5 });
   const api = await startServer({
