@@ -25,7 +25,7 @@ function as(api: TestServer, target: string, authorization?: string): Promise<Ap
   });
 }
 
-describe("authentication", () => {
+describe("authentication:", () => {
   test("a known token authenticates its user, whatever the case of the Bearer scheme", async () => {
     await using api = await startServer({ tokenFile: TOKENS });
     expect((await as(api, CONFIG_MAPS, "Bearer secret-1")).status).toBe(200);
@@ -89,7 +89,7 @@ describe("authentication", () => {
 });
 
 /** Tests of KEP-3028's test plan. A server in mode off behaves like a server without the feature. */
-describe("X-Kubernetes-If-Ready", () => {
+describe("X-Kubernetes-If-Ready:", () => {
   const CLIENT = { authorization: "Bearer secret-1" };
   const IF_READY = { ...CLIENT, "x-kubernetes-if-ready": "" };
 

@@ -58,7 +58,7 @@ const storageClass = (name: string, isDefault: boolean): Json => ({
   provisioner: "example.com/disk",
 });
 
-describe("ServiceAccount", () => {
+describe("the ServiceAccount plugin:", () => {
   test("a pod in a new namespace waits for the default service account, and gets its token as a volume", async () => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces", { metadata: { name: "new" } });
@@ -294,7 +294,7 @@ test.each([
   },
 );
 
-describe("certificate signing requests", () => {
+describe("certificate signing requests:", () => {
   const REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
   function patchAsBob(api: TestServer, target: string, body: Json): Promise<ApiTestResponse> {
