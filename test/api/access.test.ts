@@ -25,7 +25,7 @@ function as(api: TestServer, target: string, authorization?: string): Promise<Ap
   });
 }
 
-describe("authentication", () => {
+describe("authentication:", () => {
   test("a known token authenticates its user, whatever the case of the Bearer scheme", async () => {
     await using api = await startServer({ tokenFile: TOKENS });
     expect((await as(api, CONFIG_MAPS, "Bearer secret-1")).status).toBe(200);
@@ -88,10 +88,8 @@ describe("authentication", () => {
   });
 });
 
-/**
- * The rows of KEP-3028's test plan, each in every mode. A server in mode off behaves like a server without the feature.
- */
-describe("X-Kubernetes-If-Ready", () => {
+/** Tests of KEP-3028's test plan. A server in mode off behaves like a server without the feature. */
+describe("X-Kubernetes-If-Ready:", () => {
   const CLIENT = { authorization: "Bearer secret-1" };
   const IF_READY = { ...CLIENT, "x-kubernetes-if-ready": "" };
 
@@ -129,7 +127,7 @@ describe("X-Kubernetes-If-Ready", () => {
     ["report", [200, "false"], [200, undefined]],
     ["off", [200, undefined], [200, undefined]],
   ])(
-    "in mode %s, a server that is not ready returns %j to a request with the header and %j to one without it",
+    "in mode %s, a server that is not ready returns the status and X-Kubernetes-Ready %j to a request with the header, and %j to one without it",
     async (mode, asked, notAsked) => {
       await using starting = await startStuck(mode);
       expect(await readinessOf(starting.api, "/version", IF_READY)).toEqual(asked);

@@ -58,7 +58,7 @@ const storageClass = (name: string, isDefault: boolean): Json => ({
   provisioner: "example.com/disk",
 });
 
-describe("ServiceAccount", () => {
+describe("the ServiceAccount plugin:", () => {
   test("a pod in a new namespace waits for the default service account, and gets its token as a volume", async () => {
     await using api = await startServer();
     await api.create("/api/v1/namespaces", { metadata: { name: "new" } });
@@ -279,19 +279,22 @@ const asBob = (more: Record<string, string> = {}): CallOptions => ({
 test.each([
   ["1.36", '403 pods "a" is forbidden: '],
   ["1.34", "400 pod a does not have a host assigned"],
-])("in release %s, a GET of pods/exec by a user with only the verb get returns: %s", async (release, expected) => {
-  await using api = await withAccount(await startServer({ release }));
-  await api.create(PODS, pod("a"));
-  await grant(api, "look", [{ apiGroups: [""], resources: ["pods/exec"], verbs: ["get"] }]);
-  expect(outcome(await api.call("GET", `${PODS}/a/exec?command=ls`, undefined, asBob()))).toBe(expected);
-  await grant(api, "connect", [{ apiGroups: [""], resources: ["pods/exec"], verbs: ["create"] }]);
-  for (const method of ["GET", "POST"]) {
-    const response = await api.call(method, `${PODS}/a/exec?command=ls`, undefined, asBob());
-    expect(outcome(response)).toBe("400 pod a does not have a host assigned");
-  }
-});
+])(
+  "in release %s, a GET of pods/exec by a user with only the verb get returns %j, and the verb create is sufficient",
+  async (release, expected) => {
+    await using api = await withAccount(await startServer({ release }));
+    await api.create(PODS, pod("a"));
+    await grant(api, "look", [{ apiGroups: [""], resources: ["pods/exec"], verbs: ["get"] }]);
+    expect(outcome(await api.call("GET", `${PODS}/a/exec?command=ls`, undefined, asBob()))).toBe(expected);
+    await grant(api, "connect", [{ apiGroups: [""], resources: ["pods/exec"], verbs: ["create"] }]);
+    for (const method of ["GET", "POST"]) {
+      const response = await api.call(method, `${PODS}/a/exec?command=ls`, undefined, asBob());
+      expect(outcome(response)).toBe("400 pod a does not have a host assigned");
+    }
+  },
+);
 
-describe("certificate signing requests", () => {
+describe("certificate signing requests:", () => {
   const REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
 
   function patchAsBob(api: TestServer, target: string, body: Json): Promise<ApiTestResponse> {

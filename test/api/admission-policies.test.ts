@@ -409,7 +409,7 @@ test("policies are not enforced if the ValidatingAdmissionPolicy plugin is disab
 });
 
 describe("a server that has just started", () => {
-  /** The server has read all stored objects only after this time. */
+  /** The duration of every list of stored objects. Before this time, the server has read no policy. */
   const LOAD_MS = 1_001;
 
   test.each([0, LOAD_MS, LOAD_MS + 1, LOAD_MS + 4])(

@@ -13,7 +13,7 @@ function post(
 const UNRECOGNIZED =
   "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind; json parse error: ";
 
-describe("request bodies", () => {
+describe("request bodies:", () => {
   test.each([
     ["{", "unexpected end of JSON input ({)"],
     ["", "unexpected end of JSON input (<empty>)"],
@@ -172,7 +172,7 @@ describe("field validation", () => {
     expect((response.headers["warning"] as string[]).join("").length).toBeLessThanOrEqual(4096);
   });
 
-  test("a fieldManager may have at most 128 bytes, and all its characters must be printable", async () => {
+  test("accepts a fieldManager of at most 128 bytes, all of whose characters must be printable", async () => {
     await using api = await startServer();
     expect((await api.create(`${CONFIG_MAPS}?fieldManager=${"m".repeat(128)}`, configMap("a"))).status).toBe(201);
     expect((await api.create(`${CONFIG_MAPS}?fieldManager=${"m".repeat(129)}`, configMap("b"))).status).toBe(422);

@@ -221,7 +221,7 @@ describe("several objects", () => {
   });
 });
 
-describe("if the webhook fails", () => {
+describe("if the webhook fails,", () => {
   test("the stored version is still served, and a request for the other version returns an error with the reason", async () => {
     await define();
     await ask("POST", of("v1"), v1("one"));

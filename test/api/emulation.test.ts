@@ -85,7 +85,7 @@ describe("the resources of an emulating server", () => {
   });
 });
 
-describe("the stored objects of an emulating server", () => {
+describe("the stored objects of a server with an emulated version or a minimum compatibility version", () => {
   test("are encoded in a version that the minimum compatibility version can decode", async () => {
     const options: Partial<ServerOptions> = { release: "1.36", runtimeConfig: DRA };
     await using usual = await startServer(options);

@@ -25,14 +25,17 @@ export class FaultyKv implements Kv {
     this.#kv = kv;
   }
 
-  /** Makes the store unreachable, or reachable again. Watches then receive the events that they missed. */
+  /**
+   * Makes the store unreachable, or reachable again. When it is reachable again, watches receive the events that they
+   * missed.
+   */
   setDown(isDown: boolean): void {
     this.#isDown = isDown;
     if (!isDown) this.#catchUp();
     for (const { sink } of this.#followed) sink.interrupted(isDown);
   }
 
-  /** Delays the events of watches, or delivers the delayed events. Other calls succeed at once. */
+  /** Delays the events of watches, or delivers the delayed events. Other calls are not affected. */
   setLagging(isLagging: boolean): void {
     this.#isLagging = isLagging;
     if (!isLagging) this.#catchUp();
@@ -46,7 +49,7 @@ export class FaultyKv implements Kv {
     }
   }
 
-  /** Makes all calls wait until `resume` is called. */
+  /** Makes all calls except watches wait until `resume` is called. */
   stall(): void {
     this.#stalled ??= [];
   }

@@ -55,7 +55,8 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /**
- * Checks that every notification is consistent with the earlier ones: an object is added, then updated, then deleted.
+ * Checks that every notification is consistent with the earlier ones: an object is added before it is updated or
+ * deleted, and each update starts from the last known state.
  */
 class Historian implements InformerHandler<KubernetesObject> {
   readonly known = new Map<string, KubernetesObject>();

@@ -215,7 +215,7 @@ class ClusterRequests {
     this.cluster = cluster;
   }
 
-  /** Sends a request, and retries it after a 503 as a client would. */
+  /** Sends a request to a server, and advances virtual time until the response arrives. */
   async through(
     server: SimulatedServer,
     method: string,

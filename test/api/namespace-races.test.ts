@@ -185,7 +185,7 @@ describe("a namespace without finalizers", () => {
     return { api, other, before: (commit) => void (hook = commit) };
   }
 
-  test("is Terminating before it is removed by the same request", async () => {
+  test("becomes Terminating and is then removed by the same request", async () => {
     const { api, other, before } = await startDeleting();
     const commits: string[] = [];
     before(async ({ kind }) => void commits.push(kind));
@@ -207,8 +207,8 @@ describe("a namespace without finalizers", () => {
       statuses.push((await other.begin("POST", `${TEAM}/configmaps`, configMap(`c-${at++}`))).status);
     });
     const rejected = await api.delete(TEAM);
-    // The first object is created before the namespace is Terminating. The server finds it, so it does not try the
-    // second commit, which would remove the namespace.
+    // The first object is created before the namespace is Terminating. The server that deletes the namespace finds this
+    // object, so it does not try the second commit, which would remove the namespace.
     expect(statuses).toEqual([201]);
     expect(rejected.status).toBe(409);
     expect(rejected.body.message).toContain("still holds 1 object: 1 configmaps");

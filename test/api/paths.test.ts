@@ -138,7 +138,7 @@ describe("a request for", () => {
   });
 
   test.each(["*/*", "application/*", "text/html,application/json;q=0.1", ""])(
-    "Accept %s returns JSON",
+    "a list with Accept %s returns JSON",
     async (accept) => {
       await using api = await startServer();
       const response = await api.get(CONFIG_MAPS, { accept });

@@ -30,7 +30,7 @@ function slowKv(kv: Kv, clock: World["clock"]): Kv {
   });
 }
 
-/** Starts a server with few seats and a slow store, on which every user may do everything. */
+/** Starts a server with few seats and a store with slow writes. Every user may do everything. */
 async function start(seats: number, access: StartOptions["access"] = {}): Promise<TestServer> {
   const world = new World({ seed: 5 });
   const api = await startServer({
@@ -77,7 +77,7 @@ async function flood(api: TestServer, user: string, count: number): Promise<Prom
 
 const statuses = (all: readonly Timed[]): Set<number> => new Set(all.map(({ answer }) => answer.status));
 
-describe("with priority and fairness", () => {
+describe("with priority and fairness,", () => {
   test("a user with many requests does not delay other users", async () => {
     await using api = await start(12);
     const many = await flood(api, "bob", 60);
@@ -125,7 +125,7 @@ describe("with priority and fairness", () => {
   });
 });
 
-describe("without priority and fairness", () => {
+describe("without priority and fairness,", () => {
   test("reads and writes are limited separately, and administrators and probes are exempt", async () => {
     await using api = await start(2, { priorityAndFairness: false });
     const two = await flood(api, "bob", 2);

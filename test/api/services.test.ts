@@ -345,7 +345,7 @@ test("a Service with port number 0 is rejected", async () => {
 });
 
 /**
- * Delays each call to the store by some milliseconds, so that the requests of two servers interleave in every order.
+ * Delays each call to the store by some milliseconds, so that the requests of two servers interleave in many orders.
  */
 function slowly(world: World, name: string): (kv: Kv) => Kv {
   const random = world.randomFor(`distance ${name}`);
@@ -437,7 +437,7 @@ describe("a commit of a Service with an unknown result", () => {
   }
 
   test.each([true, false])(
-    "keeps the claims at first, because the Service may be stored (isStored: %s)",
+    "keeps the claims at first, and releases them later if the Service is not stored (isStored: %s)",
     async (isStored) => {
       const store = { fails: false, isStored };
       await using server = await startServer({ wrapKv: uncertain(store) });

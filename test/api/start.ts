@@ -56,7 +56,7 @@ export class TestServer {
     return this.world.run(this.begin(method, target, body, options));
   }
 
-  /** Sends the request and returns without advancing time. */
+  /** Sends the request without advancing time. Resolves when the whole response has arrived. */
   async begin(
     method: string,
     target: string,

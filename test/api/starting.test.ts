@@ -55,7 +55,10 @@ const EXEMPT: Readonly<Record<string, number>> = {
   "jane /metrics": 403,
 };
 
-/** Headers of users. A request with any other first word is sent by an administrator. */
+/**
+ * Headers of users. The first word of a request is one of these users, who sends a GET, or a method with which an
+ * administrator sends the request.
+ */
 const OTHER_USERS: Readonly<Record<string, Record<string, string>>> = {
   anonymous: {},
   jane: { authorization: "Bearer jane-token" },
@@ -72,7 +75,7 @@ async function ask(api: TestServer, question: string): Promise<ApiTestResponse> 
   );
 }
 
-/** Delays every call to the store. */
+/** Delays every call to the store except watches. */
 function slowKv(world: World, kv: Kv): Kv {
   const slowly = async <T>(work: () => Promise<T>): Promise<T> => {
     await sleep(world.clock, STORE_CALL_MS);
@@ -136,7 +139,7 @@ describe.each<{ where: string; options?: StartOptions; isFilled?: boolean; steps
     steps: [PUBLISHING, REPAIR, SEEDING],
   },
 ])("during a start on $where,", ({ options, isFilled = false, steps }) => {
-  test("no client gets 404 or 403, and every client gets the final response afterwards", async () => {
+  test("no client gets 404 or 403, except for health and metrics, and every client gets the final response afterwards", async () => {
     const world = new World({ seed: 1 });
     if (isFilled) await (await startServer({ world, access: {}, strictRelease: false }))[Symbol.asyncDispose]();
     await using api = await startSlowly(world, options);

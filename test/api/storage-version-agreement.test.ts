@@ -115,7 +115,7 @@ describe("before a server has published its StorageVersion entries,", () => {
     await server[Symbol.asyncDispose]();
   });
 
-  test("an error of publishing is retried within seconds and reported meanwhile", async () => {
+  test("a failed publication is retried within seconds, and rejected writes report its error meanwhile", async () => {
     let failures = 0;
     const server = await start({
       skipReady: true,
@@ -284,7 +284,7 @@ describe("the automatic migration", () => {
 });
 
 describe("the feature gate StorageVersionAPI", () => {
-  test("can be turned off and on again without losing objects, and every StorageVersion is correct again", async () => {
+  test("can be turned off with its API and on again without losing objects, and every StorageVersion is correct afterwards", async () => {
     const world = new World({ seed: 1 });
     const peers = { hostname: "one" };
     const first = await start({ world, peers });
@@ -296,7 +296,8 @@ describe("the feature gate StorageVersionAPI", () => {
       release: "1.35",
       runtimeConfig: ["internal.apiserver.k8s.io/v1alpha1=false"],
     });
-    // Until the grace period of the departed server is over, a server returns 503 instead of 404.
+    // Until the grace period of the departed server is over, requests for resources that only this server served return
+    // 503 instead of 404.
     expect((await off.get(STORAGE_VERSIONS)).status).toBe(503);
     await world.advance(12 * 60_000);
     expect((await off.get(STORAGE_VERSIONS)).status).toBe(404);

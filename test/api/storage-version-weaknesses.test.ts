@@ -17,7 +17,7 @@ type Held = readonly [weakness: string, file: string, name: string];
 
 const HELD: readonly Held[] = [
   ["1 conflicts are retried forever", PUBLISHER, "a conflict that never ends is an error like any other"],
-  ["2 one failure delays readiness ten minutes", SERVERS, "an error of publishing is retried within seconds"],
+  ["2 one failure delays readiness ten minutes", SERVERS, "a failed publication is retried within seconds"],
   [
     "3 updates are sequential",
     SERVERS,

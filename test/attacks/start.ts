@@ -83,8 +83,8 @@ export async function startSite(more: Partial<ServerOptions> = {}, source?: Rout
 }
 
 /**
- * Makes the tenant administrator of its namespace, allows it to read widgets, and creates a Secret in another
- * namespace.
+ * Lets the tenant manage the most common objects of its namespace, including roles, gives it all permissions for
+ * widgets, and creates a Secret in another namespace.
  */
 export async function furnish(server: Member): Promise<void> {
   for (const name of [OWN, OTHER]) await createAsAdmin(server, "/api/v1/namespaces", { metadata: { name } });

@@ -49,7 +49,7 @@ function run(program: string, ...args: string[]): string {
 describe.each([
   ["1.x", "client-node-1"],
   ["2.x", "@kubernetes/client-node"],
-])("with client-node %s", (major, installed) => {
+])("with client-node %s,", (major, installed) => {
   const folder = `major-${major}`;
   beforeAll(() => {
     const scope = join(directory.path, folder, "node_modules/@kubernetes");

@@ -1,7 +1,7 @@
 /**
- * Creates work for the garbage collector and the namespace controller in scenes: each creates owners with dependents,
- * or a namespace with objects, and deletes some of them, through one server after the other. It retries each request
- * until it succeeds and records every response.
+ * Creates work for the garbage collector and the namespace controller. It plays scenes: each scene creates owners with
+ * dependents, or a namespace with objects, and deletes some of them. Its requests go to one server after the other. A
+ * request without a response, or with 503 and Retry-After, is retried, and every response is recorded.
  */
 import { Agent } from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
@@ -39,7 +39,7 @@ interface Made {
 
 /** The expected state of the store after the controllers have finished. */
 export interface Expected {
-  /** The keys of deleted objects, below the root of the store. */
+  /** The keys of the objects that must be deleted, without the root of the store. */
   readonly gone: ReadonlySet<string>;
   /** The uids of the expected owners of each remaining object, keyed by the object's key. */
   readonly kept: ReadonlyMap<string, readonly string[]>;
@@ -54,8 +54,8 @@ export class ControllerLoad implements Disposable {
   /** The responses to all requests. */
   readonly responses: LoadResponse[] = [];
   /**
-   * Responses that are neither a success, nor a rejection that asks for a retry, nor a rejection because of a deleted
-   * namespace.
+   * Requests without a response, and responses to creations in a deleted namespace that are neither a success, nor 503
+   * with Retry-After, nor a rejection because of the deletion.
    */
   readonly unexpected: LoadResponse[] = [];
   /** Errors that ended a scene before it was complete. */
@@ -90,7 +90,7 @@ export class ControllerLoad implements Disposable {
     this.#actors = this.#servers.map((_, index) => this.#act(index));
   }
 
-  /** Waits until all running scenes are complete. */
+  /** Starts no further scene, and waits until all running scenes are complete. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#actors);
@@ -215,7 +215,10 @@ export class ControllerLoad implements Disposable {
     return { thing, name, uid: metadata.uid };
   }
 
-  /** Sends the request to one server after the other until it succeeds. */
+  /**
+   * Sends the request to one server after the other until it succeeds. Throws an error if a server rejects it without
+   * asking for a retry.
+   */
   async #insist(request: RetriedRequest): Promise<Json> {
     for (let isOpen = false; !this.#isOver; isOpen = true) {
       const { answer, body } = await this.#ask(this.#next(), request);

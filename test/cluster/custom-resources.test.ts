@@ -1,6 +1,6 @@
 /**
  * Tests of custom resources in a cluster of several servers: a CRD that is created through one server is served by all
- * servers immediately.
+ * servers immediately, and every object is written in a version on which the servers agree.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts";

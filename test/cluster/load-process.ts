@@ -6,7 +6,10 @@ import { Agent } from "node:https";
 import { ask, type Json, type Target } from "../smoke/client.ts";
 import { responseParts, type LoadResponse, type LoadPlan, type LoadResource } from "./load.ts";
 
-/** If more requests than this are in flight, a server does not respond, and the process skips requests. */
+/**
+ * While this many requests to a server are in flight, the process skips further requests, because the server does not
+ * respond.
+ */
 const IN_FLIGHT_MAX = 100;
 /** One in this many requests for a resource creates an object, and a later request deletes it. */
 const WRITE_EVERY = 10;

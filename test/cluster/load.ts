@@ -137,8 +137,8 @@ export function isRetryable({ status, retryAfter }: LoadResponse): boolean {
 }
 
 /**
- * True for a write that returns 503 without Retry-After, because the server that received it was killed and the result
- * is unknown.
+ * True for a write that returns 503 without Retry-After: the connection to the peer that executes it broke, so the
+ * result of the write is unknown.
  */
 export function isUndecided({ operation, status, retryAfter }: LoadResponse): boolean {
   const isRead = operation === "get" || operation === "list" || operation === "watch";
@@ -146,9 +146,8 @@ export function isUndecided({ operation, status, retryAfter }: LoadResponse): bo
 }
 
 /**
- * True for every 404. Even a 404 for an object is wrong, because objects are read only between the acknowledgment of
- * their creation and their deletion. Exception: a DELETE that was interrupted may have been executed; the load does not
- * repeat it.
+ * True for every 404. Even a 404 for an object is wrong, because objects are read and deleted only after their creation
+ * was acknowledged, and the load repeats no deletion.
  */
 export function isWrongNotFound({ status }: LoadResponse): boolean {
   return status === 404;

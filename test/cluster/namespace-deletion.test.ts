@@ -42,7 +42,7 @@ describe.skipIf(kubectlPath === undefined)("a namespace that is deleted", { time
     ["killed", "a", (server: Member) => server.kill9()],
     ["killed", "b", (server: Member) => server.kill9()],
   ] as const)(
-    "while the only server of one of its resources is %s, and %s runs the controllers,",
+    "while the only server of one of its resources is %s, and server %s runs the controllers,",
     { concurrent: true },
     (how, first, end) => {
       const namespace = `${how}-${first}-leads`;

@@ -68,7 +68,7 @@ export async function deleteNamespace(kubectl: KubectlSession): Promise<void> {
   if (code !== 0 || command.stdout !== said) throw new Error(`kubectl ended with ${code}: ${command.stderr}`);
 }
 
-/** All keys of the namespace in the store, including the key of the Namespace object itself. */
+/** All keys of the namespace, without /registry/, including the key of the Namespace object itself. */
 export async function keysOf(kv: Kv, namespace: string): Promise<string[]> {
   const { items } = await kv.range({ start: PREFIX, end: prefixEnd(PREFIX) });
   const paths = items.map(({ key }) => key.slice(PREFIX.length));

@@ -23,7 +23,7 @@ process.on("SIGTERM", () => stopping.abort());
 // Ends the process when the process that reads its output has ended.
 process.stdout.on("error", () => process.exit(1));
 
-// All requested objects exist, so a server that has not been ready may respond only with 503 or 429.
+// All requested objects exist, so every response must be a success of a ready server, or a rejection with 503 or 429.
 const isRefusal = (status: number): boolean => status === 503 || status === 429;
 const wire = new WireTally((status, ready) => !isRefusal(status) && (status >= 400 || ready !== "true"));
 const report = { finished: 0, asked: 0, failures: [] as string[] };

@@ -76,7 +76,7 @@ function headerIn(headers: UndiciHeaders): string | undefined {
 
 function codeOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
-  // The code of a DOMException is a number. Its name shows that the client did not read the rest of the response.
+  // The code of a DOMException is a number, so its name is used instead, for example AbortError.
   return typeof code === "string" ? code : error instanceof Error ? error.name : String(error);
 }
 

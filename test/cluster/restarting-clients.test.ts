@@ -6,7 +6,7 @@ const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
 describe.skipIf(isMissing)("200 clients that send X-Kubernetes-If-Ready", { timeout: 240_000 }, () => {
-  test("get a response to every request and no wrong response, although they start before three servers do, and the servers then restart one after the other", async () => {
+  test("get a response to every request and no wrong response, both before three servers have started and while the servers restart one after the other", async () => {
     const { before, during, summary } = await restartUnderClients();
     console.info(summary);
     for (const report of [before, during]) {

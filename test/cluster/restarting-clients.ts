@@ -1,7 +1,8 @@
 /**
- * Runs 200 clients that send X-Kubernetes-If-Ready, so that they wait instead of getting a wrong response. They start
- * before the first server starts on an empty store, and run while all servers restart one after the other. Each client
- * uses one server. If this file is run as a program, it prints the responses that the clients got.
+ * Runs 200 clients that send X-Kubernetes-If-Ready, so that they wait instead of getting a wrong response. The clients
+ * run twice: first from before the start of the servers on an empty store until each client has a response to every
+ * request, and then while all servers restart one after the other. Each client uses one server. If this file is run as
+ * a program, it prints the responses that the clients got.
  */
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";

@@ -22,7 +22,7 @@ export interface Http2TransportOptions {
 
 interface Connection {
   readonly session: ClientHttp2Session;
-  /** The last stream that the server has processed, according to its GOAWAY. */
+  /** The last stream that the server has processed, according to its GOAWAY; Infinity before GOAWAY. */
   lastStream: number;
 }
 

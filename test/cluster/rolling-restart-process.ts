@@ -22,7 +22,7 @@ import { Http2Transport } from "./rolling-restart-http2.ts";
 import { WireTally } from "./restarting-clients-wire.ts";
 import type { RestartPlan, RestartReport, WatchedEvents } from "./rolling-restart.ts";
 
-/** The number of clients, each with its own connections. */
+/** The number of clients that send requests, each with its own connections. */
 const TRANSPORTS = 40;
 /** The number of workers. Each sends one request at a time, so some can wait for a server while others continue. */
 const WORKERS = 400;
@@ -195,7 +195,7 @@ class Worker {
 interface Watcher {
   readonly opened: Promise<void>;
   readonly told: WatchedEvents;
-  /** Waits until the watcher has received all acknowledged changes. */
+  /** Waits until the watcher has received all acknowledged creations and updates. */
   caughtUp(): Promise<void>;
 }
 
@@ -266,8 +266,8 @@ function keyOf({ metadata }: KubernetesObject): string {
 const watchers = Array.from({ length: plan.watches }, (_, index) => startWatcher(index));
 await Promise.all(watchers.map(({ opened }) => opened));
 process.stdout.write("watching\n");
-// The measurement of stalls starts later, because opening the connections stalls the process and no server restarts
-// before that time.
+// The measurement of stalls starts after a moment, because opening the connections stalls the process. No server closes
+// a connection before that: the shutdown delay is two seconds.
 setTimeout(() => stalls.reset(), 1_500).unref();
 await load();
 await Promise.race([Promise.all(watchers.map((watcher) => watcher.caughtUp())), delay(REST_MS)]);

@@ -3,8 +3,9 @@ import { ETCD_MISSING, hasEtcd } from "../testing/storage/kv-etcd/start-etcd.ts"
 import { rollingRestart, WATCHES } from "./rolling-restart.ts";
 
 /**
- * A server gives its HTTP/1.1 clients this much time to close their connections before it closes them. A client that
- * stalls for longer may send a write on a closed connection, which it must not repeat.
+ * A server that shuts down closes its HTTP/1.1 connections after 250 ms without a request. A client that stalls for
+ * longer than STALL_MS_MAX may send a write on a connection that the server closes. It must not repeat that write,
+ * because its result is unknown.
  */
 const STALL_MS_MAX = 200;
 

@@ -40,7 +40,7 @@ export interface RestartReport {
   readonly stallMs: number;
   /** Requests that were skipped because all workers were waiting. */
   readonly left: number;
-  /** The key and revision of each acknowledged write, for example "configmaps/ns/a 17". */
+  /** The key and revision of each acknowledged creation or update, for example "configmaps/ns/a 17". */
   readonly acknowledged: readonly string[];
   readonly reported: readonly WatchedEvents[];
   readonly watchEnds: Readonly<Record<string, number>>;

@@ -46,8 +46,9 @@ export interface RollMaterial {
 export interface Wrong {
   readonly notFound: readonly LoadResponse[];
   /**
-   * Responses that are neither a success, nor 503 with Retry-After, nor a 404 (see notFound), nor missing because their
-   * server was being replaced.
+   * Responses that are neither a success, nor 503 with Retry-After, nor a write with an unknown result, nor a 404 (see
+   * notFound), nor missing because their server was being replaced. Also the errors that ended scenes of the controller
+   * load.
    */
   readonly unexpected: readonly (LoadResponse | string)[];
   /** Acknowledged writes that are not in the store. */
@@ -207,7 +208,7 @@ function summaryOf({ way, course, restMs, controllerLoad, followers, store }: Ro
       .map(([scene, count]) => `${scene} ${count}`)
       .join(
         ", ",
-      )} (${early} of these gone before the roll was over); ${tallied(controllerLoad.responses)}; at rest ${restMs} ms after the load ended`,
+      )} (${early} namespaces removed before the last upgrade was over); ${tallied(controllerLoad.responses)}; at rest ${restMs} ms after the load ended`,
     `${followers.length} list-and-watch clients: ${events} events, ${lists} lists; ${tallied(followers.flatMap(({ responses }) => responses))}`,
     `wrong responses: ${Object.entries(wrong)
       .map(([what, found]) => `${what} ${found.length}`)

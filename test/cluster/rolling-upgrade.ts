@@ -1,7 +1,7 @@
 /**
- * Upgrades three servers to the next release, downgrades them, and upgrades them again, one server at a time, while
- * clients send requests to all servers and their controllers have work. If this file is run as a program, it prints a
- * summary of the responses.
+ * Upgrades three servers to the next release, downgrades them, and upgrades them again, one server at a time.
+ * Meanwhile, clients send requests to all servers, and the controllers have work. If this file is run as a program, it
+ * prints a summary of the responses.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { objectAt, stringAt } from "../../src/meta/json.ts";

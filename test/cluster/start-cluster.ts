@@ -50,7 +50,8 @@ export interface Cluster extends AsyncDisposable {
 }
 
 /**
- * Starts etcd. A server that is started again with the same ID, such as with another release, keeps its data directory.
+ * Starts etcd, and returns a cluster that has no servers yet. A server that is started again with the same ID, such as
+ * with another release, keeps its data directory.
  */
 export async function openCluster(hosts: readonly string[] = []): Promise<Cluster> {
   ensureBuilt();

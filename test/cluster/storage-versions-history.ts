@@ -22,7 +22,7 @@ export class StoreHistory implements Disposable {
   revisions = 0;
   /** Revisions at which the record named a single stored version, but some objects were stored in another version. */
   readonly falseReports: string[] = [];
-  /** Those of the false reports that the server had verified for the current StorageVersion object. */
+  /** The false reports whose record was marked as verified for the current StorageVersion object. */
   readonly provenFalseReports: string[] = [];
   readonly noted: NotedMigration[] = [];
   /** The stored version of each object of the resource, keyed by its key. */

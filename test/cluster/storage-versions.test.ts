@@ -327,7 +327,7 @@ async function write({ subject, name, creator, updater }: Written, statuses: Tal
   statuses.add((await updater.request("PUT", `${path}/${name}`, changed)).status);
 }
 
-/** All fields of the objects, except the time of the last write. */
+/** All fields of the objects, except the resourceVersion. */
 async function everything(server: Evenkeel): Promise<Json> {
   const found: Record<string, Json> = {};
   for (const { name, path } of SUBJECTS) {

@@ -1,6 +1,6 @@
 /**
- * Finds objects that a server wrote in a version that it had not published, or that another live server could not
- * decode.
+ * Finds objects that a server wrote in a version that it had not published, or that another server could not decode
+ * according to its StorageVersion entry.
  */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";
 import type { Commit } from "../../src/tools/simulator/history.ts";
@@ -29,7 +29,8 @@ export function unagreedWrites(
     versions.add(version);
     const writer = stringAt(objectAt(object, "spec"), "writer");
     const own = entries.find(({ apiServerID }) => apiServerID.endsWith(writer));
-    // Checks only creations, because a migration by another server does not change spec.writer.
+    // The entry of the writer is checked only for creations, because an update by another server, such as a migration,
+    // does not change spec.writer.
     if (before === undefined && own?.encodingVersion !== version)
       problems.push(`revision ${revision}: ${writer} wrote ${version}, but had published ${own?.encodingVersion}`);
     for (const { apiServerID, decodableVersions } of entries)

@@ -20,7 +20,10 @@ export interface Followed {
 
 /** A list and all watch events after it, until a 410 forces the client to list again. */
 export interface Stretch {
-  /** The resourceVersion of the list, and below it the resourceVersion of each item, keyed by its key. */
+  /**
+   * The resourceVersion of the list. `listed` contains the resourceVersion of each item, keyed by the item's key in the
+   * store.
+   */
   readonly from: number;
   readonly listed: ReadonlyMap<string, number>;
   /** Events in the form "ADDED configmaps/default/a 17". */
@@ -34,7 +37,7 @@ export interface Stretch {
 export interface FollowerOptions {
   readonly ca: string;
   readonly followed: Followed;
-  /** The servers that the client uses. When a stream ends, it continues with the next server. */
+  /** The servers that the client uses. When a stream ends, the client continues with the next server. */
   readonly servers: readonly Pick<Member, "id" | "url" | "port">[];
 }
 

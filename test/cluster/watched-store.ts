@@ -1,5 +1,5 @@
 /**
- * Watches the etcd of a cluster, starting before the first server, and records every commit and every violation of the
+ * Watches the etcd of a cluster from its first revision on, and records every commit and every violation of the
  * controllers' guarantees.
  */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../src/meta/json.ts";

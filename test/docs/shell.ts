@@ -12,7 +12,7 @@ export function hasProgram(name: string, ...args: string[]): boolean {
   return spawnSync(name, args, { stdio: "ignore" }).status === 0;
 }
 
-/** Runs the blocks in an empty directory. Ends all processes that the blocks have started. */
+/** Runs the blocks in a new directory, and ends all processes that the blocks have started. */
 export async function expectToRunAll(
   path: string,
   blocks: readonly RunnableBlock[],
@@ -48,7 +48,10 @@ interface Shell {
 /** A block that takes longer than this fails, so that the test can name the block that hangs. */
 const BLOCK_MS_MAX = 120_000;
 
-/** The line that the shell prints after a block, with the exit code of its last command. */
+/**
+ * The line that the shell prints after a block: with 0 if the block succeeded, otherwise with the exit code of the
+ * command that failed.
+ */
 const END = /^--- block ended: (\d+)$/m;
 
 function startShell(directory: string, variables: Record<string, string>): Shell {

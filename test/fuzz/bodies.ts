@@ -17,8 +17,8 @@ const JSON_TYPE = "application/json";
 const YAML_TYPE = "application/yaml";
 const PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf";
 /**
- * Maximum length of bodies in encodings other than JSON: encoding longer ones would take the fuzzer longer than the
- * server takes to decode them.
+ * Maximum length of the JSON text of bodies that are damaged or sent in another encoding. Encoding a longer body would
+ * take the fuzzer longer than the server takes to decode it.
  */
 const OTHER_ENCODINGS_CHARACTERS_MAX = 4_000;
 /** More than a server accepts; even longer bodies would only take time. */
@@ -114,7 +114,7 @@ function damaged(text: string, dice: Dice): Buffer | string {
   ])();
 }
 
-/** Flips or replaces random bytes, so that the text may become invalid UTF-8. */
+/** Truncates the bytes, or flips and replaces bytes at random positions, so that text may become invalid UTF-8. */
 function damagedBytes(bytes: Buffer, dice: Dice): Buffer {
   const copy = Buffer.from(bytes);
   if (copy.length === 0) return Buffer.from([dice.int(256)]);

@@ -33,7 +33,10 @@ export interface FuzzRequest {
   readonly body?: Buffer | string;
 }
 
-/** The effect of the request if it is accepted; a later read must show exactly this effect. */
+/**
+ * The effect of the request if it is accepted. A later read must show a creation, a change or a deletion; the other
+ * effects are not checked.
+ */
 export type Effect = "creates" | "changes" | "changes-part" | "deletes" | "reads" | "anything";
 
 export interface FuzzCase {

@@ -1,4 +1,4 @@
-/** Tests each check of the fuzzer with a server that has the bug that the check must find. */
+/** Tests most checks of the fuzzer, each with a server that has the bug that the check must find. */
 import { describe, expect, test } from "vitest";
 import { diceOf } from "./dice.ts";
 import { type FuzzRequest, makeCase } from "./cases.ts";
@@ -21,8 +21,8 @@ function faulty(fault: Fault): typeof openSubject {
 }
 
 /**
- * Runs cases until this invariant is violated, and returns all violated invariants. Checks at the end of a batch run
- * after its last case.
+ * Runs cases until this invariant is violated, and returns all violated invariants. The checks of whole collections run
+ * only at the end of a batch, so for them the batch has one case.
  */
 async function violatedInvariants(fault: Fault, promise: string): Promise<Set<string>> {
   const broken = new Set<string>();

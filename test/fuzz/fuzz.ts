@@ -47,7 +47,7 @@ class Run {
     this.#options = options;
   }
 
-  /** Runs batches in a thread until all cases are done. If the thread hangs, another one continues. */
+  /** Runs batches in a thread until all cases are done. If the thread hangs or crashes, another thread continues. */
   async work(): Promise<void> {
     while (this.#hasMore()) await this.#runThread();
   }
@@ -92,7 +92,7 @@ class Run {
     const growth = heap.growth();
     if (growth > HEAP_GROWTH_BYTES_MAX)
       this.#addFailure({ signature: "memory does not grow", text: `the heap grew by ${count(growth / 1024)} KiB` });
-    if (growth !== 0) this.#options.print(`heap after a collection: ${heap.describe()}`);
+    if (growth !== 0) this.#options.print(`heap after a garbage collection: ${heap.describe()}`);
   }
 
   #takeTask(batches: number): Task {
@@ -162,7 +162,7 @@ class Run {
     print(
       `responses to attacks: ${statuses.map(([status, times]) => `${status || "none"} ${count(times)}`).join(", ")}`,
     );
-    for (const [kind, text] of this.#refused) print(`sample refused: ${kind} ${text.slice(0, 400)}`);
+    for (const [kind, text] of this.#refused) print(`sample rejected: ${kind} ${text.slice(0, 400)}`);
     for (const [signature, times] of [...this.#failures].sort(([, left], [, right]) => right - left))
       print(`failed ${count(times)} times: ${signature}`);
     if (this.#known > 0) print(`known findings, not counted: ${count(this.#known)}, see test/fuzz/known-findings.ts`);

@@ -67,7 +67,7 @@ const OTHERS: Weighted<(dice: Dice) => readonly [name: string, value: string]> =
 
 export type Headers = Readonly<Record<string, string>>;
 
-/** The headers of a request. Sometimes adds some that the request does not need. */
+/** The headers of a request, sometimes with another content type or with headers that the request does not need. */
 export function randomHeaders(contentType: string | undefined, dice: Dice): Headers {
   const headers: Record<string, string> = contentType === undefined ? {} : { "content-type": contentType };
   if (dice.chance(0.1)) headers["accept"] = dice.pick(ACCEPTS);

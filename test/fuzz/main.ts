@@ -12,7 +12,7 @@ Sends random requests to in-process servers and checks the invariants of every r
   --cases <n>     number of cases (default 100000)
   --minutes <n>   stop after this many minutes; without --cases, the number of cases is then unlimited
   --seed <n>      seed of the random cases (default 1)
-  --case <n>      run only this case, alone and then after those before it; print its exchanges if it fails
+  --case <n>      run only this case: alone and, if it passes, after the earlier cases of its batch; print its exchanges if it fails
   --jobs <n>      number of threads (default: number of CPU cores)
 `;
 

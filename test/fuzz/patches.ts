@@ -57,7 +57,7 @@ function mergePatch({ object, schema, recipe }: PatchOf): unknown {
   return dice.chance(0.7) ? mutate(patch, schema, recipe) : patch;
 }
 
-/** A copy with only some of the fields, recursively. */
+/** A copy with only some of the fields, recursively. Some fields are set to null. */
 function partOf(object: JsonObject, dice: Dice): JsonObject {
   const part: JsonObject = {};
   for (const [key, value] of Object.entries(object)) {

@@ -32,8 +32,8 @@ export function checkResponse(request: FuzzRequest, response: FuzzResponse): Fin
 }
 
 /**
- * The maximum length of a failure response. A failure may repeat a value of the request in its message and in its
- * details, but not once for each error about the value.
+ * The maximum length of a failure response: 256 KiB plus 16 times the length of the request. A failure may repeat a
+ * value of the request in its message and in its details, but not once for each error about the value.
  */
 function longestFailure({ body = "", target }: FuzzRequest): number {
   return 256 * 1024 + 16 * (body.length + target.length);
@@ -120,11 +120,11 @@ function bodyOf({ contentType, text, bytes }: FuzzResponse): unknown {
 }
 
 /**
- * Checks a body of JSON: one document, or one watch event per line. A failure in an event counts like a failure
- * response.
+ * Checks a body of JSON: one document, or one watch event per line. An ERROR event with code 500 or higher counts as a
+ * server error.
  */
 function checkFrames(answer: FuzzResponse): Finding[] {
-  // The body is one document, pretty-printed over several lines.
+  // A body that is one document may be pretty-printed over several lines.
   if (parsed(answer.text) !== undefined) return [];
   const lines = answer.text.split("\n").filter((line) => line !== "");
   return lines.flatMap((line) => {

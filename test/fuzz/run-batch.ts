@@ -10,7 +10,10 @@ export const CASES_PER_BATCH = 2_000;
  * it.
  */
 const RELEASES: readonly string[] = ["1.36", "1.31", "1.36", "1.28"];
-/** Virtual time that passes between cases, so that a batch includes lease renewals, compactions and event expiry. */
+/**
+ * Virtual time that passes after every CASES_BETWEEN cases, so that a batch includes lease renewals, compactions and
+ * event expiry.
+ */
 const PASSING_MS = 5_000;
 const CASES_BETWEEN = 20;
 

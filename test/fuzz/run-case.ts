@@ -248,7 +248,7 @@ interface Existing {
   readonly text: string;
 }
 
-/** True for an object of the requested kind in JSON; false for a Table or a Status. */
+/** True for an object of the requested kind in JSON; false for a Table, PartialObjectMetadata or a Status. */
 function isPlainObject({ contentType, text, status }: FuzzResponse): boolean {
   if (status < 200 || status >= 300 || !contentType.startsWith("application/json")) return false;
   const value = parsed(text);

@@ -23,7 +23,7 @@ export interface MemberOptions {
   /** True if the server starts without the flags that are needed to call peers. */
   readonly hasNoCredentials?: boolean;
   readonly options?: Partial<ServerOptions>;
-  /** True if every call to the store fails until `resumeStore`. */
+  /** True if every call to the store, except watches, fails until `resumeStore`. */
   readonly isStoreStalled?: boolean;
   /** True if `start` must not wait until the server is ready. */
   readonly skipReady?: boolean;
@@ -62,8 +62,8 @@ export const SHORT_LEASES: Partial<PeerTiming> = {
 };
 
 /**
- * Access options for tests that do not concern access control: every authenticated user is authorized, so no test waits
- * for roles.
+ * Access options for tests that do not concern access control: every request is authorized, so no test waits for roles,
+ * and pods need no service accounts.
  */
 export const OPEN = {
   authorizationModes: ["AlwaysAllow"],
@@ -95,7 +95,7 @@ export class Member extends ApiClient {
     return this.#handle.reads;
   }
 
-  /** The keys that this server has written or deleted in the store, in order. */
+  /** The keys that this server has tried to write or delete in the store, in order. */
   get storeWrites(): readonly string[] {
     return this.#handle.writes;
   }
@@ -129,7 +129,10 @@ export class Member extends ApiClient {
     return this.#stopping;
   }
 
-  /** Stops the server like a crash: from now on it sends nothing to peers or to the store. */
+  /**
+   * Stops the server like a crash: from now on peers cannot reach it, and its calls to the store fail, so that it
+   * deletes neither its lease nor its endpoint record.
+   */
   crash(): void {
     this.#handle.isFrozen = true;
     this.link.cut();
@@ -241,7 +244,10 @@ export class TestCluster implements AsyncDisposable {
   }
 }
 
-/** Starts a cluster and waits until every server is ready and knows all other servers. */
+/**
+ * Starts a cluster, and waits until every server is ready and every server that can call peers knows all servers with
+ * the proxy.
+ */
 export async function startCluster(members: readonly MemberOptions[], source?: RoutingSource): Promise<TestCluster> {
   const cluster = new TestCluster(source);
   for (const options of members) await cluster.start(options);
@@ -257,7 +263,7 @@ export async function startCluster(members: readonly MemberOptions[], source?: R
 }
 
 interface StoreHandle {
-  /** True after a simulated crash, or before `resumeStore`: every call to the store fails. */
+  /** True after a simulated crash, or before `resumeStore`: every call to the store, except watches, fails. */
   isFrozen: boolean;
   reads: number;
   readonly writes: string[];

@@ -63,7 +63,7 @@ const COVERED_ELSEWHERE: Readonly<Record<string, readonly [file: string, name: s
   "§8.6-15": [HANDLERS, "counts neither hits nor misses if the server never has peers"],
   "§8.6-19": [
     "test/stories/custom-resources.test.ts",
-    "is in the discovery of every server as soon as it is served, and is removed from it as soon as the CRD is deleted",
+    "adds its group to the discovery of every server as soon as its resource is served, and removes the group within two seconds after the CRD is deleted",
   ],
   "§8.7-vectors": [MERGE, "merging groups that are not built in"],
   "§8.8-json": [HANDLERS, "the body ends with a line break, and the ETag is 128 hexadecimal digits in quotes"],

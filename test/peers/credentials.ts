@@ -1,4 +1,4 @@
-/** Certificates and tokens of servers and clients, created once for all clusters of a test run. */
+/** The certificates of one test cluster: for serving, for proxying requests of users, and one of an untrusted CA. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export interface Credentials {
   /** The CA of the certificates that servers present to each other when they proxy requests of users. */
   readonly proxyCa: string;
   readonly proxy: KeyedCertificate;
-  /** A certificate that an untrusted CA has signed. */
+  /** A serving certificate that an untrusted CA has signed. */
   readonly strange: KeyedCertificate;
 }
 

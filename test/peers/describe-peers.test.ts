@@ -71,7 +71,7 @@ describe("a kube-apiserver", () => {
       ([, status]) => status === 200,
     );
     expect(new Set(responses.map(([status]) => status))).toEqual(new Set([200]));
-    // Returns 404 before the restart of the stub is noticed, and 503 until its new document is read.
+    // The new resource returns 404 before the restart of the stub is noticed, and 503 until the new document is read.
     expect(responses.every(([, status]) => status === 200 || status === 503 || status === 404)).toBe(true);
   });
 
@@ -144,7 +144,7 @@ describe("a kube-apiserver", () => {
   });
 });
 
-describe("an old peer", () => {
+describe("a peer", () => {
   const legacy: Respond = (request, response) => {
     const verbs = ["get", "list"];
     const widgets = { name: WIDGET_LIST, kind: "Widget", singularName: "widget", namespaced: false, verbs };

@@ -172,7 +172,7 @@ describe("with several peers,", () => {
   });
 });
 
-describe("an invalid response of a peer", () => {
+describe("an invalid response of the only peer", () => {
   const cases: readonly (readonly [name: string, type: string, respond: Respond])[] = [
     ["301", "redirect", (_request, response) => void response.writeHead(301, { location: "https://example/" }).end()],
     [

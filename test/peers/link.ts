@@ -1,6 +1,6 @@
 /**
- * A TCP proxy between servers. A test can cut it or direct it to another server; otherwise it passes all bytes
- * unchanged.
+ * A TCP proxy in front of a server, to which its peers connect. A test can cut it or direct it to another server;
+ * otherwise it passes all bytes unchanged.
  */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";

@@ -3,7 +3,7 @@
  * Evenkeel's annotations.
  */
 
-/** Protobuf field numbers of k8s.io/api/core/v1 and of ObjectMeta. */
+/** Protobuf field numbers of runtime.Unknown, of k8s.io/api/core/v1 and of ObjectMeta. */
 const FIELD = {
   typeMeta: 1,
   raw: 2,

@@ -1,6 +1,6 @@
 /**
  * A stub that looks like a kube-apiserver to its peers: it has an identity lease, an endpoint record without Evenkeel's
- * annotations, a discovery document, and responses that the test chooses. It records all requests.
+ * annotations, a discovery document, and responses that the test chooses. It records all requests except probes.
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";

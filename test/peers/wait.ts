@@ -1,3 +1,4 @@
+/** Repeats a call until its result is accepted, for at most 20 seconds of real time. */
 import { setTimeout as pause } from "node:timers/promises";
 
 const LIMIT_MS = 20_000;

@@ -35,7 +35,7 @@ interface Stored {
 interface Standing {
   /** Times at which the server wrote its identity lease, by the clock of the world, oldest first. */
   readonly renewals: number[];
-  /** Names of the StorageVersions that have had the server's entry continuously since its lease was last in doubt. */
+  /** Names of the StorageVersions that the server has published since it last renewed its lease too late. */
   readonly published: Set<string>;
 }
 
@@ -89,8 +89,8 @@ export class EncodingRecord {
   }
 
   /**
-   * Whether peers must treat the server as live: it is running, and its lease was renewed so recently that it must not
-   * be fenced.
+   * Whether peers must treat the server as live: it is running, and its lease was renewed so recently that the server
+   * is not fenced, even if its clock is fast.
    */
   isMember(run: Run, nowMs: number): boolean {
     const renewedAtMs = this.#standings.get(run.host)?.renewals.at(-1);

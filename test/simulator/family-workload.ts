@@ -23,7 +23,7 @@ interface Root extends Relative {
   readonly policy: "Background" | "Foreground" | "Orphan";
 }
 
-/** Maximum number of namespaces that exist at a time. */
+/** Maximum number of namespaces whose deletion has not been requested. */
 const NAMESPACES_MAX = 2;
 
 export class FamilyWorkload {
@@ -116,8 +116,8 @@ export class FamilyWorkload {
   }
 
   /**
-   * Deletes an object without owners, preferably one with dependents. If the deletion gets no response, it is not
-   * repeated.
+   * Deletes an object without owners, preferably one with dependents. A rejected deletion can be repeated later; a
+   * deletion without a response is not repeated.
    */
   async #deleteRoot(): Promise<void> {
     const { random } = this.#options;

@@ -14,8 +14,8 @@ interface Outcome {
 }
 
 /**
- * Lets a server write an object in a version that a new peer cannot read, while its watches are held back, so that it
- * has not received the peer's entry.
+ * Lets a server try to write an object in a version that a new peer cannot read. The watches of the server are held
+ * back, so that it has not received the entry of the peer.
  */
 async function writeWithStaleView(plant: Plant): Promise<Outcome> {
   const cluster = simulate({ seed: 1, plant });

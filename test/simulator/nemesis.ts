@@ -44,13 +44,13 @@ const CRASH_POINTS: readonly Pick<CrashPoint, "what" | "matches">[] = [
   { what: "anything", matches: () => true },
 ];
 /**
- * Maximum number of changes that a starting server commits before it crashes. It publishes about this many storage
- * versions.
+ * Maximum number of matching changes that a starting server commits before it crashes. A server publishes about this
+ * many StorageVersions at its start.
  */
 const SKIPPED_MAX = 70;
 const LEADER_LEASES: readonly string[] = ["evenkeel-controllers", "evenkeel-storage-version-migrations"];
 
-/** Releases that Kubernetes supports together, and some that it does not. */
+/** The newest releases, more of them than Kubernetes supports in one cluster. */
 const MIXED = RELEASES.slice(-7);
 
 export function drawSwarm(random: Random): Swarm {
@@ -105,7 +105,7 @@ export class Nemesis {
     this.#next();
   }
 
-  /** Stops injecting faults. A server that is down either restarts or stays down. */
+  /** Stops injecting faults. Each server that is down restarts with a probability of 3/4, otherwise it stays down. */
   stop(): void {
     this.#isStopped = true;
     const { servers } = this.#cluster;

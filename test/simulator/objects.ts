@@ -1,6 +1,6 @@
 /**
- * Keeps the objects that clients have created: an object whose creation was acknowledged exists until a client deletes
- * it.
+ * The state of each object that clients have created. An object whose creation was acknowledged ("there") must exist
+ * until a client requests its deletion.
  */
 export type ObjectState =
   /** Its creation was requested, but the response does not show whether it exists. */

@@ -53,7 +53,7 @@ export function movesBack(): Plant {
   });
 }
 
-/** The migrator reports the target version as the only stored version, although nothing is migrated. */
+/** Servers record a version in which no object is stored (v9) as the only stored version of every resource. */
 export function migratesNothing(): Plant {
   return changingObjects({ prefix: STORAGE_STATE, timesMax: 30 }, (object) => {
     const states = Object.entries(objectAt(object, "data")).map(([name, text]) => {

@@ -1,6 +1,7 @@
 /**
- * Determines which resources the controllers of a settled cluster can process: those that a server serves, that all
- * servers can read, and that may be written. For all others, controllers wait for a server that may return.
+ * Determines which resources the controllers of a settled cluster can process: those that a live server stores, and of
+ * which all servers with an entry can decode every stored version and every encoding version. For all other resources,
+ * controllers wait for a server that may return.
  */
 import { parseGroupVersion } from "../../src/meta/group-version.ts";
 import { storageVersionName } from "../../src/cluster/storageversion/objects.ts";
@@ -10,7 +11,7 @@ import type { ResourceQuestion } from "../../src/cluster/peers/view.ts";
 import type { Owner } from "./object-record.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";
 
-/** All servers treat a server as departed within this time. */
+/** The time after the end of a server by which all other servers treat it as departed. */
 const NOTICED_GONE_MS = 20_000;
 /** Clocks of servers run at most this much slower than the clock of the world. */
 const DRIFT_MAX = 0.02;

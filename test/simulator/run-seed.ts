@@ -1,7 +1,7 @@
 /**
- * Runs one seed in two phases. In the safety phase, faults are injected and the guarantees are checked at every
- * response. In the liveness phase, the faults have ended, and all servers must know each other again within the time of
- * `settle`.
+ * Runs one seed in two phases. In the safety phase, faults are injected, and the guarantees are checked at every
+ * request, hop, response and commit. In the liveness phase, the faults have ended, and the guarantees of a settled
+ * cluster are checked after `settle`.
  */
 import type { PeerTiming } from "../../src/cluster/peers/timing.ts";
 import { decodeStatus } from "../../src/cluster/storageversion/decode-status.ts";
@@ -38,7 +38,7 @@ import { World } from "../../src/tools/simulator/world.ts";
 
 export interface SeedOptions {
   readonly seed: number;
-  /** Virtual minutes of both phases together. */
+  /** Virtual minutes of both phases together, without the time that the final checks take. */
   readonly minutes: number;
   readonly servers?: number;
   readonly traceLinesMax?: number;
@@ -61,7 +61,7 @@ export interface SeedReport {
 
 const PACE_MS = 700;
 const FAMILY_PACE_MS = 3_000;
-/** Duration of the liveness phase, with little load. */
+/** Duration of the liveness phase before the final checks. It equals the time that `settle` takes. */
 const SETTLE_MS = 60_000;
 /** Maximum number of violations that are kept per guarantee. */
 const VIOLATIONS_MAX = 5;
@@ -210,7 +210,10 @@ class Simulation {
   }
 }
 
-/** A trace line about a change of a StorageVersion; undefined for resources that are stored in only one version. */
+/**
+ * A trace line about a change of a StorageVersion; undefined for its deletion, and for a resource of which every server
+ * decodes only one version.
+ */
 function agreementText({ key, after }: Commit): string | undefined {
   if (!key.startsWith(STORAGE_VERSIONS) || after === undefined) return undefined;
   const { storageVersions: entries = [], commonEncodingVersion: common } = decodeStatus(after);

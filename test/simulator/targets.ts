@@ -53,7 +53,10 @@ export const TARGETS: readonly Target[] = [
   namespaced("nosuch.example.com", "v1", "things"),
 ];
 
-/** Values of --runtime-config with which a server serves fewer or more resources than its release serves by default. */
+/**
+ * Values of --runtime-config, of which each run of a server gets one at random: the default, or fewer or more
+ * resources.
+ */
 export const RUNTIME_CONFIGS: readonly (readonly string[])[] = [
   [],
   [],

@@ -26,7 +26,7 @@ export interface WorkloadRequest {
   readonly resource: Target | undefined;
   readonly name?: string;
   readonly body?: object;
-  /** Content type of a body that is not JSON. */
+  /** Content type of the body. Default: application/json. */
   readonly contentType?: string;
   /** If set, the response is a stream that is read for this time. */
   readonly readMs?: number;
@@ -170,8 +170,8 @@ export class Workload {
 }
 
 /**
- * Whether a 404 is about an unknown resource or about an object that does not exist: it is about an object if its
- * details name one. If the response was truncated, `unknown` is undefined.
+ * The message of a failed request, and for a 404 whether the resource is unknown or the object does not exist: details
+ * with a name mean the object. If the response was truncated, `unknown` is undefined.
  */
 function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown" | "message"> {
   if (code < 400) return { unknown: undefined, message: "" };

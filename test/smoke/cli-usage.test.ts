@@ -16,7 +16,7 @@ async function ended(...commandLine: string[]): Promise<Ended> {
   return { ...exit, stdout: command.stdout, stderr: command.stderr };
 }
 
-describe("help and version", () => {
+describe("help and version:", () => {
   test.each([[["--help"]], [["help"]], [["serve", "--help"]], [["help", "serve"]]])(
     "%s prints usage and exits 0",
     async (commandLine) => {

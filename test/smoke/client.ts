@@ -70,7 +70,7 @@ export interface WatchEvent {
   readonly object: Json;
 }
 
-/** A watch. It has its own connection, unless an agent is given. */
+/** A watch on its own connection. */
 export class Watch {
   readonly events: WatchEvent[] = [];
   readonly opened: Promise<number>;

@@ -40,8 +40,8 @@ export class History {
 }
 
 /**
- * Creates an object and updates it twice, then continues with another object. Abandons an object if the outcome of a
- * write is unknown.
+ * Creates an object and updates it twice, then continues with another object. Abandons an object if a write is not
+ * acknowledged.
  */
 export async function writeForLong(target: Target, history: History, writer: number): Promise<void> {
   for (let index = 0; !history.isStopped; index++) {
@@ -76,12 +76,13 @@ async function noteWrite(
     return version;
   }
   if (response?.status === 504 && response.headers["retry-after"] === undefined) history.unknown.add(key);
-  // A response with Retry-After means that the write was not executed, so it is repeated.
+  // A response with Retry-After means that the write was not executed. After the wait, the writer continues with
+  // another object.
   else await waitRetryAfter(history, response);
   return undefined;
 }
 
-/** Alternates a GET, a list, and a list that may be stale. */
+/** Alternates a GET, a list, and a GET that may be stale. */
 export async function readForLong(target: Target, history: History): Promise<void> {
   for (let turn = 0; !history.isStopped; turn++) {
     const [name, version] = [...history.newest].at(-1) ?? [];
@@ -106,8 +107,8 @@ async function responseOf(history: History, send: () => Promise<SmokeResponse>):
 }
 
 /**
- * Waits as long as Retry-After says, which is the only error that a client may get during an outage; records any other
- * response.
+ * Waits as long as Retry-After says after a 503, which is the only error that a client may get during an outage.
+ * Records any other response as unexpected.
  */
 async function waitRetryAfter(history: History, answer: SmokeResponse | undefined): Promise<void> {
   if (answer === undefined) return;

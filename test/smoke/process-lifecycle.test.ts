@@ -85,7 +85,7 @@ describe("a server that is stopped", () => {
     },
   );
 
-  test("by a second signal does not wait for open requests", async () => {
+  test("by a second signal does not wait for open requests, and exits with 1", async () => {
     await using server = await startEvenkeel();
     const unfinished = connectTls({ host: "127.0.0.1", port: server.port, ca: server.ca });
     unfinished.on("error", () => {});
@@ -102,41 +102,37 @@ describe("a server that is stopped", () => {
     unfinished.destroy();
   });
 
-  test(
-    "a server that waits for etcd is live but not ready, and stops with exit code 0",
-    { timeout: 20_000 },
-    async () => {
-      using directory = disposableDirectory();
-      await using command = run(
-        "serve",
-        "--secure-port",
-        "0",
-        "--data-dir",
-        directory.path,
-        "--etcd-servers",
-        "http://127.0.0.1:1",
-      );
-      const [, url] = await command.printed(/ at (https:\S+)/);
-      await command.printed(/objects: .*\n/);
-      const kubeconfig = JSON.parse(readFileSync(join(directory.path, "kubeconfig"), "utf8"));
-      const target = {
-        url: url!,
-        port: 0,
-        ca: readFileSync(join(directory.path, "ca.crt"), "utf8"),
-        token: kubeconfig.users[0].user.token,
-        agent: new Agent(),
-      };
-      const health = await Promise.all(["/livez", "/readyz"].map((path) => ask(target, { method: "GET", path })));
-      expect(health.map(({ status }) => status)).toEqual([200, 500]);
-      command.child.kill("SIGTERM");
-      expect(await command.exited).toEqual({ code: 0, signal: null });
-      expect(command.stdout).not.toContain("Ready.");
-    },
-  );
+  test("while it waits for etcd, live but not ready, exits with 0", { timeout: 20_000 }, async () => {
+    using directory = disposableDirectory();
+    await using command = run(
+      "serve",
+      "--secure-port",
+      "0",
+      "--data-dir",
+      directory.path,
+      "--etcd-servers",
+      "http://127.0.0.1:1",
+    );
+    const [, url] = await command.printed(/ at (https:\S+)/);
+    await command.printed(/objects: .*\n/);
+    const kubeconfig = JSON.parse(readFileSync(join(directory.path, "kubeconfig"), "utf8"));
+    const target = {
+      url: url!,
+      port: 0,
+      ca: readFileSync(join(directory.path, "ca.crt"), "utf8"),
+      token: kubeconfig.users[0].user.token,
+      agent: new Agent(),
+    };
+    const health = await Promise.all(["/livez", "/readyz"].map((path) => ask(target, { method: "GET", path })));
+    expect(health.map(({ status }) => status)).toEqual([200, 500]);
+    command.child.kill("SIGTERM");
+    expect(await command.exited).toEqual({ code: 0, signal: null });
+    expect(command.stdout).not.toContain("Ready.");
+  });
 });
 
 describe("a server that restarts", () => {
-  test("keeps its objects, certificate and token, and writes nothing to the store", async () => {
+  test("keeps its objects and certificates, and rewrites none of the objects that it creates itself", async () => {
     using directory = disposableDirectory();
     const dataDir = directory.path;
     await using first = await startEvenkeel({ dataDir });
@@ -167,7 +163,9 @@ describe("a server that restarts", () => {
   });
 });
 
-/** Lists of all objects that a server creates itself, except its identity lease, which it renews. */
+/**
+ * Lists of objects that a server creates itself. The identity lease is not among them, because the server renews it.
+ */
 const OWNED_LISTS: readonly string[] = [
   "/api/v1/namespaces",
   "/api/v1/services",

@@ -88,7 +88,7 @@ export const CRASH: Disturbance = {
   name: "one server crashes and restarts",
   begin: async (story, position) => {
     story.server(position).crash();
-    // Another server must take over the leadership before the test checks anything.
+    // Time passes before the first deletion, so that the deletions are sent after the crash.
     await story.pass(1);
   },
 };

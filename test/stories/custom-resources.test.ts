@@ -35,7 +35,7 @@ async function shows(story: Story, index: number, group: string): Promise<boolea
 }
 
 describe("a CRD", () => {
-  test("is in the discovery of every server as soon as it is served, and is removed from it as soon as the CRD is deleted", async () => {
+  test("adds its group to the discovery of every server as soon as its resource is served, and removes the group within two seconds after the CRD is deleted", async () => {
     const story = await begin();
     await story.ask(story.server(0), {
       method: "POST",

@@ -1,7 +1,7 @@
 /**
- * Tests of the garbage collector and the namespace controller in the three cases of KEP-4020's first design, with
- * merged discovery and with the discovery of the newest server. They run with Evenkeel's controllers, which know the
- * resources of all servers, and with controllers that rely on discovery.
+ * Tests of the garbage collector and the namespace controller in the three cases of KEP-4020's first design. Evenkeel's
+ * controllers, which know the resources of all servers, run with the discovery of the newest server; controllers that
+ * rely on discovery run with that discovery and with merged discovery.
  */
 import { describe, expect, test } from "vitest";
 import type { RunOptions } from "../../src/tools/simulator/server.ts";
@@ -35,7 +35,7 @@ describe("Evenkeel's controllers violate no guarantee with discovery mode", () =
   });
 });
 
-/** Disables Evenkeel's controllers, as if a kube-controller-manager ran instead. */
+/** Disables Evenkeel's garbage collector and namespace controller, as if a kube-controller-manager ran instead. */
 const NO_CONTROLLERS = ["*", "-garbage-collector-controller", "-namespace-controller"];
 
 interface Left {
@@ -81,7 +81,7 @@ describe("controllers that rely on discovery", () => {
   });
 
   test.each(MODES)(
-    "in mode %s, while the only server of a resource is unreachable, know only with merged discovery that its objects remain",
+    "in mode %s lose no object while the only server of a resource is down, and only in mode newest try to finalize the namespace before that server has returned",
     async (mode) => {
       const runs = runsOf(inMode(mode, INTRODUCED), OTHER_LEADS).map((run) => ({
         ...run,
@@ -114,8 +114,8 @@ describe("controllers that rely on discovery", () => {
     expect(stuck).toEqual(["doomed-0"]);
     expect(held.map((key) => key.slice(0, key.indexOf("/")))).toEqual(held.map(() => prefix));
     expect(held).toHaveLength(5);
-    // Dependents of deleted owners whose kind the controllers do not know, an owner that waits for its dependents, and
-    // a dependent of that kind with its own dependent.
+    // Dependents of deleted owners whose kind the controllers do not know, an owner of that kind in foreground
+    // deletion, and a dependent of that kind with its own dependent.
     expect(uncollected).toEqual([
       "configmaps/kept-0/of-leaving",
       "configmaps/kept-0/of-leaving-last",

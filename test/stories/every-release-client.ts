@@ -1,10 +1,10 @@
 /**
- * A client for tests of upgrades. It reads all discovery documents of one server after the other, and then accesses
- * every listed resource through the next server. It records three kinds of wrong responses:
+ * A client for tests of upgrades. It reads all discovery documents of a server, and then accesses some of the listed
+ * resources, each request through the next server. It records three kinds of wrong responses:
  *
  * - false 404: a server reports a resource as unknown that a server of the cluster serves or recently served
- * - unreachable: a request for a listed resource returns 404 for the resource, 502, 503, 504 or no response, although a
- *   server serves the resource or discovery listed it too long after its last server departed
+ * - unreachable: discovery lists a resource too long after its last server departed, or a request for a listed resource
+ *   or discovery document fails (404 for the resource, 502, 503, 504 or no response) although a server serves it
  * - not listed: discovery does not list a resource that a server has been serving for a while
  */
 import { compareNames } from "../../src/serving/discovery/order.ts";
@@ -263,7 +263,7 @@ export class DiscoveryClient {
     const target = query === undefined ? path : `${path}?${query}`;
     const { clock } = this.#cluster.world;
     const { promise: late, resolve } = Promise.withResolvers<Pick<RecordedResponse, "status" | "text">>();
-    const cancel = clock.after(PATIENCE_MS, () => resolve({ status: NO_ANSWER, text: "no answer" }));
+    const cancel = clock.after(PATIENCE_MS, () => resolve({ status: NO_ANSWER, text: "no response" }));
     const answered = server
       .request({ method, target, headers, ...(body && { body }) })
       .then(async (response) => ({ status: response.status, text: await response.text() }));

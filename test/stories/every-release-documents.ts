@@ -12,7 +12,8 @@ export interface Document {
 }
 
 /**
- * Reads the document at a path that the document `namedBy` lists. Returns undefined if the server did not return it.
+ * Reads the document at a path that the document `namedBy` lists (undefined for /api and /apis). Returns undefined if
+ * the server did not return the document.
  */
 export type ReadDocument = (path: string, namedBy: Document | undefined) => Promise<Document | undefined>;
 
@@ -92,7 +93,8 @@ const NOBODY = "nobody";
 
 /**
  * The requests that access a listed resource: reads, and if an example body exists, also the creation, change and
- * deletion of an object. If neither is possible, one POST or PUT with an empty body.
+ * deletion of an object. If neither is possible, one POST or PUT with an empty body, if the verbs of the resource allow
+ * it.
  */
 export function touchesOf(listed: Named, name: string): Touch[] {
   const { verbs, subresource } = listed;

@@ -1,4 +1,7 @@
-/** Tests of an upgrade through every release, with a client that relies on discovery. */
+/**
+ * Tests of rolling upgrades from 1.33 to 1.37 through every release between them, with a client that relies on
+ * discovery.
+ */
 import { expect, onTestFinished, test } from "vitest";
 import type { ApiResponse } from "../../src/serving/http/message.ts";
 import type { PeerOptions } from "../../src/cluster/peers/peer-config.ts";
@@ -106,7 +109,7 @@ test("the first upgrade with servers that do not proxy causes wrong responses", 
   expect(notListed.length).toBeGreaterThan(5);
 });
 
-/** Injects a bug: each server repeats its first response to a discovery request. */
+/** Injects a bug: each server returns its first response for /api and /apis to all later requests of clients. */
 function remembersDiscovery(): Plant {
   const reported = new Map<string, ApiResponse>();
   return {

@@ -1,6 +1,6 @@
 /**
- * Tests of incidents during upgrades, named after issues of kubernetes/kubernetes: servers of two releases share one
- * address, and a request reaches the server that does not support it.
+ * Tests of incidents during upgrades, most of them named after issues of kubernetes/kubernetes: servers of two releases
+ * share one address, and a request reaches the server that does not support it.
  */
 import { describe, expect, test } from "vitest";
 import { isJsonObject, objectAt, type JsonObject } from "../../src/meta/json.ts";
@@ -114,7 +114,7 @@ describe("129511: a chart sets a field of 1.30 on a daemon set, a controller of 
     },
   );
 
-  test("the chart can use the old server, because the new server handles its request", async () => {
+  test("with the mixed version proxy the field also stays if the chart used the old server, because the new server handles the request", async () => {
     const skew = await skewed("on", "1.29", "1.30");
     const { story, old } = skew;
     const target = `${DAEMON_SETS}/agent`;

@@ -87,7 +87,7 @@ describe("96486: a client reads discovery in a loop while one of three servers i
     return client;
   }
 
-  test("every resource that one server lists is served by the next, and none is ever missing", async () => {
+  test("every group version that one server lists is served by the next, and no resource is ever missing from discovery", async () => {
     const { incomplete, groupVersions, reads } = await loop("on");
     expect(incomplete).toEqual([]);
     expect(groupVersions).toContain("resource.k8s.io/v1");
@@ -158,7 +158,7 @@ describe("98548: namespaces are deleted during a rolling upgrade, and", () => {
   });
 });
 
-/** A fault: for a while, the only server that serves claims returns wrong responses for them. */
+/** A fault of the only server that serves claims: for a while, requests for claims get a wrong response or none. */
 interface Trouble {
   readonly name: string;
   readonly plant: (trouble: Switch) => Plant;
@@ -200,7 +200,10 @@ const TROUBLES: readonly Trouble[] = [
   },
 ];
 
-/** Starts a leader that serves no claims and knows no claims, then restarts the server of claims with the fault. */
+/**
+ * Stops the server of claims, starts a leader that neither serves nor knows claims, and then restarts the server of
+ * claims with the fault.
+ */
 async function troubled(trouble: Trouble, prepare: (story: Story) => Promise<void>): Promise<Troubled> {
   const shown: Switch = { isOn: false, count: 0 };
   const story = await Story.begin([{ release: "1.34" }], { plant: trouble.plant(shown) });

@@ -1,6 +1,6 @@
 /**
- * Runs clients against a cluster during a rolling upgrade, and checks their responses with all checkers of the
- * simulator.
+ * Runs clients against a cluster during a rolling upgrade, and checks their responses and every commit with most
+ * checkers of the simulator.
  */
 import { createClient } from "../../src/client/client.ts";
 import type { Informer } from "../../src/client/informer.ts";
@@ -89,7 +89,7 @@ export class Load {
     this.wrong.push(...this.witness.broken);
   }
 
-  /** Creates objects that are not deleted, each through the next server. */
+  /** Creates objects that are not deleted, each through the next ready server. */
   #keepMaking(targets: readonly Target[], number: number): void {
     this.cluster.world.clock.after(KEPT_PACE_MS, () => {
       if (this.#isOver) return;

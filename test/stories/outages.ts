@@ -5,7 +5,7 @@
 import { formatGroupResource } from "../../src/meta/group-version.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";
 
-/** The total time between two moments in which at least one such resource was served by no server. */
+/** The total time between `fromMs` and `untilMs` in which at least one such resource was served by no server. */
 export function outageMs(runs: readonly Run[], fromMs: number, untilMs: number): number {
   const moments = runs
     .flatMap(({ readyAtMs, endedAtMs }) => [readyAtMs ?? Infinity, endedAtMs ?? Infinity])

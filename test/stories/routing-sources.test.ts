@@ -30,7 +30,7 @@ const PLAYED = [
 ].map(([one, by, lineup]) => [`${one.name}; ${lineup.leader} leads; ${by.name}`, { one, by, lineup }] as const);
 
 test.each(PLAYED)(
-  "no client gets a wrong response with routing by StorageVersions: %s",
+  "routing by StorageVersions causes no wrong response and no violation of the controllers' guarantees: %s",
   async (_, { one: plain, by, lineup }) => {
     const one = registered(plain);
     const story = await Story.begin(runsOf(one, lineup));

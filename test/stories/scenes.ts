@@ -86,7 +86,10 @@ export async function leave(story: Story, index: number, { namespace, thing }: S
   return rejected;
 }
 
-/** Sends each deletion to one server after the other until it succeeds. */
+/**
+ * Sends each deletion to one server after the other until a server does not return 404, and retries it after a 503.
+ * Throws an error if the deletion does not succeed.
+ */
 export async function retryUntilDone(story: Story, requests: readonly RetriedRequest[]): Promise<void> {
   for (const { index, ...request } of requests) {
     let status = 404;
@@ -116,7 +119,8 @@ export interface DeletedNamespace {
 }
 
 /**
- * The maximum duration of the deletion of a namespace, plus the time in which no server served one of its resources.
+ * The maximum duration of the deletion of a namespace, not counting the time in which no server served some resource of
+ * the cluster.
  */
 const DELETION_MS_MAX = 15_000;
 

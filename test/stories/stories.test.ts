@@ -75,7 +75,8 @@ describe("without the mixed version proxy,", () => {
       // All three deleted namespaces stay, because the leader does not know that another server could delete their
       // remaining objects.
       expect(stuck).toHaveLength(3);
-      // Each of three namespaces keeps dependents whose owner is deleted, and an owner that waits for its dependents.
+      // Each of the three namespaces that are not deleted keeps six objects: dependents of deleted owners, their own
+      // dependents, and an owner in foreground deletion with its dependent.
       expect(uncollected).toHaveLength(18);
       // No object is deleted that should stay, because the controllers do not treat every 404 as proof and check the
       // store before they finalize a namespace.
@@ -137,8 +138,7 @@ describe("in a rolling upgrade, with namespaces and owners deleted before, durin
       await story.pass(OUTAGE_SECONDS);
       const { stuck, uncollected, ...rest } = outcomeOf(story, rolled);
       expect(rest).toEqual({ broken: [], falseNotFound: [], lost: [] });
-      // The two namespaces that contain such objects and were deleted around the departure of the last server of the
-      // resource.
+      // The two namespaces that were deleted after the last server of the resource had stopped.
       expect(stuck.map((complaint) => complaint.includes(`${one.thing.group}: server-3 departed`))).toEqual([
         true,
         true,

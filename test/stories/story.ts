@@ -27,7 +27,7 @@ interface StoryRequest {
   readonly method: string;
   readonly target: string;
   readonly body?: object;
-  /** The resource that the request is for; undefined for a resource that all servers serve. */
+  /** The resource that the request is for. If it is undefined, a 404 counts as false only for discovery documents. */
   readonly thing?: Thing;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -39,7 +39,7 @@ const PATIENCE_SECONDS = 60;
 export class Story {
   readonly cluster: SimulatedCluster;
   readonly witness: StoreWitness;
-  /** 404 responses for resources that live servers serve, as sentences. */
+  /** 404 responses for resources that live or recently departed servers serve, as sentences. */
   readonly falseNotFound: string[] = [];
   readonly #checker: GuaranteeChecker;
 
@@ -97,7 +97,10 @@ export class Story {
     return { status, text, body: parseJsonObject(text) ?? {} };
   }
 
-  /** Retries the request each second while the response is 503, as clients that respect Retry-After do. */
+  /**
+   * Retries the request each second for at most a minute while the response is 503, as clients that respect Retry-After
+   * do.
+   */
   async retryUntilDone(index: number, asked: StoryRequest): Promise<StoryResponse> {
     for (let seconds = 0; ; seconds++) {
       const reported = await this.ask(this.running(index), asked);
@@ -113,7 +116,7 @@ export class Story {
       ...{ method: "POST", target: pathOf(thing, namespace), thing, body: { metadata, ...thing.body } },
     };
     let reported = await this.retryUntilDone(index, asked);
-    // After a false 404, the client continues with a server that serves the resource.
+    // After a false 404, the client tries all servers, one after the other.
     for (let other = 0; reported.status === 404 && other < this.servers.length; other++)
       reported = await this.retryUntilDone(other, asked);
     if (reported.status !== 201) throw new Error(`${asked.target} ${name}: ${reported.status} ${reported.text}`);

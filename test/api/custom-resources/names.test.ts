@@ -10,7 +10,7 @@ function other(names: Json): Json {
   return definition([version("v1")], { names: { plural: "others", kind: "Other", ...names } });
 }
 
-describe("if another CRD of the group uses a name of the CRD", () => {
+describe("if another CRD of the group uses a name of the CRD,", () => {
   test.each([
     ["singular", { singular: "widget" }, "SingularConflict", '"widget" is already in use'],
     ["singular that is a short name", { singular: "wd" }, "SingularConflict", '"wd" is already in use'],

@@ -13,9 +13,9 @@ export interface CollectedIsGarbageOptions {
 }
 
 /**
- * Clients delete only objects without owners, and change no owner references. So any other object that is deleted was
- * deleted by the garbage collector, and any object that loses an owner was orphaned by it, unless the whole namespace
- * is deleted.
+ * Clients delete only objects without owners, and change no owner references. So the garbage collector has deleted
+ * every other deleted object, and has removed every removed owner reference, except in a namespace that is being
+ * deleted.
  */
 export function collectedIsGarbage({ record, isServed = () => true }: CollectedIsGarbageOptions): GuaranteeChecker {
   /** Keys of the dependents of each owner that is deleted with the orphan policy, by the UID of the owner. */
@@ -29,7 +29,7 @@ export function collectedIsGarbage({ record, isServed = () => true }: CollectedI
       const leaving = leavingOf(owner);
       if (isCollected && leaving === "no") return [`${key} was collected although its owner ${uid} exists`];
       if (isCollected && leaving !== "foreground")
-        return [`${key} was collected although its owner ${uid} is being deleted without its dependents (${leaving})`];
+        return [`${key} was collected although its owner ${uid}, which is being deleted (${leaving}), still exists`];
       return leaving === "no" && !kept.has(uid) ? [`${key} lost the reference to its owner ${uid}, which exists`] : [];
     });
   };
@@ -48,7 +48,8 @@ export function collectedIsGarbage({ record, isServed = () => true }: CollectedI
   };
   return {
     name: "collected-is-garbage",
-    promise: "No object is collected that has a live owner, or an owner that is deleted with the orphan policy.",
+    promise:
+      "No object is collected while one of its owners exists, unless that owner is in foreground deletion, and an owner that is deleted with the orphan policy is removed only after its dependents are orphaned.",
     onCommit(commit) {
       const { before } = commit;
       if (before === undefined || record.goesWithNamespace(before)) return NO_VIOLATIONS;

@@ -3,13 +3,14 @@ import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulat
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 
 /**
- * A missing entry counts only for servers that may write, because a fenced server may have to publish its entry again.
- * A contradicting entry always counts.
+ * A missing entry is a violation only for live servers that have published their entry, because a fenced server may
+ * have to publish its entry again. An entry that contradicts the common version is always a violation.
  */
 export function entriesMatchCommonVersion(record: EncodingRecord): GuaranteeChecker {
   return {
     name: "nobody-contradicts",
-    promise: "A StorageVersion object has the entry of every live server, and no entry contradicts its common version.",
+    promise:
+      "A StorageVersion object keeps the entry of every live server that has published it, and no entry contradicts its common version.",
     onCommit({ key, atMs, after }) {
       if (!key.startsWith(STORAGE_VERSIONS)) return NO_VIOLATIONS;
       const name = key.slice(STORAGE_VERSIONS.length);

@@ -1,10 +1,11 @@
-/** Checks that a server whose identity lease is too old changes nothing in the store. */
+/** Checks that a server whose identity lease is too old changes nothing in the store except that lease. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { EncodingRecord } from "../encoding-record.ts";
 
 /**
- * Checks the time at which the server sent a change, because a change that was sent in time may arrive late. That the
- * server has published its entries again is checked by `writtenAsPublished`.
+ * Checks the time at which the server sent a change, because a change that was sent in time may arrive late. Before its
+ * first lease, a server may write only the resources that it needs to publish its entries. `writtenAsPublished` checks
+ * that the server has published its entries again.
  */
 export function fencedUntilPublished(record: EncodingRecord): GuaranteeChecker {
   return {

@@ -17,7 +17,10 @@ const PROTECTED_CLASS: ResourceQuestion = {
   subresource: "",
 };
 
-/** An object that waits for its dependents may also wait while a departed server may return with more dependents. */
+/**
+ * Objects in deletion are checked only if no departed server may return with more dependents, because the garbage
+ * collector waits for such a server.
+ */
 export function garbageGoes(record: ObjectRecord, encodings: EncodingRecord): GuaranteeChecker {
   const uncollected = (reach: ProcessableResources): string[] =>
     record.owned

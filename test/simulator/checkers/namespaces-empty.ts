@@ -1,4 +1,7 @@
-/** Checks that a namespace is finalized only when it is empty, and stays empty. */
+/**
+ * Checks that a namespace is finalized only when it is empty, and that no object is created in a namespace that is
+ * being deleted or has been removed.
+ */
 import { objectAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
@@ -25,7 +28,7 @@ export function namespacesEmpty(record: ObjectRecord): GuaranteeChecker {
   return {
     name: "namespaces-empty",
     promise:
-      "A namespace is finalized only when the store has no objects of it, and no object is created in it afterwards.",
+      "A namespace is finalized only when the store has no objects of it, and no object is created in it once it is being deleted.",
     onCommit(commit) {
       if (commit.key.startsWith(NAMESPACES)) return judgeNamespace(commit);
       return commit.before === undefined && namespaceOf(commit.after) !== "" ? judgeCreated(commit) : NO_VIOLATIONS;

@@ -6,7 +6,7 @@ import { eventuallyNone } from "../eventually.ts";
 import { NAMESPACES, type ObjectRecord } from "../object-record.ts";
 import { ProcessableResources } from "../processable-resources.ts";
 
-/** A namespace may keep existing because of objects that no server serves, until a user purges it. */
+/** A namespace may remain because of objects that no server serves, until a user purges it. */
 export function namespacesGo(record: ObjectRecord, encodings: EncodingRecord): GuaranteeChecker {
   return {
     name: "namespaces-go",

@@ -2,8 +2,8 @@
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 
 /**
- * Clients use each name once, and delete each object by one request. So a creation that conflicts, or a deletion that
- * does not find an existing object, was executed twice.
+ * Clients use each name once, and delete each object by one request. So a creation that returns 409, or a deletion that
+ * returns 404 for an object that existed, was executed twice.
  */
 export function sentOnce(isThere: (target: string) => boolean): GuaranteeChecker {
   return {

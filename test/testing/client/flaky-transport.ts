@@ -12,7 +12,10 @@ export class FlakyTransport implements Transport {
   server: Transport | undefined;
   /** Every request as "GET /path?query", decoded. */
   readonly requests: string[] = [];
-  /** Cuts the open response streams after this many more chunks in total. */
+  /**
+   * The number of further chunks, counted over all open streams, after which the stream that delivers the last of them
+   * is cut.
+   */
   piecesUntilCut = Infinity;
   readonly #open = new Set<AbortController>();
 

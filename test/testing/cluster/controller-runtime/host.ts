@@ -13,7 +13,7 @@ export interface HostOptions {
   /** The clock of the world, which is right. */
   readonly clock: Clock;
   readonly server: Transport;
-  /** Speed of the process's clocks, relative to `clock`. Default 1. */
+  /** Speed of the process's monotonic clock and timers, relative to `clock`. Default 1. */
   readonly rate?: number;
   /** Error of the process's wall clock. Default 0. */
   readonly offsetMs?: number;

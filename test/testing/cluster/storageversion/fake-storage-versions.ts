@@ -23,7 +23,7 @@ export class FakeStorageVersions implements Transport {
   #revision = 100;
   /** Requests such as "PUT name/status", except watches. */
   readonly requests: string[] = [];
-  /** Called before a request is executed. If it throws, the error is the response. */
+  /** Called before a request is executed. If it throws a StatusError, this error is the response. */
   before: (asked: string) => void = () => {};
 
   constructor(clock: Clock) {

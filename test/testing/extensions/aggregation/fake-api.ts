@@ -1,6 +1,6 @@
 /**
- * An in-memory API server for any resource: lists, watches, and writes with resource versions and preconditions. The
- * status is a separate subresource; objects are neither validated nor defaulted.
+ * An in-memory API server for any resource. It serves watches that begin with all objects, and writes, which need the
+ * current resource version. The status is a separate subresource; objects are neither validated nor defaulted.
  */
 import { jsonResponse } from "../../client/json-response.ts";
 import type { UnstructuredObject } from "../../../../src/client/objects.ts";
@@ -25,7 +25,7 @@ export class FakeApi implements Transport {
   #revision = 100;
   /** Every write, such as "PUT name/status", in order. */
   readonly writes: string[] = [];
-  /** Called before a write is executed. If it throws, the error is the response. */
+  /** Called before a write is executed. If it throws a StatusError, this error is the response. */
   before: (asked: string) => void = () => undefined;
 
   /** The object at a path such as /api/v1/namespaces/x/services/y. */

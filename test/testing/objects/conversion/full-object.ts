@@ -1,4 +1,7 @@
-/** Creates objects with every field of a schema set to a distinct value, for tests that no conversion loses a field. */
+/**
+ * Creates objects with every field of a schema set, to distinct values where the type allows it, for tests that no
+ * conversion loses a field.
+ */
 import { formatGroupVersion, type GroupVersion } from "../../../../src/meta/group-version.ts";
 import type { JsonObject } from "../../../../src/meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../../../src/objects/schema.ts";
@@ -7,7 +10,7 @@ import type { FieldSchema, StructSchema } from "../../../../src/objects/schema.t
 const MAP_KEYS: readonly string[] = Object.freeze(["example.com/first", "example.com/second"]);
 
 interface Filler {
-  /** The next number; every value of the object contains another one. */
+  /** The next number; every text and number of the object contains another one. */
   next(): number;
 }
 

@@ -38,7 +38,8 @@ export function source(
 }
 
 /**
- * One line "apps/v1 deployments" for each resource; the line of a stale group version ends with an exclamation mark.
+ * One line for each group version, such as "apps/v1 deployments,replicasets"; the line of a stale group version ends
+ * with an exclamation mark.
  */
 export function lines(groups: readonly DiscoveryGroup[]): string[] {
   return groups.flatMap(({ name, versions }) =>

@@ -31,7 +31,7 @@ export interface StartEtcdOptions {
   readonly extraArguments?: readonly string[];
 }
 
-/** Paths of the files; clients must present a certificate of the same authority. */
+/** The TLS files of the server, and the certificate that clients must present; all are signed by the same CA. */
 export interface EtcdTlsFiles {
   readonly ca: Buffer;
   readonly caFile: string;

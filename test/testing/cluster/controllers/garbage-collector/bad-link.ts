@@ -1,4 +1,6 @@
-/** A transport to one server that delays requests and injects faults for single resources. */
+/**
+ * A transport to one server that delays requests, responses and watch events, and injects faults for single resources.
+ */
 import { sleep, type Clock } from "../../../../../src/base/clock.ts";
 import { randomInteger, type Random } from "../../../../../src/base/random.ts";
 import { RESPONSE_BYTES_MAX } from "../../../../../src/client/client-limits.ts";

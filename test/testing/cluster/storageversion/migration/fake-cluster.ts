@@ -1,6 +1,6 @@
 /**
  * A fake API server for tests of storage migration, on a virtual clock. Each of its objects has a stored version, which
- * a write replaces by the current encoding version of the resource. It also serves StorageVersions, ConfigMaps,
+ * a PATCH replaces by the current encoding version of the resource. It also serves StorageVersions, ConfigMaps,
  * migration objects, watches and discovery. Tests inject failures with `before`.
  */
 import { jsonResponse } from "../../../client/json-response.ts";
@@ -60,7 +60,7 @@ export class FakeCluster implements Transport {
   readonly served: Record<string, { version: string; resource: string; verbs: string[] }[]> = {};
   /** Returns the response or the failure of a call; if it returns undefined, the fake server responds. */
   before: (call: Call) => FakeResponse | { readonly failure: TransportFailure } | undefined = () => undefined;
-  /** Called after each response. */
+  /** Called before a response is returned, except for watches and injected failures of the transport. */
   after: (call: Call) => void = () => {};
   /** If true, watch events are held until `releaseEvents`. */
   holdsEvents = false;
