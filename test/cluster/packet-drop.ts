@@ -5,7 +5,8 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
-import { runProgram, type Command } from "../smoke/start-evenkeel.ts";
+import type { Command } from "../smoke/start-evenkeel.ts";
+import { ip, namespacesMissing, openNamespace, release, testSubnet, type Namespace } from "./network-namespace.ts";
 
 export interface BlackHole extends AsyncDisposable {
   /** The address of this process in the test network, and the address of the server. */
@@ -19,41 +20,30 @@ export interface BlackHole extends AsyncDisposable {
 
 /** Returns the reason as a string if this process may not create network namespaces. */
 export async function openBlackHole(): Promise<BlackHole | string> {
-  if (process.platform !== "linux" || process.getuid?.() !== 0)
-    return "network namespaces need Linux and root, so the test of dropped packets was skipped";
+  const missing = namespacesMissing();
+  if (missing !== undefined) return `${missing}, so the test of dropped packets was skipped`;
   const holders: Command[] = [];
   try {
-    const [router, far] = [await hold(holders), await hold(holders)];
-    return connectThem(holders, { router, far });
+    return connectThem(holders, { router: await openNamespace(holders), far: await openNamespace(holders) });
   } catch (thrown) {
     await release(holders);
     return `network namespaces could not be created, so the test of dropped packets was skipped: ${String(thrown)}`;
   }
 }
 
-/** Starts an idle process in its own network namespace and returns its process ID. */
-async function hold(holders: Command[]): Promise<number> {
-  const holder = runProgram("unshare", ["--net", "sh", "-c", "echo made; exec sleep 600"]);
-  holders.push(holder);
-  await holder.printed(/made/);
-  return holder.pid;
-}
-
-function connectThem(holders: readonly Command[], pids: { readonly router: number; readonly far: number }): BlackHole {
-  // A subnet that is probably unused and that depends on the process ID, so that tests can run at the same time.
-  const subnet = `10.231.${process.pid % 250}`;
+function connectThem(
+  holders: readonly Command[],
+  namespaces: { readonly router: Namespace; readonly far: Namespace },
+): BlackHole {
+  const subnet = testSubnet(231);
   const [near, far] = [`${subnet}.1`, `${subnet}.130`];
-  const [outer, inner] = [`ek${pids.router}o`, `ek${pids.router}i`];
-  const inRouter = ["nsenter", `--net=/proc/${pids.router}/ns/net`] as const;
-  const inFar = ["nsenter", `--net=/proc/${pids.far}/ns/net`] as const;
-  const ip = (line: string, within: readonly string[] = []): void => {
-    const [program, ...rest] = [...within, "ip", ...line.split(" ")];
-    execFileSync(program!, rest, { stdio: ["ignore", "ignore", "pipe"] });
-  };
+  const { pid, wrapper: inRouter } = namespaces.router;
+  const { pid: farPid, wrapper: inFar } = namespaces.far;
+  const [outer, inner] = [`ek${pid}o`, `ek${pid}i`];
   ip(`link add ${outer} type veth peer name r0`);
-  ip(`link set r0 netns ${pids.router}`);
+  ip(`link set r0 netns ${pid}`);
   ip(`link add ${inner} type veth peer name r1`, inRouter);
-  ip(`link set ${inner} netns ${pids.far}`, inRouter);
+  ip(`link set ${inner} netns ${farPid}`, inRouter);
   ip(`addr add ${near}/25 dev ${outer}`);
   ip(`addr add ${subnet}.2/25 dev r0`, inRouter);
   ip(`addr add ${subnet}.129/25 dev r1`, inRouter);
@@ -63,7 +53,7 @@ function connectThem(holders: readonly Command[], pids: { readonly router: numbe
   for (const link of ["lo", inner]) ip(`link set ${link} up`, inFar);
   ip(`route add ${subnet}.128/25 via ${subnet}.2`);
   ip(`route add default via ${subnet}.129`, inFar);
-  execFileSync(inRouter[0], [inRouter[1], "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]);
+  execFileSync(inRouter[0]!, [...inRouter.slice(1), "sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"]);
   return {
     near,
     far,
@@ -72,11 +62,6 @@ function connectThem(holders: readonly Command[], pids: { readonly router: numbe
     pass: () => [near, far].forEach((address) => ip(`route del blackhole ${address}/32`, inRouter)),
     [Symbol.asyncDispose]: () => release(holders),
   };
-}
-
-/** Ends the idle processes. Their network namespaces, links and routes are removed with them. */
-async function release(holders: readonly Command[]): Promise<void> {
-  await Promise.all(holders.map((holder) => holder[Symbol.asyncDispose]()));
 }
 
 export interface Relay extends AsyncDisposable {
