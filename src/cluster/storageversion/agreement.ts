@@ -45,8 +45,9 @@ export function commonVersion(entries: readonly ServerStorageVersion[]): string 
 }
 
 /**
- * Live servers, sorted by ID, that may store the resource and have not published yet. If there are entries, only
- * servers of the components of these entries count, because components store different resources.
+ * Live servers, sorted by ID, that may store the resource and have not published yet. A server whose component (the API
+ * server program, such as kube-apiserver) differs from those of all entries does not count, because it stores other
+ * resources. Without entries, every server counts.
  */
 export function pendingServers(
   entries: readonly ServerStorageVersion[],

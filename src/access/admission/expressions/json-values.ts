@@ -19,7 +19,10 @@ export function jsonValue(json: unknown): Value {
   }
 }
 
-/** True for maps and lists. Their converted values are cached, because expressions read them repeatedly. */
+/**
+ * Whether a converted field is cached. Only maps and lists are, because they hold the conversions of their own fields and
+ * elements.
+ */
 function isKept(value: Value): boolean {
   return value instanceof MapValue || value instanceof ListValue;
 }

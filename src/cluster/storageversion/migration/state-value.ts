@@ -20,16 +20,19 @@ export interface StorageState {
   /** The version that servers write, as last seen. */
   readonly currentVersion: string;
   readonly lastHeartbeatTime?: string;
-  /** The agreement under which all objects were found to be stored in one version, and when. */
+  /** Set when all objects are known to be stored in one version. */
   readonly verified?: Verification;
   /** A migration that is running or has failed. */
   readonly migration?: MigrationRecord;
 }
 
+/** Identifies the agreement under which all objects were found to be stored in one version. */
 export interface Verification {
   /** The resourceVersion of the StorageVersion object. */
   readonly resourceVersion: string;
+  /** The time since which the servers agreed; may be empty. */
   readonly since: string;
+  /** When the result was recorded. */
   readonly time: string;
 }
 

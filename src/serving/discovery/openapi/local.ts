@@ -116,7 +116,8 @@ function takeSnapshot(
 
 /** Computes the hash from all inputs of the document, without building the document. */
 function hashOf(catalog: Catalog, { group, version, custom }: DocumentSource): string {
-  // A model that several groups share lists its kind in each of these groups, so the hash covers all groups.
+  // The definition of a shared model, such as DeleteOptions, lists an x-kubernetes-group-version-kind for each group.
+  // So every document depends on the names and versions of all groups.
   const served = catalog.groups.map(({ name, versions }) => [name, versions]);
   const said = [FORMAT, catalog.release, served, group === undefined ? [] : apiResourceList(group, version)];
   return digest(JSON.stringify(custom === undefined ? said : [...said, custom.hash()]));

@@ -338,34 +338,34 @@ describe("a peer with invalid responses", () => {
       expect(text).toBe((await cluster.getAsPeer("a", "/openapi/v2")).text);
     },
   );
+});
 
-  test("may return a definition named __proto__ or constructor", async () => {
-    const cluster = createCluster({ a: "1.31", b: "1.36" });
-    const document = `{"swagger":"2.0","info":{},"paths":{"/x":{}},"definitions":{"__proto__":{"type":"object"},"constructor":{}}}`;
-    cluster.lies.set("b /openapi/v2", respondingWith(document));
-    const merged = await cluster.get("a", "/openapi/v2");
-    expect(merged.text).toContain(`"__proto__":{"type":"object"}`);
-    expect((await cluster.get("a", "/openapi/v2", PROTOBUF)).status).toBe(200);
-  });
+test("a definition of a peer that is named __proto__ or constructor is merged like any other", async () => {
+  const cluster = createCluster({ a: "1.31", b: "1.36" });
+  const document = `{"swagger":"2.0","info":{},"paths":{"/x":{}},"definitions":{"__proto__":{"type":"object"},"constructor":{}}}`;
+  cluster.lies.set("b /openapi/v2", respondingWith(document));
+  const merged = await cluster.get("a", "/openapi/v2");
+  expect(merged.text).toContain(`"__proto__":{"type":"object"}`);
+  expect((await cluster.get("a", "/openapi/v2", PROTOBUF)).status).toBe(200);
+});
 
-  test("that never responds delays one request until the deadline, and receives no further request at once", async () => {
-    const cluster = createCluster({ a: "1.31", b: "1.36" });
-    const signals: AbortSignal[] = [];
-    cluster.lies.set("b /openapi/v3", (signal) => {
-      signals.push(signal);
-      return new Promise(() => {});
-    });
-    let isDone = false;
-    const first = cluster.get("a", "/openapi/v3").finally(() => (isDone = true));
-    await settle();
-    cluster.clock.advance(PEER_REQUEST_TIMEOUT_MS - 1);
-    await settle();
-    expect(isDone).toBe(false);
-    cluster.clock.advance(1);
-    expect((await first).text).toBe((await cluster.getAsPeer("a", "/openapi/v3")).text);
-    await cluster.get("a", "/openapi/v2");
-    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+test("a peer that never responds delays one request until the deadline, and gets no other request before the retry interval has passed", async () => {
+  const cluster = createCluster({ a: "1.31", b: "1.36" });
+  const signals: AbortSignal[] = [];
+  cluster.lies.set("b /openapi/v3", (signal) => {
+    signals.push(signal);
+    return new Promise(() => {});
   });
+  let isDone = false;
+  const first = cluster.get("a", "/openapi/v3").finally(() => (isDone = true));
+  await settle();
+  cluster.clock.advance(PEER_REQUEST_TIMEOUT_MS - 1);
+  await settle();
+  expect(isDone).toBe(false);
+  cluster.clock.advance(1);
+  expect((await first).text).toBe((await cluster.getAsPeer("a", "/openapi/v3")).text);
+  await cluster.get("a", "/openapi/v2");
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
 });
 
 describe("a request from a peer", () => {
