@@ -1,6 +1,6 @@
 /**
- * Helpers that ignore the records that a server writes at every start: its identity lease, its endpoint record, its
- * masterlease and its served record. A server creates all other objects only once. The keys are spelled out, so that no other key matches.
+ * Helpers that ignore the records that a server writes at every start: its identity lease, its starting
+ * record, its endpoint record, its masterlease and its served record. A server creates all other objects only once. The keys are spelled out, so that no other key matches.
  */
 import { prefixEnd, type Kv } from "../../src/storage/kv.ts";
 import type { TestServer } from "./start.ts";
@@ -9,6 +9,7 @@ const OWN_RECORDS: readonly RegExp[] = [
   /^\/registry\/leases\/kube-system\/apiserver-[a-z2-7]{26}$/,
   /^\/registry\/peerserverleases\/apiserver-[a-z2-7]{26}$/,
   /^\/registry\/masterleases\/192\.0\.2\.\d+$/,
+  /^\/registry\/evenkeel\/starting\/apiserver-[a-z2-7]{26}\/[0-9a-f-]{36}$/,
   /^\/registry\/evenkeel\/served\/apiserver-[a-z2-7]{26}\/[0-9a-f-]{36}$/,
 ];
 

@@ -9,48 +9,53 @@ import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { waitUntil } from "../../base/background.ts";
 import type { MemberConfig } from "./peer-config.ts";
 import type { BaseEnv } from "../../base/env.ts";
+import { endpointKey } from "./endpoint-record.ts";
 import type { Identity } from "./identity.ts";
 import { identityLeaseKey } from "./private-records.ts";
+import type { ServerTables } from "./server-records.ts";
+import { startingPrefix } from "./starting-record.ts";
 
-interface LeaseParts {
+interface CatchUpParts {
   readonly env: BaseEnv;
   readonly config: MemberConfig;
   readonly store: { readonly kv: Kv; readonly cache: WatchCache };
+  readonly identity: Identity;
+  readonly tables: ServerTables;
 }
 
 const CATCH_UP_MS = 1_000;
 
-/**
- * Waits up to 1 s for the view, because leases reach it through an informer, a moment later than they reach the watch
- * cache.
- */
-export async function hasCaughtUp(parts: LeaseParts, { leases, self }: Identity): Promise<boolean> {
-  const { env, config } = parts;
-  const prefix = identityLeaseKey(config.storageRoot, "");
-  const written = await newestLeases(parts, prefix);
+/** Waits for the view, because leases and records reach it a moment later than they reach the watch cache. */
+export async function hasCaughtUp(parts: CatchUpParts): Promise<boolean> {
+  const { clock } = parts.env;
+  const written = await newestKeys(parts);
   if (written === undefined) return false;
-  const isSeen = (): boolean =>
-    written.every(({ key, labels, modRevision }) => {
-      const id = key.slice(prefix.length);
-      const isOther = labels[IDENTITY_LABEL] !== undefined && id !== self.id;
-      return !isOther || leases.hasSeen(id, modRevision);
-    });
-  const until = env.clock.monotonic() + CATCH_UP_MS;
-  await waitUntil(env.clock, () => isSeen() || env.clock.monotonic() >= until, new AbortController().signal);
+  const isSeen = (): boolean => written.every((entry) => hasSeen(parts, entry));
+  const until = clock.monotonic() + CATCH_UP_MS;
+  await waitUntil(clock, () => isSeen() || clock.monotonic() >= until, new AbortController().signal);
   return isSeen();
 }
 
-/** The leases at the newest revision; undefined if the store is unreachable. */
-async function newestLeases(
-  { store: { kv, cache } }: LeaseParts,
-  prefix: string,
-): Promise<readonly Entry[] | undefined> {
-  const range = { start: prefix, end: prefixEnd(prefix) };
+function hasSeen({ config, identity, tables }: CatchUpParts, { key, labels, modRevision }: Entry): boolean {
+  const leases = identityLeaseKey(config.storageRoot, "");
+  if (!key.startsWith(leases))
+    return tables.endpoints.hasSeen(key, modRevision) && tables.starting.hasSeen(key, modRevision);
+  const id = key.slice(leases.length);
+  const isOther = labels[IDENTITY_LABEL] !== undefined && id !== identity.self.id;
+  return !isOther || identity.leases.hasSeen(id, modRevision);
+}
+
+/** The newest leases and records; undefined if the store is unreachable, because newer ones may exist. */
+async function newestKeys({ config, store: { kv, cache } }: CatchUpParts): Promise<readonly Entry[] | undefined> {
+  const { storageRoot } = config;
+  const prefixes = [identityLeaseKey(storageRoot, ""), endpointKey(storageRoot, ""), startingPrefix(storageRoot)];
+  const ranges = prefixes.map((prefix) => ({ start: prefix, end: prefixEnd(prefix) }));
   try {
-    if (await cache.catchUp()) return cache.range(range.start, range.end);
+    if (await cache.catchUp()) return ranges.flatMap(({ start, end }) => cache.range(start, end));
     // The cache did not reach the newest revision, for example because another process writes other keys and the watch
-    // does not report its progress. Therefore the leases are read from the store itself.
-    return (await kv.range(range)).items.map((item) => cache.toEntry(item));
+    // does not report its progress. Therefore the keys are read from the store itself.
+    const read = await Promise.all(ranges.map((range) => kv.range(range)));
+    return read.flatMap(({ items }) => items.map((item) => cache.toEntry(item)));
   } catch (thrown) {
     if (thrown instanceof StorageError) return undefined;
     throw thrown;

@@ -127,7 +127,7 @@ function selfStatus({ view, record, own }: ClusterStatusInput, onlyServes: OnlyS
     isSelf: true,
     release,
     ...own,
-    ...present({ address: stored && authorityOf(stored.address) }),
+    ...present({ address: stored?.address && authorityOf(stored.address) }),
     isReachable: true,
     isDraining: stored?.state === "draining",
     isDescribed: true,

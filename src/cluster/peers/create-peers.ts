@@ -10,17 +10,16 @@ import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import { createView } from "./build-view.ts";
 import { hasCaughtUp } from "./caught-up-leases.ts";
 import { createDeparted, type DepartedPart } from "./departed-records.ts";
-import { endpointRecordKind } from "./endpoint-record.ts";
+import { liveIncarnations, type LiveIncarnations } from "./departed.ts";
 import { withoutExcluded, type Excludable } from "./exclusions.ts";
 import { createIdentity } from "./identity.ts";
 import { knownPeers, recordOwner, registrationOf, unreachable } from "./known-peers.ts";
-import { masterLeaseKind } from "./master-leases.ts";
 import { createOwnRecord } from "./own-record.ts";
 import { createPeerCalls } from "./peer-calls.ts";
 import type { PeerTracker } from "./peer-tracker.ts";
 import type { Peers, PeersParts } from "./peers.ts";
 import { createProxyMetrics, registerViewMetrics } from "./proxy-metrics.ts";
-import { RecordTable } from "./record-table.ts";
+import { createServerTables, observeServers } from "./server-records.ts";
 import { createRoutingSource } from "./routing-source.ts";
 import { excludeShared } from "./shared-resources.ts";
 import type { ClusterView, PeerView } from "./view.ts";
@@ -30,17 +29,16 @@ const FIRST_ROUND_MS = 5_000;
 
 export function createPeers(parts: PeersParts): Peers {
   const { env, config, store, metrics, upstream } = parts;
-  const { clock, log } = env;
+  const { clock } = env;
   const { builtIn, shared } = parts.served;
-  const table = new RecordTable(endpointRecordKind(config.storageRoot), log);
-  const masterLeases = new RecordTable(masterLeaseKind(config.storageRoot), log);
+  const tables = createServerTables(parts);
   const identity = createIdentity({
     env,
     config,
     client: parts.client,
     isStoreWatchAlive: () => store.cache.state === "following",
-    hasEndpointRecord: (id) => table.has(id),
-    recordOwner: (incarnation) => recordOwner(table, config.peers.serverId, incarnation),
+    hasRecord: (id) => tables.hasRecord(id),
+    recordOwner: (incarnation) => recordOwner(tables.endpoints, config.peers.serverId, incarnation),
   });
   const proxyMetrics = createProxyMetrics(metrics);
   const changes = new ChangeCounter();
@@ -48,7 +46,9 @@ export function createPeers(parts: PeersParts): Peers {
   const onChange = (): void => peerChanges.count();
   const { tracker, ask, forward } = createPeerCalls({ env, config, upstream, metrics: proxyMetrics, onChange });
   const sources = (): readonly DiscoverySource[] => tracker?.sources() ?? [];
-  const departed = createDeparted({ env, config, store, identity, builtIn, sources, changes });
+  const { observer, tasks: observing } = observeServers(parts, tables, identity.leases);
+  const live = (): LiveIncarnations => liveIncarnations(identity.self, observer.liveness);
+  const departed = createDeparted({ env, config, store, identity, builtIn, sources, changes, live });
   peerChanges.onCount(() => {
     changes.count();
     departed.observe();
@@ -60,14 +60,14 @@ export function createPeers(parts: PeersParts): Peers {
     cache: store.cache,
     catalog: parts.catalog,
     isRegistered: parts.own.isRegistered,
-    registrationOf: (id) => registrationOf(identity, table, id),
+    registrationOf: (id) => registrationOf(observer.servers, id),
     departedIds: () => departed.departed().map(({ serverId }) => serverId),
     onChange: () => changes.count(),
     isExcluded,
   });
-  const peers = (): readonly PeerView[] => tracker?.views() ?? unreachable(knownPeers(identity, table));
+  const peers = (): readonly PeerView[] => tracker?.views() ?? unreachable(knownPeers(observer.servers));
   const undescribed = (): string[] => peers().flatMap(({ id, isDescribed }) => (isDescribed ? [] : [id]));
-  const isLoaded = (): boolean => identity.leases.hasSynced && table.isLoaded;
+  const isLoaded = (): boolean => identity.leases.hasSynced && tables.isLoaded();
   const view = createView({
     config,
     builtIn: builtIn.groups,
@@ -80,19 +80,16 @@ export function createPeers(parts: PeersParts): Peers {
   });
   const trackKnown = (): void => {
     changes.count();
-    tracker?.update(knownPeers(identity, table));
+    tracker?.update(knownPeers(observer.servers));
   };
-  table.onChange(() => {
-    identity.leases.reconsider();
-    trackKnown();
-  });
-  identity.leases.onChange(trackKnown);
-  registerViewMetrics(metrics, view, () => clock.monotonic());
-  const own = createOwnRecord({ env, config, store, builtIn, ready: parts.own.ready }, identity, table);
+  observer.onChange(trackKnown);
+  registerViewMetrics(metrics, { view, liveness: () => observer.liveness, monotonic: () => clock.monotonic() });
+  const own = createOwnRecord({ env, config, store, builtIn, ready: parts.own.ready, identity, tables });
+  identity.beforeUnfence(() => own.confirm());
   return {
     identity,
     view,
-    catchUp: () => hasCaughtUp({ env, config, store }, identity),
+    catchUp: () => hasCaughtUp({ env, config, store, identity, tables }),
     documents: {
       sources: () => withoutShared(sources(), isExcluded),
       generation: () => changes.generation,
@@ -101,27 +98,22 @@ export function createPeers(parts: PeersParts): Peers {
       hasUndescribed: () => !view().isSynced || undescribed().length > 0,
     },
     records: {
-      endpoint: (id) => table.get(id),
-      endpoints: () => table.all(),
-      masterLeases,
+      endpoint: (id) => tables.endpoints.get(id),
+      endpoints: () => tables.endpoints.all(),
+      masterLeases: tables.masterLeases,
+      liveness: () => observer.liveness,
       departed: () => departed.departed(),
     },
     forward,
     ask,
     membership: {
       hooks: membershipHooks(env, { departed, tracker, view }),
-      tasks: [
-        ...identity.tasks,
-        table.follow(store.cache, clock),
-        masterLeases.follow(store.cache, clock),
-        ...source.tasks,
-        ...departed.tasks,
-        own.task,
-      ],
+      tasks: [...identity.tasks, ...tables.tasks, ...observing, ...source.tasks, ...departed.tasks, own.task],
       announce(address) {
         identity.announce(address);
         own.announce(address);
       },
+      appear: (signal) => own.appear(signal),
       drain: () => own.drain(),
       async leave() {
         await tracker?.stop();

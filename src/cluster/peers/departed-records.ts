@@ -28,6 +28,8 @@ interface DepartedParts {
   readonly builtIn: { readonly groups: readonly DiscoveryGroup[] };
   readonly sources: () => readonly DiscoverySource[];
   readonly changes: { readonly generation: number; count(): void };
+  /** The current runs of all live servers. */
+  readonly live: () => LiveIncarnations;
 }
 
 export interface DepartedPart {
@@ -64,7 +66,7 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
       parts,
       keeper.step({
         records: [...records.values()],
-        live: liveIncarnations(identity),
+        live: parts.live(),
         isWatchAlive: cache.state === "following",
         own,
         unrecorded: unrecorded(parts),
@@ -80,7 +82,7 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
     observe: () => keeper.remember(unrecorded(parts)),
     index: indexOnce(parts, known),
     departed: () => {
-      const live = liveIncarnations(identity);
+      const live = parts.live();
       return known().filter((record) => !isLive(live, record));
     },
     async publish(signal) {
@@ -135,7 +137,7 @@ function followRecords(from: DepartedParts, into: Map<string, StoredServedRecord
 
 /** Builds the index when it is first used after a change. */
 function indexOnce(
-  { env, identity, changes }: DepartedParts,
+  { env, live, changes }: DepartedParts,
   records: () => readonly ServedRecord[],
 ): DepartedPart["index"] {
   let built: { readonly generation: number; readonly index: DepartedIndex } | undefined;
@@ -144,7 +146,7 @@ function indexOnce(
       const { generation } = changes;
       const index = createDepartedIndex({
         records: records(),
-        live: liveIncarnations(identity),
+        live: live(),
         noticedAt: new Date(env.clock.now()).toISOString(),
       });
       built = { generation, index };
@@ -170,15 +172,9 @@ function ownRecord({ env, config, identity, builtIn }: DepartedParts): ServedRec
   };
 }
 
-function liveIncarnations({ self, leases }: Identity): LiveIncarnations {
-  const live = new Map<string, string | undefined>([[self.id, self.incarnation]]);
-  for (const { id, incarnation } of leases.known()) live.set(id, incarnation === "" ? undefined : incarnation);
-  return live;
-}
-
 /** Records for peers that write none: those that do not publish their release, such as a kube-apiserver. */
-function unrecorded({ env, identity, sources }: DepartedParts): ServedRecord[] {
-  const runs = liveIncarnations(identity);
+function unrecorded({ env, live, sources }: DepartedParts): ServedRecord[] {
+  const runs = live();
   return sources().flatMap(({ serverId, release, groups }) => {
     const incarnation = runs.get(serverId);
     if (release !== undefined || incarnation === undefined) return [];

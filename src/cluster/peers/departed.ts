@@ -7,6 +7,7 @@
  * does not matter which server is first. The keeper only plans writes; its caller performs them. A write that conflicts
  * is not repeated, because the next step sees the write of the other server.
  */
+import type { Liveness } from "./live-servers.ts";
 import { encodeServedRecord, servedRecordKey, type ServedRecord, type StoredServedRecord } from "./served-record.ts";
 import type { Departed, ResourceQuestion } from "./view.ts";
 
@@ -15,6 +16,14 @@ import type { Departed, ResourceQuestion } from "./view.ts";
  * valid lease but its run is not known yet: then none of its records counts as departed.
  */
 export type LiveIncarnations = ReadonlyMap<string, string | undefined>;
+
+/** The current runs of this server, of the live servers, and of those that have been starting for long. */
+export function liveIncarnations(
+  self: { readonly id: string; readonly incarnation: string },
+  { servers, overdue }: Pick<Liveness, "servers" | "overdue">,
+): LiveIncarnations {
+  return new Map([...overdue, ...servers, self].map(({ id, incarnation }) => [id, incarnation]));
+}
 
 export interface DepartedIndex {
   /** The server that served the resource last. Callers must check that no live server serves it. */

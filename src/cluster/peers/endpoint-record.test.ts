@@ -18,6 +18,7 @@ const RECORD: EndpointRecord = {
   incarnation: "uuid",
   document: '"etag"',
   hasPublishedStorageVersions: true,
+  publishedAddress: undefined,
 };
 
 /** A record as kube-apiserver writes it. */

@@ -5,14 +5,17 @@
  */
 import { isIP } from "node:net";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
-import { isJsonObject, jsonEquals, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { RecordKind, RecordTable } from "./record-table.ts";
 
 type EndpointState = "serving" | "draining";
 
 export interface EndpointRecord {
   readonly id: string;
-  readonly address: UpstreamAddress;
+  /** Undefined if peers cannot call the server. */
+  readonly address: UpstreamAddress | undefined;
+  /** The IP address that the server publishes in its masterlease; undefined if it publishes none, or is a kube-apiserver. */
+  readonly publishedAddress: string | undefined;
   /** Number of times that the record was written. */
   readonly generation: number;
   readonly state: EndpointState;
@@ -56,8 +59,13 @@ export function endpointRecordKind(storageRoot: string): RecordKind<EndpointReco
       return id === "" || id.length > ID_LENGTH_MAX || id.includes("/") ? undefined : id;
     },
     decode: decodeEndpointRecord,
-    isSame: (left, right) => jsonEquals({ ...left, generation: 0 }, { ...right, generation: 0 }),
+    isSame: isSameContent,
   };
+}
+
+/** Compares two records without their generations, which only count writes. */
+export function isSameContent(left: EndpointRecord, right: EndpointRecord): boolean {
+  return jsonEquals({ ...left, generation: 0 }, { ...right, generation: 0 });
 }
 
 export function endpointKey(storageRoot: string, id: string): string {
@@ -75,6 +83,7 @@ export function encodeEndpointRecord(record: EndpointRecord): JsonObject {
     "binary-version": binaryVersion,
     incarnation,
     document,
+    "published-address": record.publishedAddress,
     "storage-versions": storageVersions,
   };
   const annotations = Object.entries(texts).filter(([, text]) => text !== undefined);
@@ -86,27 +95,27 @@ export function encodeEndpointRecord(record: EndpointRecord): JsonObject {
       labels: { [IDENTITY_LABEL]: id },
       annotations: Object.fromEntries(annotations.map(([name, text]) => [ANNOTATION + name, text])),
     },
-    subsets: [
-      {
-        addresses: [{ ip: address.host }],
-        ports: [{ name: "https", port: address.port, protocol: "TCP" }],
-      },
-    ],
+    subsets:
+      address === undefined
+        ? []
+        : [{ addresses: [{ ip: address.host }], ports: [{ name: "https", port: address.port, protocol: "TCP" }] }],
   };
 }
 
 /**
- * Undefined if the value is not a record of the server with this ID, or has no address to which a peer could connect.
+ * Undefined if the value is not a record of the server with this ID, or has an address to which no peer could connect.
+ * Only a server that publishes its release may have no address.
  */
 export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecord | undefined {
   if (!isJsonObject(stored) || stored["kind"] !== "Endpoints") return undefined;
   const metadata = objectAt(stored, "metadata");
   if (stringAt(objectAt(metadata, "labels"), IDENTITY_LABEL) !== id) return undefined;
   const address = addressIn(stored["subsets"]);
-  if (address === undefined) return undefined;
   const { generation } = metadata;
   const annotations = objectAt(metadata, "annotations");
   const text = (name: string): string | undefined => plainText(annotations[ANNOTATION + name]);
+  const hasNone = objectsAt(stored, "subsets").length === 0 && text("release") !== undefined;
+  if (address === undefined && !hasNone) return undefined;
   return {
     id,
     address,
@@ -117,6 +126,7 @@ export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecor
     binaryVersion: text("binary-version"),
     incarnation: text("incarnation"),
     document: text("document"),
+    publishedAddress: text("published-address"),
     hasPublishedStorageVersions: text("storage-versions") === PUBLISHED,
   };
 }

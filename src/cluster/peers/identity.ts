@@ -22,7 +22,7 @@ interface IdentityOptions {
   readonly client: Client;
   readonly isStoreWatchAlive: () => boolean;
   /** Whether the server with this ID has an endpoint record. */
-  readonly hasEndpointRecord: (id: string) => boolean;
+  readonly hasRecord: (id: string) => boolean;
   readonly recordOwner: (incarnation: string) => "this" | "other" | "nobody";
 }
 
@@ -67,7 +67,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     onRenewed: (startedAtMs) => fence.renewed(startedAtMs),
     onLost: (because) => fence.lost(because),
   });
-  const { isStoreWatchAlive, hasEndpointRecord } = options;
+  const { isStoreWatchAlive, hasRecord } = options;
   const leases = new LeaseCollector({
     client,
     clock,
@@ -77,16 +77,10 @@ export function createIdentity(options: IdentityOptions): Identity {
     selfId: id,
     component,
     isStoreWatchAlive,
-    hasEndpointRecord,
+    hasRecord,
   });
   // Resolves when the lease may be written: an earlier startup hook must create its namespace first.
   const turn = Promise.withResolvers<void>();
-  const inTurn = (name: string, run: (signal: AbortSignal) => Promise<void>): BackgroundTask => ({
-    name,
-    async run(signal) {
-      if (await whenOrAborted(turn.promise, signal)) await run(signal);
-    },
-  });
   const held: StartupHook = {
     name: `start-${component}-identity-lease-controller`,
     run(signal) {
@@ -104,8 +98,13 @@ export function createIdentity(options: IdentityOptions): Identity {
     leases,
     hooks: [held, collected],
     tasks: [
-      inTurn("identity-lease", (signal) => lease.run(signal)),
-      inTurn("identity-lease-collector", (signal) => leases.run(signal)),
+      {
+        name: "identity-lease",
+        async run(signal) {
+          if (await whenOrAborted(turn.promise, signal)) await lease.run(signal);
+        },
+      },
+      { name: "identity-lease-collector", run: (signal) => leases.run(signal) },
     ],
     beforeUnfence: (step) => void steps.push(step),
     isOwner: () => lease.conflict === undefined,

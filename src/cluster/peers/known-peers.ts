@@ -1,50 +1,32 @@
-/** Joins identity leases and endpoint records into the list of known peers. Pure functions. */
-import type { EndpointRecord, EndpointTable } from "./endpoint-record.ts";
+/** Turns the live servers into the peers that are tracked and routed to. Pure functions. */
+import type { EndpointTable } from "./endpoint-record.ts";
+import type { LiveServer } from "./live-servers.ts";
 import type { KnownPeer } from "./tracked-peer.ts";
 import type { PeerView } from "./view.ts";
-import type { Identity } from "./identity.ts";
 
-export function knownPeers({ leases }: Identity, table: EndpointTable): KnownPeer[] {
-  return leases.known().map(({ id, incarnation: leased }) => {
-    const record = table.get(id);
-    // Only the draining state is taken from a record of an earlier run, because its address may be outdated and the
-    // current run is not ready yet.
-    const isCurrent = isSameRun(record, leased);
-    return {
-      id,
-      incarnation: leased === "" ? record?.incarnation : leased,
-      release: isCurrent ? record?.release : undefined,
-      binaryVersion: isCurrent ? record?.binaryVersion : undefined,
-      address: isCurrent ? record?.address : undefined,
-      isDraining: record?.state === "draining",
-      documentHash: isCurrent ? record?.document : undefined,
-    };
-  });
+export function knownPeers(servers: readonly LiveServer[]): KnownPeer[] {
+  return servers.map(({ id, incarnation, address, record }) => ({
+    id,
+    incarnation,
+    release: record?.release,
+    binaryVersion: record?.binaryVersion,
+    address,
+    isDraining: record?.state === "draining",
+    documentHash: record?.document,
+  }));
 }
 
 /**
  * Whether the current run of a peer has registered its storage versions. A server that registers them writes its
  * endpoint record afterwards, so without a record the registration is pending.
  */
-export function registrationOf(
-  { leases }: Identity,
-  table: EndpointTable,
-  id: string,
-): "complete" | "never" | "pending" {
-  const record = table.get(id);
-  const lease = leases.known().find((known) => known.id === id);
-  if (record === undefined || !isSameRun(record, lease?.incarnation ?? "")) return "pending";
+export function registrationOf(servers: readonly LiveServer[], id: string): "complete" | "never" | "pending" {
+  const record = servers.find((server) => server.id === id)?.record;
+  if (record === undefined) return "pending";
   return record.hasPublishedStorageVersions ? "complete" : "never";
 }
 
-/**
- * Whether the endpoint record belongs to the run that holds the lease. True also if there is no record, or if the
- * record or the lease names no run.
- */
-function isSameRun(record: EndpointRecord | undefined, leased: string): boolean {
-  return record?.incarnation === undefined || leased === "" || record.incarnation === leased;
-}
-
+/** Which process owns the endpoint record under this ID. */
 export function recordOwner(table: EndpointTable, id: string, incarnation: string): "this" | "other" | "nobody" {
   const record = table.get(id);
   if (record === undefined) return "nobody";

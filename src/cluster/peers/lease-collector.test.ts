@@ -50,7 +50,7 @@ class Scene {
       selfId: SELF,
       timing: DEFAULT_PEER_TIMING,
       isStoreWatchAlive: () => this.isWatchAlive,
-      hasEndpointRecord: (id) => this.records.has(id),
+      hasRecord: (id) => this.records.has(id),
     });
     this.collector.onChange(() => void this.told.push(this.known));
   }

@@ -28,6 +28,7 @@ import {
   preconditionsOf,
   type LeaseObject,
 } from "./identity-lease.ts";
+import type { LeaseEvidence } from "./live-servers.ts";
 import type { PeerTiming } from "./timing.ts";
 import { messageOf } from "../../base/within.ts";
 
@@ -57,7 +58,7 @@ interface LeaseCollectorOptions {
   /** Whether the store watch is alive. */
   readonly isStoreWatchAlive: () => boolean;
   /** Whether the store holds an endpoint record of the server with this ID. */
-  readonly hasEndpointRecord: (id: string) => boolean;
+  readonly hasRecord: (id: string) => boolean;
 }
 
 /**
@@ -131,6 +132,16 @@ export class LeaseCollector {
     return this.#known;
   }
 
+  /** All leases of this component except that of this server, expired ones included. */
+  evidence(): LeaseEvidence[] {
+    const { selfId, component = KUBE_APISERVER } = this.#options;
+    return [...this.#entries].flatMap(([id, { lease, hasRunOut }]) =>
+      id === selfId || componentOf(lease) !== component
+        ? []
+        : [{ id, incarnation: incarnationOf(id, lease), isExpired: hasRunOut }],
+    );
+  }
+
   /** The servers of other components, sorted by ID. */
   otherComponents(): readonly KnownLease[] {
     const { component = KUBE_APISERVER } = this.#options;
@@ -198,8 +209,8 @@ export class LeaseCollector {
   }
 
   #hasRoomFor(id: string): boolean {
-    const { selfId, hasEndpointRecord } = this.#options;
-    return this.#entries.size < LEASES_MAX || id === selfId || hasEndpointRecord(id);
+    const { selfId, hasRecord } = this.#options;
+    return this.#entries.size < LEASES_MAX || id === selfId || hasRecord(id);
   }
 
   /** Adds leases that were ignored because of the limit. */
@@ -231,9 +242,9 @@ export class LeaseCollector {
   }
 
   #isOver(id: string, entry: Entry): boolean {
-    const { selfId, timing, hasEndpointRecord } = this.#options;
+    const { selfId, timing } = this.#options;
     if (id === selfId) return false;
-    const hasRecord = hasEndpointRecord(id);
+    const hasRecord = this.#options.hasRecord(id);
     const durationMs = durationMsOf(entry.lease);
     if (!hasRenewTime(entry.lease) || durationMs === undefined) return !hasRecord;
     const silentMs = Math.max(SILENT_WITHOUT_RECORD_MS, timing.leaseDurationSeconds * 1000);
@@ -282,8 +293,17 @@ export class LeaseCollector {
 
 function toKnown(id: string, { lease, changedAtMs }: Entry): KnownLease {
   const holderIdentity = lease.spec?.holderIdentity ?? "";
-  const component = lease.metadata?.labels?.[IDENTITY_LABEL] ?? "";
-  return { id, component, holderIdentity, incarnation: incarnationOf(id, lease), lastChangeSeenMs: changedAtMs };
+  return {
+    id,
+    component: componentOf(lease),
+    holderIdentity,
+    incarnation: incarnationOf(id, lease),
+    lastChangeSeenMs: changedAtMs,
+  };
+}
+
+function componentOf({ metadata }: LeaseObject): string {
+  return metadata?.labels?.[IDENTITY_LABEL] ?? "";
 }
 
 function incarnationOf(id: string, { spec }: LeaseObject): string {

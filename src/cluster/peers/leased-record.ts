@@ -51,6 +51,12 @@ interface LeasedRecordOptions<Content> {
 
 const RETRY_MS = 1_000;
 
+interface Waiter {
+  /** The first attempt whose success counts. */
+  readonly attempt: number;
+  readonly resolve: (isWritten: boolean) => void;
+}
+
 export class LeasedRecord<Content extends object> {
   readonly #options: LeasedRecordOptions<Content>;
   readonly #removed = new AbortController();
@@ -61,7 +67,9 @@ export class LeasedRecord<Content extends object> {
   #generation = 0;
   #running: Promise<void> | undefined;
   #pause = new AbortController();
-  #waiting: ((isWritten: boolean) => void)[] = [];
+  /** The number of attempts to write the record or to keep it alive. */
+  #attempts = 0;
+  #waiting: Waiter[] = [];
 
   constructor(options: LeasedRecordOptions<Content>) {
     this.#options = options;
@@ -82,14 +90,28 @@ export class LeasedRecord<Content extends object> {
     const changed = { ...this.#content, ...change };
     if (this.#removed.signal.aborted) return false;
     if (!jsonEquals(changed, this.#content)) this.#content = changed;
-    if (this.#content === this.#written) return true;
+    return this.#content === this.#written || this.#wait(0);
+  }
+
+  /**
+   * Makes sure that the store has the record now, for example after this process was paused. Resolves to false if that
+   * takes too long.
+   */
+  async confirm(): Promise<boolean> {
+    return !this.#removed.signal.aborted && this.#wait(this.#attempts + 1);
+  }
+
+  /** Starts an attempt at once. Resolves when this attempt, or a later one, has succeeded or the time limit is over. */
+  async #wait(attempt: number): Promise<boolean> {
+    const { clock, timing } = this.#options;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.#waiting.push(resolve);
-    const cancel = this.#options.clock.after(this.#options.timing.endpointRefreshMs, () => resolve(false));
+    const waiter = { attempt, resolve };
+    this.#waiting.push(waiter);
+    const cancel = clock.after(timing.endpointRefreshMs, () => resolve(false));
     this.#pause.abort();
     const isWritten = await promise;
     cancel();
-    this.#waiting = this.#waiting.filter((other) => other !== resolve);
+    this.#waiting = this.#waiting.filter((other) => other !== waiter);
     return isWritten;
   }
 
@@ -116,8 +138,9 @@ export class LeasedRecord<Content extends object> {
       this.#pause = new AbortController();
       let waitMs = timing.endpointRefreshMs * (1 - 0.1 * random.float());
       try {
+        const attempt = ++this.#attempts;
         await within(clock, timing.endpointRefreshMs, (limit) => this.#sync(limit), signal);
-        if (this.#content === this.#written) this.#settle(true);
+        if (this.#content === this.#written) this.#settle(attempt);
       } catch (thrown) {
         if (signal.aborted) break;
         log.warn(`${name} write failed`, { error: messageOf(thrown) });
@@ -126,7 +149,7 @@ export class LeasedRecord<Content extends object> {
       await sleep(clock, waitMs, this.#pause.signal);
     }
     signal.removeEventListener("abort", stop);
-    this.#settle(false);
+    for (const { resolve } of this.#waiting.splice(0)) resolve(false);
   }
 
   async #sync(signal: AbortSignal): Promise<void> {
@@ -162,7 +185,9 @@ export class LeasedRecord<Content extends object> {
     this.#written = content;
   }
 
-  #settle(isWritten: boolean): void {
-    for (const resolve of this.#waiting.splice(0)) resolve(isWritten);
+  #settle(attempt: number): void {
+    for (const waiter of this.#waiting) if (waiter.attempt <= attempt) waiter.resolve(true);
+    // A caller that arrived during the attempt waits for the next one, which starts at once.
+    if (this.#waiting.some((waiter) => waiter.attempt > attempt)) this.#pause.abort();
   }
 }

@@ -1,24 +1,29 @@
-/** Lists the live servers for the agreement on encodings, and whether each has published its storage versions. */
+/** The live servers of a cluster that take part in the agreement on encodings. */
 import type { AgreementMember, Members } from "../storageversion/members.ts";
+import type { LiveServer } from "./live-servers.ts";
 import type { Peers } from "./peers.ts";
 
 export function clusterMembers(peers: Peers, serverId: string, isComplete: () => boolean): Members {
   const { leases } = peers.identity;
   return {
     live() {
-      const others = leases.known().map(({ id, incarnation }): [string, AgreementMember] => {
-        const record = peers.records.endpoint(id);
-        const isCurrent = record?.incarnation !== undefined && record.incarnation === incarnation;
-        return [id, { id, isPublished: isCurrent && record.hasPublishedStorageVersions }];
-      });
-      // Servers of other components count as published, because no server waits for their entries: they store none of
-      // this component's resources.
-      const otherComponents = leases
-        .otherComponents()
-        .map(({ id, component }): [string, AgreementMember] => [id, { id, component, isPublished: true }]);
-      return new Map([[serverId, { id: serverId, isPublished: isComplete() }], ...others, ...otherComponents]);
+      const { servers, overdue } = peers.records.liveness();
+      const members: AgreementMember[] = [
+        { id: serverId, isPublished: isComplete() },
+        ...servers.map((server) => ({ id: server.id, isPublished: hasPublished(server) })),
+        // The cluster does not wait for a server that does not become ready. It is kept as a member, because it may have
+        // published entries. It cannot write before it has published.
+        ...overdue.map(({ id }) => ({ id, isPublished: true })),
+        // Servers of other components do not take part, because they store none of this component's resources.
+        ...leases.otherComponents().map(({ id, component }) => ({ id, component, isPublished: true })),
+      ];
+      return new Map(members.map((member) => [member.id, member]));
     },
     catchUp: peers.catchUp,
     onChange: (listener) => peers.documents.onChange(listener),
   };
+}
+
+function hasPublished({ record }: LiveServer): boolean {
+  return record?.incarnation !== undefined && record.hasPublishedStorageVersions;
 }

@@ -30,6 +30,7 @@ test("without options the mixed version proxy is enabled, but the server cannot 
     discoveryMode: "merged",
     discoveryMergeScope: "all",
     egress: { kind: "direct" },
+    servers: new Map(),
     timing: DEFAULT_PEER_TIMING,
   });
 });

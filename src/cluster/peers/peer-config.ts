@@ -5,6 +5,7 @@ import type { ReleaseName } from "../../objects/catalog/release.ts";
 import { parseEgressConfig, type EgressConnection } from "../../serving/http/node/upstream/egress-config.ts";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { advertisedPeerAddress } from "./advertised-address.ts";
+import { isPort, isReachableIp } from "./endpoint-record.ts";
 import { serverId } from "./server-id.ts";
 import { DEFAULT_PEER_TIMING, timingErrors, type PeerTiming } from "./timing.ts";
 import { asOption, OptionError } from "../../base/option-error.ts";
@@ -44,6 +45,8 @@ export interface PeerOptions {
   readonly discoveryMode?: string;
   /** "all" (default) merges every form of discovery, "aggregated" only the aggregated form. */
   readonly discoveryMergeScope?: string;
+  /** As `--peer-server`: ID=HOST:PORT of servers that write no endpoint record, such as a kube-apiserver before 1.36. */
+  readonly servers?: readonly string[];
   /** The parsed EgressSelectorConfiguration. */
   readonly egress?: unknown;
   readonly timing?: Partial<PeerTiming>;
@@ -77,6 +80,8 @@ export interface PeerConfig {
   readonly discoveryMode: "merged" | "newest" | "local";
   readonly discoveryMergeScope: "all" | "aggregated";
   readonly egress: EgressConnection;
+  /** The addresses of servers that write no endpoint record, by server ID. */
+  readonly servers: ReadonlyMap<string, UpstreamAddress>;
   readonly timing: PeerTiming;
 }
 
@@ -132,8 +137,23 @@ export function resolvePeerOptions({ options, release, strictRelease, gate }: Pe
     discoveryMode: oneOf("discovery-mode", options.discoveryMode ?? "merged", ["merged", "newest", "local"]),
     discoveryMergeScope: oneOf("discovery-merge-scope", options.discoveryMergeScope ?? "all", ["all", "aggregated"]),
     egress: egressConnection(options.egress),
+    servers: namedServers(options.servers ?? []),
     timing: checkedTiming({ ...DEFAULT_PEER_TIMING, ...options.timing }),
   };
+}
+
+function namedServers(texts: readonly string[]): ReadonlyMap<string, UpstreamAddress> {
+  return new Map(
+    texts.map((text) => {
+      const [, id, host, port] = /^([^=\s]{1,253})=(.+):(\d{1,5})$/.exec(text) ?? [];
+      const ip = host?.replace(/^\[(.*)\]$/, "$1");
+      if (id === undefined || ip === undefined || !isReachableIp(ip) || !isPort(Number(port)))
+        throw new OptionError(
+          `--peer-server must have the form ID=IP:PORT with an address that this server can reach, not ${JSON.stringify(text.slice(0, 100))}`,
+        );
+      return [id, { host: ip, port: Number(port) }];
+    }),
+  );
 }
 
 /** Rejects peer flags while the feature gate is off, as kube-apiserver does. */

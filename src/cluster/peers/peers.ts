@@ -12,6 +12,7 @@ import type { Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import type { RequestPeer } from "./request-peer.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
+import type { Liveness } from "./live-servers.ts";
 import type { MasterLeaseTable } from "./master-leases.ts";
 import type { Forward } from "./forward.ts";
 import type { Identity } from "./identity.ts";
@@ -80,6 +81,7 @@ interface PeerRecords {
   /** The endpoint records of all servers, this one included. */
   readonly endpoints: () => readonly EndpointRecord[];
   readonly masterLeases: MasterLeaseTable;
+  readonly liveness: () => Liveness;
   /** The served records of departed servers. */
   readonly departed: () => readonly ServedRecord[];
 }
@@ -87,6 +89,8 @@ interface PeerRecords {
 interface Membership {
   readonly hooks: readonly StartupHook[];
   readonly tasks: readonly BackgroundTask[];
+  /** Resolves when the store shows that this server exists. Must precede its identity lease. */
+  appear(signal: AbortSignal): Promise<void>;
   /** Sets the address at which peers reach this server, once it is known. */
   announce(address: UpstreamAddress): void;
   /**

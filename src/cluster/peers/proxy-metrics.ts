@@ -4,6 +4,7 @@
  */
 import type { Counter, Histogram, MetricsRegistry } from "../../base/metrics.ts";
 import type { UpstreamFailure } from "../../serving/http/upstream.ts";
+import type { Liveness } from "./live-servers.ts";
 import type { ClusterView } from "./view.ts";
 
 export type ProxyErrorType =
@@ -69,7 +70,13 @@ export function createProxyMetrics(metrics: MetricsRegistry): ProxyMetrics {
   };
 }
 
-export function registerViewMetrics(metrics: MetricsRegistry, view: () => ClusterView, monotonic: () => number): void {
+interface ViewMetricsSource {
+  readonly view: () => ClusterView;
+  readonly liveness: () => Liveness;
+  readonly monotonic: () => number;
+}
+
+export function registerViewMetrics(metrics: MetricsRegistry, { view, liveness, monotonic }: ViewMetricsSource): void {
   const states = {
     name: "evenkeel_peers",
     help: "Peer API servers that are known, reachable, described.",
@@ -83,6 +90,12 @@ export function registerViewMetrics(metrics: MetricsRegistry, view: () => Cluste
       { labelValues: ["described"], value: peers.filter((peer) => peer.document !== undefined).length },
     ];
   });
+  const ignored = {
+    name: "evenkeel_ignored_identity_leases",
+    help: "Identity leases that do not count as servers, because nothing else shows that their servers exist.",
+    labels: [],
+  };
+  metrics.gaugesOf(ignored, () => [{ labelValues: [], value: liveness().ignored.length }]);
   const ages = {
     name: "evenkeel_peer_document_age_seconds",
     help: "Time since a peer last confirmed its discovery document.",

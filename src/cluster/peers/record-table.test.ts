@@ -23,6 +23,7 @@ function record(id: string, more: Partial<EndpointRecord> = {}): EndpointRecord 
     incarnation: "one",
     document: "etag-1",
     hasPublishedStorageVersions: true,
+    publishedAddress: undefined,
     ...more,
   };
 }

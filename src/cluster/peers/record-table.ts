@@ -30,6 +30,8 @@ export class RecordTable<Stored> {
   readonly #log: Log;
   /** Records by ID. The value is undefined if the store has an invalid record. */
   readonly #records = new Map<string, Stored | undefined>();
+  /** The revision at which each record was last written. */
+  readonly #revisions = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   #isLoaded = false;
 
@@ -43,23 +45,23 @@ export class RecordTable<Stored> {
     return this.#isLoaded;
   }
 
-  upsert(key: string, value: unknown): void {
-    if (this.#set(key, value)) this.#notify();
+  upsert(key: string, value: unknown, revision = 0): void {
+    if (this.#set(key, value, revision)) this.#notify();
   }
 
   remove(key: string): void {
     const id = this.#kind.idOf(key);
-    if (id !== undefined && this.#records.delete(id)) this.#notify();
+    if (id !== undefined && this.#delete(id)) this.#notify();
   }
 
   /** Replaces all records. */
-  reset(all: Iterable<readonly [key: string, value: unknown]>): void {
+  reset(all: Iterable<readonly [key: string, value: unknown, revision?: number]>): void {
     const entries = [...all];
     const ids = new Set(entries.map(([key]) => this.#kind.idOf(key)));
     let isChanged = false;
     this.#isLoaded = true;
-    for (const id of this.#records.keys()) if (!ids.has(id)) isChanged = this.#records.delete(id) || isChanged;
-    for (const [key, value] of entries) isChanged = this.#set(key, value) || isChanged;
+    for (const id of this.#records.keys()) if (!ids.has(id)) isChanged = this.#delete(id) || isChanged;
+    for (const [key, value, revision = 0] of entries) isChanged = this.#set(key, value, revision) || isChanged;
     if (isChanged) this.#notify();
   }
 
@@ -70,6 +72,14 @@ export class RecordTable<Stored> {
   /** Whether the store holds any value under the key of this ID, even an invalid one. */
   has(id: string): boolean {
     return this.#records.has(id);
+  }
+
+  /** Whether the record under the key has been read at this revision or a later one. True for keys that are ignored. */
+  hasSeen(key: string, revision: number): boolean {
+    const id = this.#kind.idOf(key);
+    if (id === undefined) return true;
+    const seen = this.#revisions.get(id);
+    return seen === undefined ? this.#records.size >= this.#kind.recordsMax : seen >= revision;
   }
 
   /** All valid records, sorted by ID. */
@@ -93,15 +103,20 @@ export class RecordTable<Stored> {
       clock,
       prefix: this.#kind.prefix,
       table: {
-        reset: (entries) => this.reset(entries.map((entry) => [entry.key, value(entry)] as const)),
-        put: (entry) => this.upsert(entry.key, value(entry)),
+        reset: (entries) => this.reset(entries.map((entry) => [entry.key, value(entry), entry.modRevision] as const)),
+        put: (entry) => this.upsert(entry.key, value(entry), entry.modRevision),
         remove: (key) => this.remove(key),
       },
     });
   }
 
+  #delete(id: string): boolean {
+    this.#revisions.delete(id);
+    return this.#records.delete(id);
+  }
+
   /** Returns whether the table has changed. */
-  #set(key: string, value: unknown): boolean {
+  #set(key: string, value: unknown, revision: number): boolean {
     const { idOf, decode, isSame, recordsMax, name } = this.#kind;
     const id = idOf(key);
     if (id === undefined) return false;
@@ -110,6 +125,7 @@ export class RecordTable<Stored> {
     const before = this.#records.get(id);
     const record = decode(id, value);
     this.#records.set(id, record);
+    this.#revisions.set(id, revision);
     if (record === undefined && (isNew || before !== undefined)) this.#log.warn(`invalid ${name}`, { id });
     if (isNew) return true;
     return record === undefined || before === undefined ? record !== before : !isSame(before, record);

@@ -64,7 +64,7 @@ export function joinAgreement(options: AgreementOptions): OwnAgreement {
     // The leases arrive through a watch of the main API server, and the lease collector detects failures of that watch
     // itself.
     isStoreWatchAlive: () => true,
-    hasEndpointRecord: () => false,
+    hasRecord: () => false,
     recordOwner: () => "nobody",
   });
   const agreement: StorageVersions = createAgreement({

@@ -109,7 +109,7 @@ function createServerPeers(on: Foundation, store: ServerStore, resources: Kubern
 function addAggregatedServers(on: Foundation, store: ServerStore, { resources, peers }: Joined): AggregatedServers {
   const { env, metrics, lifecycle, loopback, transports } = on;
   const { catalog, custom, services, shared } = resources;
-  const { leases, self } = peers.identity;
+  const { self } = peers.identity;
   const aggregated = createAggregatedServers({
     env,
     metrics,
@@ -120,7 +120,7 @@ function addAggregatedServers(on: Foundation, store: ServerStore, { resources, p
     cluster: {
       isServedByPeer: (group, version) =>
         peers.view().peers.some(({ document }) => document?.served.hasGroupVersion(group, version) === true),
-      mayWriteConditions: () => leases.known().every(({ id }) => self.id < id),
+      mayWriteConditions: () => peers.records.liveness().servers.every(({ id }) => self.id < id),
     },
     isStoreLoaded: () => store.cache.state !== "loading",
     ready: lifecycle.ready,

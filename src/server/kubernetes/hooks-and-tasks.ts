@@ -29,10 +29,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       ...loadingHooks(on, store, resources),
       // A server publishes its StorageVersions only after it has an identity lease, and makes all other writes only
       // after it has published.
-      ...runBefore(
-        ensureIdentityNamespace({ call: loopback.callAsServer, clock, log, catalog }),
-        cluster.peers.identity.hooks,
-      ),
+      ...runBefore(beforeIdentityLease(on, stages), cluster.peers.identity.hooks),
       ...(cluster.storageVersions === undefined ? [] : [cluster.storageVersions.hook]),
       serviceRepairHook(repair),
       {
@@ -56,6 +53,24 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       trustPublisher({ env, config, catalog }, loopback.callAsServer),
     ],
     checks: () => cluster.controllers.flatMap((manager) => manager.checks()),
+  };
+}
+
+/** A server needs the namespace of its identity lease, and a record without which the lease would prove nothing. */
+function beforeIdentityLease(
+  { env, loopback }: Foundation,
+  { resources, cluster }: KubernetesStages,
+): (signal: AbortSignal) => Promise<void> {
+  const { clock, log } = env;
+  const ensureNamespace = ensureIdentityNamespace({
+    call: loopback.callAsServer,
+    clock,
+    log,
+    catalog: resources.catalog,
+  });
+  return async (signal) => {
+    await cluster.peers.membership.appear(signal);
+    await ensureNamespace(signal);
   };
 }
 

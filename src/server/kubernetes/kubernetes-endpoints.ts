@@ -44,7 +44,7 @@ export function createKubernetesEndpoints(
         isOwner: () => true,
       }),
     hasMasterLease: async (ip) => (await store.kv.range({ start: masterLeaseKey(storageRoot, ip) })).count > 0,
-    peers: () => endpoints().flatMap(({ id, address }) => (id === serverId ? [] : [address])),
+    peers: () => endpoints().flatMap(({ id, address }) => (id === serverId || address === undefined ? [] : [address])),
     address: listening.announced.then((text) => ({ host, port: port ?? portOf(text) })),
     ready: lifecycle.ready,
   });

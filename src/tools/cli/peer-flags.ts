@@ -4,7 +4,7 @@ import { Option, type Command } from "commander";
 import { load } from "js-yaml";
 import { DEFAULT_PEER_TIMING, type PeerTiming } from "../../cluster/peers/timing.ts";
 import type { PeerOptions, RoutingOptions } from "../../cluster/peers/peer-config.ts";
-import { count, duration } from "./flags.ts";
+import { commaList, count, duration } from "./flags.ts";
 import { asUsable, readFile } from "./read-file.ts";
 
 /** Routing and discovery options, usually the same for all servers of a cluster. */
@@ -24,6 +24,7 @@ export interface PeerFlags extends RoutingFlags {
   readonly peerAdvertiseIp?: string;
   readonly peerAdvertisePort?: string;
   readonly peerMaxRequestsInflight: number;
+  readonly peerServer?: readonly string[];
   readonly egressSelectorConfigFile?: string;
   readonly peerProbeInterval: number;
   readonly peerProbeMisses: number;
@@ -48,6 +49,11 @@ export function withPeerFlags(command: Command): Command {
     .option("--proxy-client-key-file <file>", "key of the proxy client certificate")
     .option("--peer-advertise-ip <ip>", "IP address at which peers reach this server")
     .option("--peer-advertise-port <port>", "port at which peers reach this server")
+    .option(
+      "--peer-server <pairs>",
+      "servers that publish no address, such as kube-apiservers before 1.36, each as ID=IP:PORT",
+      commaList,
+    )
     .option("--peer-max-requests-inflight <n>", "maximum number of concurrent requests to peers", count, 400);
   return withRoutingFlags(peered)
     .option(
@@ -134,6 +140,7 @@ export function peerOptionsOf(flags: PeerFlags): PeerOptions {
     ...given("advertiseIp", flags.peerAdvertiseIp),
     ...given("advertisePort", flags.peerAdvertisePort),
     requestsInflightMax: flags.peerMaxRequestsInflight,
+    ...given("servers", flags.peerServer),
     ...routingOptionsOf(flags),
     ...given("egress", egressOf(flags.egressSelectorConfigFile)),
     timing: timingOf(flags),

@@ -1,0 +1,178 @@
+/**
+ * Decides which other servers are live. The evidence is what only servers can write to the store: endpoint records,
+ * starting records and masterleases. An identity lease alone proves nothing, because any client with rights to leases
+ * in kube-system can create one.
+ */
+import type { UpstreamAddress } from "../../serving/http/upstream.ts";
+import type { EndpointRecord } from "./endpoint-record.ts";
+import type { StartingRecord } from "./starting-record.ts";
+
+/**
+ * Why a server counts as live:
+ *
+ * - `record`: it has an endpoint record.
+ * - `starting`: it has a starting record and has not been starting for long.
+ * - `recent`: its endpoint record disappeared a moment ago; a live server writes it again.
+ * - `masterlease`: it has only an identity lease, and a masterlease exists for an address that no known server has. It
+ *   may be a kube-apiserver that writes no endpoint record.
+ * - `flag`: it has only an identity lease, and --peer-server names it.
+ * - `doubt`: it has only an identity lease, which counts for a short time.
+ */
+export type Evidence = "record" | "starting" | "recent" | "masterlease" | "flag" | "doubt";
+
+export interface LiveServer {
+  readonly id: string;
+  /** The ID of the current run; undefined if it is not known. */
+  readonly incarnation: string | undefined;
+  /** The endpoint record of the current run. */
+  readonly record: EndpointRecord | undefined;
+  /** The address at which the server can be called; undefined if it is not known. */
+  readonly address: UpstreamAddress | undefined;
+  readonly evidence: Evidence;
+}
+
+export interface LivenessInput {
+  readonly selfId: string;
+  /** The address that this server publishes in its masterlease. */
+  readonly ownAddress: string | undefined;
+  readonly endpoints: readonly EndpointRecord[];
+  /** The starting records, with the time for which this server has seen them. */
+  readonly starting: readonly { readonly record: StartingRecord; readonly ageMs: number }[];
+  /** Endpoint records that have disappeared within the last minute, with the time since then. */
+  readonly vanished: readonly VanishedRecord[];
+  /** The identity leases of other servers. */
+  readonly leases: readonly LeaseEvidence[];
+  /** The IP addresses of all masterleases. */
+  readonly masterLeases: readonly string[];
+  /** The servers that --peer-server names. */
+  readonly named: ReadonlyMap<string, UpstreamAddress>;
+  /** Whether identity leases without other evidence count. */
+  readonly mayDoubt: boolean;
+  /** How long a live server may take to write its endpoint record again. */
+  readonly rewriteMs: number;
+}
+
+export interface VanishedRecord {
+  readonly record: EndpointRecord;
+  readonly ageMs: number;
+  /** Whether the server was already found to have departed. It stays departed until it writes a record. */
+  readonly hasDeparted: boolean;
+}
+
+export interface LeaseEvidence {
+  readonly id: string;
+  /** The run of the holder; empty if the lease does not show it. */
+  readonly incarnation: string;
+  readonly isExpired: boolean;
+}
+
+export interface Liveness {
+  /** Sorted by ID. */
+  readonly servers: readonly LiveServer[];
+  /** Servers that have been starting for so long that they do not count for routing. */
+  readonly overdue: readonly StartingRecord[];
+  /** IDs in identity leases that do not count, because nothing else shows that their servers exist. */
+  readonly ignored: readonly string[];
+}
+
+/** How long a starting server makes requests for unknown resources return 503 instead of 404. */
+const STARTING_MS = 30_000;
+/** How long a server without its endpoint record stays live while its identity lease is renewed. */
+export const RECENT_MS = 30_000;
+
+export function decideLiveness(input: LivenessInput): Liveness {
+  const { selfId } = input;
+  const evidence = evidenceById(input);
+  const hasUnknownAddress = hasUnexplainedMasterLease(input);
+  const servers: LiveServer[] = [];
+  const overdue: StartingRecord[] = [];
+  const ignored: string[] = [];
+  for (const [id, found] of [...evidence].sort(([left], [right]) => (left < right ? -1 : 1))) {
+    if (id === selfId) continue;
+    const server = byRecords(found, input) ?? byLease(found, input, hasUnknownAddress);
+    if (server !== undefined) servers.push(server);
+    else if (found.starting !== undefined) overdue.push(found.starting.record);
+    else if (found.vanished === undefined && found.lease?.isExpired === false) ignored.push(id);
+  }
+  return { servers, overdue, ignored };
+}
+
+/** The evidence for one server. */
+interface Found {
+  record?: EndpointRecord;
+  /** The youngest run that is starting, unless it already has the endpoint record. */
+  starting?: LivenessInput["starting"][number];
+  vanished?: VanishedRecord;
+  lease?: LeaseEvidence;
+}
+
+function evidenceById({ endpoints, starting, vanished, leases }: LivenessInput): Map<string, Found> {
+  const byId = new Map<string, Found>();
+  const of = (id: string): Found => {
+    const found = byId.get(id) ?? {};
+    byId.set(id, found);
+    return found;
+  };
+  for (const record of endpoints) of(record.id).record = record;
+  for (const one of starting) {
+    const found = of(one.record.id);
+    const isReady = found.record?.incarnation === one.record.incarnation;
+    if (!isReady && one.ageMs < (found.starting?.ageMs ?? Infinity)) found.starting = one;
+  }
+  for (const one of vanished) of(one.record.id).vanished = one;
+  for (const lease of leases) of(lease.id).lease = lease;
+  return byId;
+}
+
+/** Judges by records that only servers write. */
+function byRecords({ record, starting, vanished, lease }: Found, { rewriteMs }: LivenessInput): LiveServer | undefined {
+  if (starting !== undefined && starting.ageMs < STARTING_MS) {
+    const { id, incarnation } = starting.record;
+    return { id, incarnation, record: undefined, address: undefined, evidence: "starting" };
+  }
+  if (record !== undefined) {
+    const { id, address, incarnation = runOf(lease) } = record;
+    return { id, incarnation, record, address, evidence: "record" };
+  }
+  if (vanished === undefined || vanished.hasDeparted) return undefined;
+  if (vanished.ageMs >= keptMs(vanished.record, lease, rewriteMs)) return undefined;
+  const { id, incarnation = runOf(lease) } = vanished.record;
+  return { id, incarnation, record: undefined, address: undefined, evidence: "recent" };
+}
+
+/**
+ * How long a server counts as live after its endpoint record has disappeared. A draining server removes it itself. An
+ * expired identity lease shows that the server has crashed; a missing one may have been deleted by any client.
+ */
+function keptMs({ state }: EndpointRecord, lease: LeaseEvidence | undefined, rewriteMs: number): number {
+  if (state === "draining" || lease?.isExpired === true) return 0;
+  return lease === undefined ? rewriteMs : RECENT_MS;
+}
+
+/** Judges a server that has never had a record, as far as this server knows. */
+function byLease(
+  { lease, starting, vanished }: Found,
+  input: LivenessInput,
+  hasUnknownAddress: boolean,
+): LiveServer | undefined {
+  if (lease === undefined || lease.isExpired || starting !== undefined || vanished !== undefined) return undefined;
+  const address = input.named.get(lease.id);
+  const evidence =
+    address !== undefined ? "flag" : hasUnknownAddress ? "masterlease" : input.mayDoubt ? "doubt" : undefined;
+  if (evidence === undefined) return undefined;
+  return { id: lease.id, incarnation: runOf(lease), record: undefined, address, evidence };
+}
+
+function runOf(lease: LeaseEvidence | undefined): string | undefined {
+  return lease === undefined || lease.incarnation === "" ? undefined : lease.incarnation;
+}
+
+/** Whether a masterlease exists that belongs to no server which this server knows by its records or by a flag. */
+function hasUnexplainedMasterLease(input: LivenessInput): boolean {
+  const { masterLeases, ownAddress, endpoints, vanished, named } = input;
+  const known = new Set([ownAddress]);
+  for (const { address, publishedAddress } of [...endpoints, ...vanished.map(({ record }) => record)])
+    known.add(address?.host).add(publishedAddress);
+  for (const { host } of named.values()) known.add(host);
+  return masterLeases.some((ip) => !known.has(ip));
+}

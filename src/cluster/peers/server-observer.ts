@@ -1,0 +1,186 @@
+/**
+ * Observes the records and leases of all servers, and keeps the list of live servers current. It adds the time for
+ * which each record has been seen, because servers do not compare their clocks.
+ */
+import { sleep, type Clock } from "../../base/clock.ts";
+import type { BackgroundTask } from "../../base/background.ts";
+import type { Log } from "../../base/log.ts";
+import { someOf } from "../../base/some-of.ts";
+import { jsonEquals } from "../../meta/json.ts";
+import type { UpstreamAddress } from "../../serving/http/upstream.ts";
+import { DOUBT_WINDOW_MS } from "./doubt-budget.ts";
+import { isSameContent, type EndpointRecord, type EndpointTable } from "./endpoint-record.ts";
+import {
+  decideLiveness,
+  RECENT_MS,
+  type LeaseEvidence,
+  type Liveness,
+  type LivenessInput,
+  type LiveServer,
+} from "./live-servers.ts";
+import type { MasterLeaseTable } from "./master-leases.ts";
+import { startingId, type StartingTable } from "./starting-record.ts";
+
+interface ObserverOptions {
+  readonly selfId: string;
+  readonly ownAddress: string | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly endpoints: EndpointTable;
+  readonly starting: StartingTable;
+  readonly masterLeases: MasterLeaseTable;
+  /** The identity leases of other servers of this component. */
+  readonly leases: () => readonly LeaseEvidence[];
+  readonly named: ReadonlyMap<string, UpstreamAddress>;
+  /** Whether identity leases without a record count now. Called only if there are any. */
+  readonly mayDoubt: () => boolean;
+  /** How often the list is decided again, although no record or lease has changed. */
+  readonly intervalMs: number;
+  /** How long a live server may take to write its endpoint record again. */
+  readonly rewriteMs: number;
+}
+
+/**
+ * A kube-apiserver shows its run only in its identity lease, whose holder other clients can change. Therefore another
+ * run is accepted only after this time.
+ */
+const RUN_CHANGE_MS = 10_000;
+/** A lease may outlive the record of its departed server by less than this time. */
+const VANISHED_MS = 2 * RECENT_MS;
+const NAMES_MAX = 3;
+const NONE: Liveness = { servers: [], overdue: [], ignored: [] };
+
+export class ServerObserver {
+  readonly #options: ObserverOptions;
+  readonly #listeners = new Set<() => void>();
+  readonly #startingSince = new Map<string, number>();
+  readonly #vanished = new Map<
+    string,
+    { readonly record: EndpointRecord; readonly atMs: number; hasDeparted: boolean }
+  >();
+  readonly #runs = new Map<string, { readonly incarnation: string; readonly sinceMs: number }>();
+  #records = new Map<string, EndpointRecord>();
+  #liveness = NONE;
+  #warnedAtMs = -Infinity;
+
+  constructor(options: ObserverOptions) {
+    this.#options = options;
+    for (const table of [options.endpoints, options.starting, options.masterLeases])
+      table.onChange(() => this.reconsider());
+  }
+
+  /** The other live servers, sorted by ID. */
+  get servers(): readonly LiveServer[] {
+    return this.#liveness.servers;
+  }
+
+  get liveness(): Liveness {
+    return this.#liveness;
+  }
+
+  /** Adds a listener that is called when the live servers have changed. The returned function removes it. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  readonly task: BackgroundTask = {
+    name: "live-servers",
+    run: async (signal) => {
+      while (await sleep(this.#options.clock, this.#options.intervalMs, signal)) this.reconsider();
+    },
+  };
+
+  /** Decides again. Called when a record or lease has changed. */
+  reconsider(): void {
+    const { mayDoubt } = this.#options;
+    this.#observe();
+    const input = this.#input();
+    let next = decideLiveness({ ...input, mayDoubt: false });
+    if (next.ignored.length > 0 && mayDoubt()) next = decideLiveness({ ...input, mayDoubt: true });
+    for (const [id, vanished] of this.#vanished)
+      vanished.hasDeparted ||= !next.servers.some((server) => server.id === id);
+    this.#warn(next.ignored);
+    const before = this.#liveness;
+    this.#liveness = next;
+    if (!isSame(before, next)) for (const listener of this.#listeners) listener();
+  }
+
+  #observe(): void {
+    const now = this.#options.clock.monotonic();
+    const { endpoints, starting } = this.#options;
+    const records = new Map(endpoints.all().map((record) => [record.id, record]));
+    for (const [id, record] of this.#records)
+      if (!records.has(id)) this.#vanished.set(id, { record, atMs: now, hasDeparted: false });
+    for (const id of records.keys()) this.#vanished.delete(id);
+    for (const [id, { atMs }] of this.#vanished) if (now - atMs >= VANISHED_MS) this.#vanished.delete(id);
+    this.#records = records;
+    const running = new Set(starting.all().map(startingId));
+    for (const id of this.#startingSince.keys()) if (!running.has(id)) this.#startingSince.delete(id);
+    for (const id of running) if (!this.#startingSince.has(id)) this.#startingSince.set(id, now);
+  }
+
+  #input(): Omit<LivenessInput, "mayDoubt"> {
+    const { selfId, ownAddress, clock, starting, masterLeases, named, rewriteMs } = this.#options;
+    const now = clock.monotonic();
+    const leases = this.#options.leases();
+    this.#forgetRuns(leases);
+    return {
+      selfId,
+      ownAddress,
+      endpoints: [...this.#records.values()],
+      starting: starting
+        .all()
+        .map((record) => ({ record, ageMs: now - (this.#startingSince.get(startingId(record)) ?? now) })),
+      vanished: [...this.#vanished.values()].map(({ record, atMs, hasDeparted }) => ({
+        record,
+        ageMs: now - atMs,
+        hasDeparted,
+      })),
+      leases: leases.map((lease) => ({ ...lease, incarnation: this.#runOf(lease, now) })),
+      masterLeases: masterLeases.all().map(({ ip }) => ip),
+      named,
+      rewriteMs,
+    };
+  }
+
+  #runOf({ id, incarnation }: LeaseEvidence, nowMs: number): string {
+    const known = this.#runs.get(id);
+    if (known !== undefined && (known.incarnation === incarnation || nowMs - known.sinceMs < RUN_CHANGE_MS))
+      return known.incarnation;
+    this.#runs.set(id, { incarnation, sinceMs: nowMs });
+    return incarnation;
+  }
+
+  #forgetRuns(leases: readonly LeaseEvidence[]): void {
+    const ids = new Set(leases.map(({ id }) => id));
+    for (const id of this.#runs.keys()) if (!ids.has(id)) this.#runs.delete(id);
+  }
+
+  #warn(ignored: readonly string[]): void {
+    const { clock, log } = this.#options;
+    if (ignored.length === 0 || clock.monotonic() - this.#warnedAtMs < DOUBT_WINDOW_MS) return;
+    this.#warnedAtMs = clock.monotonic();
+    log.warn("identity leases ignored: nothing else shows that their servers exist", {
+      servers: someOf(ignored, NAMES_MAX),
+    });
+  }
+}
+
+function isSame(left: Liveness, right: Liveness): boolean {
+  return (
+    left.servers.length === right.servers.length &&
+    left.servers.every((server, index) => isSameServer(server, right.servers[index]!)) &&
+    jsonEquals(left.overdue, right.overdue)
+  );
+}
+
+function isSameServer(left: LiveServer, right: LiveServer): boolean {
+  const isSameRecord =
+    left.record === undefined || right.record === undefined
+      ? left.record === right.record
+      : isSameContent(left.record, right.record);
+  return (
+    isSameRecord && left.id === right.id && left.incarnation === right.incarnation && left.evidence === right.evidence
+  );
+}
