@@ -59,6 +59,7 @@ function statusNow({ env, config, peers, local }: ClusterEndpointsParts): Cluste
     localGroups: local.groups,
     sources: peers.documents.sources(),
     departed: peers.records.departed(),
+    liveness: peers.records.liveness(),
     kubernetesService: {
       addresses: peers.records.masterLeases.all().map(({ ip }) => ip),
       ...notPublished(config),

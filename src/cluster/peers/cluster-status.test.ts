@@ -18,6 +18,7 @@ function statusOf(view: ClusterView, input: Partial<ClusterStatusInput> = {}): C
     sources: [],
     departed: [],
     kubernetesService: { addresses: [] },
+    liveness: { overdue: [], ignored: [] },
     nowMs: 0,
     ...input,
   });

@@ -7,6 +7,7 @@ import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import { formatGroupVersion, parseGroupVersion } from "../../meta/group-version.ts";
 import { authorityOf } from "../../serving/http/upstream.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
+import type { Liveness } from "./live-servers.ts";
 import { recordedResources, type ServedRecord } from "./served-record.ts";
 import type { ClusterView, PeerView, ResourceQuestion } from "./view.ts";
 
@@ -28,6 +29,16 @@ export interface ClusterStatus {
   /** Resources that departed servers served and no live server serves. */
   readonly departed: readonly DepartedStatus[];
   readonly kubernetesService: KubernetesServiceStatus;
+  /** Servers that have been starting for so long that other servers do not wait for them. */
+  readonly overdue: readonly { readonly server: string; readonly release: string }[];
+  readonly ignoredLeases: IgnoredLeases;
+}
+
+/** Identity leases that do not count as servers, because nothing else shows that their servers exist. */
+interface IgnoredLeases {
+  readonly count: number;
+  /** The first IDs. */
+  readonly servers: readonly string[];
 }
 
 /** The addresses at which clients in the cluster reach its servers through the kubernetes Service. */
@@ -97,9 +108,12 @@ export interface ClusterStatusInput {
   /** Served records of runs that have ended. */
   readonly departed: readonly ServedRecord[];
   readonly kubernetesService: KubernetesServiceStatus;
+  readonly liveness: Pick<Liveness, "overdue" | "ignored">;
   /** The time of the report by the monotonic clock. */
   readonly nowMs: number;
 }
+
+const IGNORED_SHOWN_MAX = 20;
 
 export function clusterStatus(input: ClusterStatusInput): ClusterStatus {
   const { view, isProxyEnabled, fence } = input;
@@ -114,6 +128,11 @@ export function clusterStatus(input: ClusterStatusInput): ClusterStatus {
     servers: [selfStatus(input, onlyServes), ...view.peers.map((peer) => peerStatus(peer, input, onlyServes))],
     departed: departedStatus(input),
     kubernetesService: input.kubernetesService,
+    overdue: input.liveness.overdue.map(({ id: server, release }) => ({ server, release })),
+    ignoredLeases: {
+      count: input.liveness.ignored.length,
+      servers: input.liveness.ignored.slice(0, IGNORED_SHOWN_MAX),
+    },
   };
 }
 

@@ -75,7 +75,8 @@ export class DoubtBudget {
     const { store, clock } = this.#options;
     const lease = await store.kv.leaseGrant(DOUBT_WINDOW_MS / 1000);
     const openedAt = new Date(clock.now()).toISOString();
-    const value = Buffer.from(JSON.stringify({ kind: "DoubtWindow", apiVersion: "evenkeel.io/v1", openedAt }));
+    const record = { kind: "DoubtWindow", apiVersion: "evenkeel.io/v1", metadata: { name: ID }, openedAt };
+    const value = Buffer.from(JSON.stringify(record));
     // If another server has opened the window meanwhile, its key is kept.
     await store.kv.commit({ kind: "put", key: this.#key, value, expectedRevision: 0, lease });
   }

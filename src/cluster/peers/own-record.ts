@@ -52,6 +52,10 @@ export function createOwnRecord(parts: OwnRecordParts): OwnRecord {
   const starting = startingWriter(parts);
   const endpoint = endpointWriter(parts);
   let isReady = false;
+  const drain = async (): Promise<void> => {
+    // Without an endpoint record no peer sends requests to this server, so peers need not be notified.
+    if (isReady) await endpoint.update({ state: "draining" });
+  };
   return {
     task: {
       name: "peer-endpoint-reconciler",
@@ -75,11 +79,10 @@ export function createOwnRecord(parts: OwnRecordParts): OwnRecord {
       if (!isStored) throw new Error("the record by which peers find this server could not be written");
     },
     announce: (address) => void endpoint.update({ address }),
-    async drain() {
-      // Without an endpoint record no peer sends requests to this server, so peers need not be notified.
-      if (isReady) await endpoint.update({ state: "draining" });
-    },
+    drain,
     async remove() {
+      // Peers keep a server whose record disappears for a while, unless it was draining.
+      await drain();
       await endpoint.remove();
       await starting.remove();
     },

@@ -58,6 +58,21 @@ test("notes and departed servers follow the table", () => {
   );
 });
 
+test("notes name servers that are not ready in time, ignored leases, and why the server is no endpoint", () => {
+  const text = statusTable({
+    ...HEALTHY,
+    servers: [A],
+    overdue: [{ server: "slow", release: "1.36" }],
+    ignoredLeases: { count: 5, servers: ["ghost-1", "ghost-2"] },
+    kubernetesService: { addresses: ["192.0.2.1"], notPublished: "it listens only on a loopback address" },
+  });
+  expect(text).toContain("slow (1.36) is starting, and is not ready in time.");
+  expect(text).toContain("5 identity leases in kube-system do not count as servers");
+  expect(text).toContain(
+    "The Service default/kubernetes has the endpoints 192.0.2.1. The local server publishes no endpoint: it listens only on a loopback address.",
+  );
+});
+
 test("a cluster is complete if every server is reachable and has published its discovery document", () => {
   expect(isComplete({ servers: [A] })).toBe(true);
   expect(isComplete({ servers: [A, B] })).toBe(false);

@@ -104,6 +104,10 @@ function notes(answer: JsonObject): string[] {
     ...(answer["isSynced"] === true ? [] : ["The local server has not synced its peers yet."]),
     ...(fence === "" ? [] : [`The local server rejects writes: ${fence}.`]),
     ...serviceNotes(answer),
+    ...objectsAt(answer, "overdue").map(
+      (server) => `${text(server, "server")} (${text(server, "release")}) is starting, and is not ready in time.`,
+    ),
+    ...leaseNotes(answer),
   ];
 }
 
@@ -115,6 +119,16 @@ function serviceNotes(answer: JsonObject): string[] {
   const addresses = stringsAt(service, "addresses").map((address) => printable(address));
   const others = addresses.length === 0 ? "has no endpoints" : `has the endpoints ${someOf(addresses, SHOWN_MAX)}`;
   return [`The Service default/kubernetes ${others}. The local server publishes no endpoint: ${reason}.`];
+}
+
+function leaseNotes(answer: JsonObject): string[] {
+  const ignored = objectAt(answer, "ignoredLeases");
+  const servers = stringsAt(ignored, "servers").map((server) => printable(server));
+  if (servers.length === 0) return [];
+  const count = typeof ignored["count"] === "number" ? ignored["count"] : servers.length;
+  return [
+    `${count} identity leases in kube-system do not count as servers, because nothing else shows that their servers exist: ${someOf(servers, SHOWN_MAX)}.`,
+  ];
 }
 
 function departures(answer: JsonObject): string[] {

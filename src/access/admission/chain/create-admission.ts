@@ -11,6 +11,7 @@ import { createAdmission } from "../admit.ts";
 import { inPluginOrder } from "../plugin-order.ts";
 import type { AdmissionParts } from "./admission-parts.ts";
 import { admissionRequest, writeByWrite } from "./admission-request.ts";
+import { identityLeases } from "../plugins/identity-leases.ts";
 import { createBuiltInPlugins } from "./built-in-plugins.ts";
 import { withGrantChecked } from "./grant-check.ts";
 import { createVersions } from "./object-versions.ts";
@@ -54,6 +55,7 @@ export function createServerAdmission(parts: AdmissionParts): ServerAdmission {
   const asked = createAdmission([
     untilLoaded.plugin,
     createParamAccessPlugin(parts),
+    identityLeases(),
     ...plugins.filter(({ name }) => enabled.has(name)),
   ]);
   return {
