@@ -31,6 +31,8 @@ const WRITE_VERBS: ReadonlySet<string> = new Set(["create", "update", "patch", "
 export class Fence {
   readonly #options: FenceOptions;
   #renewedAtMs = -Infinity;
+  /** When the record of this server was last known to be stored; undefined if this server has no record. */
+  #recordKeptAtMs: number | undefined;
   /** Why this server lost the lease. */
   #lostBecause: string | undefined;
   /** Whether `beforeUnfence` has not yet succeeded since the last lapse. */
@@ -48,10 +50,11 @@ export class Fence {
   get reason(): string | undefined {
     if (this.#lostBecause !== undefined) return this.#lostBecause;
     if (this.#renewedAtMs === -Infinity) return "the identity lease of this server has not been written yet";
-    if (this.#isLapsed()) {
-      const seconds = Math.floor((this.#options.clock.monotonic() - this.#renewedAtMs) / 1000);
-      return `the identity lease of this server has not been renewed for ${seconds} s`;
-    }
+    if (this.#isLate(this.#renewedAtMs))
+      return `the identity lease of this server has not been renewed for ${this.#secondsSince(this.#renewedAtMs)} s`;
+    const keptAtMs = this.#recordKeptAtMs;
+    if (keptAtMs !== undefined && this.#isLate(keptAtMs))
+      return `the record by which peers find this server has not been renewed for ${this.#secondsSince(keptAtMs)} s`;
     return this.#isHeld
       ? "this server has not yet published the records that its peers need before it writes"
       : undefined;
@@ -78,6 +81,12 @@ export class Fence {
     if (this.#isHeld) void this.#open();
   }
 
+  /** Called when the record of this server is stored, with the monotonic time at which its store lease was renewed. */
+  recordKept(startedAtMs: number): void {
+    if (this.#isLapsed()) this.#lapse();
+    this.#recordKeptAtMs = Math.max(this.#recordKeptAtMs ?? -Infinity, startedAtMs);
+  }
+
   /** Called when another process owns the lease. */
   lost(because: string): void {
     this.#lapse();
@@ -92,7 +101,17 @@ export class Fence {
   }
 
   #isLapsed(): boolean {
-    return this.#options.clock.monotonic() - this.#renewedAtMs >= this.#options.fenceAfterMs;
+    return (
+      this.#isLate(this.#renewedAtMs) || (this.#recordKeptAtMs !== undefined && this.#isLate(this.#recordKeptAtMs))
+    );
+  }
+
+  #isLate(atMs: number): boolean {
+    return this.#options.clock.monotonic() - atMs >= this.#options.fenceAfterMs;
+  }
+
+  #secondsSince(atMs: number): number {
+    return Math.floor((this.#options.clock.monotonic() - atMs) / 1000);
   }
 
   #lapse(): void {

@@ -45,6 +45,8 @@ interface LeasedRecordOptions<Content> {
    * that vanishes is written again.
    */
   storedGeneration(): number | undefined;
+  /** Called when the store has the record, with the monotonic time at which its lease was renewed or granted at the earliest. */
+  readonly onKept?: (startedAtMs: number) => void;
   /** False while another process owns the record. */
   isOwner(): boolean;
 }
@@ -139,7 +141,9 @@ export class LeasedRecord<Content extends object> {
       let waitMs = timing.endpointRefreshMs * (1 - 0.1 * random.float());
       try {
         const attempt = ++this.#attempts;
+        const startedAtMs = clock.monotonic();
         await within(clock, timing.endpointRefreshMs, (limit) => this.#sync(limit), signal);
+        if (this.#written !== undefined) this.#options.onKept?.(startedAtMs);
         if (this.#content === this.#written) this.#settle(attempt);
       } catch (thrown) {
         if (signal.aborted) break;

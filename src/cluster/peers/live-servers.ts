@@ -12,7 +12,7 @@ import type { StartingRecord } from "./starting-record.ts";
  *
  * - `record`: it has an endpoint record.
  * - `starting`: it has a starting record and has not been starting for long.
- * - `recent`: its endpoint record disappeared a moment ago; a live server writes it again.
+ * - `recent`: its record disappeared a moment ago; a live server writes it again.
  * - `masterlease`: it has only an identity lease, and a masterlease exists for an address that no known server has. It
  *   may be a kube-apiserver that writes no endpoint record.
  * - `flag`: it has only an identity lease, and --peer-server names it.
@@ -38,8 +38,8 @@ export interface LivenessInput {
   readonly endpoints: readonly EndpointRecord[];
   /** The starting records, with the time for which this server has seen them. */
   readonly starting: readonly { readonly record: StartingRecord; readonly ageMs: number }[];
-  /** Endpoint records that have disappeared within the last minute, with the time since then. */
-  readonly vanished: readonly VanishedRecord[];
+  /** Servers whose records have disappeared within the last minute. */
+  readonly vanished: readonly VanishedServer[];
   /** The identity leases of other servers. */
   readonly leases: readonly LeaseEvidence[];
   /** The IP addresses of all masterleases. */
@@ -48,12 +48,18 @@ export interface LivenessInput {
   readonly named: ReadonlyMap<string, UpstreamAddress>;
   /** Whether identity leases without other evidence count. */
   readonly mayDoubt: boolean;
-  /** How long a live server may take to write its endpoint record again. */
+  /** How long a live server may take to write its record again. */
   readonly rewriteMs: number;
 }
 
-export interface VanishedRecord {
-  readonly record: EndpointRecord;
+/** A server that had an endpoint record or a starting record, and has none. */
+export interface VanishedServer {
+  readonly id: string;
+  readonly incarnation: string | undefined;
+  readonly isDraining: boolean;
+  /** The addresses in its endpoint record. */
+  readonly hosts: readonly string[];
+  /** The time since the record disappeared. */
   readonly ageMs: number;
   /** Whether the server was already found to have departed. It stays departed until it writes a record. */
   readonly hasDeparted: boolean;
@@ -77,7 +83,7 @@ export interface Liveness {
 
 /** How long a starting server makes requests for unknown resources return 503 instead of 404. */
 const STARTING_MS = 30_000;
-/** How long a server without its endpoint record stays live while its identity lease is renewed. */
+/** How long a server without its record stays live while its identity lease is renewed. */
 export const RECENT_MS = 30_000;
 
 export function decideLiveness(input: LivenessInput): Liveness {
@@ -102,7 +108,7 @@ interface Found {
   record?: EndpointRecord;
   /** The youngest run that is starting, unless it already has the endpoint record. */
   starting?: LivenessInput["starting"][number];
-  vanished?: VanishedRecord;
+  vanished?: VanishedServer;
   lease?: LeaseEvidence;
 }
 
@@ -119,7 +125,7 @@ function evidenceById({ endpoints, starting, vanished, leases }: LivenessInput):
     const isReady = found.record?.incarnation === one.record.incarnation;
     if (!isReady && one.ageMs < (found.starting?.ageMs ?? Infinity)) found.starting = one;
   }
-  for (const one of vanished) of(one.record.id).vanished = one;
+  for (const one of vanished) of(one.id).vanished = one;
   for (const lease of leases) of(lease.id).lease = lease;
   return byId;
 }
@@ -135,17 +141,17 @@ function byRecords({ record, starting, vanished, lease }: Found, { rewriteMs }: 
     return { id, incarnation, record, address, evidence: "record" };
   }
   if (vanished === undefined || vanished.hasDeparted) return undefined;
-  if (vanished.ageMs >= keptMs(vanished.record, lease, rewriteMs)) return undefined;
-  const { id, incarnation = runOf(lease) } = vanished.record;
+  if (vanished.ageMs >= keptMs(vanished, lease, rewriteMs)) return undefined;
+  const { id, incarnation = runOf(lease) } = vanished;
   return { id, incarnation, record: undefined, address: undefined, evidence: "recent" };
 }
 
 /**
- * How long a server counts as live after its endpoint record has disappeared. A draining server removes it itself. An
+ * How long a server counts as live after its record has disappeared. A draining server removes it itself. An
  * expired identity lease shows that the server has crashed; a missing one may have been deleted by any client.
  */
-function keptMs({ state }: EndpointRecord, lease: LeaseEvidence | undefined, rewriteMs: number): number {
-  if (state === "draining" || lease?.isExpired === true) return 0;
+function keptMs({ isDraining }: VanishedServer, lease: LeaseEvidence | undefined, rewriteMs: number): number {
+  if (isDraining || lease?.isExpired === true) return 0;
   return lease === undefined ? rewriteMs : RECENT_MS;
 }
 
@@ -170,9 +176,12 @@ function runOf(lease: LeaseEvidence | undefined): string | undefined {
 /** Whether a masterlease exists that belongs to no server which this server knows by its records or by a flag. */
 function hasUnexplainedMasterLease(input: LivenessInput): boolean {
   const { masterLeases, ownAddress, endpoints, vanished, named } = input;
-  const known = new Set([ownAddress]);
-  for (const { address, publishedAddress } of [...endpoints, ...vanished.map(({ record }) => record)])
-    known.add(address?.host).add(publishedAddress);
+  const known = new Set([ownAddress, ...endpoints.flatMap(hostsOf), ...vanished.flatMap(({ hosts }) => hosts)]);
   for (const { host } of named.values()) known.add(host);
   return masterLeases.some((ip) => !known.has(ip));
+}
+
+/** The IP addresses that an endpoint record contains. */
+export function hostsOf({ address, publishedAddress }: EndpointRecord): string[] {
+  return [address?.host, publishedAddress].filter((host) => host !== undefined);
 }

@@ -138,5 +138,6 @@ function common({ env, config, store, identity }: OwnRecordParts) {
     log,
     timing: config.peers.timing,
     isOwner: identity.isOwner,
+    onKept: (startedAtMs: number) => identity.fence.recordKept(startedAtMs),
   };
 }

@@ -9,14 +9,16 @@ import { someOf } from "../../base/some-of.ts";
 import { jsonEquals } from "../../meta/json.ts";
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { DOUBT_WINDOW_MS } from "./doubt-budget.ts";
-import { isSameContent, type EndpointRecord, type EndpointTable } from "./endpoint-record.ts";
+import { isSameContent, type EndpointTable } from "./endpoint-record.ts";
 import {
   decideLiveness,
+  hostsOf,
   RECENT_MS,
   type LeaseEvidence,
   type Liveness,
   type LivenessInput,
   type LiveServer,
+  type VanishedServer,
 } from "./live-servers.ts";
 import type { MasterLeaseTable } from "./master-leases.ts";
 import { startingId, type StartingTable } from "./starting-record.ts";
@@ -36,7 +38,7 @@ interface ObserverOptions {
   readonly mayDoubt: () => boolean;
   /** How often the list is decided again, although no record or lease has changed. */
   readonly intervalMs: number;
-  /** How long a live server may take to write its endpoint record again. */
+  /** How long a live server may take to write its record again. */
   readonly rewriteMs: number;
 }
 
@@ -48,18 +50,23 @@ const RUN_CHANGE_MS = 10_000;
 /** A lease may outlive the record of its departed server by less than this time. */
 const VANISHED_MS = 2 * RECENT_MS;
 const NAMES_MAX = 3;
+type Present = Pick<VanishedServer, "id" | "incarnation" | "isDraining" | "hosts">;
+
+interface Vanished extends Present {
+  readonly atMs: number;
+  hasDeparted: boolean;
+}
+
 const NONE: Liveness = { servers: [], overdue: [], ignored: [] };
 
 export class ServerObserver {
   readonly #options: ObserverOptions;
   readonly #listeners = new Set<() => void>();
   readonly #startingSince = new Map<string, number>();
-  readonly #vanished = new Map<
-    string,
-    { readonly record: EndpointRecord; readonly atMs: number; hasDeparted: boolean }
-  >();
+  readonly #vanished = new Map<string, Vanished>();
   readonly #runs = new Map<string, { readonly incarnation: string; readonly sinceMs: number }>();
-  #records = new Map<string, EndpointRecord>();
+  /** The servers that have a record. */
+  #present = new Map<string, Present>();
   #liveness = NONE;
   #warnedAtMs = -Infinity;
 
@@ -108,35 +115,30 @@ export class ServerObserver {
 
   #observe(): void {
     const now = this.#options.clock.monotonic();
-    const { endpoints, starting } = this.#options;
-    const records = new Map(endpoints.all().map((record) => [record.id, record]));
-    for (const [id, record] of this.#records)
-      if (!records.has(id)) this.#vanished.set(id, { record, atMs: now, hasDeparted: false });
-    for (const id of records.keys()) this.#vanished.delete(id);
-    for (const [id, { atMs }] of this.#vanished) if (now - atMs >= VANISHED_MS) this.#vanished.delete(id);
-    this.#records = records;
-    const running = new Set(starting.all().map(startingId));
+    const present = presentServers(this.#options);
+    for (const [id, server] of this.#present)
+      if (!present.has(id)) this.#vanished.set(id, { ...server, atMs: now, hasDeparted: false });
+    for (const [id, { atMs }] of this.#vanished)
+      if (present.has(id) || now - atMs >= VANISHED_MS) this.#vanished.delete(id);
+    this.#present = present;
+    const running = new Set(this.#options.starting.all().map(startingId));
     for (const id of this.#startingSince.keys()) if (!running.has(id)) this.#startingSince.delete(id);
     for (const id of running) if (!this.#startingSince.has(id)) this.#startingSince.set(id, now);
   }
 
   #input(): Omit<LivenessInput, "mayDoubt"> {
-    const { selfId, ownAddress, clock, starting, masterLeases, named, rewriteMs } = this.#options;
+    const { selfId, ownAddress, clock, endpoints, starting, masterLeases, named, rewriteMs } = this.#options;
     const now = clock.monotonic();
     const leases = this.#options.leases();
     this.#forgetRuns(leases);
     return {
       selfId,
       ownAddress,
-      endpoints: [...this.#records.values()],
+      endpoints: endpoints.all(),
       starting: starting
         .all()
         .map((record) => ({ record, ageMs: now - (this.#startingSince.get(startingId(record)) ?? now) })),
-      vanished: [...this.#vanished.values()].map(({ record, atMs, hasDeparted }) => ({
-        record,
-        ageMs: now - atMs,
-        hasDeparted,
-      })),
+      vanished: [...this.#vanished.values()].map((server) => ({ ...server, ageMs: now - server.atMs })),
       leases: leases.map((lease) => ({ ...lease, incarnation: this.#runOf(lease, now) })),
       masterLeases: masterLeases.all().map(({ ip }) => ip),
       named,
@@ -165,6 +167,19 @@ export class ServerObserver {
       servers: someOf(ignored, NAMES_MAX),
     });
   }
+}
+
+function presentServers({
+  endpoints,
+  starting,
+}: Pick<ObserverOptions, "endpoints" | "starting">): Map<string, Present> {
+  const present = new Map<string, Present>();
+  for (const { id, incarnation } of starting.all()) present.set(id, { id, incarnation, isDraining: false, hosts: [] });
+  for (const record of endpoints.all()) {
+    const { id, incarnation, state } = record;
+    present.set(id, { id, incarnation, isDraining: state === "draining", hosts: hostsOf(record) });
+  }
+  return present;
 }
 
 function isSame(left: Liveness, right: Liveness): boolean {

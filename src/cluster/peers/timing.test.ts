@@ -17,12 +17,20 @@ describe("timing", () => {
       "leaseRenewMs is too long: the identity lease must be renewed more than twice within fenceAfterMs",
     ],
     [
-      { fenceAfterMs: 15_000 },
+      { fenceAfterMs: 15_000, endpointTtlSeconds: 20 },
       "fenceAfterMs must be less than leaseDurationSeconds: a server must stop writing before its peers treat it as departed",
     ],
     [
       { endpointRefreshMs: 8_000 },
       "endpointRefreshMs is too long: the endpoint record must be refreshed more than twice within endpointTtlSeconds",
+    ],
+    [
+      { fenceAfterMs: 12_000, endpointTtlSeconds: 12 },
+      "fenceAfterMs must be less than endpointTtlSeconds: a server must stop writing before its endpoint record expires",
+    ],
+    [
+      { endpointRefreshMs: 10_000, endpointTtlSeconds: 30 },
+      "endpointRefreshMs must be less than fenceAfterMs: a server must renew its endpoint record before it is fenced",
     ],
     [{ probeIntervalMs: 0 }, "probeIntervalMs must be a whole number greater than zero, not 0"],
     [{ leaseMarginMs: NaN }, "leaseMarginMs must be a whole number greater than zero, not NaN"],

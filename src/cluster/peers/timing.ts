@@ -67,6 +67,14 @@ export function timingErrors(timing: PeerTiming): string[] {
     errors.push(
       "fenceAfterMs must be less than leaseDurationSeconds: a server must stop writing before its peers treat it as departed",
     );
+  if (endpointRefreshMs >= fenceAfterMs)
+    errors.push(
+      "endpointRefreshMs must be less than fenceAfterMs: a server must renew its endpoint record before it is fenced",
+    );
+  if (fenceAfterMs >= endpointTtlSeconds * 1000)
+    errors.push(
+      "fenceAfterMs must be less than endpointTtlSeconds: a server must stop writing before its endpoint record expires",
+    );
   if (endpointRefreshMs * 2 >= endpointTtlSeconds * 1000)
     errors.push(
       "endpointRefreshMs is too long: the endpoint record must be refreshed more than twice within endpointTtlSeconds",
