@@ -60,7 +60,7 @@ describe("a server with an endpoint record", () => {
     ]);
   });
 
-  test("keeps the run of its record, whoever holds its identity lease", () => {
+  test("keeps the run of its record, although its identity lease has another holder", () => {
     const leases = [lease("a", { incarnation: "forged" })];
     expect(evidence({ endpoints: [record("a")], leases })).toEqual(["a: record run-1"]);
   });

@@ -18,7 +18,7 @@ import type { StartingRecord } from "./starting-record.ts";
  * - `flag`: it has only an identity lease, and --peer-server names it.
  * - `doubt`: it has only an identity lease, which counts for a short time.
  */
-export type Evidence = "record" | "starting" | "recent" | "masterlease" | "flag" | "doubt";
+type Evidence = "record" | "starting" | "recent" | "masterlease" | "flag" | "doubt";
 
 export interface LiveServer {
   readonly id: string;
