@@ -397,6 +397,22 @@ describe("a watch", () => {
   });
 });
 
+test.each<[string, string, Json]>([
+  ["pods", "pods", { kind: "Pod", spec: 7, status: "x" }],
+  ["pods", "pods", { kind: "Pod", spec: { containers: 5, volumes: [1] } }],
+  ["configmaps", "configmaps", { kind: "ConfigMap", metadata: { name: 5, labels: ["x"], finalizers: 5 }, data: 5 }],
+  ["services", "services/specs", { kind: "Service", spec: { ports: "x", clusterIPs: 7, clusterIP: [] } }],
+  ["services", "services/specs", { kind: "Service", spec: { ports: [null, 5], clusterIPs: [5], clusterIP: 5 } }],
+])("of %s under %s, the value %j, whose fields have wrong types, can be deleted", async (resource, prefix, value) => {
+  await using api = await start();
+  const metadata = { name: "x", namespace: "default", uid: "u" };
+  await store(api, JSON.stringify({ apiVersion: "v1", metadata, ...value }), `/registry/${prefix}/default/x`);
+  const path = `/api/v1/namespaces/default/${resource}/x`;
+  const isReadable = (await api.delete(path, UNSAFE)).status === 422;
+  expect((await api.delete(path, { gracePeriodSeconds: 0 })).status).toBe(isReadable ? 200 : 404);
+  expect((await api.get(path)).status).toBe(404);
+});
+
 test("an eviction cannot have the option from release 1.32 on", async () => {
   const body = { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "p" }, deleteOptions: UNSAFE };
   for (const [release, status] of [
