@@ -2,7 +2,7 @@
  * Creates the ports through which endpoints serve access reviews and token requests, and the OpenID documents with
  * which other parties verify the tokens of this server.
  */
-import { authorizeCreateOnUpdate, freshAuthorizer, type CatchUp } from "./auth/authorize.ts";
+import { authorizeCreateOnUpdate, authorizeUnsafeDeletion, freshAuthorizer, type CatchUp } from "./auth/authorize.ts";
 import { openIdDocuments, type OpenIdDocuments } from "./auth/service-accounts/openid.ts";
 import type { WithUser } from "./auth/user.ts";
 import { messageOf, within } from "../base/within.ts";
@@ -34,7 +34,10 @@ export function catchUpOf({ env, cache }: Pick<AccessEndpointParts, "env" | "cac
 /** The ports of authorization that endpoints use. */
 export function accessPorts(
   parts: AccessEndpointParts,
-): Pick<ResourceDependencies<WithUser>, "virtual" | "tokens" | "annotate" | "admit" | "rejectCreation"> {
+): Pick<
+  ResourceDependencies<WithUser>,
+  "virtual" | "tokens" | "annotate" | "admit" | "rejectCreation" | "rejectUnsafeDeletion"
+> {
   const { env, config, catalog, access } = parts;
   const { tokens } = access;
   const { admit } = access.admission;
@@ -56,6 +59,7 @@ export function accessPorts(
     annotate: ({ audit }, key, value) => audit?.annotate(key, value),
     admit,
     rejectCreation: authorizeCreateOnUpdate(authorization.authorize, catchUp),
+    rejectUnsafeDeletion: authorizeUnsafeDeletion(authorization.authorize, catchUp),
   };
 }
 

@@ -18,6 +18,8 @@ export const HTTP_CODE = {
   TooManyRequests: 429,
   RequestHeaderFieldsTooLarge: 431,
   InternalError: 500,
+  /** A list, or the deletion that a watch delivers, contains objects that cannot be read. */
+  StorageReadError: 500,
   /** Failures that kube-apiserver reports as a bare 500 without a reason. */
   "": 500,
   ServiceUnavailable: 503,

@@ -44,6 +44,7 @@ const CHANGES: Readonly<Record<string, string>> = {
     +RecoverVolumeExpansionFailure
     +RelaxedEnvironmentVariableValidation
     +ServiceAccountEnforceMountableSecretsDeprecated
+    +UnsafeDeletionOption
     -ResourceClaimTableDeallocating
 `,
   "1.33": `
@@ -115,6 +116,10 @@ const CHANGES: Readonly<Record<string, string>> = {
     -PodWorkloadRef
 `,
   "1.37": `
+    +AllowUnsafeMalformedObjectDeletion
+    +StorageReadErrorNamesCause
+    +UnsafeDeletionConflict
+    +UnsafeDeletionDryRun
     -PodSpecTypesComplete
 `,
 };

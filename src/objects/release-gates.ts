@@ -18,6 +18,8 @@ interface GateRange {
 const GATES = {
   /** Aggregated discovery is also served as v2beta1. */
   AggregatedDiscoveryV2beta1: { until: "1.32" },
+  /** An object that cannot be read can be deleted on request. `--feature-gates` can change this gate. */
+  AllowUnsafeMalformedObjectDeletion: { since: "1.37" },
   /** AppArmor profiles are fields of the security context; annotations are copied to them. */
   AppArmorFields: { since: "1.30" },
   /** Connecting to a pod by GET (a WebSocket upgrade) requires permission to create as well. */
@@ -167,12 +169,20 @@ const GATES = {
   StatefulSetTemplateValidation: { since: "1.34" },
   /** Names ending in .static.k8s.io are reserved for admission configuration in files. */
   StaticConfigSuffixReserved: { since: "1.36" },
+  /** The error of a list with unreadable objects contains the error of the first one. */
+  StorageReadErrorNamesCause: { since: "1.37" },
   /** IP addresses and CIDRs may not have leading zeros and may not be IPv4-mapped IPv6 addresses. */
   StrictIPCIDRValidation: { since: "1.36" },
   /** A token request may name the UID of its service account, which must match. */
   TokenRequestServiceAccountUIDValidation: { since: "1.34" },
   /** The mixed version proxy. */
   UnknownVersionInteroperabilityProxy: { since: "1.36" },
+  /** An unsafe deletion of a readable object is a conflict, and that of an absent one returns 404; before, both were 422. */
+  UnsafeDeletionConflict: { since: "1.37" },
+  /** An unsafe deletion can be a dry run. */
+  UnsafeDeletionDryRun: { since: "1.37" },
+  /** DeleteOptions can request an unsafe deletion. On from the release in which the feature can be enabled. */
+  UnsafeDeletionOption: { since: "1.32" },
   /** /version reports the emulated and the minimum compatibility version. */
   VersionReportsEmulation: { since: "1.33" },
   /** Volume attributes classes. */

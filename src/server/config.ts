@@ -142,6 +142,8 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly strictRelease: boolean;
   /** The resources that the release serves with this configuration. */
   readonly catalog: Catalog;
+  /** Whether objects that cannot be read can be deleted: the feature gate AllowUnsafeMalformedObjectDeletion. */
+  readonly allowsUnsafeDeletion: boolean;
   readonly storage: StorageConfig;
   readonly audit: AuditConfig;
   /** Addresses that the server uses for Services instead of their endpoints. */
@@ -158,7 +160,7 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
 }
 
 export function resolveOptions(options: ServerOptions): ServerConfig {
-  const { version, strictRelease, featureGates, gatesSet, catalog } = resolveRelease(options);
+  const { version, strictRelease, featureGates, gatesSet, catalog, allowsUnsafeDeletion } = resolveRelease(options);
   const { release } = version;
   const uses = usesStorageVersions({
     gate: gatesSet.get(STORAGE_VERSION_GATE),
@@ -180,6 +182,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     isVersionAware: gatesSet.get(VERSION_GATE) ?? !strictRelease,
     strictRelease,
     catalog,
+    allowsUnsafeDeletion,
     storage: storage(options.storage),
     storageRoot: storageRoot(options.etcdPrefix ?? "/registry"),
     access: resolveAccess(options.access ?? {}),

@@ -1,35 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { CONFIG_MAPS, configMap, names, startServer, type TestServer } from "./start.ts";
-
-const KEY = "/registry/configmaps/default/bad";
-const BAD = `${CONFIG_MAPS}/bad`;
-
-async function store(api: TestServer, value: string | Buffer, key = KEY): Promise<void> {
-  const { items } = await api.kv.range({ start: key });
-  await api.kv.commit({
-    kind: "put",
-    key,
-    value: Buffer.from(value as string),
-    expectedRevision: items[0]?.modRevision ?? 0,
-  });
-  await api.world.advance(0);
-}
-
-const VALUES: [string, string][] = [
-  ["bytes that are not JSON", "\u0000\u0001\u0002"],
-  ["a truncated object", '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"na'],
-  ["an empty value", ""],
-  ["JSON that is not an object", "[1,2,3]"],
-  ["an object without kind", '{"metadata":{"name":"bad"}}'],
-  ["an object without metadata", '{"kind":"ConfigMap","apiVersion":"v1"}'],
-  ["metadata that is not an object", '{"kind":"ConfigMap","apiVersion":"v1","metadata":"none"}'],
-  ["malformed protobuf", "k8s\u0000\u0001\u0002"],
-  [
-    "an object of an unknown version",
-    '{"kind":"ConfigMap","apiVersion":"v99","metadata":{"name":"bad","namespace":"default"}}',
-  ],
-  ["an object of another kind", '{"kind":"Secret","apiVersion":"v1","metadata":{"name":"bad","namespace":"default"}}'],
-];
+import { BAD, KEY, store, VALUES } from "./corrupt-values.ts";
+import { CONFIG_MAPS, configMap, names, startServer } from "./start.ts";
 
 describe("a stored value that cannot be read", () => {
   test.each(VALUES)(
@@ -163,5 +134,25 @@ describe("a stored value that cannot be read", () => {
     await store(api, JSON.stringify({ ...configMap("bad"), metadata: { name: "bad", namespace: "default" } }));
     expect((await api.get(`${CONFIG_MAPS}?resourceVersion=${revision}&resourceVersionMatch=Exact`)).status).toBe(500);
     expect((await api.get(CONFIG_MAPS)).status).toBe(200);
+  });
+
+  test("is counted by resource as soon as it is stored, and until it is repaired or deleted", async () => {
+    await using api = await startServer();
+    const count = (resource: string): Promise<number> =>
+      api.metric(`evenkeel_storage_corrupt_objects{resource="${resource}"}`);
+    const widget = "/registry/example.com/widgets/default/a";
+    await store(api, "junk");
+    await store(api, "junk", `${KEY}-2`);
+    await store(api, "junk", widget);
+    await store(api, "junk", "/registry/evenkeel/private");
+    expect([await count("configmaps"), await count("widgets.example.com")]).toEqual([2, 1]);
+    expect((await api.get("/metrics")).text.match(/^evenkeel_storage_corrupt_objects\{/gm)).toHaveLength(2);
+    const metadata = { name: "bad", namespace: "default", uid: "u" };
+    await store(api, JSON.stringify({ ...configMap("bad"), metadata }));
+    const [second] = (await api.kv.range({ start: `${KEY}-2` })).items;
+    await api.kv.commit({ kind: "delete", key: `${KEY}-2`, expectedRevision: second?.modRevision ?? 0 });
+    await api.world.advance(0);
+    expect([await count("configmaps"), await count("widgets.example.com")]).toEqual([0, 1]);
+    expect((await api.create(CONFIG_MAPS, configMap("good"))).status).toBe(201);
   });
 });

@@ -5,6 +5,7 @@ import { headerValue, type ResponseHeaders } from "../../src/serving/http/messag
 import type { AccessOptions } from "../../src/access/access-config.ts";
 import { buildServer, type Server } from "../../src/server/build-server.ts";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
+import type { Env } from "../../src/server/env.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import type { Kv } from "../../src/storage/kv.ts";
 
@@ -31,6 +32,8 @@ export interface StartOptions extends Partial<ServerOptions> {
   readonly random?: Random;
   /** Wraps the store that the server uses. The test itself uses the unwrapped store. */
   readonly wrapKv?: (kv: Kv) => Kv;
+  /** Receives the audit events. Needs the option `audit`. */
+  readonly openAuditLog?: NonNullable<Env["openAuditLog"]>;
   /** True if `startServer` must not wait until the server is ready. */
   readonly skipReady?: boolean;
 }
@@ -176,10 +179,16 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     random = world.env.random,
     wrapKv = (kv): Kv => kv,
     skipReady = false,
+    openAuditLog,
     peers = { hostname: nextHost(world) },
     ...serverOptions
   } = options;
-  const env = { ...world.env, random, openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())) };
+  const env = {
+    ...world.env,
+    random,
+    openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())),
+    ...(openAuditLog === undefined ? {} : { openAuditLog }),
+  };
   const server = await buildServer(
     env,
     resolveOptions({ storage: { kind: "memory" }, strictRelease: true, peers, access: OPEN, ...serverOptions }),

@@ -13,6 +13,7 @@ import {
   type StartOptions,
   type TestServer,
 } from "./start.ts";
+import { store } from "./corrupt-values.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const STORAGE_VERSIONS = "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions";
@@ -247,9 +248,41 @@ describe("with servers of two releases,", () => {
     expect(await older.metric(gauge)).toBe(1);
     expect((await older.call("POST", CONFIG_MAPS, configMap("a"))).status).toBe(201);
     expect((await older.delete(`/apis/resource.k8s.io/v1beta1/${CLAIMS}/a`)).status).toBe(200);
-    await world.advance(2_000);
     expect(await older.metric(gauge)).toBe(0);
     await older[Symbol.asyncDispose]();
+  });
+
+  test("a server notices objects that another program stores later in a version that it cannot decode", async () => {
+    await using server = await start({ release: "1.33", runtimeConfig: ["resource.k8s.io/v1beta1=true"] });
+    const gauge = 'evenkeel_storage_version_unreadable_objects{resource="resource.k8s.io.resourceclaims"}';
+    const post = async (name: string): Promise<Json> => {
+      const spec = { devices: { requests: [{ name: "r", deviceClassName: "c" }] } };
+      return server.call("POST", `/apis/resource.k8s.io/v1beta1/${CLAIMS}`, { metadata: { name }, spec });
+    };
+    const put = async (name: string, apiVersion: string): Promise<void> => {
+      const metadata = { name, namespace: "default", uid: name };
+      await store(
+        server,
+        JSON.stringify({ kind: "ResourceClaim", apiVersion, metadata, spec: {} }),
+        `/registry/resourceclaims/default/${name}`,
+      );
+    };
+    await server.world.advance(5_000);
+    expect([(await post("a")).status, await server.metric(gauge)]).toEqual([201, 0]);
+    await put("x", "resource.k8s.io/v1");
+    const rejected = await post("b");
+    expect([rejected.status, await server.metric(gauge)]).toEqual([503, 1]);
+    expect(rejected.body.message).toMatch(
+      /release 1.33 cannot read resource.k8s.io\/v1, in which default\/x are stored$/,
+    );
+    await put("y", "resource.k8s.io/v1");
+    await put("x", "resource.k8s.io/v1beta1");
+    await server.world.advance(1_000);
+    const still = await post("b");
+    expect([still.status, await server.metric(gauge)]).toEqual([503, 1]);
+    expect(still.body.message).toMatch(/default\/y are stored$/);
+    await server.delete(`/apis/resource.k8s.io/v1beta1/${CLAIMS}/y`);
+    expect([(await post("b")).status, await server.metric(gauge)]).toEqual([201, 0]);
   });
 });
 

@@ -44,7 +44,7 @@ test("the messages of rejected writes in docs/storage-versions.md are those of t
       "cluster/storageversion/agreement.ts",
     ],
     ...[
-      "cluster/inspect/unreadable-objects.ts",
+      "cluster/inspect/unreadable-versions.ts",
       "serving/registry/write-encoded.ts",
       "cluster/peers/fence.ts",
       "cluster/peers/route.ts",

@@ -6,7 +6,7 @@ import { parseFieldSelector, requiredValue } from "../../meta/field-selector.ts"
 import { goQuote } from "../../meta/go-quote.ts";
 import { formatGroupResource } from "../../meta/group-version.ts";
 import { pathSegmentErrors } from "../../meta/names.ts";
-import { StatusError } from "../../meta/status-error.ts";
+import { forbidden, StatusError } from "../../meta/status-error.ts";
 import { AUTHENTICATED, type User, type WithUser } from "./user.ts";
 
 /** The attributes of an action: those of a request, or those that an access review asks about. */
@@ -92,6 +92,21 @@ export function authorizeCreateOnUpdate(
     const asked: AccessAttributes = { ...accessOf(request), verb: "create" };
     const { allowed, reason } = await decide(request.user, asked, request.signal);
     if (!allowed) throw forbiddenError(request.user, asked, reason);
+  };
+}
+
+const UNSAFE_DELETE = "unsafe-delete-ignore-read-errors";
+
+/** Authorizes the deletion of an object that cannot be read, in addition to the verb delete. Throws if it is denied. */
+export function authorizeUnsafeDeletion(
+  authorizer: Authorizer,
+  catchUp?: CatchUp,
+): (request: WithUser) => Promise<void> {
+  const decide = freshAuthorizer(authorizer, catchUp);
+  return async (request) => {
+    const asked: AccessAttributes = { ...accessOf(request), verb: UNSAFE_DELETE };
+    const { allowed, reason } = await decide(request.user, asked, request.signal);
+    if (!allowed) throw forbidden(asked, asked.name, `not permitted to do "${UNSAFE_DELETE}", reason: ${reason}`);
   };
 }
 

@@ -79,7 +79,8 @@ export class ByVersion<Value> {
   }
 }
 
-function boundedKey(known: ReadonlyMap<string, unknown>, key: string, keysMax: number): string {
+/** The key, or that of all other keys if there are already `keysMax` known ones. */
+export function boundedKey(known: ReadonlyMap<string, unknown>, key: string, keysMax: number): string {
   return known.has(key) || known.size < keysMax ? key : OTHERS;
 }
 

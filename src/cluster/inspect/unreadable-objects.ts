@@ -1,21 +1,23 @@
 /**
- * Finds objects that were stored before the server started, in versions that its release cannot read. The server
- * reports them, and rejects writes of their resource until the objects are deleted, or rewritten by a server that can
- * read them.
+ * Finds stored objects in versions that the release of this server cannot read, from its start on, whichever program
+ * has written them. The server reports them, and rejects writes of their resource until the objects are deleted, or
+ * rewritten by a server that can read them.
+ *
+ * Each change of the store is examined once, when the watch cache receives it. All objects are examined only when the
+ * watch cache has loaded.
  */
 import type { MetricsRegistry } from "../../base/metrics.ts";
-import { sleep } from "../../base/clock.ts";
 import { storagePlaceOf } from "../../objects/catalog/storage-places.ts";
-import { prefixEnd } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import type { StoredResourceVersions } from "../storageversion/encodings.ts";
-import { waitUntil, type BackgroundTask } from "../../base/background.ts";
+import { repeat, waitUntil, type BackgroundTask } from "../../base/background.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { AgreedEncodings } from "../storageversion/create-storage-versions.ts";
-import { someOf } from "../../base/some-of.ts";
+import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
+import { UnreadableVersions } from "./unreadable-versions.ts";
 
-const LOOK_AGAIN_MS = 1_000;
-const NAMES_MAX = 5;
+/** Interval of log lines. Writes are rejected and accepted at once. */
+const REPORT_INTERVAL_MS = 1_000;
 
 interface UnreadableOptions {
   readonly env: BaseEnv;
@@ -27,49 +29,61 @@ interface UnreadableOptions {
   readonly reader: string;
 }
 
+interface Followed {
+  readonly name: string;
+  readonly versions: UnreadableVersions;
+  readonly task: BackgroundTask;
+}
+
 export function followUnreadable(options: UnreadableOptions): BackgroundTask {
-  const { env, cache, metrics, agreed, reader } = options;
-  const gauge = metrics.gauge({
-    name: "evenkeel_storage_version_unreadable_objects",
-    help: "Stored objects in versions that this server's release cannot read.",
-    labels: ["resource"],
-  });
-  const look = (resource: StoredResourceVersions): boolean => {
-    const found = unreadable(options, resource);
-    if (found.length > 0 || agreed.encodings.isUnreadable(resource.name)) gauge.with(resource.name).set(found.length);
-    agreed.encodings.setUnreadable(resource.name, found.length === 0 ? undefined : because(found, reader));
-    return found.length > 0;
-  };
+  const { env, cache, agreed } = options;
+  const followed = agreed.resources.map((resource) => followVersions(options, resource));
+  const report = createReport(options, followed);
   return {
     name: "unreadable-objects",
     async run(signal) {
-      await waitUntil(env.clock, () => cache.state === "following", signal);
-      if (signal.aborted) return;
-      let suspects = agreed.resources.filter(look);
-      for (const { name } of suspects) env.log.warn("stored objects are unreadable to this server", { resource: name });
-      while (suspects.length > 0 && (await sleep(env.clock, LOOK_AGAIN_MS, signal))) suspects = suspects.filter(look);
+      // One wait for all resources, because each of them would poll.
+      await waitUntil(env.clock, () => cache.state !== "loading", signal);
+      await Promise.all([
+        ...followed.map(({ task }) => task.run(signal)),
+        repeat(env.clock, REPORT_INTERVAL_MS, report, signal),
+      ]);
     },
   };
 }
 
-interface Found {
-  readonly name: string;
-  readonly apiVersion: string;
-}
-
-function unreadable({ cache, config }: UnreadableOptions, resource: StoredResourceVersions): Found[] {
-  const { group } = resource;
+function followVersions(options: UnreadableOptions, resource: StoredResourceVersions): Followed {
+  const { env, config, cache, agreed, reader } = options;
+  const { name, group, decodable } = resource;
   const place = storagePlaceOf(group, resource.resource)?.prefix ?? `${group}/${resource.resource}`;
   const prefix = `${config.storageRoot}${place}/`;
-  const readable = new Set(resource.decodable);
-  return cache
-    .range(prefix, prefixEnd(prefix))
-    .filter(({ corrupt, apiVersion }) => corrupt === undefined && !readable.has(apiVersion))
-    .map(({ key, apiVersion }) => ({ name: key.slice(prefix.length), apiVersion }));
+  const reject = (because: string | undefined): void => agreed.encodings.setUnreadable(name, because);
+  const versions = new UnreadableVersions({ prefix, decodable, reader, reject });
+  return { name, versions, task: watchPrefix({ cache, clock: env.clock, prefix, table: versions }) };
 }
 
-function because(found: readonly Found[], reader: string): string {
-  const versions = [...new Set(found.map(({ apiVersion }) => apiVersion))].join(", ");
-  const names = found.map(({ name }) => name);
-  return `${reader} cannot read ${versions}, in which ${someOf(names, NAMES_MAX)} are stored`;
+/** Registers the metric, and returns the function that logs changes. */
+function createReport({ env, metrics }: UnreadableOptions, followed: readonly Followed[]): () => void {
+  const reported = new Map<string, boolean>();
+  metrics.gaugesOf(
+    {
+      name: "evenkeel_storage_version_unreadable_objects",
+      help: "Stored objects in versions that this server's release cannot read.",
+      labels: ["resource"],
+    },
+    () =>
+      followed
+        .filter(({ name, versions }) => versions.count > 0 || reported.has(name))
+        .map(({ name, versions }) => ({ labelValues: [name], value: versions.count })),
+  );
+  return () => {
+    for (const { name: resource, versions } of followed) {
+      versions.refreshReason();
+      const isUnreadable = versions.count > 0;
+      if (isUnreadable === (reported.get(resource) ?? false)) continue;
+      reported.set(resource, isUnreadable);
+      if (isUnreadable) env.log.warn("stored objects are unreadable to this server", { resource });
+      else env.log.info("stored objects are readable to this server again", { resource });
+    }
+  };
 }

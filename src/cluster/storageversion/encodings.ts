@@ -167,10 +167,6 @@ export class Encodings {
     for (const name of [...this.#states.keys(), ...this.#seen.keys()]) if (!names.has(name)) this.forget(name);
   }
 
-  isUnreadable(name: string): boolean {
-    return this.#states.get(name)?.unreadable !== undefined;
-  }
-
   /**
    * Closes a resource while objects of it are stored in versions that this server cannot read; `undefined` opens it
    * again.

@@ -4,6 +4,7 @@ import { parseBoolean } from "../../meta/boolean.ts";
 import { openCatalog, type Catalog } from "./catalog.ts";
 import { effectiveVersion, type EffectiveVersion, type EmulationOptions } from "./effective-version.ts";
 import { catalogGateNames } from "./feature-gates.ts";
+import { gatesOf } from "./release-gates.ts";
 import { DEFAULT_RELEASE, isReleaseName, RELEASES, type ReleaseName } from "./release.ts";
 import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig } from "./runtime-config.ts";
 
@@ -29,6 +30,8 @@ interface ResolvedRelease {
   /** All gates that were set. Gates that have no effect here are accepted, because kube-apiserver has many more. */
   readonly gatesSet: ReadonlyMap<string, boolean>;
   readonly catalog: Catalog;
+  /** Whether objects that cannot be read can be deleted. */
+  readonly allowsUnsafeDeletion: boolean;
 }
 
 /** Throws an OptionError if a flag is invalid. */
@@ -42,7 +45,18 @@ export function resolveRelease(options: ReleaseOptions): ResolvedRelease {
   const catalog = asOption(() =>
     openCatalog({ release, runtimeConfig, featureGates, extensions: !strictRelease, emulation }),
   );
-  return { version, strictRelease, featureGates, gatesSet, catalog };
+  const allowsUnsafeDeletion = isUnsafeDeletionAllowed(release, gatesSet);
+  return { version, strictRelease, featureGates, gatesSet, catalog, allowsUnsafeDeletion };
+}
+
+/** The gate is alpha before the release that turns it on, and beta from then on. */
+function isUnsafeDeletionAllowed(release: ReleaseName, gatesSet: ReadonlyMap<string, boolean>): boolean {
+  const gates = gatesOf(release);
+  if (!gates.isOn("UnsafeDeletionOption")) return false;
+  const byDefault = gates.isOn("AllowUnsafeMalformedObjectDeletion");
+  return (
+    gatesSet.get("AllowUnsafeMalformedObjectDeletion") ?? gatesSet.get(byDefault ? "AllBeta" : "AllAlpha") ?? byDefault
+  );
 }
 
 function binaryRelease(release: string): ReleaseName {

@@ -4,6 +4,7 @@ import { HOOK_PREFIX, runBefore, type StartupHook } from "../../base/startup-hoo
 import { serviceRepair, serviceRepairHook } from "../../cluster/allocation/repair-task.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "../../cluster/bootstrap/hooks.ts";
 import { trustOf, trustPublisher } from "../../cluster/bootstrap/extension-apiserver-authentication.ts";
+import { followCorruptValues } from "../../cluster/inspect/corrupt-values.ts";
 import { crdController } from "../../extensions/crd/crd-controller-task.ts";
 import { endOutdatedWatches } from "../../extensions/crd/serving/connect-crds.ts";
 import type { HooksAndTasks, Stages } from "../assembly.ts";
@@ -47,6 +48,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       crdController({ env, client: loopback.client, context, custom }),
       ...cluster.peers.membership.tasks,
       ...(cluster.storageVersions?.tasks ?? []),
+      followCorruptValues({ env, config, cache: store.cache, metrics: on.metrics }),
       ...cluster.leadership.tasks,
       ...(cluster.endpoints === undefined ? [] : [cluster.endpoints.task]),
       serviceRepair(repair),

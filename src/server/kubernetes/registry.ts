@@ -37,6 +37,7 @@ export function createRegistry(
     namespacePrefix: `${storageRoot}namespaces/`,
     allocation: allocateForServices(allocators),
     namespaceContent: createNamespaceContent({ kv, storageRoot }),
+    allowsUnsafeDeletion: config.allowsUnsafeDeletion,
   };
   return { context, allocators };
 }

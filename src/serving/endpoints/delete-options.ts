@@ -7,6 +7,9 @@ import { badRequest } from "../../meta/status-error.ts";
 import { unmarshalError } from "../../meta/go-fmt.ts";
 import { notAnObject, typeMetaError } from "./decode-body.ts";
 
+/** The option with which a client deletes an object that cannot be read. */
+export const UNSAFE_DELETION = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
 interface OptionType {
   readonly goType: string;
   readonly isRight: (value: unknown) => boolean;
@@ -20,7 +23,7 @@ const MEMBERS: ReadonlyMap<string, OptionType> = new Map([
   ["propagationPolicy", { ...TEXT, goType: "v1.DeletionPropagation" }],
   ["dryRun", { goType: "[]string", isRight: Array.isArray }],
   ["preconditions", { goType: "v1.Preconditions", isRight: isJsonObject }],
-  ["ignoreStoreReadErrorWithClusterBreakingPotential", { goType: "bool", isRight: isBoolean }],
+  [UNSAFE_DELETION, { goType: "bool", isRight: isBoolean }],
 ]);
 
 const PRECONDITIONS: ReadonlyMap<string, OptionType> = new Map([

@@ -12,7 +12,7 @@ import type { ServedResource } from "../registry/resource.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { parseBody, readRequestBody, warningHeaders } from "./decode-body.ts";
 import type { EndpointCall } from "./endpoint.ts";
-import { checkedDeleteOptions } from "./delete-options.ts";
+import { checkedDeleteOptions, UNSAFE_DELETION } from "./delete-options.ts";
 import {
   dryRunErrors,
   integerParameter,
@@ -24,11 +24,13 @@ import {
   type ListParameters,
 } from "./options.ts";
 import { chunksResponse, errorResponseWithWarnings, writtenResponse } from "./render/respond.ts";
+import { rejectUnsafeDeletionOfCollection, unsafeDeleteEndpoint, unsafeDeletionErrors } from "./unsafe-delete.ts";
 
 export async function deleteEndpoint(call: EndpointCall): Promise<ApiResponse> {
   const { context, served, renderer, request } = call;
   const { namespace, name } = request.info;
   const options = await deleteOptions(call);
+  if (options[UNSAFE_DELETION] === true) return unsafeDeleteEndpoint(call, options);
   const warnings = deletionWarnings(served, options);
   try {
     const admission = deleteAdmission(call, options);
@@ -66,6 +68,7 @@ export async function deleteCollectionEndpoint(call: EndpointCall): Promise<ApiR
   const selectors = selectorOptions(request.query, served);
   const { limit, continueToken } = checkedListOptions(request.query);
   const options = await deleteOptions(call);
+  rejectUnsafeDeletionOfCollection(options);
   const { namespace } = request.info;
   const listed = await list(context, served, {
     ...selectors,
@@ -120,12 +123,15 @@ async function deleteListed(
 async function deleteOptions(call: EndpointCall): Promise<DeletionOptions> {
   const bytes = await readRequestBody(call.request);
   // An empty body has no content type to check: the options are those of the query.
-  const body =
+  const sent =
     bytes.length === 0
       ? optionsFromQuery(call.request)
       : checkedDeleteOptions(parseBody(call, bytes, badRequest).value);
+  // As kubernetes: the option is dropped, not rejected, while its feature gate is off.
+  const { [UNSAFE_DELETION]: _dropped, ...known } = sent;
+  const body = call.context.allowsUnsafeDeletion === true ? sent : known;
   const dryRun = Array.isArray(body["dryRun"]) ? body["dryRun"].map(String) : [];
-  const errors = deleteOptionsErrors(body, dryRun);
+  const errors = [...deleteOptionsErrors(body, dryRun), ...unsafeDeletionErrors(body, dryRun, call.served.gates)];
   if (errors.length > 0) throw invalidOptions("DeleteOptions", errors);
   return toDeleteOptions(body, dryRun.includes("All"));
 }
@@ -154,13 +160,14 @@ export function deleteOptionsErrors(body: JsonObject, dryRun: readonly string[])
 
 /** Converts validated DeleteOptions, whether the client sent them in the body or in the query. */
 export function toDeleteOptions(body: JsonObject, dryRun: boolean): DeletionOptions {
-  const { gracePeriodSeconds, orphanDependents, propagationPolicy } = body;
+  const { gracePeriodSeconds, orphanDependents, propagationPolicy, [UNSAFE_DELETION]: isUnsafe } = body;
   const { uid, resourceVersion } = objectAt(body, "preconditions");
   return {
     dryRun,
     ...(typeof gracePeriodSeconds === "number" ? { gracePeriodSeconds } : {}),
     ...(typeof orphanDependents === "boolean" ? { orphanDependents } : {}),
     ...(isPropagationPolicy(propagationPolicy) ? { propagationPolicy } : {}),
+    ...(typeof isUnsafe === "boolean" ? { [UNSAFE_DELETION]: isUnsafe } : {}),
     preconditions: {
       ...(typeof uid === "string" ? { uid } : {}),
       ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
@@ -176,8 +183,10 @@ function optionsFromQuery({ query }: WithInfo): JsonObject {
   const options: JsonObject = {};
   const grace = integerParameter(query.get("gracePeriodSeconds"));
   if (grace !== undefined) options["gracePeriodSeconds"] = grace;
-  const orphan = query.get("orphanDependents");
-  if (orphan !== undefined) options["orphanDependents"] = orphan.toLowerCase() !== "false" && orphan !== "0";
+  for (const name of ["orphanDependents", UNSAFE_DELETION]) {
+    const value = query.get(name);
+    if (value !== undefined) options[name] = value.toLowerCase() !== "false" && value !== "0";
+  }
   const policy = query.get("propagationPolicy");
   if (policy !== undefined) options["propagationPolicy"] = policy;
   if (query.has("dryRun")) options["dryRun"] = query.all("dryRun");

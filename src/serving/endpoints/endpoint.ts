@@ -61,6 +61,8 @@ export interface EndpointCall {
   readonly admit?: Admit | undefined;
   /** Rejects an update of an absent object if the user may not create the object. */
   readonly rejectCreation?: (() => Promise<void>) | undefined;
+  /** Rejects the deletion of an unreadable object if the user may not delete such objects. Absent if none may. */
+  readonly rejectUnsafeDeletion?: (() => Promise<void>) | undefined;
   /** Returns the protobuf tables, which are loaded at the first protobuf body. */
   readonly protobuf: () => ProtobufTables;
   /** Decides about fields of the request that only peers know. Undefined if the peer proxy is disabled. */

@@ -30,6 +30,8 @@ export interface ResourceDependencies<Req> extends WatchDependencies {
   readonly admit?: ((request: Req, about: RequestAdmission) => Admission | undefined) | undefined;
   /** Rejects an update of an absent object if the user may not create the object. Absent if every user may. */
   readonly rejectCreation?: ((request: Req) => Promise<void>) | undefined;
+  /** Rejects the deletion of an unreadable object if the user may not delete such objects. Absent if none may. */
+  readonly rejectUnsafeDeletion?: ((request: Req) => Promise<void>) | undefined;
   /** Issues service account tokens. Absent if token requests are not served. */
   readonly tokens?: TokenRequests | undefined;
   /** Adds an annotation to the audit event of the request. */
@@ -97,17 +99,7 @@ async function serveResource<Req extends WithRequester>(
     const virtual = dependencies.virtual?.(request, { endpoint, representation });
     if (virtual !== undefined) return await virtual;
     if (served === undefined) return notStored(endpoint, request);
-    const { context, protobuf, fieldLoss, admit, rejectCreation } = dependencies;
-    const call: EndpointCall = {
-      context,
-      served,
-      renderer: rendererFor(representation, served, { request, clock: context.clock }),
-      request,
-      protobuf,
-      fieldLoss: fieldLoss && ((named) => fieldLoss(request, named)),
-      admit: admit && ((about) => admit(request, { ...about, served, warn: (text) => warnings.add(text) })),
-      rejectCreation: rejectCreation && (() => rejectCreation(request)),
-    };
+    const call = endpointCall(dependencies, { served, request, representation, warn: (text) => warnings.add(text) });
     const annotate = dependencies.annotate?.bind(undefined, request);
     const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
     const response = await translated<EndpointResponse>(async () => {
@@ -123,6 +115,26 @@ async function serveResource<Req extends WithRequester>(
     if (isMore && isClientFacingError(thrown)) return withWarnings(errorResponse(thrown), warnings);
     throw thrown;
   }
+}
+
+/** Binds the dependencies of an endpoint to the request. */
+function endpointCall<Req extends WithRequester>(
+  dependencies: ResourceDependencies<Req>,
+  of: Pick<RequestAdmission, "served" | "warn"> & { readonly request: Req; readonly representation: Representation },
+): EndpointCall {
+  const { context, protobuf, fieldLoss, admit, rejectCreation, rejectUnsafeDeletion } = dependencies;
+  const { served, request, representation, warn } = of;
+  return {
+    context,
+    served,
+    renderer: rendererFor(representation, served, { request, clock: context.clock }),
+    request,
+    protobuf,
+    fieldLoss: fieldLoss && ((named) => fieldLoss(request, named)),
+    admit: admit && ((about) => admit(request, { ...about, served, warn })),
+    rejectCreation: rejectCreation && (() => rejectCreation(request)),
+    rejectUnsafeDeletion: rejectUnsafeDeletion && (() => rejectUnsafeDeletion(request)),
+  };
 }
 
 function withWarning(response: ApiResponse, warning: string): ApiResponse {

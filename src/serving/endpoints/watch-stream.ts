@@ -7,7 +7,7 @@ import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Counter } from "../../base/metrics.ts";
 import type { StreamFrame, StreamSink } from "../http/message.ts";
 import { expired, StatusError } from "../../meta/status-error.ts";
-import { conversionOf, rejectUnreadable } from "../registry/representation.ts";
+import { conversionOf, whyUnreadable } from "../registry/representation.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
 import type { Entry, Memo } from "../../storage/watch-cache/entry.ts";
@@ -171,7 +171,9 @@ export class WatchStream {
   }
 
   #send(event: SelectedEvent, memo: Memo): boolean {
-    rejectUnreadable(event.entry, this.#options.served);
+    const { served, start } = this.#options;
+    const why = whyUnreadable(event.entry, served);
+    if (why !== undefined) throw start.unreadableError(event, why);
     const frame = this.#frame(event, memo);
     this.#options.deliveries.inc();
     return this.#sink.write(frame);

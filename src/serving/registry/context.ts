@@ -26,6 +26,11 @@ export interface RegistryContext {
    * if the content of a namespace is not checked.
    */
   readonly namespaceContent?: (namespace: string) => Promise<readonly HeldObjects[]>;
+  /**
+   * True if clients may delete objects that cannot be read. As kubernetes: a list then names all unreadable objects
+   * instead of the first one.
+   */
+  readonly allowsUnsafeDeletion?: boolean;
 }
 
 /** The result of a write: the stored entry or, for a dry run, the object that would have been stored. */

@@ -20,6 +20,8 @@ export interface DeletionOptions {
   readonly orphanDependents?: boolean;
   readonly propagationPolicy?: PropagationPolicy;
   readonly dryRun: boolean;
+  /** True if the object is deleted only if it cannot be read. Undefined if the server does not allow this option. */
+  readonly ignoreStoreReadErrorWithClusterBreakingPotential?: boolean;
 }
 
 interface DeleteRequest {

@@ -6,8 +6,9 @@ import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { expired, StatusError } from "../../meta/status-error.ts";
 import type { RegistryContext } from "./context.ts";
 import { decodeContinueToken, encodeContinueToken } from "./continue-token.ts";
-import { conversionOf, rejectUnreadable } from "./representation.ts";
+import { conversionOf, rejectUnreadable, whyUnreadable } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
+import { storageReadError, UNREADABLE_NAMED_MAX, type Unreadable } from "./storage-errors.ts";
 import { select, type Selection, type SelectionRequest } from "./selection.ts";
 
 export interface ListRequest extends SelectionRequest {
@@ -39,7 +40,7 @@ export async function list(context: RegistryContext, served: ServedResource, req
   const isCut = request.limit > 0 && total > request.limit;
   const entries = isCut ? matching.slice(0, request.limit) : matching;
   if (served.custom !== undefined) await conversionOf(entries, served);
-  for (const entry of entries) rejectUnreadable(entry, served);
+  rejectUnreadableList(context, served, entries);
   if (!isCut) return { entries, revision: page.revision, continueToken: undefined, remainingItemCount: undefined };
   // The next page starts right after the last key of this page.
   const start = `${must(entries.at(-1), "a truncated page has entries").key.slice(selection.range.start.length)}\u0000`;
@@ -49,6 +50,19 @@ export async function list(context: RegistryContext, served: ServedResource, req
     continueToken: encodeContinueToken({ revision: page.revision, start }),
     remainingItemCount: selection.matches === undefined ? total - entries.length : undefined,
   };
+}
+
+/** As kubernetes: while objects that cannot be read can be deleted, the error names all of them, not only the first. */
+function rejectUnreadableList(context: RegistryContext, served: ServedResource, entries: readonly Entry[]): void {
+  if (context.allowsUnsafeDeletion !== true) return entries.forEach((entry) => rejectUnreadable(entry, served));
+  const found: Unreadable[] = [];
+  for (const entry of entries) {
+    const why = whyUnreadable(entry, served);
+    if (why !== undefined) found.push({ entry, why });
+    if (found.length > UNREADABLE_NAMED_MAX) break;
+  }
+  if (found.length === 0) return;
+  throw storageReadError(served.groupResource, found, served.gates.isOn("StorageReadErrorNamesCause"));
 }
 
 function readState(context: RegistryContext, selection: Selection, request: ListRequest): Promise<ListPage> {

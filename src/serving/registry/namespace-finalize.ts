@@ -78,7 +78,8 @@ export async function removeNamespace(
   return store.remove(marked.entry);
 }
 
-async function rejectIfNotEmpty({ namespaceContent }: RegistryContext, name: string): Promise<void> {
+/** Returns 409 if the store holds an object in the namespace. */
+export async function rejectIfNotEmpty({ namespaceContent }: RegistryContext, name: string): Promise<void> {
   const held = (await namespaceContent?.(name)) ?? [];
   if (held.length > 0) throw stillHolds(name, held);
 }

@@ -5,7 +5,7 @@ import { convertObject, isConvertible, isSameShape } from "../../objects/convers
 import type { ObjectStore } from "../../storage/object-store.ts";
 import { encodeItem, parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import type { CustomShape, ServedResource } from "./resource.ts";
-import { rejectCorrupt, unreadable } from "./storage-errors.ts";
+import { unreadable } from "./storage-errors.ts";
 
 /** The object as a list item of a built-in kind: `,{"metadata":…}` without kind and apiVersion. */
 export function itemIn(entry: Entry, served: ServedResource): Buffer {
@@ -43,18 +43,21 @@ export function objectIn(entry: Entry, served: ServedResource): JsonObject {
  * does not know.
  */
 export function rejectUnreadable(entry: Entry, served: ServedResource): void {
-  rejectCorrupt(entry);
-  if (entry.kind !== served.kind) throw unreadable(entry, `the value is a ${entry.kind}, not a ${served.kind}`);
-  if (entry.apiVersion === served.apiVersion) return;
+  const why = whyUnreadable(entry, served);
+  if (why !== undefined) throw unreadable(entry, why);
+}
+
+/** Why the object cannot be returned; undefined if it can. */
+export function whyUnreadable(entry: Entry, served: ServedResource): string | undefined {
+  if (entry.corrupt !== undefined) return entry.corrupt;
+  if (entry.kind !== served.kind) return `the value is a ${entry.kind}, not a ${served.kind}`;
+  if (entry.apiVersion === served.apiVersion) return undefined;
   const isShowable =
     served.custom === undefined
       ? isConvertible(entry.kind, parseGroupVersion(entry.apiVersion), served.groupVersion)
       : served.custom.isKnown(entry.apiVersion);
-  if (isShowable) return;
-  throw unreadable(
-    entry,
-    `the value is of the version ${entry.apiVersion}, which cannot be converted to ${served.apiVersion}`,
-  );
+  if (isShowable) return undefined;
+  return `the value is of the version ${entry.apiVersion}, which cannot be converted to ${served.apiVersion}`;
 }
 
 function hasSameShape(entry: Entry, served: ServedResource): boolean {

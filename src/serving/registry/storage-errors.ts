@@ -8,7 +8,9 @@ import {
   tooManyRequests,
   requestEntityTooLarge,
   expired,
+  type StatusCause,
 } from "../../meta/status-error.ts";
+import { formatGroupResource, type GroupResource } from "../../meta/group-version.ts";
 import { StorageError } from "../../storage/kv.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 
@@ -70,6 +72,54 @@ export function unreadable(entry: Entry, why: string, cause?: unknown): StatusEr
       cause,
     },
   );
+}
+
+/** An entry and the reason why it cannot be read. */
+export interface Unreadable {
+  readonly entry: Entry;
+  readonly why: string;
+}
+
+/** Number of unreadable objects that the error of a list names, as kubernetes. */
+export const UNREADABLE_NAMED_MAX = 100;
+
+/**
+ * The error of a list that contains unreadable objects. `found` has one object more than the error may name if there
+ * are more.
+ */
+export function storageReadError(
+  resource: GroupResource,
+  found: readonly Unreadable[],
+  isCauseNamed: boolean,
+): StatusError {
+  const { group, resource: kind } = resource;
+  const named = found.slice(0, UNREADABLE_NAMED_MAX);
+  const causes: StatusCause[] = named.map(({ entry, why }) => ({
+    reason: "UnexpectedServerResponse",
+    message: `StorageError: corrupt object, Code: 7, Key: ${entry.key}, ResourceVersion: 0, AdditionalErrorMsg: ${undecodable(entry, why)}`,
+    field: entry.key,
+  }));
+  const more = named.length > 1 ? ` (and ${named.length - 1} more)` : "";
+  const cause = isCauseNamed ? `: ${causes[0]?.message}${more}` : "";
+  if (found.length > named.length)
+    causes.push({ reason: "FieldValueTooMany", message: "too many errors, the list is truncated" });
+  return new StatusError(
+    "StorageReadError",
+    `failed to read one or more ${formatGroupResource(resource)} from the storage${cause}`,
+    { details: { name: "list", ...(group === "" ? {} : { group }), kind, causes } },
+  );
+}
+
+/** The error of a watch that would have to send the last state of a deleted object, which cannot be read. */
+export function unreadableDeletion({ entry, why }: Unreadable): StatusError {
+  return new StatusError(
+    "StorageReadError",
+    `saw a DELETED event, but object data is corrupt - ${undecodable(entry, why)}`,
+  );
+}
+
+function undecodable({ modRevision }: Entry, why: string): string {
+  return `object not decodable revision=${modRevision}: ${why}`;
 }
 
 /** Runs `work` and translates storage errors. */

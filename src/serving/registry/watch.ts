@@ -1,14 +1,16 @@
 /**
  * Finds the revision at which a watch starts, and decides which event a watch with a selector receives for a change.
  */
-import { expired } from "../../meta/status-error.ts";
+import { expired, type StatusError } from "../../meta/status-error.ts";
 import type { Freshness } from "../../storage/object-store.ts";
+import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { createTombstone, type Entry } from "../../storage/watch-cache/entry.ts";
 import type { CacheEvent, HistoryWatcher, HistoryWatch } from "../../storage/watch-cache/history.ts";
 import type { RegistryContext } from "./context.ts";
 import { conversionOf } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { select, type SelectionRequest } from "./selection.ts";
+import { unreadable, unreadableDeletion } from "./storage-errors.ts";
 
 export interface ObjectWatchRequest extends SelectionRequest {
   readonly start:
@@ -33,6 +35,8 @@ export interface WatchStart {
   follow(follower: HistoryWatcher): HistoryWatch | undefined;
   /** Returns the event that this watch sends for a change; undefined if it sends none. */
   classify(event: CacheEvent): SelectedEvent | undefined;
+  /** The error with which the watch ends, because it cannot send this event. */
+  unreadableError(event: SelectedEvent, why: string): StatusError;
   /** The newest known revision. A watcher that has caught up has received all changes up to it. */
   currentRevision(): number;
 }
@@ -48,6 +52,7 @@ export async function startWatch(
   const { start } = request;
   let initial: readonly Entry[] = [];
   let { revision } = cache;
+  const startedAt = cache.revision;
   if (start.kind === "state") {
     const page = await context.store.list(selection.range, start.freshness);
     revision = page.revision;
@@ -67,8 +72,25 @@ export async function startWatch(
     follow: (follower) => cache.follow(selection.prefix, revision, follower),
     // If the start is in the future, the history also delivers the changes before the start, and they are skipped.
     classify: (event) => (event.revision <= revision ? undefined : classify(event, matches)),
+    unreadableError: ({ type, entry }, why) => {
+      if (entry.modRevision <= startedAt && isReplaced(cache, entry)) return passedUnreadable(revision);
+      const isDeletion = type === "DELETED" && context.allowsUnsafeDeletion === true;
+      return isDeletion ? unreadableDeletion({ entry, why }) : unreadable(entry, why);
+    },
     currentRevision: () => Math.max(revision, cache.revision),
   };
+}
+
+function isReplaced(cache: WatchCache, { key, modRevision }: Entry): boolean {
+  return cache.get(key)?.modRevision !== modRevision;
+}
+
+/**
+ * The error of a watch that starts before a value that could not be read, and that is gone now. As kubernetes: the
+ * client must list again. With another error it would resume at the same revision, and fail again.
+ */
+function passedUnreadable(revision: number): StatusError {
+  return expired(`too old resource version: ${revision} (a later change could not be read)`);
 }
 
 function classify(event: CacheEvent, matches: (entry: Entry) => boolean): SelectedEvent | undefined {

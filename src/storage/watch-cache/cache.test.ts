@@ -126,12 +126,17 @@ describe("loading the watch cache", () => {
     expect(cache.state).toBe("following");
     const entries = cache.range("/registry/pods/", "/registry/pods0");
     expect(entries.filter((entry) => entry.corrupt !== undefined)).toHaveLength(values.length);
+    expect([...cache.corrupt.keys()]).toEqual(values.map((_, index) => `/registry/pods/a/bad${index}`));
     const follower = new Recorder();
     cache.follow("/registry/pods/", cache.revision, follower);
     for (const [index, value] of values.entries()) await create(writer, `/registry/pods/b/bad${index}`, value);
     await remove(writer, "/registry/pods/a/bad0", cache.get("/registry/pods/a/bad0")!.modRevision);
     expect(cache.state).toBe("following");
     expect(follower.events).toHaveLength(values.length + 1);
+    expect(cache.corrupt.size).toBe(2 * values.length - 1);
+    const { key, modRevision } = cache.get("/registry/pods/a/bad1")!;
+    await put(writer, { key, value: object("bad1"), expectedRevision: modRevision });
+    expect(cache.corrupt.has(key)).toBe(false);
   });
 
   test("ends when the cache is stopped, even if the store does not respond", async () => {
@@ -256,7 +261,7 @@ describe("if the store has compacted changes that the cache's watch missed,", ()
     const clock = createManualClock();
     const store = createMemoryStore({ clock });
     const writer = store.open();
-    await create(writer, "/registry/pods/a/gone", object("gone"));
+    await create(writer, "/registry/pods/a/gone", "junk");
     const states: CacheState[] = [];
     const held = holdKv(store.open());
     let sinkClosed: (error: StorageError) => void = () => {};
@@ -287,7 +292,7 @@ describe("if the store has compacted changes that the cache's watch missed,", ()
     const { cache, states } = await openCompacted(follower);
     expect(states).toEqual(["following", "loading", "following"]);
     expect(follower).toMatchObject({ events: [], fellBehindCount: 1 });
-    expect(cache.get("/registry/pods/a/gone")).toBeUndefined();
+    expect([cache.get("/registry/pods/a/gone"), cache.corrupt.size]).toEqual([undefined, 0]);
     expect(cache.get("/registry/pods/a/new")).toBeDefined();
     expect(cache.revision).toBe(4);
     expect(cache.oldestRevision("/registry/pods/")).toBe(4);

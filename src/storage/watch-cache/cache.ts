@@ -47,6 +47,7 @@ export class WatchCache {
   #partitions = new Map<string, Partition>();
   #revision = 0;
   #baseRevision = 0;
+  readonly #corrupt = new Map<string, Entry>();
   #state: CacheState = "loading";
   #watching: Watching | undefined;
   #waiters: Waiter[] = [];
@@ -64,6 +65,11 @@ export class WatchCache {
   /** The newest revision that the cache has reached. */
   get revision(): number {
     return this.#revision;
+  }
+
+  /** The entries whose values cannot be decoded, by key. */
+  get corrupt(): ReadonlyMap<string, Entry> {
+    return this.#corrupt;
   }
 
   /** Number of objects under a prefix. */
@@ -167,7 +173,12 @@ export class WatchCache {
     const previous = this.#partitions;
     this.#partitions = new Map();
     this.#baseRevision = revision;
-    for (const item of items) this.#partition(this.#partitionOf(item.key)).entries.set(this.toEntry(item));
+    this.#corrupt.clear();
+    for (const item of items) {
+      const entry = this.toEntry(item);
+      this.#partition(this.#partitionOf(item.key)).entries.set(entry);
+      if (entry.corrupt !== undefined) this.#corrupt.set(entry.key, entry);
+    }
     for (const [name, { history }] of previous) {
       const partition = this.#partitions.get(name);
       this.#partitions.set(name, { entries: partition?.entries ?? new SortedEntries(), history, changedAt: revision });
@@ -269,6 +280,7 @@ export class WatchCache {
   #toCacheEvent(event: KvEvent, entries: SortedEntries): CacheEvent | undefined {
     if (event.kind === "delete") {
       const previous = entries.delete(event.key);
+      this.#corrupt.delete(event.key);
       if (previous === undefined) return undefined;
       return {
         kind: "delete",
@@ -279,6 +291,8 @@ export class WatchCache {
       };
     }
     const entry = this.toEntry(event);
+    if (entry.corrupt !== undefined) this.#corrupt.set(entry.key, entry);
+    else if (this.#corrupt.size > 0) this.#corrupt.delete(entry.key);
     const previous = entries.set(entry);
     return { kind: "put", revision: event.modRevision, entry, previous, memo: new Map() };
   }

@@ -12,11 +12,10 @@ import { evictPod } from "../../registry/subresources/eviction.ts";
 import { inNamespace, rejectForeignNamespace } from "../../registry/preconditions.ts";
 import { readObject, warningHeaders, type SentObject } from "../decode-body.ts";
 import { deleteOptionsErrors, toDeleteOptions } from "../delete.ts";
+import { UNSAFE_DELETION } from "../delete-options.ts";
 import type { EndpointCall, EndpointResponse } from "../endpoint.ts";
 import { invalidOptions, optionsObject, writeOptions, type FieldValidation } from "../options.ts";
 import { evictionKind } from "./kinds.ts";
-
-const FORCE_DELETE = "ignoreStoreReadErrorWithClusterBreakingPotential";
 
 /** Serves POST pods/x/eviction: deletes the pod if its disruption budgets allow it. */
 export async function evictionEndpoint(
@@ -38,9 +37,9 @@ export async function evictionEndpoint(
   if (stringAt(objectAt(object, "metadata"), "name") !== name)
     throw badRequest("name in URL does not match name in Eviction object");
   const given = objectAt(object, "deleteOptions");
-  if (given[FORCE_DELETE] === true) {
+  if (given[UNSAFE_DELETION] === true && pods.gates.isOn("UnsafeDeletionOption")) {
     const why = invalidValue(
-      `deleteOptions.${FORCE_DELETE}`,
+      `deleteOptions.${UNSAFE_DELETION}`,
       true,
       "can not be set for pod eviction, try after removing the option",
     );
