@@ -22,7 +22,7 @@ import type { Peers, PeersParts } from "./peers.ts";
 import { createProxyMetrics, registerViewMetrics } from "./proxy-metrics.ts";
 import { RecordTable } from "./record-table.ts";
 import { createRoutingSource } from "./routing-source.ts";
-import { excludeShared } from "./shared-resources.ts";
+import { createListsUnread, excludeShared } from "./shared-resources.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
 /** Maximum time by which a peer that does not respond delays the readiness of this server. */
@@ -46,14 +46,22 @@ export function createPeers(parts: PeersParts): Peers {
   const changes = new ChangeCounter();
   const peerChanges = new ChangeCounter();
   const onChange = (): void => peerChanges.count();
-  const { tracker, ask, forward } = createPeerCalls({ env, config, upstream, metrics: proxyMetrics, onChange });
+  const isExcluded = excludeShared({ clock, shared }, builtIn.groups);
+  const listsUnread = createListsUnread(isExcluded, builtIn.groups);
+  const { tracker, ask, forward } = createPeerCalls({
+    env,
+    config,
+    upstream,
+    metrics: proxyMetrics,
+    listsUnread,
+    onChange,
+  });
   const sources = (): readonly DiscoverySource[] => tracker?.sources() ?? [];
   const departed = createDeparted({ env, config, store, identity, builtIn, sources, changes });
   peerChanges.onCount(() => {
     changes.count();
     departed.observe();
   });
-  const isExcluded = excludeShared({ clock, shared }, builtIn.groups);
   const source = createRoutingSource({
     config,
     clock,
