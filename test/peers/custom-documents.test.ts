@@ -1,10 +1,14 @@
 /**
- * Tests of the rule that a created, changed or deleted CRD shows in every form of discovery and OpenAPI on every server
- * of a mixed cluster, whatever the documents of peers list.
+ * Tests of the rule that a created, changed or deleted CRD or APIService shows in every form of discovery and OpenAPI on
+ * every server of a mixed cluster, whatever the documents of peers list.
  */
+import { once } from "node:events";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { AGGREGATED, type Json } from "./client.ts";
 import { startCluster, type Member, type TestCluster } from "./cluster.ts";
+import { createCredentials } from "./credentials.ts";
 import { discoveryGroup, discoveryResource, sendJson, startStub } from "./stub-peer.ts";
 import { until } from "./wait.ts";
 
@@ -184,5 +188,90 @@ describe("beside a kube-apiserver that still lists custom resources in its docum
         definitions: { [MODEL]: model(MODEL), [widget]: { type: "object" } },
       };
     return { openapi: "3.0.0", info: {}, paths: {}, components: { schemas: { [MODEL]: model(MODEL) } } };
+  }
+});
+
+describe("in a cluster of two releases, an APIService", () => {
+  const TOOLS = "tools.example.com";
+  const API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices";
+  const HAMMER = "com.example.tools.v1.Hammer";
+  const TOOL_FORMS: readonly Form[] = [
+    ["/openapi/v2", "application/json", HAMMER],
+    ["/openapi/v2", PROTOBUF, HAMMER],
+    ["/openapi/v3", "application/json", `apis/${TOOLS}/v1`],
+    [`/openapi/v3/apis/${TOOLS}/v1`, "application/json", HAMMER],
+    ["/apis", AGGREGATED, TOOLS],
+    ["/apis", "application/json", TOOLS],
+    [`/apis/${TOOLS}`, "application/json", `${TOOLS}/v1`],
+  ];
+  const schemaForms = TOOL_FORMS.filter(([, , word]) => word === HAMMER);
+
+  test("that is created, changed to another Service and deleted shows in every form on every server", async () => {
+    await using first = await startTools("headShape");
+    await using second = await startTools("handleShape");
+    const options = {
+      serviceEndpointOverrides: [`first.default=127.0.0.1:${first.port}`, `second.default=127.0.0.1:${second.port}`],
+    };
+    await using cluster = await startCluster(["1.34", "1.36"].map((release) => ({ release, options })));
+    const { members } = cluster;
+    const [old, newer] = members as [Member, Member];
+    expect((await old.create(API_SERVICES, apiService("first"))).status).toBe(201);
+    await everyForm(members, TOOL_FORMS, shows);
+    await everyForm(members, schemaForms, (text) => text.includes("headShape"));
+    const patch = { method: "PATCH", headers: { "content-type": "application/merge-patch+json" } };
+    const body = JSON.stringify({ spec: apiService("second").spec });
+    expect((await newer.call(`${API_SERVICES}/v1.${TOOLS}`, { ...patch, body })).status).toBe(200);
+    await everyForm(members, schemaForms, (text) => text.includes("handleShape") && !text.includes("headShape"));
+    expect((await newer.delete(`${API_SERVICES}/v1.${TOOLS}`)).status).toBe(200);
+    await everyForm(members, TOOL_FORMS, hides);
+  });
+
+  function apiService(name: string): Json {
+    return {
+      apiVersion: "apiregistration.k8s.io/v1",
+      kind: "APIService",
+      metadata: { name: `v1.${TOOLS}` },
+      spec: {
+        group: TOOLS,
+        version: "v1",
+        groupPriorityMinimum: 100,
+        versionPriority: 100,
+        service: { namespace: "default", name },
+        insecureSkipTLSVerify: true,
+      },
+    };
+  }
+
+  /** Starts an aggregated API server whose only kind has the field. */
+  async function startTools(field: string): Promise<{ readonly port: number } & AsyncDisposable> {
+    const { certPem, keyPem } = createCredentials().serving;
+    const server = createServer({ cert: certPem, key: keyPem }, (request, response) =>
+      sendJson(response, 200, toolsDocument(request.url!, field)),
+    );
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    return {
+      port,
+      async [Symbol.asyncDispose]() {
+        server.closeAllConnections();
+        await new Promise((resolve) => server.close(resolve));
+      },
+    };
+  }
+
+  function toolsDocument(url: string, field: string): Json {
+    const path = `apis/${TOOLS}/v1`;
+    const schemas = { [HAMMER]: { type: "object", properties: { [field]: { type: "string" } } } };
+    const get = { responses: { 200: { description: "", schema: { $ref: `#/definitions/${HAMMER}` } } } };
+    const info = { title: "tools", version: "1" };
+    if (url === "/openapi/v2")
+      return { swagger: "2.0", info, paths: { [`/${path}/hammers`]: { get } }, definitions: schemas };
+    if (url === "/openapi/v3")
+      return { paths: { [path]: { serverRelativeURL: `/openapi/v3/${path}?hash=${field.toUpperCase()}` } } };
+    if (url.startsWith("/openapi/v3/")) return { openapi: "3.0.0", info, paths: {}, components: { schemas } };
+    const verbs = ["get", "list"];
+    const resources = [{ name: "hammers", singularName: "hammer", namespaced: true, kind: "Hammer", verbs }];
+    return { kind: "APIResourceList", apiVersion: "v1", groupVersion: `${TOOLS}/v1`, resources };
   }
 });

@@ -6,6 +6,7 @@
 import type { Catalog } from "../../../objects/catalog/catalog.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import { compareNames } from "../order.ts";
+import { createByteCache } from "./byte-cache.ts";
 import type { CustomGroupVersion, CustomOpenApi } from "./custom.ts";
 import {
   createIndex,
@@ -14,9 +15,10 @@ import {
   type OpenApiIndex,
   type V2Document,
 } from "./decode-peer-response.ts";
-import { digest, withHash, type EncodedOpenApi, type FoundOpenApi, type OpenApiDocuments } from "./documents.ts";
+import { digest, withHash, type EncodedOpenApi, type OpenApiDocuments } from "./documents.ts";
 import { documentHash } from "./local.ts";
 import { mergeV2, mergeV3 } from "./merge-documents.ts";
+import { V3_CACHE_BYTES_MAX } from "./openapi-limits.ts";
 import { customV2Document } from "./v2.ts";
 import { encodeOpenApiV2 } from "./v2-protobuf.ts";
 import { customV3Document } from "./v3.ts";
@@ -38,8 +40,8 @@ interface Snapshot {
 
 interface CustomDocument {
   readonly hash: string;
-  /** The document without resources of other servers. Built at the first call. */
-  value(): JsonObject;
+  /** Builds the document of the custom resources alone. */
+  readonly value: () => JsonObject;
 }
 
 export function withCustomDocuments(base: OpenApiDocuments, options: CustomDocumentOptions): OpenApiDocuments {
@@ -57,22 +59,19 @@ export function withCustomDocuments(base: OpenApiDocuments, options: CustomDocum
       return last.index;
     },
     async find(path, asked) {
-      const { hashes } = await base.index();
-      const snapshot = current();
-      const custom = snapshot.documents.get(path);
+      const custom = current().documents.get(path);
       if (custom === undefined) return base.find(path, asked);
-      const builtInHash = hashes.get(path);
+      // A document of this hash has no built-in resources, so the documents of peers are not needed.
+      if (asked === custom.hash) return { kind: "document", document: encoded(path, asked, custom.value) };
+      const builtInHash = (await base.index()).hashes.get(path);
       const hash = builtInHash === undefined ? custom.hash : joinedHash(builtInHash, custom.hash);
       if (asked !== undefined && asked !== hash) return { kind: "moved", hash };
-      if (builtInHash === undefined) return documentOf(encoded(snapshot, hash, () => custom.value()));
+      if (builtInHash === undefined) return { kind: "document", document: encoded(path, hash, custom.value) };
       const found = await base.find(path, builtInHash);
       if (found.kind !== "document") return found;
       const { bytes, hash: foundHash } = found.document;
-      return documentOf(
-        encoded(snapshot, joinedHash(foundHash, custom.hash), () =>
-          mergeV3(JSON.parse(bytes.toString("utf8")) as JsonObject, custom.value()),
-        ),
-      );
+      const merged = (): JsonObject => mergeV3(JSON.parse(bytes.toString("utf8")) as JsonObject, custom.value());
+      return { kind: "document", document: encoded(path, joinedHash(foundHash, custom.hash), merged) };
     },
     v2: async () => (await v2())?.json ?? base.v2(),
     v2Protobuf: async () => (await v2())?.protobuf() ?? base.v2Protobuf(),
@@ -103,17 +102,14 @@ function customDocument(catalog: Catalog, custom: CustomGroupVersion): CustomDoc
   };
 }
 
-/** Keeps the encoded documents, keyed by hash, until a CRD changes. */
-function createEncodedDocuments(): (snapshot: Snapshot, hash: string, make: () => JsonObject) => EncodedOpenApi {
-  let made: { readonly snapshot: Snapshot; readonly byHash: Map<string, EncodedOpenApi> } | undefined;
-  return (snapshot, hash, make) => {
-    if (made?.snapshot !== snapshot) {
-      const hashes = new Set(Array.from(snapshot.documents.values(), (document) => document.hash));
-      // The documents of unchanged group versions are kept.
-      made = { snapshot, byHash: new Map([...(made?.byHash ?? [])].filter(([known]) => hashes.has(known))) };
-    }
-    let document = made.byHash.get(hash);
-    if (document === undefined) made.byHash.set(hash, (document = { bytes: encodeJson(make()), hash }));
+/** Encodes each document once, and keeps the documents that were used last. */
+function createEncodedDocuments(): (path: string, hash: string, make: () => JsonObject) => EncodedOpenApi {
+  const cache = createByteCache(V3_CACHE_BYTES_MAX);
+  return (path, hash, make) => {
+    const known = cache.get(`${path} ${hash}`);
+    if (known !== undefined) return known;
+    const document = { bytes: encodeJson(make()), hash };
+    cache.set(`${path} ${hash}`, document);
     return document;
   };
 }
@@ -130,10 +126,6 @@ function addToIndex({ hashes }: OpenApiIndex, { documents }: Snapshot): OpenApiI
 /** The hash of the document of a group version that has built-in and custom resources. */
 function joinedHash(builtInHash: string, customHash: string): string {
   return digest(`${builtInHash} ${customHash}`);
-}
-
-function documentOf(document: EncodedOpenApi): FoundOpenApi {
-  return { kind: "document", document };
 }
 
 interface Whole {
