@@ -95,6 +95,39 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
       expect(body.kind).toBe(headers["content-type"]?.includes("v=v2beta1") ? "APIGroupDiscoveryList" : "APIGroupList");
   });
 
+  test("`kubectl explain` prints the fields of a CRD through each server, also after a change of the CRD and after a restart of a server", async (context) => {
+    const { path } = kubectls.find((one) => one.path !== undefined) ?? {};
+    if (path === undefined) return context.skip();
+    const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const explained = async (field: string): Promise<void> => {
+      for (const server of members) {
+        const kubectl = new KubectlSession({ path, server, namespace: `explain-${field}` });
+        expect(await kubectl.run("explain", "circle.spec", "--api-version=shapes.example.com/v1")).toMatch(
+          new RegExp(`^  ${field}\t<string>`, "m"),
+        );
+      }
+    };
+    expect((await members[0]!.request("POST", definitions, circles("radius"))).status).toBe(201);
+    await untilShown(members, "radius");
+    await explained("radius");
+    const changed = { spec: circles("diameter").spec };
+    const patch = { "content-type": "application/merge-patch+json" };
+    const { status } = await members[2]!.request("PATCH", `${definitions}/circles.shapes.example.com`, changed, patch);
+    expect(status).toBe(200);
+    await untilShown(members, "diameter");
+    await explained("diameter");
+    const { id } = members[1]!;
+    await members[1]!.stop();
+    members[1] = await cluster.start({ id, release: RELEASES[1] });
+    await untilShown(members, "diameter");
+    await explained("diameter");
+    for (const member of members)
+      await untilReachable(
+        member,
+        members.flatMap((other) => (other === member ? [] : other.id)),
+      );
+  });
+
   for (const { name, path, version } of kubectls) {
     if (!SUBSET.has(version) || path === "kubectl") continue;
     test.skipIf(path === undefined)(
@@ -117,6 +150,29 @@ describe.skipIf(isMissing)("in a cluster of 1.31, 1.34 and 1.37,", { timeout: TE
     );
   }
 });
+
+function circles(field: string): Json {
+  const properties = { spec: { type: "object", properties: { [field]: { type: "string" } } } };
+  const schema = { openAPIV3Schema: { type: "object", properties } };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "circles.shapes.example.com" },
+    spec: {
+      group: "shapes.example.com",
+      scope: "Namespaced",
+      names: { plural: "circles", kind: "Circle" },
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  };
+}
+
+/** Waits until the OpenAPI documents of each server contain the field of the CRD. */
+async function untilShown(members: readonly Member[], field: string): Promise<void> {
+  for (const member of members)
+    for (const path of ["/openapi/v3/apis/shapes.example.com/v1", "/openapi/v2"])
+      while (!(await member.request("GET", path)).text.includes(`"${field}"`)) await delay(20);
+}
 
 /** The response without the field that contains the address of the called server. */
 function withoutServerAddress(body: Json, text: string): string {

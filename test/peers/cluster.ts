@@ -47,7 +47,12 @@ export const TEST_TIMING: Partial<PeerTiming> = {
 };
 
 /** Timing without probes, for tests that count all requests between servers. */
-export const UNPROBED: Partial<PeerTiming> = { ...TEST_TIMING, probeIntervalMs: 600_000, documentTimeoutMs: 20_000 };
+export const UNPROBED: Partial<PeerTiming> = {
+  ...TEST_TIMING,
+  probeIntervalMs: 600_000,
+  documentTimeoutMs: 20_000,
+  documentRecheckMs: 600_000,
+};
 
 /** Timing with short leases, for tests in which a server crashes and the other servers must notice it soon. */
 export const SHORT_LEASES: Partial<PeerTiming> = {

@@ -110,6 +110,8 @@ export class StubPeer {
     server.on("secureConnection", (socket: TLSSocket) => {
       this.#sockets.add(socket);
       socket.on("error", () => {});
+      // A handshake that ends after the server was closed would keep it open.
+      if (!server.listening) socket.destroy();
       socket.on("close", () => this.#sockets.delete(socket));
     });
     server.on("tlsClientError", () => {});

@@ -27,16 +27,17 @@ interface EvenkeelEndpointsParts {
   /** Reports read `whole`, the whole store. `fenced` rejects writes while this server is fenced. */
   readonly store: { readonly whole: Kv; readonly fenced: Kv };
   readonly peers: Peers;
-  /** The discovery document of this server. */
+  /** The discovery documents of this server: with all its resources, and with the built-in ones only. */
   readonly local: LocalDocument;
+  readonly builtIn: LocalDocument;
   readonly shared: SharedResources;
 }
 
 export function evenkeelEndpoints(
   parts: EvenkeelEndpointsParts,
 ): (request: WithUser) => ApiResponse | Promise<ApiResponse> {
-  const { env, config, catalog, client, store, peers, local, shared } = parts;
-  const cluster = clusterEndpoints({ env, config, catalog, peers, local });
+  const { env, config, catalog, client, store, peers, local, builtIn, shared } = parts;
+  const cluster = clusterEndpoints({ env, config, catalog, peers, builtIn });
   const inspect = inspectEndpoints({ env, config, kv: store.whole });
   // Treats the proxy as on even if it is off: other servers may be live, and this server could not know what they
   // serve.

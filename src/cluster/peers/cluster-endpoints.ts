@@ -22,7 +22,7 @@ interface ClusterEndpointsParts {
   readonly config: MemberConfig;
   readonly catalog: Catalog;
   readonly peers: Peers;
-  readonly local: { readonly groups: readonly DiscoveryGroup[] };
+  readonly builtIn: { readonly groups: readonly DiscoveryGroup[] };
 }
 
 export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithInfo) => ApiResponse {
@@ -47,7 +47,7 @@ export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithIn
   };
 }
 
-function statusNow({ env, config, peers, local }: ClusterEndpointsParts): ClusterStatus {
+function statusNow({ env, config, peers, builtIn }: ClusterEndpointsParts): ClusterStatus {
   const { self, fence } = peers.identity;
   const { binaryVersion, compatibilityVersion, incarnation } = self;
   return clusterStatus({
@@ -56,7 +56,7 @@ function statusNow({ env, config, peers, local }: ClusterEndpointsParts): Cluste
     record: peers.records.endpoint,
     own: { binaryVersion, compatibilityVersion, incarnation },
     fence: fence.reason,
-    localGroups: local.groups,
+    builtInGroups: builtIn.groups,
     sources: peers.documents.sources(),
     departed: peers.records.departed(),
     liveness: peers.records.liveness(),

@@ -14,7 +14,7 @@ function statusOf(view: ClusterView, input: Partial<ClusterStatusInput> = {}): C
     record: () => undefined,
     own: {},
     fence: undefined,
-    localGroups: documentOf(LOCAL),
+    builtInGroups: documentOf(LOCAL),
     sources: [],
     departed: [],
     kubernetesService: { addresses: [] },

@@ -77,7 +77,7 @@ interface ServerStatus {
    * without a known document.
    */
   readonly documentAgeSeconds?: number;
-  /** Resources that, according to the discovery documents, only this server serves. */
+  /** Built-in resources that, according to the discovery documents, only this server serves. */
   readonly onlyServes: readonly ServedGroupVersion[];
 }
 
@@ -103,7 +103,9 @@ export interface ClusterStatusInput {
   readonly record: (id: string) => EndpointRecord | undefined;
   readonly own: Pick<ServerStatus, "binaryVersion" | "compatibilityVersion" | "incarnation">;
   readonly fence: string | undefined;
-  readonly localGroups: readonly DiscoveryGroup[];
+  /** The built-in resources of this server. */
+  readonly builtInGroups: readonly DiscoveryGroup[];
+  /** The documents of the peers, without custom and aggregated resources. */
   readonly sources: readonly DiscoverySource[];
   /** Served records of runs that have ended. */
   readonly departed: readonly ServedRecord[];
@@ -175,9 +177,12 @@ function peerStatus(peer: PeerView, { record, nowMs }: ClusterStatusInput, onlyS
   };
 }
 
-/** The resources that exactly one discovery document lists, by the server of that document. */
-function onlyServed({ view, localGroups, sources }: ClusterStatusInput): OnlyServed {
-  const documents = [{ serverId: view.self.id, groups: localGroups }, ...sources].map(({ serverId, groups }) => ({
+/**
+ * The resources that exactly one discovery document lists, by the server of that document. Custom and aggregated
+ * resources are not among them: every server serves those from the shared store.
+ */
+function onlyServed({ view, builtInGroups, sources }: ClusterStatusInput): OnlyServed {
+  const documents = [{ serverId: view.self.id, groups: builtInGroups }, ...sources].map(({ serverId, groups }) => ({
     serverId,
     resources: recordedResources(groups),
   }));

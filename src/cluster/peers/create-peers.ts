@@ -21,7 +21,7 @@ import type { Peers, PeersParts } from "./peers.ts";
 import { createProxyMetrics, registerViewMetrics } from "./proxy-metrics.ts";
 import { createServerTables, observeServers } from "./server-records.ts";
 import { createRoutingSource } from "./routing-source.ts";
-import { excludeShared } from "./shared-resources.ts";
+import { createListsUnread, excludeShared } from "./shared-resources.ts";
 import type { ClusterView, PeerView } from "./view.ts";
 
 /** Maximum time by which a peer that does not respond delays the readiness of this server. */
@@ -44,7 +44,16 @@ export function createPeers(parts: PeersParts): Peers {
   const changes = new ChangeCounter();
   const peerChanges = new ChangeCounter();
   const onChange = (): void => peerChanges.count();
-  const { tracker, ask, forward } = createPeerCalls({ env, config, upstream, metrics: proxyMetrics, onChange });
+  const isExcluded = excludeShared({ clock, shared }, builtIn.groups);
+  const listsUnread = createListsUnread(isExcluded, builtIn.groups);
+  const { tracker, ask, forward } = createPeerCalls({
+    env,
+    config,
+    upstream,
+    metrics: proxyMetrics,
+    listsUnread,
+    onChange,
+  });
   const sources = (): readonly DiscoverySource[] => tracker?.sources() ?? [];
   const { observer, tasks: observing } = observeServers(parts, tables, identity.leases);
   const live = (): LiveIncarnations => liveIncarnations(identity.self, observer.liveness);
@@ -53,7 +62,6 @@ export function createPeers(parts: PeersParts): Peers {
     changes.count();
     departed.observe();
   });
-  const isExcluded = excludeShared({ clock, shared }, builtIn.groups);
   const source = createRoutingSource({
     config,
     clock,

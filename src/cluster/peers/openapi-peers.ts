@@ -1,4 +1,5 @@
 /** The peers as the source of OpenAPI documents that are merged into those of this server. */
+import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { OpenApiPeers } from "../../serving/discovery/openapi/peers.ts";
 import type { Peers } from "./peers.ts";
 
@@ -12,15 +13,13 @@ const RESPONSE_MS = 10_000;
  */
 export function openApiPeers({ ask, documents, view }: Peers): OpenApiPeers {
   return {
-    list() {
-      const { peers } = view();
-      return documents.sources().map(({ documentKey = "", ...server }) => ({
+    list: () =>
+      documents.sources().map(({ documentKey = "", run = "", groups, ...server }) => ({
         ...server,
-        documentKey,
-        hasGroupVersion: (group, version) =>
-          peers.find(({ id }) => id === server.serverId)?.document?.served.hasGroupVersion(group, version) === true,
-      }));
-    },
+        // A peer that restarts may have other OpenAPI documents although its discovery document is the same.
+        documentKey: `${run} ${documentKey}`,
+        hasGroupVersion: (group, version) => listsGroupVersion(groups, group, version),
+      })),
     hasUndescribed: documents.hasUndescribed,
     fetch(serverId, target, headers, signal) {
       const address = view().peers.find(({ id }) => id === serverId)?.address;
@@ -29,4 +28,12 @@ export function openApiPeers({ ask, documents, view }: Peers): OpenApiPeers {
       return ask({ address, target, headers, timeoutMs: RESPONSE_MS, bytesMax: RESPONSE_BYTES_MAX, signal });
     },
   };
+}
+
+/** False for a stale group version: the aggregated server behind it did not respond. */
+function listsGroupVersion(groups: readonly DiscoveryGroup[], group: string, version: string): boolean {
+  return groups.some(
+    ({ name, versions }) =>
+      name === group && versions.some((one) => one.version === version && one.freshness === "Current"),
+  );
 }

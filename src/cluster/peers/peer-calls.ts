@@ -3,6 +3,7 @@
  * requests.
  */
 import type { BaseEnv } from "../../base/env.ts";
+import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { Upstream } from "../../serving/http/upstream.ts";
 import { createRequestPeer, type RequestPeer } from "./request-peer.ts";
 import { createForward, type Forward } from "./forward.ts";
@@ -16,6 +17,8 @@ interface PeerCallsParts {
   /** Undefined if no peer can be called. */
   readonly upstream: Upstream | undefined;
   readonly metrics: ProxyMetrics;
+  /** Whether a discovery document lists a custom resource that this server has not read from the store. */
+  readonly listsUnread: (groups: readonly DiscoveryGroup[]) => boolean;
   /** Called when a document or the reachability of a peer has changed. */
   readonly onChange: () => void;
 }
@@ -28,7 +31,8 @@ interface PeerCalls {
   readonly forward: Forward;
 }
 
-export function createPeerCalls({ env, config, upstream, metrics, onChange }: PeerCallsParts): PeerCalls {
+export function createPeerCalls(parts: PeerCallsParts): PeerCalls {
+  const { env, config, upstream, metrics, listsUnread, onChange } = parts;
   // Without credentials no peer can be called, and no route leads to one.
   if (upstream === undefined)
     return { tracker: undefined, ask: undefined, forward: () => Promise.reject(new Error("no peer can be called")) };
@@ -41,6 +45,7 @@ export function createPeerCalls({ env, config, upstream, metrics, onChange }: Pe
     log,
     ask,
     metrics,
+    listsUnread,
     onChange,
     timing: config.peers.timing,
   });

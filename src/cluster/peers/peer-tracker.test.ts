@@ -55,6 +55,8 @@ class Scene implements AsyncDisposable {
   isSilent: (target: string) => boolean = () => false;
   isRefusing: (target: string) => boolean = () => false;
   rejection: UpstreamFailure = "connect";
+  /** Custom resources that this server has not read from the store. */
+  unread: readonly string[] = [];
   changes = 0;
 
   constructor() {
@@ -67,6 +69,7 @@ class Scene implements AsyncDisposable {
       ask: createRequestPeer({ upstream: this.upstream, clock }),
       timing: DEFAULT_PEER_TIMING,
       metrics: createProxyMetrics(this.metrics),
+      listsUnread: (groups) => this.unread.some((name) => JSON.stringify(groups).includes(name)),
       onChange: () => void this.changes++,
     });
   }
@@ -125,6 +128,23 @@ describe("a peer", () => {
     expect(scene.tracker.views()).toBe(views);
     expect(scene.changes).toBe(changes);
     expect(scene.tracker.sources()).toMatchObject([{ serverId: "b", release: "1.36", isReachable: true }]);
+  });
+
+  test("is asked for its document at short intervals, for half a minute, if the document lists a custom resource that this server has not read", async () => {
+    await using scene = new Scene();
+    scene.unread = ["widgets"];
+    scene.tracker.update([knownPeer({ documentHash: undefined })]);
+    await scene.world.advance(5_000);
+    expect(scene.asked("/apis")).toBeGreaterThan(5);
+    scene.serves = "gadgets";
+    await scene.world.advance(1_000);
+    expect(scene.view.document?.served.has(WIDGETS)).toBe(false);
+    scene.asked("/apis");
+    await scene.world.advance(30_000);
+    expect(scene.asked("/apis")).toBe(0);
+    scene.unread = ["gadgets"];
+    await scene.world.advance(60_000);
+    expect(scene.asked("/apis")).toBe(1);
   });
 
   test("without an address is not called and does not delay readiness", async () => {

@@ -49,7 +49,7 @@ export class PeerTracker {
 
   /** The latest known discovery document of each peer, even if it is outdated. */
   sources(): DiscoverySource[] {
-    return this.#sorted().flatMap(({ known, document, isReachable, view }) =>
+    return this.#sorted().flatMap(({ known, document, describedRun, isReachable, view }) =>
       document === undefined
         ? []
         : [
@@ -59,6 +59,7 @@ export class PeerTracker {
               binaryVersion: known.binaryVersion,
               groups: document.groups,
               documentKey: document.etag,
+              run: describedRun,
               isReachable,
               isDraining: known.isDraining,
               isOutdated: !view.isDescribed,

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { group, version } from "../../../test/testing/serving/discovery/documents.ts";
 import { exclusionName } from "./exclusions.ts";
 import { createServedSet } from "./served-set.ts";
-import { excludeShared, SharedResources, type SharedSource } from "./shared-resources.ts";
+import { createListsUnread, excludeShared, SharedResources, type SharedSource } from "./shared-resources.ts";
 
 class Source implements SharedSource {
   readonly served = createServedSet([group("a.example", version("v1", "widgets"))]);
@@ -75,4 +75,15 @@ test("the document of a peer is ignored for a shared resource, and for a deleted
   expect(isExcluded(WIDGETS)).toBe(true);
   nowMs = 3_600_000;
   expect(isExcluded(WIDGETS)).toBe(false);
+});
+
+test("a document lists an unread resource if the resource is neither built into a release nor known as a shared resource", () => {
+  const listsUnread = createListsUnread(
+    ({ group: name, resource }) => name === "a.example" && resource === "widgets",
+    [group("apps", version("v1", "deployments"))],
+  );
+  expect(listsUnread([group("apps", version("v1", "deployments", "imaginary"))])).toBe(false);
+  expect(listsUnread([group("resource.k8s.io", version("v1", "deviceclasses"))])).toBe(false);
+  expect(listsUnread([group("a.example", version("v1", "widgets"))])).toBe(false);
+  expect(listsUnread([group("a.example", version("v1", "widgets", "gadgets"))])).toBe(true);
 });

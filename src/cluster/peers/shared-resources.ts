@@ -4,6 +4,8 @@
  * about them.
  */
 import type { Clock } from "../../base/clock.ts";
+import { formatGroupResource } from "../../meta/group-version.ts";
+import { storagePlaces } from "../../objects/catalog/storage-places.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import { Exclusions, type Excludable } from "./exclusions.ts";
 import { createServedSet, eitherServedSet, type ServedSet } from "./served-set.ts";
@@ -73,4 +75,26 @@ export function excludeShared(
     isOutdated = !shared.isLoaded();
     return exclusions.isExcluded(question, clock.monotonic());
   };
+}
+
+/**
+ * Returns a function that decides whether the document of a peer lists a resource that is not built into a release, and
+ * that this server does not know as a shared resource: it was created or deleted a moment ago.
+ */
+export function createListsUnread(
+  isExcluded: (question: Excludable) => boolean,
+  builtIn: readonly DiscoveryGroup[],
+): (groups: readonly DiscoveryGroup[]) => boolean {
+  const own = createServedSet(builtIn);
+  let stored: ReadonlySet<string> | undefined;
+  const isStored = (question: Excludable): boolean =>
+    (stored ??= new Set(storagePlaces().map(formatGroupResource))).has(formatGroupResource(question));
+  const isUnread = (question: Excludable): boolean =>
+    !own.hasGroupVersion(question.group, question.version) && !isExcluded(question) && !isStored(question);
+  return (groups) =>
+    groups.some(({ name: group, versions }) =>
+      versions.some(({ version, resources }) =>
+        resources.some(({ resource }) => isUnread({ group, version, resource })),
+      ),
+    );
 }

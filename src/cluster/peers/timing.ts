@@ -9,12 +9,14 @@ export interface PeerTiming {
   readonly probeTimeoutMs: number;
   /**
    * The timeout of a discovery request, the first and the longest retry interval after failures, and the refresh
-   * interval after a success.
+   * interval after a success. The last one is the refresh interval while a document may list custom resources that have
+   * just been deleted.
    */
   readonly documentTimeoutMs: number;
   readonly documentRetryMs: number;
   readonly documentRetryMsMax: number;
   readonly documentRefreshMs: number;
+  readonly documentRecheckMs: number;
   /** TTL of an endpoint record, and how often it is refreshed. */
   readonly endpointTtlSeconds: number;
   readonly endpointRefreshMs: number;
@@ -45,6 +47,7 @@ export const DEFAULT_PEER_TIMING: PeerTiming = {
   documentRetryMs: 100,
   documentRetryMsMax: 30_000,
   documentRefreshMs: 60_000,
+  documentRecheckMs: 500,
   endpointTtlSeconds: 15,
   endpointRefreshMs: 5_000,
   leaseDurationSeconds: 15,

@@ -9,6 +9,7 @@ import { Wakeable } from "../../base/wakeable.ts";
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
+import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import { UpstreamError, type Upstream, type UpstreamAddress } from "../../serving/http/upstream.ts";
 import type { RequestPeer } from "./request-peer.ts";
 import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
@@ -38,6 +39,8 @@ export interface TrackingContext {
   readonly ask: RequestPeer;
   readonly timing: PeerTiming;
   readonly metrics: ProxyMetrics;
+  /** Whether a discovery document lists a custom resource that this server has not read from the store. */
+  readonly listsUnread: (groups: readonly DiscoveryGroup[]) => boolean;
   /** Called when a property on which routing or discovery depends has changed. */
   readonly onChange: () => void;
 }
@@ -46,6 +49,11 @@ export interface TrackingContext {
 const PROBE_TARGET = "/livez/ping";
 const PROBE_BYTES_MAX = 64 * 1024;
 const PROBES_PENDING_MAX = 4;
+/**
+ * How long a changed document is fetched at short intervals if it lists custom resources that this server has not read:
+ * longer than a kube-apiserver needs to remove a deleted custom resource from its document.
+ */
+const RECHECK_MS = 30_000;
 
 export class TrackedPeer {
   readonly #context: TrackingContext;
@@ -56,6 +64,7 @@ export class TrackedPeer {
   /** The incarnation and document hash of the peer when its document was fetched. */
   #describedAs: Pick<KnownPeer, "incarnation" | "documentHash"> | undefined;
   #confirmedAtMs = 0;
+  #changedAtMs = 0;
   #isReachable = false;
   #misses = 0;
   #probesPending = 0;
@@ -74,6 +83,11 @@ export class TrackedPeer {
 
   get document(): PeerDocument | undefined {
     return this.#document;
+  }
+
+  /** The incarnation of the peer that confirmed the document last. */
+  get describedRun(): string | undefined {
+    return this.#describedAs?.incarnation;
   }
 
   get isReachable(): boolean {
@@ -214,10 +228,21 @@ export class TrackedPeer {
       if (address !== undefined) failures = (await this.#describe(address, signal)) ? 0 : failures + 1;
       const delayMs =
         failures === 0
-          ? timing.documentRefreshMs
+          ? this.#refreshMs()
           : Math.min(timing.documentRetryMsMax, timing.documentRetryMs * 2 ** Math.min(failures - 1, 20));
       await this.#documentDue.wait(delayMs * (0.75 + random.float() / 2), signal);
     }
+  }
+
+  /**
+   * A custom resource that this server has not read from the store was created or deleted a moment ago. If it was
+   * deleted, for example while this server restarted, the document must not be shown for long.
+   */
+  #refreshMs(): number {
+    const { clock, timing, listsUnread } = this.#context;
+    const isNew = clock.monotonic() - this.#changedAtMs < RECHECK_MS;
+    const isInDoubt = isNew && this.#document !== undefined && listsUnread(this.#document.groups);
+    return isInDoubt ? timing.documentRecheckMs : timing.documentRefreshMs;
   }
 
   async #describe(address: UpstreamAddress, signal: AbortSignal): Promise<boolean> {
@@ -238,7 +263,10 @@ export class TrackedPeer {
         return true;
       this.#describedAs = asked;
       this.#confirmedAtMs = clock.monotonic();
-      if (this.#document?.etag !== document.etag) this.#document = document;
+      if (this.#document?.etag !== document.etag) {
+        this.#document = document;
+        this.#changedAtMs = this.#confirmedAtMs;
+      }
       this.#hasBeenAttempted = true;
       this.#responded();
       this.#changed();

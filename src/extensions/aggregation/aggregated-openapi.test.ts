@@ -2,11 +2,12 @@ import { jsonUpstreamResponse } from "../../../test/testing/serving/http/upstrea
 import { describe, expect, test } from "vitest";
 
 import { SILENT_LOG } from "../../base/log.ts";
-import { withHash, type OpenApiDocuments } from "../../serving/discovery/openapi/documents.ts";
+import { encodeIndex, withHash, type OpenApiDocuments } from "../../serving/discovery/openapi/documents.ts";
+import { createIndex } from "../../serving/discovery/openapi/decode-peer-response.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { withAggregatedOpenApi } from "./aggregated-openapi.ts";
+import type { RemoteApiService } from "./api-service.ts";
 import { createCallServer, createCallService } from "./call-server.ts";
-import { onlyPathsBelow } from "./openapi-v2-part.ts";
 import {
   failing,
   FakeOutbound,
@@ -37,10 +38,12 @@ const BASE_V2 = {
 describe("OpenAPI v3", () => {
   test("lists the documents of aggregated servers in the index, and returns them unchanged", async () => {
     const { documents } = documented(answering());
-    const { paths } = JSON.parse((await documents.index()).bytes.toString()) as { paths: object };
-    expect(paths).toEqual({
-      "api/v1": { serverRelativeURL: "/openapi/v3/api/v1?hash=A" },
-      [PATH]: { serverRelativeURL: `/openapi/v3/${PATH}?hash=B` },
+    const { hashes } = await documents.index();
+    expect(JSON.parse(encodeIndex(hashes).bytes.toString())).toEqual({
+      paths: {
+        "api/v1": { serverRelativeURL: "/openapi/v3/api/v1?hash=A" },
+        [PATH]: { serverRelativeURL: `/openapi/v3/${PATH}?hash=B` },
+      },
     });
     const found = await documents.find(PATH, "B");
     expect(found.kind === "document" && JSON.parse(found.document.bytes.toString())).toEqual(V3);
@@ -53,27 +56,42 @@ describe("OpenAPI v3", () => {
     await documents.find(PATH, "B");
     outbound.answer = () => new Promise(() => undefined);
     await world.advance(61_000);
-    expect((await documents.index()).bytes.toString()).toContain("hash=B");
+    expect((await documents.index()).hashes.get(PATH)).toBe("B");
     expect(await documents.find(PATH, "B")).toMatchObject({ kind: "document" });
     expect(outbound.requests).toHaveLength(3);
   });
 
+  test("asks the new server when an APIService is changed to another Service", async () => {
+    const { documents, outbound, known } = documented(answering());
+    await documents.index();
+    known.apiService = remote({ service: { namespace: "kube-system", name: "other", port: 443 } });
+    outbound.answer = answering("C");
+    expect((await documents.index()).hashes.get(PATH)).toBe("C");
+  });
+
+  test("soon repeats a first request that failed, without delaying other requests", async () => {
+    const { documents, outbound, world } = documented(failing("connect"));
+    await documents.index();
+    let response: () => void = () => {};
+    const isAnswered = new Promise<void>((resolve) => (response = resolve));
+    const answer = answering();
+    outbound.answer = async (request) => (await isAnswered, answer(request));
+    await world.advance(1_000);
+    expect((await documents.index()).hashes.has(PATH)).toBe(false);
+    response();
+    await world.advance(0);
+    expect((await documents.index()).hashes.get(PATH)).toBe("B");
+  });
+
   test("returns 503 for a document that cannot be fetched, and still serves the other documents", async () => {
     const { documents } = documented(failing("connect"));
-    expect((await documents.index()).bytes.toString()).toContain("api/v1");
-    expect((await documents.index()).bytes.toString()).not.toContain(PATH);
+    expect([...(await documents.index()).hashes.keys()]).toEqual(["api/v1"]);
     expect(await documents.find(PATH, undefined)).toMatchObject({ kind: "unavailable" });
   });
 });
 
 describe("OpenAPI v2", () => {
-  test("contains the paths of the aggregated group version, and the definitions that these paths reference", () => {
-    const part = onlyPathsBelow(V2, `/${PATH}/`);
-    expect(Object.keys(part.paths)).toEqual([`/${PATH}/pods`]);
-    expect(part.definitions).toEqual({ Pod: POD });
-  });
-
-  test("is one merged document, in which the local paths and definitions are unchanged", async () => {
+  test("is one merged document with the paths of the aggregated group version, the definitions that they reference, and the local ones unchanged", async () => {
     const { documents } = documented(answering());
     const { paths, definitions, info } = JSON.parse((await documents.v2()).bytes.toString()) as typeof V2;
     expect(Object.keys(paths)).toEqual(["/api/", `/${PATH}/pods`]);
@@ -97,11 +115,11 @@ describe("OpenAPI v2", () => {
   });
 });
 
-function answering(): Respond {
-  const index = { paths: { [PATH]: { serverRelativeURL: `/openapi/v3/${PATH}?hash=B` } } };
+function answering(hash = "B"): Respond {
+  const index = { paths: { [PATH]: { serverRelativeURL: `/openapi/v3/${PATH}?hash=${hash}` } } };
   return ({ target }) => {
     if (target === "/openapi/v2") return jsonUpstreamResponse(V2);
-    return target === "/openapi/v3" ? jsonUpstreamResponse(index) : jsonUpstreamResponse(V3, ["ETag", '"B"']);
+    return target === "/openapi/v3" ? jsonUpstreamResponse(index) : jsonUpstreamResponse(V3, ["ETag", `"${hash}"`]);
   };
 }
 
@@ -109,6 +127,7 @@ function documented(answer: Respond): {
   readonly documents: OpenApiDocuments;
   readonly outbound: FakeOutbound;
   readonly world: World;
+  readonly known: { apiService: RemoteApiService; isAvailable: boolean };
 } {
   const world = new World({ seed: 7 });
   const { clock } = world;
@@ -120,12 +139,11 @@ function documented(answer: Respond): {
   }));
   const find = (group: string): typeof known | undefined => (group === known.apiService.group ? known : undefined);
   const documents = withAggregatedOpenApi(BASE, { apiServices: () => [known], find, ask, clock, log: SILENT_LOG });
-  return { documents, outbound, world };
+  return { documents, outbound, world, known };
 }
 
 const BASE: OpenApiDocuments = {
-  index: () =>
-    Promise.resolve(withHash(json({ paths: { "api/v1": { serverRelativeURL: "/openapi/v3/api/v1?hash=A" } } }))),
+  index: () => Promise.resolve(createIndex(new Map([["api/v1", "A"]]))),
   find: () => Promise.resolve({ kind: "unknown" }),
   v2: () => Promise.resolve(withHash(json(BASE_V2))),
   v2Protobuf: () => Promise.resolve(withHash(Buffer.from("own"))),

@@ -10,7 +10,6 @@ import type { Log } from "../../base/log.ts";
 import { messageOf } from "../../base/within.ts";
 import { createByteCache } from "../../serving/discovery/openapi/byte-cache.ts";
 import {
-  documentUrl,
   INDEX_TARGET,
   V2_TARGET,
   withHash,
@@ -20,19 +19,19 @@ import {
 } from "../../serving/discovery/openapi/documents.ts";
 import {
   checkV3Document,
+  createIndex,
   decodeIndex,
   decodeV2Document,
   parseGroupVersionPath,
 } from "../../serving/discovery/openapi/decode-peer-response.ts";
-import { mergeV2 } from "../../serving/discovery/openapi/v2-merge.ts";
+import { mergeV2 } from "../../serving/discovery/openapi/merge-documents.ts";
+import { withPathsWhere } from "../../serving/discovery/openapi/v2-part.ts";
 import { encodeOpenApiV2 } from "../../serving/discovery/openapi/v2-protobuf.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
-import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 import type { RemoteApiService } from "./api-service.ts";
 import type { CallService } from "./call-server.ts";
 import type { FindApiService, KnownApiService } from "./decide.ts";
 import { createRefreshed, type Refreshed } from "./refreshed-value.ts";
-import { onlyPathsBelow } from "./openapi-v2-part.ts";
 
 interface AggregatedOpenApiOptions {
   /** All aggregated APIServices that exist now. */
@@ -55,7 +54,7 @@ export function withAggregatedOpenApi(base: OpenApiDocuments, options: Aggregate
     async index() {
       const hashes = await v3.hashes();
       const own = await base.index();
-      return hashes.size === 0 ? own : withPaths(own, hashes);
+      return hashes.size === 0 ? own : createIndex(new Map([...own.hashes, ...hashes]));
     },
     find(path, asked) {
       const groupVersion = parseGroupVersionPath(path);
@@ -121,7 +120,8 @@ function createV2(base: OpenApiDocuments, options: AggregatedOpenApiOptions): ()
 
   const fetchPart = (apiService: RemoteApiService): Promise<EncodedOpenApi | undefined> =>
     ask(apiService, V2_TARGET, ({ body }) => {
-      const part = onlyPathsBelow(decodeV2Document(body), `/apis/${formatGroupVersion(apiService)}/`);
+      const root = `/apis/${formatGroupVersion(apiService)}/`;
+      const part = withPathsWhere(decodeV2Document(body), (path) => `${path}/`.startsWith(root));
       // Throws here if the part cannot be encoded, so that it does not break the merged document.
       encodeOpenApiV2(part);
       return withHash(Buffer.from(JSON.stringify(part)));
@@ -153,12 +153,17 @@ async function ofEach<T>(
   fetch: (apiService: RemoteApiService) => Promise<T | undefined>,
 ): Promise<(readonly [RemoteApiService, T])[]> {
   const known = apiServices();
-  values.retain(new Set(known.map(({ apiService }) => apiService.name)));
+  values.retain(new Set(known.map(({ apiService }) => keyOf(apiService))));
   const found = known.map(async ({ apiService, isAvailable }) => {
-    const value = await values.get(apiService.name, isAvailable ? () => fetch(apiService) : undefined);
+    const value = await values.get(keyOf(apiService), isAvailable ? () => fetch(apiService) : undefined);
     return value === undefined ? [] : [[apiService, value] as const];
   });
   return (await Promise.all(found)).flat();
+}
+
+/** Names the aggregated server: an APIService that is changed to another Service has other documents. */
+function keyOf({ name, service }: RemoteApiService): string {
+  return `${name} ${service.namespace}/${service.name}:${service.port}`;
 }
 
 type Ask = <T>(
@@ -190,12 +195,4 @@ function createAsk({ ask, log }: AggregatedOpenApiOptions): Ask {
 
 function pathOf(apiService: RemoteApiService): string {
   return `apis/${formatGroupVersion(apiService)}`;
-}
-
-function withPaths(index: EncodedOpenApi, hashes: ReadonlyMap<string, string>): EncodedOpenApi {
-  const document = JSON.parse(index.bytes.toString("utf8")) as JsonObject;
-  const known = isJsonObject(document["paths"]) ? Object.entries(document["paths"]) : [];
-  const added = Array.from(hashes, ([path, hash]) => [path, { serverRelativeURL: documentUrl(path, hash) }] as const);
-  const kept = known.filter(([path]) => !hashes.has(path));
-  return withHash(Buffer.from(JSON.stringify({ ...document, paths: Object.fromEntries([...kept, ...added]) })));
 }

@@ -6,8 +6,8 @@ import type { Clock } from "../../base/clock.ts";
 
 export interface Refreshed<T> {
   /**
-   * Returns the value of the key. It waits for a fetch only if there is no value yet. A failed fetch is not repeated
-   * before the refresh interval has passed. If `fetch` is undefined, nothing is fetched.
+   * Returns the value of the key. It waits only for the first fetch of the key. If that fetch fails, it is soon repeated
+   * in the background. If `fetch` is undefined, nothing is fetched.
    */
   get(key: string, fetch: (() => Promise<T | undefined>) | undefined): Promise<T | undefined>;
   /** Removes all keys that are not in `keys`. */
@@ -15,11 +15,15 @@ export interface Refreshed<T> {
 }
 
 const REFRESH_MS = 60_000;
+/** Minimum time between two fetches while there is no value. */
+const RETRY_MS = 1_000;
 
 interface Entry<T> {
   value: T | undefined;
   askedAtMs: number;
   underWay: Promise<void> | undefined;
+  /** The first fetch, while it is under way. */
+  first: Promise<void> | undefined;
 }
 
 /** The `fetch` functions that callers pass must not reject. */
@@ -30,17 +34,26 @@ export function createRefreshed<T>(clock: Clock): Refreshed<T> {
     entry.askedAtMs = clock.monotonic();
     entry.underWay ??= fetch().then((value) => {
       entry.underWay = undefined;
+      entry.first = undefined;
       if (value !== undefined) entry.value = value;
     });
   };
 
   return {
     async get(key, fetch) {
-      const entry = entries.get(key) ?? { value: undefined, askedAtMs: -Infinity, underWay: undefined };
+      const entry = entries.get(key) ?? {
+        value: undefined,
+        askedAtMs: -Infinity,
+        underWay: undefined,
+        first: undefined,
+      };
       entries.set(key, entry);
-      const isDue = clock.monotonic() - entry.askedAtMs >= REFRESH_MS;
+      const isFirst = entry.askedAtMs === -Infinity;
+      const intervalMs = entry.value === undefined ? RETRY_MS : REFRESH_MS;
+      const isDue = clock.monotonic() - entry.askedAtMs >= intervalMs;
       if (fetch !== undefined && isDue) ask(entry, fetch);
-      if (entry.value === undefined) await entry.underWay;
+      if (isFirst) entry.first = entry.underWay;
+      await entry.first;
       return entry.value;
     },
     retain(keys) {

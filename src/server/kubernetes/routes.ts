@@ -44,6 +44,7 @@ export function createRoutes(on: Foundation, store: ServerStore, stages: Kuberne
       store: { whole: store.kv, fenced: cluster.kv },
       peers,
       local: shown,
+      builtIn: resources.document,
       shared,
     }),
     health: healthHandler(health.checks.all, (failed) => env.log.warn("health check failed", { failed })),

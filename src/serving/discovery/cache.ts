@@ -10,6 +10,7 @@ import type { JsonObject } from "../../meta/json.ts";
 import type { DiscoveryGroup } from "./groups.ts";
 import { mergeSources, type DiscoverySource } from "./merge.ts";
 import { newestFirst } from "./newest.ts";
+import { sharedGroups } from "./shared-groups.ts";
 
 export interface CacheOptions {
   readonly self: { readonly id: string; readonly release: string; readonly binaryVersion?: string };
@@ -64,14 +65,22 @@ export function createDiscoveryCache(options: CacheOptions): DiscoveryCache {
     const peers = options.peers();
     const isOff = peers === "off";
     if (isOff || peers.length === 0 || mode === "local") return { groups, generation, isOff, documents: local(groups) };
-    const all: DiscoverySource[] = [{ serverId, release, binaryVersion, isReachable: true, groups }, ...peers];
-    const shown = mode === "merged" ? mergeSources(all) : (newestFirst(all)[0]?.groups ?? groups);
+    const own: DiscoverySource = { serverId, release, binaryVersion, isReachable: true, groups };
+    const shown = mode === "merged" ? mergeSources([own, ...peers]) : ofNewest(own, peers);
     return { groups, generation, isOff, documents: documentsOf(shown, groups) };
+  };
+
+  /** The built-in resources of the newest server, and the custom and aggregated resources that this server reads. */
+  const ofNewest = (own: DiscoverySource, peers: readonly DiscoverySource[]): readonly DiscoveryGroup[] => {
+    const [newest = own] = newestFirst([own, ...peers]);
+    if (newest === own) return own.groups;
+    const shared = sharedGroups(own.groups, options.forPeers ?? own.groups);
+    return shared.length === 0 ? newest.groups : mergeSources([newest, { ...own, groups: shared }]);
   };
 
   /**
    * Keeps the encoded documents if `shown` is the array from which they were made. In newest mode that is so until the
-   * newest server changes.
+   * newest server changes, unless there are custom or aggregated resources.
    */
   const documentsOf = (shown: readonly DiscoveryGroup[], groups: readonly DiscoveryGroup[]): Documents => {
     if (shown === groups) return local(groups);

@@ -23,6 +23,8 @@ export interface DiscoverySource extends Candidate {
    * `groups` is the same array.
    */
   readonly documentKey?: string | undefined;
+  /** The ID of the run of the server that sent the document; undefined if the server does not publish it. */
+  readonly run?: string | undefined;
 }
 
 /** One document, or several joined documents. Each part has the rank of the server that described it. */

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { openCatalog } from "../../../objects/catalog/catalog.ts";
-import { createLocalDocuments, type LocalOpenApi } from "../../../serving/discovery/openapi/local.ts";
+import { withCustomDocuments } from "../../../serving/discovery/openapi/custom-documents.ts";
+import type { EncodedOpenApi, OpenApiDocuments } from "../../../serving/discovery/openapi/documents.ts";
+import { createLocalDocuments } from "../../../serving/discovery/openapi/local.ts";
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { parseCrd, type Crd } from "../crd.ts";
 import { createCustomOpenApi } from "./custom-open-api.ts";
@@ -34,25 +36,30 @@ function definition(written: Written = {}): Crd {
   });
 }
 
-function documentsOf(definitions: readonly Crd[]): LocalOpenApi & { set(next: readonly Crd[]): void } {
+function documentsOf(definitions: readonly Crd[]): OpenApiDocuments & { set(next: readonly Crd[]): void } {
   const table = { generation: 1, definitions: () => definitions };
-  const local = createLocalDocuments(catalog, createCustomOpenApi(table));
+  const options = { custom: createCustomOpenApi(table), catalog: () => catalog };
   const set = (next: readonly Crd[]): void => {
     table.generation++;
     table.definitions = () => next;
   };
-  return Object.assign(Object.create(local) as LocalOpenApi, { set });
+  return { ...withCustomDocuments(createLocalDocuments(catalog), options), set };
+}
+
+async function documentAt(documents: OpenApiDocuments, path: string): Promise<EncodedOpenApi | undefined> {
+  const found = await documents.find(path, undefined);
+  return found.kind === "document" ? found.document : undefined;
 }
 
 function parsed(bytes: Buffer | undefined): JsonObject {
   return JSON.parse(bytes?.toString() ?? "{}") as JsonObject;
 }
 
-function schemasOf(documents: LocalOpenApi, path = V1): JsonObject {
-  return objectAt(objectAt(parsed(documents.document(path)?.bytes), "components"), "schemas");
+async function schemasOf(documents: OpenApiDocuments, path = V1): Promise<JsonObject> {
+  return objectAt(objectAt(parsed((await documentAt(documents, path))?.bytes), "components"), "schemas");
 }
 
-test("a CRD has a document with its models, the models that these reference, and its operations", () => {
+test("a CRD has a document with its models, the models that these reference, and its operations", async () => {
   const scaled = version("v1", {
     subresources: { status: {}, scale: SCALE },
     selectableFields: [{ jsonPath: ".spec" }],
@@ -60,7 +67,7 @@ test("a CRD has a document with its models, the models that these reference, and
   const documents = documentsOf([definition({ versions: [scaled] })]);
   const kind = { group: "stable.example.com", version: "v1", kind: "CronTab" };
   const fields = { "x-kubernetes-selectable-fields": [{ fieldPath: "spec" }] };
-  expect(schemasOf(documents)).toMatchObject({
+  expect(await schemasOf(documents)).toMatchObject({
     "com.example.stable.v1.CronTab": { "x-kubernetes-group-version-kind": [kind], ...fields },
     "com.example.stable.v1.CronTabList": {
       "x-kubernetes-group-version-kind": [{ ...kind, kind: "CronTabList" }],
@@ -70,7 +77,7 @@ test("a CRD has a document with its models, the models that these reference, and
     "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta": {},
     "io.k8s.api.autoscaling.v1.Scale": {},
   });
-  const paths = objectAt(parsed(documents.document(V1)?.bytes), "paths");
+  const paths = objectAt(parsed((await documentAt(documents, V1))?.bytes), "paths");
   const operations = Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item as JsonObject).map(([method, operation]) => [
       path.slice(V1_PATH.length),
@@ -102,7 +109,7 @@ test("CRDs of one group version share a v3 document, and the v2 document contain
     definition({ versions: [version("v1"), version("v2")] }),
     definition({ plural: "apples", kind: "Apple" }),
   ]);
-  const names = Object.keys(schemasOf(documents)).filter((name) => name.startsWith("com.example"));
+  const names = Object.keys(await schemasOf(documents)).filter((name) => name.startsWith("com.example"));
   const ofV1 = ["Apple", "AppleList", "CronTab", "CronTabList"].map((kind) => `com.example.stable.v1.${kind}`);
   expect(names).toEqual(ofV1);
   const { definitions, paths } = parsed((await documents.v2()).bytes);
@@ -118,40 +125,43 @@ test("a CRD that is not served or not established is not published", async () =>
     definition({ versions: [version("v1"), unserved] }),
     definition({ plural: "apples", kind: "Apple", established: "False" }),
   ]);
-  expect([...documents.hashes.keys()].filter((path) => path.includes("stable"))).toEqual([V1]);
-  expect(schemasOf(documents)["com.example.stable.v1.Apple"]).toBeUndefined();
+  expect([...(await documents.index()).hashes.keys()].filter((path) => path.includes("stable"))).toEqual([V1]);
+  expect((await schemasOf(documents))["com.example.stable.v1.Apple"]).toBeUndefined();
 });
 
 test("documents are updated when CRDs change, and only changed documents are built again", async () => {
   const documents = documentsOf([definition()]);
-  const before = documents.document(V1);
-  const core = documents.document("api/v1");
+  const before = await documentAt(documents, V1);
+  const core = await documentAt(documents, "api/v1");
   const index = await documents.index();
   const whole = await documents.v2();
   expect(await documents.v2()).toBe(whole);
   documents.set([definition({ plural: "apples", kind: "Apple", versions: [version("v2")] }), definition()]);
-  expect(documents.document(V1)).toBe(before);
-  expect(documents.document("api/v1")).toBe(core);
-  expect((await documents.index()).hash).not.toBe(index.hash);
+  expect(await documentAt(documents, V1)).toBe(before);
+  expect(await documentAt(documents, "api/v1")).toBe(core);
+  expect((await documents.index()).digest).not.toBe(index.digest);
   expect((await documents.v2()).hash).not.toBe(whole.hash);
   documents.set([definition({ generation: 2 })]);
-  const { hash } = documents.document(V1)!;
+  const { hash } = (await documentAt(documents, V1))!;
   expect(hash).not.toBe(before!.hash);
   expect(await documents.find(V1, before!.hash)).toEqual({ kind: "moved", hash });
   documents.set([]);
   expect(await documents.find(V1, undefined)).toEqual({ kind: "unknown" });
 });
 
-test("servers with the same CRDs have the same hashes, regardless of the order of events", () => {
+test("servers with the same CRDs have the same hashes, regardless of the order of events", async () => {
   const both = [definition(), definition({ plural: "apples", kind: "Apple" })];
-  expect([...documentsOf(both).hashes]).toEqual([...documentsOf(both.toReversed()).hashes]);
+  expect(await documentsOf(both).index()).toEqual(await documentsOf(both.toReversed()).index());
 });
 
 test("schemas are not read before a document is requested", () => {
   const fail = (): never => {
     throw new Error("asked too early");
   };
-  createLocalDocuments(catalog, { generation: fail, groupVersions: fail });
+  withCustomDocuments(createLocalDocuments(catalog), {
+    custom: { generation: fail, groupVersions: fail },
+    catalog: fail,
+  });
 });
 
 test("the document of a built-in resource is never replaced by that of a CRD", async () => {

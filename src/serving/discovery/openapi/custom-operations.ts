@@ -41,11 +41,10 @@ export const CUSTOM_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Adds the paths of custom resources and sorts all paths. Existing paths and models stay unchanged. DIFFERS:
- * kube-apiserver renames a custom model if its name is taken.
+ * The paths of custom resources, sorted. The models of the catalog that every custom resource references keep their
+ * names. DIFFERS: kube-apiserver renames a custom model if its name is taken.
  */
-export function withCustomPaths(
-  paths: JsonObject,
+export function customPaths(
   groupVersions: readonly CustomGroupVersion[],
   document: {
     readonly catalog: Catalog;
@@ -61,10 +60,8 @@ export function withCustomPaths(
   schemas.settle();
   const operations = groupVersions
     .flatMap(({ resources }) => resources)
-    .flatMap((resource) => customOperations(catalog.schemas, resource))
-    .filter(({ path }) => !Object.hasOwn(paths, path));
-  const entries = Object.entries({ ...paths, ...describePaths(operations, describe) });
-  return Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1)));
+    .flatMap((resource) => customOperations(catalog.schemas, resource));
+  return describePaths(operations, describe);
 }
 
 interface Models {

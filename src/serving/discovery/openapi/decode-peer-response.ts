@@ -24,6 +24,10 @@ export function parseGroupVersionPath(path: string): GroupVersion | undefined {
   return match === null ? undefined : { group: match[1] ?? "", version: match[2] ?? "" };
 }
 
+export function formatGroupVersionPath({ group, version }: GroupVersion): string {
+  return group === "" ? `api/${version}` : `apis/${group}/${version}`;
+}
+
 export function createIndex(hashes: ReadonlyMap<string, string>): OpenApiIndex {
   const lines = Array.from(hashes, ([path, hash]) => `${path} ${hash}`);
   return { hashes, digest: digest(lines.sort().join("\n")) };

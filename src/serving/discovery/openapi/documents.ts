@@ -1,8 +1,9 @@
 /**
- * The interface of the documents that /openapi serves. It is implemented for this server alone, for the whole cluster,
- * and for the newest server of the cluster.
+ * The interface of the documents that /openapi serves. It is implemented for the built-in resources of this server, of
+ * the whole cluster, and of the newest server of the cluster. Custom and aggregated resources are added to any of them.
  */
 import { createHash } from "node:crypto";
+import type { OpenApiIndex } from "./decode-peer-response.ts";
 
 export const INDEX_TARGET = "/openapi/v3";
 export const V2_TARGET = "/openapi/v2";
@@ -22,7 +23,7 @@ export type FoundOpenApi =
 
 export interface OpenApiDocuments {
   /** The index of all OpenAPI 3 documents. */
-  index(): Promise<EncodedOpenApi>;
+  index(): Promise<OpenApiIndex>;
   /**
    * Finds the OpenAPI 3 document of "api/v1" or "apis/GROUP/VERSION" with this hash. If the document with this hash is
    * unavailable, returns the document of another server, which has another hash.

@@ -1,6 +1,7 @@
 /**
- * Serves /openapi/v2 and /openapi/v3. Clients see the documents of the whole cluster or of its newest server. Peers see
- * only the documents of this server.
+ * Serves /openapi/v2 and /openapi/v3. Clients see the built-in resources of the whole cluster or of its newest server,
+ * and the custom and aggregated resources as this server reads them from the store. Peers see only the built-in
+ * resources of this server.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
@@ -11,9 +12,12 @@ import { parseAccept } from "../../http/negotiate.ts";
 import { jsonBytes, pageNotFound, UNCACHED } from "../../http/respond.ts";
 import { notAcceptable, serviceUnavailable } from "../../../meta/status-error.ts";
 import type { CustomOpenApi } from "./custom.ts";
-import { documentUrl, type EncodedOpenApi, type OpenApiDocuments } from "./documents.ts";
+import { withCustomDocuments } from "./custom-documents.ts";
+import type { OpenApiIndex } from "./decode-peer-response.ts";
+import { documentUrl, encodeIndex, type EncodedOpenApi, type OpenApiDocuments } from "./documents.ts";
 import { createLocalDocuments } from "./local.ts";
 import { createMergedDocuments } from "./merged.ts";
+import { createModelCatalog } from "./model-catalog.ts";
 import { createNewestDocuments } from "./newest.ts";
 import type { OpenApiPeers } from "./peers.ts";
 
@@ -22,6 +26,8 @@ const V2_PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+prot
 const INDEX_TYPE = "text/plain; charset=utf-8";
 const YEAR_SECONDS = 365 * 24 * 3600;
 const RETRY_AFTER_SECONDS = 1;
+/** Clients and peers see different indexes. */
+const INDEXES_KEPT_MAX = 4;
 
 export interface OpenApiOptions {
   readonly catalog: Catalog;
@@ -44,19 +50,36 @@ type OpenApiRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 export function openApiHandler(options: OpenApiOptions): (request: OpenApiRequest) => Promise<ApiResponse> {
   const { catalog, custom, clock, log, serverId, binaryVersion, peers, mode = "merged" } = options;
-  const local = createLocalDocuments(catalog, custom);
+  const local = createLocalDocuments(catalog);
   const self = { serverId, release: catalog.release.name, binaryVersion };
   const create = mode === "merged" ? createMergedDocuments : createNewestDocuments;
   const { extend = (base): OpenApiDocuments => base } = options;
-  const ofCluster = extend(peers === undefined ? local : create({ self, local, peers, clock, log }));
+  const builtIn = peers === undefined ? local : create({ self, local, peers, clock, log });
+  const models = peers === undefined ? (): Catalog => catalog : createModelCatalog({ self, mode, peers });
+  const ofCluster = extend(custom === undefined ? builtIn : withCustomDocuments(builtIn, { custom, catalog: models }));
+  const encodedIndex = createIndexEncoder();
   return async (request) => {
     const documents = request.isVerifiedPeer ? local : ofCluster;
     const [, version, ...rest] = request.info.segments;
     if (version === "v2" && rest.length === 0) return v2Response(request, documents);
     if (version !== "v3") return pageNotFound();
     // As kubernetes: the content type of the index is the one that its file server guesses.
-    if (rest.length === 0) return cacheable(request, await documents.index(), { "content-type": INDEX_TYPE });
+    if (rest.length === 0)
+      return cacheable(request, encodedIndex(await documents.index()), { "content-type": INDEX_TYPE });
     return v3Response(request, { documents, path: rest.join("/"), clock });
+  };
+}
+
+/** Encodes an index once for clients, and once for peers, until its content changes. */
+function createIndexEncoder(): (index: OpenApiIndex) => EncodedOpenApi {
+  const encoded = new Map<string, EncodedOpenApi>();
+  return (index) => {
+    const known = encoded.get(index.digest);
+    if (known !== undefined) return known;
+    if (encoded.size >= INDEXES_KEPT_MAX) encoded.clear();
+    const fresh = encodeIndex(index.hashes);
+    encoded.set(index.digest, fresh);
+    return fresh;
   };
 }
 

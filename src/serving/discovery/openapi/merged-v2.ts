@@ -2,10 +2,10 @@
 import { withHash, type EncodedOpenApi } from "./documents.ts";
 import type { LocalOpenApi } from "./local.ts";
 import { decodeV2Document } from "./decode-peer-response.ts";
+import { mergeV2 } from "./merge-documents.ts";
 import type { PeerV2Documents } from "./peer-documents.ts";
 import type { PeerSource } from "./peer-indexes.ts";
 import { keyOf, type RankedSources, type SharedDocuments } from "./sources.ts";
-import { mergeV2 } from "./v2-merge.ts";
 import { encodeOpenApiV2 } from "./v2-protobuf.ts";
 
 interface MergedV2 {

@@ -1,13 +1,13 @@
 /**
- * The OpenAPI documents of the whole cluster, which are the same on every server. An OpenAPI 3 document is not merged:
- * it comes from the server with the highest rank that serves the group version.
+ * The OpenAPI documents of the built-in resources of the whole cluster, which are the same on every server. An OpenAPI 3
+ * document is not merged: it comes from the server with the highest rank that serves the group version.
  */
 import { formatGroupVersion } from "../../../meta/group-version.ts";
 import { createFetchFromPeer, type PeerFetchOptions } from "./fetch-from-peer.ts";
-import { encodeIndex, type EncodedOpenApi, type FoundOpenApi, type OpenApiDocuments } from "./documents.ts";
+import type { EncodedOpenApi, FoundOpenApi, OpenApiDocuments } from "./documents.ts";
 import type { LocalOpenApi } from "./local.ts";
 import { createMergedV2 } from "./merged-v2.ts";
-import { parseGroupVersionPath } from "./decode-peer-response.ts";
+import { createIndex, parseGroupVersionPath, type OpenApiIndex } from "./decode-peer-response.ts";
 import { createPeerV2Documents, createPeerV3Documents, type PeerV3Documents } from "./peer-documents.ts";
 import { createPeerIndexes } from "./peer-indexes.ts";
 import type { OpenApiPeers } from "./peers.ts";
@@ -23,16 +23,16 @@ export function createMergedDocuments(options: MergedOptions): OpenApiDocuments 
   const { peers, clock, self, local } = options;
   const ask = createFetchFromPeer(options);
   const indexes = createPeerIndexes({ peers, clock, ask });
-  const sources: RankedSources = async () => toSources(self, local.hashIndex(), await indexes.sources());
+  const sources: RankedSources = async () => toSources(self, local.hashIndex, await indexes.sources());
   const v2 = createMergedV2({ local, sources, peerDocuments: createPeerV2Documents({ indexes, clock, ask }) });
-  let last: { readonly key: string; readonly encoded: EncodedOpenApi } | undefined;
+  let last: { readonly key: string; readonly index: OpenApiIndex } | undefined;
   return {
     async index() {
       const ranked = await sources();
       if (ranked.length === 1) return local.index();
       const key = keyOf(ranked);
-      if (last?.key !== key) last = { key, encoded: encodeIndex(mergeHashes(ranked)) };
-      return last.encoded;
+      if (last?.key !== key) last = { key, index: createIndex(new Map(mergeHashes(ranked))) };
+      return last.index;
     },
     find: createFinder({ peers, local, sources, peerDocuments: createPeerV3Documents({ indexes, clock, ask }) }),
     v2: () => v2.json(),
@@ -48,7 +48,7 @@ function createFinder(parts: {
 }): OpenApiDocuments["find"] {
   const { peers, local, peerDocuments } = parts;
   const atHand = (path: string, hash: string): EncodedOpenApi | undefined =>
-    local.hashes.get(path) === hash ? local.document(path) : peerDocuments.known(path, hash);
+    local.hashIndex.hashes.get(path) === hash ? local.document(path) : peerDocuments.known(path, hash);
 
   return async (path, asked) => {
     const known = asked === undefined ? undefined : atHand(path, asked);

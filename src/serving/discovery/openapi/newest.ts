@@ -1,10 +1,10 @@
 /**
- * The OpenAPI documents of the newest reachable server, which every server returns byte for byte. A document that the
- * newest server does not have is not found, even if another server has it.
+ * The OpenAPI documents of the built-in resources of the newest reachable server, which every server returns byte for
+ * byte. A document that the newest server does not have is not found, even if another server has it.
  */
 import { newestFirst, type Candidate } from "../newest.ts";
 import { createFetchFromPeer } from "./fetch-from-peer.ts";
-import { encodeIndex, withHash, type EncodedOpenApi, type FoundOpenApi, type OpenApiDocuments } from "./documents.ts";
+import { withHash, type EncodedOpenApi, type FoundOpenApi, type OpenApiDocuments } from "./documents.ts";
 import type { LocalOpenApi } from "./local.ts";
 import type { MergedOptions } from "./merged.ts";
 import { decodeV2Document, parseGroupVersionPath, type OpenApiIndex } from "./decode-peer-response.ts";
@@ -36,14 +36,8 @@ export function createNewestDocuments(options: MergedOptions): OpenApiDocuments 
     return { all, newer: newer.flatMap((peer) => all.find((source) => source.peer === peer) ?? []) };
   };
   const v2 = createNewestV2({ local, servers, documents: createPeerV2Documents({ indexes, clock, ask }) });
-  let last: { readonly index: OpenApiIndex; readonly encoded: EncodedOpenApi } | undefined;
   return {
-    async index() {
-      const [newest] = (await servers()).newer;
-      if (newest === undefined) return local.index();
-      if (last?.index !== newest.index) last = { index: newest.index, encoded: encodeIndex(newest.index.hashes) };
-      return last.encoded;
-    },
+    index: async () => (await servers()).newer[0]?.index ?? local.hashIndex,
     find: createFinder({
       local,
       servers,
@@ -63,13 +57,13 @@ function createFinder(parts: {
 }): OpenApiDocuments["find"] {
   const { local, documents } = parts;
   const atHand = (path: string, hash: string): EncodedOpenApi | undefined =>
-    local.hashes.get(path) === hash ? local.document(path) : documents.known(path, hash);
+    local.hashIndex.hashes.get(path) === hash ? local.document(path) : documents.known(path, hash);
 
   return async (path, asked): Promise<FoundOpenApi> => {
     const known = asked === undefined ? undefined : atHand(path, asked);
     if (known !== undefined) return { kind: "document", document: known };
     const { newer, all } = await parts.servers();
-    const { hashes } = newer[0]?.index ?? local;
+    const { hashes } = newer[0]?.index ?? local.hashIndex;
     const current = hashes.get(path);
     if (current === undefined) return absent(path, parts.hasUndescribed());
     if (asked !== undefined && asked !== current) {
@@ -115,7 +109,7 @@ function createNewestV2(parts: {
   const { local } = parts;
   let last: Whole | undefined;
   return async () => {
-    const localIndex = local.hashIndex();
+    const localIndex = local.hashIndex;
     for (const source of (await parts.servers()).newer) {
       const { index } = source;
       if (index.digest === localIndex.digest) break;

@@ -14,7 +14,7 @@ export const PEER_INDEX_PATHS_MAX = 10_000;
  */
 export const PEER_DOCUMENT_DEPTH_MAX = 600;
 
-/** Size of the cache of OpenAPI 3 documents of peers. */
+/** Size of the cache of OpenAPI 3 documents of peers, and of that of custom resources. */
 export const V3_CACHE_BYTES_MAX = 32 * 1024 * 1024;
 /**
  * Size of the cache of OpenAPI 2 documents of peers, from which the merged document is built. The merged document omits

@@ -11,6 +11,7 @@ import { PEERS_TRIED_MAX, V2_CACHE_BYTES_MAX, V3_CACHE_BYTES_MAX } from "./opena
 import { checkV3Document, decodeIndex, decodeV2Document } from "./decode-peer-response.ts";
 import type { PeerIndexes, PeerSource } from "./peer-indexes.ts";
 import type { OpenApiPeer } from "./peers.ts";
+import { servedIndex, servedV2Document } from "./served-documents.ts";
 import { createSingleFlight } from "./single-flight.ts";
 
 interface PeerDocumentOptions {
@@ -69,13 +70,14 @@ export function createPeerV2Documents({ indexes, clock, ask }: PeerDocumentOptio
 
   const fetchFrom = async (peer: OpenApiPeer, digest: string): Promise<void> => {
     const bytes = await ask(peer, V2_TARGET, ({ body }) => {
-      decodeV2Document(body);
-      return body;
+      const document = decodeV2Document(body);
+      const served = servedV2Document(document, peer);
+      return served === document ? body : Buffer.from(JSON.stringify(served));
     });
     if (bytes === undefined) return;
     // The cached document is used for every peer with this index, so this peer's index must still be the same after the
     // fetch.
-    const now = await ask(peer, INDEX_TARGET, ({ body }) => decodeIndex(body).digest);
+    const now = await ask(peer, INDEX_TARGET, ({ body }) => servedIndex(decodeIndex(body), peer).digest);
     if (now === digest) cache.set(digest, { bytes, hash: digest });
     else indexes.markOutdated(peer);
   };

@@ -1,12 +1,14 @@
 /**
  * Caches the index of the OpenAPI 3 documents of each peer. The last valid index is kept while the peer is live, even
- * if the peer is unreachable.
+ * if the peer is unreachable. Callers see only the group versions with built-in resources, which change only if the peer
+ * restarts or its discovery document changes.
  */
 import type { Clock } from "../../../base/clock.ts";
 import { createRecentRequests, type FetchFromPeer } from "./fetch-from-peer.ts";
 import { INDEX_TARGET } from "./documents.ts";
 import { decodeIndex, type OpenApiIndex } from "./decode-peer-response.ts";
 import type { OpenApiPeer, OpenApiPeers } from "./peers.ts";
+import { servedIndex } from "./served-documents.ts";
 import { createSingleFlight } from "./single-flight.ts";
 
 export interface PeerSource {
@@ -65,7 +67,7 @@ export function createPeerIndexes(options: {
       await Promise.all(list.map(keepCurrent));
       return list.flatMap((peer) => {
         const index = indexes.get(peer.serverId)?.index;
-        return index === undefined ? [] : [{ peer, index }];
+        return index === undefined ? [] : [{ peer, index: servedIndex(index, peer) }];
       });
     },
     known: ({ serverId }) => indexes.get(serverId)?.index,

@@ -4,6 +4,10 @@ import type { Candidate } from "../newest.ts";
 export interface OpenApiPeer extends Candidate {
   /** Changes when the peer's documents may have changed. */
   readonly documentKey: string;
+  /**
+   * Whether the peer's discovery document lists the group version. Group versions that have only custom and aggregated
+   * resources are not listed.
+   */
   hasGroupVersion(group: string, version: string): boolean;
 }
 
@@ -15,7 +19,10 @@ export interface OpenApiPeers {
    * document that no known index lists may then still exist.
    */
   hasUndescribed(): boolean;
-  /** Sends a GET to the peer, which returns its local documents. Rejects if the peer does not respond. */
+  /**
+   * Sends a GET to the peer. Evenkeel returns the documents of its built-in resources, a kube-apiserver also those of
+   * custom and aggregated resources. Rejects if the peer does not respond.
+   */
   fetch(
     serverId: string,
     target: string,

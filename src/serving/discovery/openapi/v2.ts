@@ -2,21 +2,32 @@
 import type { Catalog } from "../../../objects/catalog/catalog.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { CustomGroupVersion } from "./custom.ts";
-import { withCustomPaths } from "./custom-operations.ts";
+import { customPaths } from "./custom-operations.ts";
 import { describePaths, kindsByModel, operationsOf, type OpenApiOperation } from "./operations.ts";
 import { SchemaCollector } from "./schemas.ts";
 
-export function openApiV2Document(catalog: Catalog, custom: readonly CustomGroupVersion[] = []): JsonObject {
+/** The document of the built-in resources. */
+export function openApiV2Document(catalog: Catalog): JsonObject {
   const schemas = new SchemaCollector("v2", kindsByModel(catalog));
   const operations = catalog.groups.flatMap((group) =>
     group.versions.flatMap((version) => operationsOf(catalog, group, version)),
   );
+  const paths = describePaths(operations, (operation) => describeOperation(operation, schemas));
+  return wholeDocument(catalog, paths, schemas);
+}
+
+/** The document of custom resources, with the models of the catalog that they reference. */
+export function customV2Document(catalog: Catalog, custom: readonly CustomGroupVersion[]): JsonObject {
+  const schemas = new SchemaCollector("v2", kindsByModel(catalog));
   const describe = (operation: OpenApiOperation): JsonObject => describeOperation(operation, schemas);
-  const paths = describePaths(operations, describe);
+  return wholeDocument(catalog, customPaths(custom, { catalog, schemas, describe }), schemas);
+}
+
+function wholeDocument(catalog: Catalog, paths: JsonObject, schemas: SchemaCollector): JsonObject {
   return {
     swagger: "2.0",
     info: { title: "Kubernetes", version: catalog.release.gitVersion },
-    paths: custom.length === 0 ? paths : withCustomPaths(paths, custom, { catalog, schemas, describe }),
+    paths,
     definitions: schemas.definitions(),
     securityDefinitions: { BearerToken: { type: "apiKey", name: "authorization", in: "header" } },
     security: [{ BearerToken: [] }],

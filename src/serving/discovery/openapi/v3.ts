@@ -1,26 +1,30 @@
 /** Builds the OpenAPI 3.0 documents: one document per group version. */
 import type { Catalog, CatalogGroup } from "../../../objects/catalog/catalog.ts";
 import type { JsonObject } from "../../../meta/json.ts";
-import { CUSTOM_DESCRIPTIONS, withCustomPaths } from "./custom-operations.ts";
+import { CUSTOM_DESCRIPTIONS, customPaths } from "./custom-operations.ts";
 import type { CustomGroupVersion } from "./custom.ts";
 import { describePaths, kindsByModel, operationsOf, type OpenApiOperation } from "./operations.ts";
 import { SchemaCollector, type Model } from "./schemas.ts";
 
-/** Builds the document of one group version, which may have resources of the catalog, custom resources, or both. */
-export function openApiV3Document(
-  catalog: Catalog,
-  group: CatalogGroup | undefined,
-  version: string,
-  custom?: CustomGroupVersion,
-): JsonObject {
-  const descriptions = custom === undefined ? undefined : CUSTOM_DESCRIPTIONS;
-  const schemas = new SchemaCollector("v3", kindsByModel(catalog), descriptions);
+/** Builds the document of the built-in resources of one group version. */
+export function openApiV3Document(catalog: Catalog, group: CatalogGroup, version: string): JsonObject {
+  const schemas = new SchemaCollector("v3", kindsByModel(catalog));
   const describe = (operation: OpenApiOperation): JsonObject => describeOperation(operation, schemas);
-  const paths = describePaths(group === undefined ? [] : operationsOf(catalog, group, version), describe);
+  return wholeDocument(catalog, describePaths(operationsOf(catalog, group, version), describe), schemas);
+}
+
+/** Builds the document of the custom resources of one group version, with the models of the catalog. */
+export function customV3Document(catalog: Catalog, custom: CustomGroupVersion): JsonObject {
+  const schemas = new SchemaCollector("v3", kindsByModel(catalog), CUSTOM_DESCRIPTIONS);
+  const describe = (operation: OpenApiOperation): JsonObject => describeOperation(operation, schemas);
+  return wholeDocument(catalog, customPaths([custom], { catalog, schemas, describe }), schemas);
+}
+
+function wholeDocument(catalog: Catalog, paths: JsonObject, schemas: SchemaCollector): JsonObject {
   return {
     openapi: "3.0.0",
     info: { title: "Kubernetes", version: catalog.release.gitVersion },
-    paths: custom === undefined ? paths : withCustomPaths(paths, [custom], { catalog, schemas, describe }),
+    paths,
     components: {
       schemas: schemas.definitions(),
       securitySchemes: { BearerToken: { type: "apiKey", name: "authorization", in: "header" } },

@@ -1,11 +1,11 @@
 /** Extracts some paths of an OpenAPI v2 document and the definitions that they reference. Pure. */
-import type { V2Document } from "../../serving/discovery/openapi/decode-peer-response.ts";
-import { isJsonObject, type JsonObject } from "../../meta/json.ts";
+import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+import type { V2Document } from "./decode-peer-response.ts";
 
 const REFERENCE = "#/definitions/";
 
-export function onlyPathsBelow(document: V2Document, prefix: string): V2Document {
-  const paths = membersWhere(document.paths, (path) => `${path}/`.startsWith(prefix));
+export function withPathsWhere(document: V2Document, isKept: (path: string) => boolean): V2Document {
+  const paths = membersWhere(document.paths, isKept);
   const wanted = new Set<string>();
   const unread: unknown[] = [paths];
   // Iterative, because definitions can reference each other in cycles.
