@@ -1,4 +1,5 @@
 /** Starts a server in its own world for tests: virtual time, no socket, and direct access to the store. */
+import type { Log } from "../../src/base/log.ts";
 import type { Random } from "../../src/base/random.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../src/client/in-process.ts";
 import { headerValue, type ResponseHeaders } from "../../src/serving/http/message.ts";
@@ -29,6 +30,7 @@ export interface StartOptions extends Partial<ServerOptions> {
   readonly seed?: number;
   readonly world?: World;
   readonly random?: Random;
+  readonly log?: Log;
   /** Wraps the store that the server uses. The test itself uses the unwrapped store. */
   readonly wrapKv?: (kv: Kv) => Kv;
   /** True if `startServer` must not wait until the server is ready. */
@@ -174,12 +176,13 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     seed = 1,
     world = new World({ seed }),
     random = world.env.random,
+    log = world.env.log,
     wrapKv = (kv): Kv => kv,
     skipReady = false,
     peers = { hostname: nextHost(world) },
     ...serverOptions
   } = options;
-  const env = { ...world.env, random, openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())) };
+  const env = { ...world.env, random, log, openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())) };
   const server = await buildServer(
     env,
     resolveOptions({ storage: { kind: "memory" }, strictRelease: true, peers, access: OPEN, ...serverOptions }),
