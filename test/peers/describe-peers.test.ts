@@ -102,7 +102,7 @@ describe("a kube-apiserver", () => {
     const response = await member.get(WIDGETS);
     expect([response.status, response.body.message]).toEqual([
       503,
-      `a does not serve ${EXTRA_GROUP}/v1, widgets, and stub has not yet published what it serves`,
+      `a does not serve ${EXTRA_GROUP}/v1, widgets, and stub has not yet published what it serves (no address published)`,
     ]);
     expect(stub.discoveryArrivals).toEqual([]);
   });

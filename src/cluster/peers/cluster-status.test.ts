@@ -65,6 +65,13 @@ test("properties of a server that are unknown are omitted", () => {
   });
 });
 
+test("the reasons why a peer is unreachable and has no document are reported", () => {
+  const reasons = { unreachableBecause: "connection refused", undescribedBecause: "HTTP 503" };
+  const peer = peerOf("b", { serves: undefined, isReachable: false, ...reasons });
+  const [, b] = statusOf(viewOf({ peers: [peer] })).servers;
+  expect(b).toMatchObject({ id: "b", isReachable: false, isDescribed: false, ...reasons });
+});
+
 test("the age of a discovery document counts from when the peer last confirmed it", () => {
   const [, b] = statusOf(viewOf({ peers: [peerOf("b")] }), { nowMs: 1_500 }).servers;
   expect(b?.documentAgeSeconds).toBe(1.5);

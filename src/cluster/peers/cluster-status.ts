@@ -49,9 +49,13 @@ interface ServerStatus {
   /** Absent until the endpoint record of the server is known. */
   readonly address?: string;
   readonly isReachable: boolean;
+  /** Why the server is unreachable, such as "connection refused"; absent if it is reachable or not probed yet. */
+  readonly unreachableBecause?: string;
   readonly isDraining: boolean;
   /** Whether the discovery document of the current run is known. */
   readonly isDescribed: boolean;
+  /** Why this document could not be fetched, such as "HTTP 401: not accepted as a peer". */
+  readonly undescribedBecause?: string;
   /**
    * Seconds since the peer last confirmed its discovery document; absent for the reporting server, and for a peer
    * without a known document.
@@ -125,7 +129,8 @@ function selfStatus({ view, record, own }: ClusterStatusInput, onlyServes: OnlyS
 }
 
 function peerStatus(peer: PeerView, { record, nowMs }: ClusterStatusInput, onlyServes: OnlyServed): ServerStatus {
-  const { id, release, address, isReachable, isDraining, isDescribed, document } = peer;
+  const { id, release, address, isReachable, unreachableBecause, isDraining, isDescribed, undescribedBecause } = peer;
+  const { document } = peer;
   const stored = record(id);
   return {
     id,
@@ -138,9 +143,13 @@ function peerStatus(peer: PeerView, { record, nowMs }: ClusterStatusInput, onlyS
       address: address && authorityOf(address),
     }),
     isReachable,
+    ...present({ unreachableBecause }),
     isDraining,
     isDescribed,
-    ...present({ documentAgeSeconds: document && Math.max(0, Math.round(nowMs - document.confirmedAtMs) / 1000) }),
+    ...present({
+      undescribedBecause,
+      documentAgeSeconds: document && Math.max(0, Math.round(nowMs - document.confirmedAtMs) / 1000),
+    }),
     onlyServes: onlyServes(id),
   };
 }

@@ -11,6 +11,7 @@ import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
 import { UpstreamError, type Upstream, type UpstreamAddress } from "../../serving/http/upstream.ts";
 import type { RequestPeer } from "./request-peer.ts";
+import { failureInWords } from "./failure-in-words.ts";
 import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
 import { createServedSet } from "./served-set.ts";
@@ -46,6 +47,7 @@ export interface TrackingContext {
 const PROBE_TARGET = "/livez/ping";
 const PROBE_BYTES_MAX = 64 * 1024;
 const PROBES_PENDING_MAX = 4;
+const NO_ADDRESS = "no address published";
 
 export class TrackedPeer {
   readonly #context: TrackingContext;
@@ -58,6 +60,13 @@ export class TrackedPeer {
   #confirmedAtMs = 0;
   #isReachable = false;
   #misses = 0;
+  /** Why the last misses failed, in words, and how many of them in a row failed for this reason. */
+  #lastMiss: { readonly reason: string; readonly count: number } | undefined;
+  /** Why the peer is unreachable; undefined while it is reachable, and until enough probes have failed. */
+  #unreachableBecause: string | undefined;
+  /** Why the last fetch of the document failed; undefined if it succeeded. */
+  #undescribedBecause: string | undefined;
+  #disconnectedAtMs = -Infinity;
   #probesPending = 0;
   #hasBeenAttempted = false;
   #view: PeerView | undefined;
@@ -89,13 +98,16 @@ export class TrackedPeer {
   get view(): PeerView {
     const { id, release, address, isDraining } = this.#known;
     const document = this.#document;
+    const isDescribed = this.#describedAs !== undefined && isSameServing(this.#describedAs, this.#known);
     this.#view ??= {
       id,
       release,
       address,
       isDraining,
       isReachable: this.#isReachable,
-      isDescribed: this.#describedAs !== undefined && isSameServing(this.#describedAs, this.#known),
+      unreachableBecause: address === undefined && !this.#isReachable ? NO_ADDRESS : this.#unreachableBecause,
+      isDescribed,
+      undescribedBecause: isDescribed ? undefined : this.#undescribedBecause,
       document:
         document === undefined
           ? undefined
@@ -134,7 +146,11 @@ export class TrackedPeer {
     if (isElsewhere) this.#leave({ ...before, isDraining: before.isDraining || known.isDraining });
     else if (known.isDraining && !before.isDraining && known.address !== undefined)
       this.#context.upstream.retire(known.address);
-    if (isElsewhere || before.incarnation !== known.incarnation) this.#misses = 0;
+    if (isElsewhere || before.incarnation !== known.incarnation) {
+      this.#misses = 0;
+      this.#lastMiss = undefined;
+      this.#unreachableBecause = undefined;
+    }
     if (isElsewhere || !isSameServing(before, known)) this.#documentDue.wake();
     this.#changed();
   }
@@ -148,20 +164,32 @@ export class TrackedPeer {
 
   /** Called for a failed connection or a probe without a response. */
   reportMiss(error: unknown): void {
-    this.#misses++;
-    if (this.#misses < this.#context.timing.probeMissesMax) return;
+    const { clock, log, timing, upstream } = this.#context;
     const { id, address } = this.#known;
+    const reason = failureInWords(error);
+    this.#misses++;
+    this.#lastMiss = { reason, count: this.#lastMiss?.reason === reason ? this.#lastMiss.count + 1 : 1 };
+    if (this.#misses < timing.probeMissesMax) return;
     // Closes the connections, so that pending requests are retried elsewhere or fail now instead of at their deadline.
-    if (address !== undefined && !hasHostResponded(error)) this.#context.upstream.disconnect(address);
-    if (!this.#isReachable) return;
+    if (address !== undefined && !hasHostResponded(error)) {
+      this.#disconnectedAtMs = clock.monotonic();
+      upstream.disconnect(address);
+    }
+    // A new reason replaces the old one only after as many misses as make a peer unreachable. Otherwise a peer that
+    // fails in different ways would change the view with each probe.
+    const isOldNews = !this.#isReachable && this.#unreachableBecause !== undefined;
+    if (isOldNews && (reason === this.#unreachableBecause || this.#lastMiss.count < timing.probeMissesMax)) return;
     this.#isReachable = false;
-    this.#context.log.warn("peer unreachable", { peer: id });
+    this.#unreachableBecause = reason;
+    log.warn("peer unreachable", { peer: id, reason });
     this.#changed();
   }
 
   /** Records a response. Returns whether the reachability changed. */
   #responded(): boolean {
     this.#misses = 0;
+    this.#lastMiss = undefined;
+    this.#unreachableBecause = undefined;
     if (this.#isReachable) return false;
     this.#isReachable = true;
     this.#context.log.info("peer reachable", { peer: this.#known.id });
@@ -195,9 +223,11 @@ export class TrackedPeer {
       });
       if (!signal.aborted && isSameAddress(address, this.#known.address)) this.reportResponse();
     } catch (thrown) {
-      // A late timer shows that this process was paused, and lack of local connections is no failure of the peer
-      // either.
-      const isOurFault = clock.monotonic() - startedAt > 1.5 * timing.probeTimeoutMs || isExhausted(thrown);
+      // A late timer shows that this process was paused. Lack of local connections, and a probe that this server has
+      // broken off together with the other requests, are no failures of the peer either.
+      const isLate = clock.monotonic() - startedAt > 1.5 * timing.probeTimeoutMs;
+      const isBrokenOff = this.#disconnectedAtMs >= startedAt && isReset(thrown);
+      const isOurFault = isLate || isBrokenOff || isExhausted(thrown);
       if (signal.aborted || isOurFault || !isSameAddress(address, this.#known.address)) return;
       metrics.probeFailed(this.#known.id).inc();
       this.reportMiss(thrown);
@@ -240,15 +270,21 @@ export class TrackedPeer {
       this.#confirmedAtMs = clock.monotonic();
       if (this.#document?.etag !== document.etag) this.#document = document;
       this.#hasBeenAttempted = true;
+      this.#undescribedBecause = undefined;
       this.#responded();
       this.#changed();
       return true;
     } catch (thrown) {
       if (signal.aborted) return false;
       metrics.syncFailed("fetch_discovery");
+      const reason = failureInWords(thrown);
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.warn("peer discovery failed", { peer: this.#known.id, error });
+      log.warn("peer discovery failed", { peer: this.#known.id, reason, error });
       this.#hasBeenAttempted = true;
+      if (this.#undescribedBecause !== reason) {
+        this.#undescribedBecause = reason;
+        this.#changed();
+      }
       return false;
     }
   }
@@ -260,6 +296,10 @@ export class TrackedPeer {
  */
 function isExhausted(thrown: unknown): boolean {
   return thrown instanceof UpstreamError && thrown.failure === "exhausted";
+}
+
+function isReset(thrown: unknown): boolean {
+  return thrown instanceof UpstreamError && thrown.failure === "reset";
 }
 
 /**

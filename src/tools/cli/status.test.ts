@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { JsonObject } from "../../meta/json.ts";
 import { explanationText } from "./explain-route.ts";
 import { isComplete, statusTable } from "./status.ts";
 
@@ -30,6 +31,21 @@ test("the table has a line for each server and columns as wide as their widest c
       "apiserver-b  unknown  unknown  unknown         unreachable, no discovery document  61s            batch/v1 (2)",
       "",
     ].join("\n"),
+  );
+});
+
+test("the state of a server names the reason why it is unreachable or has no discovery document", () => {
+  const stateOf = (server: JsonObject): string | undefined =>
+    statusTable({ ...HEALTHY, servers: [A, { ...B, ...server }] })
+      .split("\n")[2]
+      ?.split(/ {2,}/)[4];
+  expect(stateOf({ unreachableBecause: "connection refused", isDescribed: true })).toBe(
+    "unreachable (connection refused)",
+  );
+  const refused = { unreachableBecause: "connection refused", undescribedBecause: "connection refused" };
+  expect(stateOf(refused)).toBe("unreachable (connection refused), no discovery document");
+  expect(stateOf({ isReachable: true, undescribedBecause: "HTTP 401: not accepted as a peer" })).toBe(
+    "reachable, no discovery document (HTTP 401: not accepted as a peer)",
   );
 });
 

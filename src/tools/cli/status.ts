@@ -67,13 +67,21 @@ function versions(server: JsonObject): string {
 }
 
 function state(server: JsonObject, answer: JsonObject): string {
+  const unreachable = text(server, "unreachableBecause");
+  const undescribed = text(server, "undescribedBecause");
   const words = [
-    server["isReachable"] === true ? "reachable" : "unreachable",
-    ...(server["isDescribed"] === true ? [] : ["no discovery document"]),
+    server["isReachable"] === true ? "reachable" : `unreachable${inParentheses(unreachable)}`,
+    ...(server["isDescribed"] === true
+      ? []
+      : [`no discovery document${inParentheses(undescribed === unreachable ? "" : undescribed)}`]),
     ...(server["isDraining"] === true ? ["draining"] : []),
     ...(server["isSelf"] === true && text(answer, "fence") !== "" ? ["fenced"] : []),
   ];
   return words.join(", ");
+}
+
+function inParentheses(reason: string): string {
+  return reason === "" ? "" : ` (${reason})`;
 }
 
 function age(server: JsonObject): string {
