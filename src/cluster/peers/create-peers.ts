@@ -34,6 +34,7 @@ export function createPeers(parts: PeersParts): Peers {
   const { builtIn, shared } = parts.served;
   const table = new RecordTable(endpointRecordKind(config.storageRoot), log);
   const masterLeases = new RecordTable(masterLeaseKind(config.storageRoot), log);
+  const proxyMetrics = createProxyMetrics(metrics);
   const identity = createIdentity({
     env,
     config,
@@ -41,8 +42,8 @@ export function createPeers(parts: PeersParts): Peers {
     isStoreWatchAlive: () => store.cache.state === "following",
     hasEndpointRecord: (id) => table.has(id),
     recordOwner: (incarnation) => recordOwner(table, config.peers.serverId, incarnation),
+    onListFailed: () => proxyMetrics.syncFailed("lease_list"),
   });
-  const proxyMetrics = createProxyMetrics(metrics);
   const changes = new ChangeCounter();
   const peerChanges = new ChangeCounter();
   const onChange = (): void => peerChanges.count();
@@ -107,6 +108,7 @@ export function createPeers(parts: PeersParts): Peers {
       departed: () => departed.departed(),
     },
     forward,
+    onUnresolved: (asked) => proxyMetrics.failed("endpoint_resolution", asked),
     ask,
     membership: {
       hooks: membershipHooks(env, { departed, tracker, view }),

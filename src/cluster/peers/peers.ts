@@ -16,6 +16,7 @@ import type { MasterLeaseTable } from "./master-leases.ts";
 import type { Forward } from "./forward.ts";
 import type { Identity } from "./identity.ts";
 import type { MemberConfig } from "./peer-config.ts";
+import type { ProxiedResource } from "./proxy-metrics.ts";
 import type { ServedRecord } from "./served-record.ts";
 import type { SharedResources } from "./shared-resources.ts";
 import type { ClusterView } from "./view.ts";
@@ -53,6 +54,8 @@ export interface Peers {
   readonly documents: PeerDocuments;
   readonly records: PeerRecords;
   readonly forward: Forward;
+  /** Counts a request that no peer could serve, because the addresses of all peers that serve it are unknown. */
+  readonly onUnresolved: (asked: ProxiedResource) => void;
   /** Undefined if no peer can be called. */
   readonly ask: RequestPeer | undefined;
   /** Joins and leaves the cluster. */

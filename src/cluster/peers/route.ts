@@ -88,6 +88,8 @@ interface UnavailableRoute extends Decided {
   readonly retryAfterSeconds: number;
   /** The server to which the reason refers, if any. */
   readonly peerId: string | undefined;
+  /** True if peers serve the request, but the address of none of them is known. */
+  readonly isUnresolved: boolean;
 }
 
 interface UnknownRoute extends Decided {
@@ -237,7 +239,8 @@ function decideHolders(
   }
   const holder = must(holders[0], "there are holders");
   const reason = `${described(facts)} is served by ${holder.id}, which ${cannotBeReached(holder)}`;
-  return unavailable("peer-unreachable", reason, { peerId: holder.id });
+  const isUnresolved = holders.every(({ address }) => address === undefined);
+  return unavailable("peer-unreachable", reason, { peerId: holder.id, isUnresolved });
 }
 
 function cannotBeReached({ address, unreachableBecause }: PeerView): string {
@@ -335,8 +338,8 @@ function local(rule: RouteRule): LocalRoute {
 function unavailable(
   rule: RouteRule,
   reason: string,
-  options: { readonly peerId?: string; readonly retryAfterSeconds?: number } = {},
+  options: { readonly peerId?: string; readonly retryAfterSeconds?: number; readonly isUnresolved?: boolean } = {},
 ): UnavailableRoute {
-  const { peerId, retryAfterSeconds = SOON_SECONDS } = options;
-  return { kind: "unavailable", rule, reason, retryAfterSeconds, peerId };
+  const { peerId, retryAfterSeconds = SOON_SECONDS, isUnresolved = false } = options;
+  return { kind: "unavailable", rule, reason, retryAfterSeconds, peerId, isUnresolved };
 }

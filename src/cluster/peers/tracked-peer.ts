@@ -237,11 +237,14 @@ export class TrackedPeer {
   }
 
   async #documentLoop(signal: AbortSignal): Promise<void> {
-    const { timing, random } = this.#context;
+    const { timing, random, metrics } = this.#context;
     let failures = 0;
     while (!signal.aborted) {
       const { address } = this.#known;
-      if (address !== undefined) failures = (await this.#describe(address, signal)) ? 0 : failures + 1;
+      // As kubernetes: an attempt without an address counts as well, which happens whenever a peer joins, because its
+      // lease precedes its endpoint record.
+      if (address === undefined) metrics.syncFailed("hostport_resolution");
+      else failures = (await this.#describe(address, signal)) ? 0 : failures + 1;
       const delayMs =
         failures === 0
           ? timing.documentRefreshMs
