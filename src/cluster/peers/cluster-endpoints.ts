@@ -59,6 +59,8 @@ function statusNow({ env, config, peers, local }: ClusterEndpointsParts): Cluste
     localGroups: local.groups,
     sources: peers.documents.sources(),
     departed: peers.records.departed(),
+    gone: peers.records.gone(),
     nowMs: env.clock.monotonic(),
+    wallMs: env.clock.now(),
   });
 }

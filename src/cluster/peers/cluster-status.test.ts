@@ -17,7 +17,9 @@ function statusOf(view: ClusterView, input: Partial<ClusterStatusInput> = {}): C
     localGroups: documentOf(LOCAL),
     sources: [],
     departed: [],
+    gone: [],
     nowMs: 0,
+    wallMs: Date.parse("2030-01-01T00:00:25.000Z"),
     ...input,
   });
 }
@@ -91,12 +93,29 @@ test("`departed` lists the resources that no live server serves, under the serve
       server: "gone",
       release: "1.36",
       departedAt,
+      secondsAgo: 25,
+      isGone: false,
       resourceCount: 2,
       resources: [
         { groupVersion: "v1", resources: ["pods/resize"] },
         { groupVersion: "batch/v1", resources: ["cronjobs"] },
       ],
     },
+  ]);
+});
+
+test("`departed` lists every gone server once, also if other servers serve all of its resources", () => {
+  const departedAt = "2030-01-01T00:00:00.000Z";
+  const departed = { serverId: "gone", release: "1.36", departedAt };
+  const view = viewOf({ local: LOCAL, departed: () => departed });
+  const gone = [
+    { ...departed, isGraceful: true },
+    { serverId: "old", release: undefined, departedAt, isGraceful: false },
+  ];
+  const records = [departedRecord({ "batch/v1": ["jobs"] })];
+  expect(statusOf(view, { departed: records, gone }).departed).toMatchObject([
+    { server: "gone", secondsAgo: 25, isGone: true, isGraceful: true, resourceCount: 1 },
+    { server: "old", secondsAgo: 25, isGone: true, isGraceful: false, resourceCount: 0, resources: [] },
   ]);
 });
 

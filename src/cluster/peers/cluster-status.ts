@@ -8,7 +8,7 @@ import { formatGroupVersion, parseGroupVersion } from "../../meta/group-version.
 import { authorityOf } from "../../serving/http/upstream.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import { recordedResources, type ServedRecord } from "./served-record.ts";
-import type { ClusterView, PeerView, ResourceQuestion } from "./view.ts";
+import type { ClusterView, Departed, GoneServer, PeerView, ResourceQuestion } from "./view.ts";
 
 export interface ClusterStatus {
   readonly kind: "ClusterStatus";
@@ -25,7 +25,10 @@ export interface ClusterStatus {
   readonly fence?: string;
   /** The reporting server first, then the others sorted by ID. */
   readonly servers: readonly ServerStatus[];
-  /** Resources that departed servers served and no live server serves. */
+  /**
+   * The servers that departed within their grace period and have not returned, and the resources that departed servers
+   * served and no live server serves.
+   */
   readonly departed: readonly DepartedStatus[];
 }
 
@@ -76,6 +79,13 @@ interface DepartedStatus {
   readonly server: string;
   readonly release?: string;
   readonly departedAt: string;
+  /** Time since then, by the clock of the reporting server. */
+  readonly secondsAgo: number;
+  /** False if the server has restarted, so that only an earlier run of it has departed. */
+  readonly isGone: boolean;
+  /** Whether the server ended with a graceful shutdown. Absent if it has restarted. */
+  readonly isGraceful?: boolean;
+  /** The number of resources that no live server serves. */
   readonly resourceCount: number;
   readonly resources: readonly ServedGroupVersion[];
 }
@@ -91,8 +101,11 @@ export interface ClusterStatusInput {
   readonly sources: readonly DiscoverySource[];
   /** Served records of runs that have ended. */
   readonly departed: readonly ServedRecord[];
-  /** The time of the report by the monotonic clock. */
+  /** The servers that departed within their grace period and have not returned. */
+  readonly gone: readonly GoneServer[];
+  /** The time of the report by the monotonic clock, and by the wall clock. */
   readonly nowMs: number;
+  readonly wallMs: number;
 }
 
 export function clusterStatus(input: ClusterStatusInput): ClusterStatus {
@@ -175,30 +188,51 @@ function onlyServed({ view, localGroups, sources }: ClusterStatusInput): OnlySer
   };
 }
 
-/** Grouped by the server that served the resource last, which is also the server that a 503 for the resource names. */
-function departedStatus({ view, departed }: ClusterStatusInput): DepartedStatus[] {
-  const responses = new Map<string, Omit<DepartedStatus, "resourceCount" | "resources">>();
-  const bySource = new Map<string, Map<string, Set<string>>>();
+/**
+ * Resources are listed at the server that served them last, which is also the server that a 503 for them names. A gone
+ * server is listed even if other servers serve all of its resources.
+ */
+function departedStatus(input: ClusterStatusInput): DepartedStatus[] {
+  const unserved = unservedResources(input);
+  const isListed = ({ serverId }: GoneServer): boolean =>
+    unserved.some(({ departed }) => departed.serverId === serverId);
+  const others = input.gone.filter((server) => !isListed(server)).map((departed) => ({ departed, resources: [] }));
+  return [...unserved, ...others].map(({ departed: { serverId: server, release, departedAt }, resources }) => {
+    const gone = input.gone.find(({ serverId }) => serverId === server);
+    return {
+      server,
+      ...present({ release }),
+      departedAt,
+      secondsAgo: Math.max(0, Math.round((input.wallMs - Date.parse(departedAt)) / 1000)),
+      isGone: gone !== undefined,
+      ...present({ isGraceful: gone?.isGraceful }),
+      resourceCount: resources.reduce((sum, { resources: { length } }) => sum + length, 0),
+      resources,
+    };
+  });
+}
+
+interface Unserved {
+  readonly departed: Departed;
+  readonly resources: readonly ServedGroupVersion[];
+}
+
+function unservedResources({ view, departed }: ClusterStatusInput): Unserved[] {
+  const bySource = new Map<string, { departed: Departed; found: Map<string, Set<string>> }>();
   for (const [groupVersion, names] of departed.flatMap(({ resources }) => [...resources])) {
     for (const name of names) {
       const question = questionOf(groupVersion, name);
       const response = isServed(view, question) ? undefined : view.departed(question);
       if (response === undefined) continue;
-      const { serverId: server, release, departedAt } = response;
-      const key = `${departedAt} ${server}`;
-      responses.set(key, { server, ...present({ release }), departedAt });
-      const found = entry(bySource, key, () => new Map<string, Set<string>>());
+      const key = `${response.departedAt} ${response.serverId}`;
+      const { found } = entry(bySource, key, () => ({ departed: response, found: new Map<string, Set<string>>() }));
       entry(found, groupVersion, () => new Set<string>()).add(name);
     }
   }
-  return [...responses].map(([key, answer]) => {
-    const resources = selected(bySource.get(key) ?? new Map<string, Set<string>>(), () => true);
-    return {
-      ...answer,
-      resourceCount: resources.reduce((sum, { resources: { length } }) => sum + length, 0),
-      resources,
-    };
-  });
+  return [...bySource.values()].map(({ departed: source, found }) => ({
+    departed: source,
+    resources: selected(found, () => true),
+  }));
 }
 
 function isServed({ local, peers }: ClusterView, question: ResourceQuestion): boolean {

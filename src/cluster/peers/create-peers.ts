@@ -106,6 +106,7 @@ export function createPeers(parts: PeersParts): Peers {
       endpoints: () => table.all(),
       masterLeases,
       departed: () => departed.departed(),
+      gone: () => departed.gone(),
     },
     forward,
     onUnresolved: (asked) => proxyMetrics.failed("endpoint_resolution", asked),
@@ -127,6 +128,7 @@ export function createPeers(parts: PeersParts): Peers {
       drain: () => own.drain(),
       async leave() {
         await tracker?.stop();
+        await departed.leave();
         await own.remove();
         await identity.leave();
         await upstream?.close();

@@ -19,7 +19,7 @@ import type { MemberConfig } from "./peer-config.ts";
 import type { ProxiedResource } from "./proxy-metrics.ts";
 import type { ServedRecord } from "./served-record.ts";
 import type { SharedResources } from "./shared-resources.ts";
-import type { ClusterView } from "./view.ts";
+import type { ClusterView, GoneServer } from "./view.ts";
 
 export interface PeersParts {
   readonly env: BaseEnv;
@@ -85,6 +85,8 @@ interface PeerRecords {
   readonly masterLeases: MasterLeaseTable;
   /** The served records of departed servers. */
   readonly departed: () => readonly ServedRecord[];
+  /** The servers that departed within their grace period and have not returned. */
+  readonly gone: () => readonly GoneServer[];
 }
 
 interface Membership {
@@ -96,6 +98,6 @@ interface Membership {
    * Publishes that this server is draining: from then on peers send it requests only if no other server can serve them.
    */
   drain(): Promise<void>;
-  /** Removes the endpoint record, then the identity lease. */
+  /** Records the graceful departure, and removes the endpoint record, then the identity lease. */
   leave(): Promise<void>;
 }

@@ -45,6 +45,12 @@ export interface Departed {
   readonly departedAt: string;
 }
 
+/** A server that departed recently and has not returned. */
+export interface GoneServer extends Departed {
+  /** Whether the server ended with a graceful shutdown. */
+  readonly isGraceful: boolean;
+}
+
 export interface ClusterView {
   readonly self: { readonly id: string; readonly release: string };
   /** Whether the leases, the endpoint records and the routing source are loaded. */
