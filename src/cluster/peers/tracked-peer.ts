@@ -282,12 +282,11 @@ export class TrackedPeer {
       metrics.syncFailed("fetch_discovery");
       const reason = failureInWords(thrown);
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.warn("peer discovery failed", { peer: this.#known.id, reason, error });
+      const isNews = this.#undescribedBecause !== reason;
+      log[isNews ? "warn" : "debug"]("peer discovery failed", { peer: this.#known.id, reason, error });
       this.#hasBeenAttempted = true;
-      if (this.#undescribedBecause !== reason) {
-        this.#undescribedBecause = reason;
-        this.#changed();
-      }
+      this.#undescribedBecause = reason;
+      if (isNews) this.#changed();
       return false;
     }
   }
