@@ -118,10 +118,7 @@ function openTunnel(socket: Duplex, { proxy, address, signal }: Tunnel): Promise
     const onEnd = (): void => fail(broken(undefined));
     const onAbort = (): void => fail(reasonOf(signal));
     const broken = (cause: Error | undefined): UpstreamError =>
-      failure(
-        `the egress proxy ${proxy} closed the connection instead of connecting to ${authority}`,
-        cause,
-      );
+      failure(`the egress proxy ${proxy} closed the connection instead of connecting to ${authority}`, cause);
     if (signal.aborted) return onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     socket.on("data", onData).on("error", onError).on("end", onEnd).on("close", onEnd);
