@@ -99,6 +99,15 @@ export class Lifecycle {
     this.#log.info("shutdown event", { name: event });
   }
 
+  /**
+   * Logs the health checks that failed when a client requested a health path. While the server starts or shuts down,
+   * its checks fail by design, which is no reason for a warning.
+   */
+  readonly reportFailedChecks = (failed: Readonly<Record<string, string>>): void => {
+    const isExpected = !this.#hasBeenReady || this.hasHappened("ShutdownInitiated");
+    this.#log[isExpected ? "info" : "warn"]("health check failed", { failed });
+  };
+
   readonly checks = (): HealthCheck[] => [
     ...this.#hooks.flatMap(({ name: hook, also = [] }) =>
       [`${HOOK_PREFIX}${hook}`, ...also].map((name): HealthCheck => ({

@@ -1,4 +1,8 @@
 import { describe, expect, test } from "vitest";
+import type { Log } from "../../src/base/log.ts";
+import type { Kv } from "../../src/storage/kv.ts";
+import { World } from "../../src/tools/simulator/world.ts";
+import { FaultyKv } from "./faulty-kv.ts";
 import { CONFIG_MAPS, configMap, header, startServer } from "./start.ts";
 
 describe("the health endpoint", () => {
@@ -54,6 +58,31 @@ describe("the health endpoint", () => {
   });
 });
 
+test("a failed check is logged as a warning, but not while the server starts or shuts down", async () => {
+  const world = new World({ seed: 1 });
+  const logged: string[] = [];
+  const say =
+    (level: string) =>
+    (message: string): void =>
+      void (message === "health check failed" && logged.push(level));
+  const log: Log = { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
+  const kvs: FaultyKv[] = [];
+  const wrapKv = (kv: Kv): Kv => {
+    const faulty = new FaultyKv(kv);
+    kvs.push(faulty);
+    return faulty;
+  };
+  await using api = await startServer({ world, log, wrapKv, skipReady: true });
+  expect((await api.begin("GET", "/readyz")).status).toBe(500);
+  await world.run(api.server.ready);
+  kvs.forEach((kv) => kv.setDown(true));
+  expect((await api.get("/readyz")).status).toBe(500);
+  kvs.forEach((kv) => kv.setDown(false));
+  await api.world.run(api.server.beginShutdown());
+  expect((await api.get("/readyz")).status).toBe(500);
+  expect(logged).toEqual(["info", "warn", "info"]);
+});
+
 describe("the metrics", () => {
   test("count requests by verb, resource and code", async () => {
     await using api = await startServer();
@@ -85,7 +114,12 @@ describe("the metrics", () => {
     await using api = await startServer();
     await api.world.advance(10_000);
     const { text } = await api.get("/metrics/slis");
-    expect(text).toContain('kubernetes_healthcheck{name="ping",type="readyz"} 1');
+    for (const endpoint of ["healthz", "livez", "readyz"]) {
+      expect(text).toContain(`kubernetes_healthcheck{name="ping",type="${endpoint}"} 1`);
+      expect(text).toMatch(
+        new RegExp(`kubernetes_healthchecks_total\\{name="log",type="${endpoint}",status="success"\\} [1-9]`),
+      );
+    }
     expect(text).toMatch(/kubernetes_healthchecks_total\{name="etcd",type="readyz",status="success"\} [0-9]+/);
   });
 });

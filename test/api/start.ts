@@ -1,4 +1,5 @@
 /** Starts a server in its own world for tests: virtual time, no socket, and direct access to the store. */
+import type { Log } from "../../src/base/log.ts";
 import type { Random } from "../../src/base/random.ts";
 import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../src/client/in-process.ts";
 import { headerValue, type ResponseHeaders } from "../../src/serving/http/message.ts";
@@ -30,6 +31,7 @@ export interface StartOptions extends Partial<ServerOptions> {
   readonly seed?: number;
   readonly world?: World;
   readonly random?: Random;
+  readonly log?: Log;
   /** Wraps the store that the server uses. The test itself uses the unwrapped store. */
   readonly wrapKv?: (kv: Kv) => Kv;
   /** Receives the audit events. Needs the option `audit`. */
@@ -177,6 +179,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
     seed = 1,
     world = new World({ seed }),
     random = world.env.random,
+    log = world.env.log,
     wrapKv = (kv): Kv => kv,
     skipReady = false,
     openAuditLog,
@@ -186,6 +189,7 @@ export async function startServer(options: StartOptions = {}): Promise<TestServe
   const env = {
     ...world.env,
     random,
+    log,
     openKv: (): Promise<Kv> => Promise.resolve(wrapKv(world.openKv())),
     ...(openAuditLog === undefined ? {} : { openAuditLog }),
   };

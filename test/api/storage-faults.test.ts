@@ -109,6 +109,20 @@ describe("while the store is unreachable,", () => {
     expect(watch.isEnded).toBe(false);
   });
 
+  test("a list of identity leases that fails counts as lease_list, a watch that has expired does not", async () => {
+    await using scene = await startWithFaults();
+    const { api, store } = scene;
+    const failures = 'apiserver_peer_discovery_sync_errors_total{type="lease_list"}';
+    store.loseHistory();
+    await api.world.advance(10_000);
+    expect(await api.metric(failures)).toBe(0);
+    store.loseHistory();
+    await api.world.advance(10);
+    store.setDown(true);
+    await api.world.advance(10_000);
+    expect(await api.metric(failures)).toBeGreaterThan(0);
+  });
+
   test("a starting server returns 503, and becomes ready when the store is back", async () => {
     let store: FaultyKv | undefined;
     const wrapKv: StartOptions["wrapKv"] = (kv) => {

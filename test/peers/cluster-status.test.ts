@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { startCluster, type Member } from "./cluster.ts";
+import { SHORT_LEASES, startCluster, type Member } from "./cluster.ts";
 import type { Json } from "./client.ts";
-import { eventually } from "./wait.ts";
+import { eventually, until } from "./wait.ts";
 
 const ONLY_IN_B = "/apis/batch/v1/namespaces/default/jobs";
 
@@ -52,5 +52,39 @@ test("an explained route matches the real request: both name the same peer, or t
   expect(rejected.headers["retry-after"]).toBe(String(departed.retryAfterSeconds));
   const { departed: left, servers } = await status(a);
   expect(servers.map(({ id }: Json) => id)).toEqual(["a"]);
-  expect(left).toMatchObject([{ server: "b", resourceCount: 4, resources: [{ groupVersion: "batch/v1" }] }]);
+  expect(left).toMatchObject([
+    { server: "b", isGone: true, isGraceful: true, resourceCount: 4, resources: [{ groupVersion: "batch/v1" }] },
+  ]);
+});
+
+test("a crashed server is listed as unreachable with the reason, then as gone, until it returns", async () => {
+  const peers = { timing: SHORT_LEASES };
+  await using cluster = await startCluster([{ peers }, { peers }, { peers }]);
+  const [a, b, c] = cluster.members as [Member, Member, Member];
+  b.crash();
+  const reports = await until(
+    () => status(a),
+    ({ departed }) => departed.length > 0,
+  );
+  const isListed = ({ servers, departed }: Json): boolean =>
+    [...servers.map(({ id }: Json) => id), ...departed.map(({ server }: Json) => server)].includes("b");
+  expect(reports.every(isListed)).toBe(true);
+  const reasons = reports.flatMap(({ servers }) => servers.map((server: Json) => server.unreachableBecause ?? []));
+  expect(reasons.flat()).toContain("connection refused");
+  expect(reports.at(-1).departed).toMatchObject([{ server: "b", isGone: true, isGraceful: false, resourceCount: 0 }]);
+  await c.stop();
+  const { departed } = await eventually(
+    () => status(a),
+    ({ departed: { length } }) => length === 2,
+  );
+  expect(departed).toMatchObject([
+    { server: "b", isGraceful: false },
+    { server: "c", isGone: true, isGraceful: true },
+  ]);
+  await cluster.start({ id: "b", peers });
+  const returned = await eventually(
+    () => status(a),
+    (report) => report.departed.length === 1,
+  );
+  expect(returned.departed).toMatchObject([{ server: "c" }]);
 });

@@ -4,6 +4,7 @@
  */
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
+import { endpointKey } from "../../src/cluster/peers/endpoint-record.ts";
 import { AGGREGATED, groupNames, resourcesIn, type Json } from "./client.ts";
 import { SHORT_LEASES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
 import {
@@ -102,9 +103,25 @@ describe("a kube-apiserver", () => {
     const response = await member.get(WIDGETS);
     expect([response.status, response.body.message]).toEqual([
       503,
-      `a does not serve ${EXTRA_GROUP}/v1, widgets, and stub has not yet published what it serves`,
+      `a does not serve ${EXTRA_GROUP}/v1, widgets, and stub has not yet published what it serves (no address published)`,
     ]);
     expect(stub.discoveryArrivals).toEqual([]);
+    expect(await member.metric('apiserver_peer_discovery_sync_errors_total{type="hostport_resolution"}')).toBe(1);
+  });
+
+  test("whose endpoint record disappears is not called, and a request that only it serves counts as endpoint_resolution", async () => {
+    await using cluster = await startCluster([{}]);
+    const { member } = await startStub(cluster);
+    await cluster.remove(endpointKey("/registry/", "stub"));
+    await eventually(
+      () => member.view.peers.map(({ address }) => address),
+      ([address]) => address === undefined,
+    );
+    const response = await member.get(WIDGETS);
+    const reason = `${EXTRA_GROUP}/v1, widgets is served by stub, which has not published its address`;
+    expect([response.status, response.body.message]).toEqual([503, reason]);
+    const labels = `group="${EXTRA_GROUP}",version="v1",resource="widgets"`;
+    expect(await member.metric(`apiserver_peer_proxy_errors_total{type="endpoint_resolution",${labels}}`)).toBe(1);
   });
 
   test("§8.2-6 that returns 500 for its discovery document is retried, and until it responds requests return 503, not 404", async () => {

@@ -273,7 +273,7 @@ describe("--field-loss=route", () => {
     const response = await old.create(PODS, pod("one", { resources: RESOURCES }));
     expect([response.status, response.headers["retry-after"]]).toEqual([503, "1"]);
     expect(response.body.message).toBe(
-      "a does not know all fields that the request sets; they are known to b, which cannot be reached",
+      "a does not know all fields that the request sets; they are known to b, which cannot be reached (connection reset)",
     );
     expect(response.body.details.causes).toEqual([
       { field: "server", message: "a" },

@@ -329,4 +329,24 @@ describe("a proxied upgrade", () => {
     socket.destroy();
     await ended.promise;
   });
+
+  test("§8-upgrade is ended by the shutdown of the local server, which does not wait until its deadline", async () => {
+    // The deadline of the shutdown is longer than that of the test.
+    await using other = await startCluster([{ options: { requestTimeoutMs: 600_000 } }]);
+    const { member: local, stub: peer } = await startStub(other);
+    const ended = Promise.withResolvers<void>();
+    peer.onUpgrade = (_request, socket) => {
+      socket.write("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n");
+      socket.resume();
+      socket.on("error", () => {});
+      socket.on("close", () => ended.resolve());
+    };
+    const socket = await local.connect();
+    socket.on("error", () => {});
+    socket.write(attach());
+    await once(socket, "data");
+    const closed = once(socket, "close");
+    await local.stop();
+    await Promise.all([closed, ended.promise]);
+  });
 });

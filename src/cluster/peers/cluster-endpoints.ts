@@ -64,7 +64,9 @@ function statusNow({ env, config, peers, builtIn }: ClusterEndpointsParts): Clus
       addresses: peers.records.masterLeases.all().map(({ ip }) => ip),
       ...notPublished(config),
     },
+    gone: peers.records.gone(),
     nowMs: env.clock.monotonic(),
+    wallMs: env.clock.now(),
   });
 }
 

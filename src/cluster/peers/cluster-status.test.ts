@@ -19,7 +19,9 @@ function statusOf(view: ClusterView, input: Partial<ClusterStatusInput> = {}): C
     departed: [],
     kubernetesService: { addresses: [] },
     liveness: { overdue: [], ignored: [] },
+    gone: [],
     nowMs: 0,
+    wallMs: Date.parse("2030-01-01T00:00:25.000Z"),
     ...input,
   });
 }
@@ -67,6 +69,13 @@ test("properties of a server that are unknown are omitted", () => {
   });
 });
 
+test("the reasons why a peer is unreachable and has no document are reported", () => {
+  const reasons = { unreachableBecause: "connection refused", undescribedBecause: "HTTP 503" };
+  const peer = peerOf("b", { serves: undefined, isReachable: false, ...reasons });
+  const [, b] = statusOf(viewOf({ peers: [peer] })).servers;
+  expect(b).toMatchObject({ id: "b", isReachable: false, isDescribed: false, ...reasons });
+});
+
 test("the age of a discovery document counts from when the peer last confirmed it", () => {
   const [, b] = statusOf(viewOf({ peers: [peerOf("b")] }), { nowMs: 1_500 }).servers;
   expect(b?.documentAgeSeconds).toBe(1.5);
@@ -86,12 +95,29 @@ test("`departed` lists the resources that no live server serves, under the serve
       server: "gone",
       release: "1.36",
       departedAt,
+      secondsAgo: 25,
+      isGone: false,
       resourceCount: 2,
       resources: [
         { groupVersion: "v1", resources: ["pods/resize"] },
         { groupVersion: "batch/v1", resources: ["cronjobs"] },
       ],
     },
+  ]);
+});
+
+test("`departed` lists every gone server once, also if other servers serve all of its resources", () => {
+  const departedAt = "2030-01-01T00:00:00.000Z";
+  const departed = { serverId: "gone", release: "1.36", departedAt };
+  const view = viewOf({ local: LOCAL, departed: () => departed });
+  const gone = [
+    { ...departed, isGraceful: true },
+    { serverId: "old", release: undefined, departedAt, isGraceful: false },
+  ];
+  const records = [departedRecord({ "batch/v1": ["jobs"] })];
+  expect(statusOf(view, { departed: records, gone }).departed).toMatchObject([
+    { server: "gone", secondsAgo: 25, isGone: true, isGraceful: true, resourceCount: 1 },
+    { server: "old", secondsAgo: 25, isGone: true, isGraceful: false, resourceCount: 0, resources: [] },
   ]);
 });
 

@@ -9,7 +9,7 @@ import { authorityOf } from "../../serving/http/upstream.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { Liveness } from "./live-servers.ts";
 import { recordedResources, type ServedRecord } from "./served-record.ts";
-import type { ClusterView, PeerView, ResourceQuestion } from "./view.ts";
+import type { ClusterView, Departed, GoneServer, PeerView, ResourceQuestion } from "./view.ts";
 
 export interface ClusterStatus {
   readonly kind: "ClusterStatus";
@@ -26,7 +26,10 @@ export interface ClusterStatus {
   readonly fence?: string;
   /** The reporting server first, then the others sorted by ID. */
   readonly servers: readonly ServerStatus[];
-  /** Resources that departed servers served and no live server serves. */
+  /**
+   * The servers that departed within their grace period and have not returned, and the resources that departed servers
+   * served and no live server serves.
+   */
   readonly departed: readonly DepartedStatus[];
   readonly kubernetesService: KubernetesServiceStatus;
   /** Servers that have been starting for so long that other servers do not wait for them. */
@@ -69,9 +72,13 @@ interface ServerStatus {
   /** Absent until the endpoint record of the server is known. */
   readonly address?: string;
   readonly isReachable: boolean;
+  /** Why the server is unreachable, such as "connection refused"; absent if it is reachable or not probed yet. */
+  readonly unreachableBecause?: string;
   readonly isDraining: boolean;
   /** Whether the discovery document of the current run is known. */
   readonly isDescribed: boolean;
+  /** Why this document could not be fetched, such as "HTTP 401: not accepted as a peer". */
+  readonly undescribedBecause?: string;
   /**
    * Seconds since the peer last confirmed its discovery document; absent for the reporting server, and for a peer
    * without a known document.
@@ -92,6 +99,13 @@ interface DepartedStatus {
   readonly server: string;
   readonly release?: string;
   readonly departedAt: string;
+  /** Time since then, by the clock of the reporting server. */
+  readonly secondsAgo: number;
+  /** False if the server has restarted, so that only an earlier run of it has departed. */
+  readonly isGone: boolean;
+  /** Whether the server ended with a graceful shutdown. Absent if it has restarted. */
+  readonly isGraceful?: boolean;
+  /** The number of resources that no live server serves. */
   readonly resourceCount: number;
   readonly resources: readonly ServedGroupVersion[];
 }
@@ -109,10 +123,13 @@ export interface ClusterStatusInput {
   readonly sources: readonly DiscoverySource[];
   /** Served records of runs that have ended. */
   readonly departed: readonly ServedRecord[];
+  /** The servers that departed within their grace period and have not returned. */
+  readonly gone: readonly GoneServer[];
   readonly kubernetesService: KubernetesServiceStatus;
   readonly liveness: Pick<Liveness, "overdue" | "ignored">;
-  /** The time of the report by the monotonic clock. */
+  /** The time of the report by the monotonic clock, and by the wall clock. */
   readonly nowMs: number;
+  readonly wallMs: number;
 }
 
 const IGNORED_SHOWN_MAX = 20;
@@ -157,7 +174,8 @@ function selfStatus({ view, record, own }: ClusterStatusInput, onlyServes: OnlyS
 }
 
 function peerStatus(peer: PeerView, { record, nowMs }: ClusterStatusInput, onlyServes: OnlyServed): ServerStatus {
-  const { id, release, address, isReachable, isDraining, isDescribed, document } = peer;
+  const { id, release, address, isReachable, unreachableBecause, isDraining, isDescribed, undescribedBecause } = peer;
+  const { document } = peer;
   const stored = record(id);
   return {
     id,
@@ -170,9 +188,13 @@ function peerStatus(peer: PeerView, { record, nowMs }: ClusterStatusInput, onlyS
       address: address && authorityOf(address),
     }),
     isReachable,
+    ...present({ unreachableBecause }),
     isDraining,
     isDescribed,
-    ...present({ documentAgeSeconds: document && Math.max(0, Math.round(nowMs - document.confirmedAtMs) / 1000) }),
+    ...present({
+      undescribedBecause,
+      documentAgeSeconds: document && Math.max(0, Math.round(nowMs - document.confirmedAtMs) / 1000),
+    }),
     onlyServes: onlyServes(id),
   };
 }
@@ -201,30 +223,51 @@ function onlyServed({ view, builtInGroups, sources }: ClusterStatusInput): OnlyS
   };
 }
 
-/** Grouped by the server that served the resource last, which is also the server that a 503 for the resource names. */
-function departedStatus({ view, departed }: ClusterStatusInput): DepartedStatus[] {
-  const responses = new Map<string, Omit<DepartedStatus, "resourceCount" | "resources">>();
-  const bySource = new Map<string, Map<string, Set<string>>>();
+/**
+ * Resources are listed at the server that served them last, which is also the server that a 503 for them names. A gone
+ * server is listed even if other servers serve all of its resources.
+ */
+function departedStatus(input: ClusterStatusInput): DepartedStatus[] {
+  const unserved = unservedResources(input);
+  const isListed = ({ serverId }: GoneServer): boolean =>
+    unserved.some(({ departed }) => departed.serverId === serverId);
+  const others = input.gone.filter((server) => !isListed(server)).map((departed) => ({ departed, resources: [] }));
+  return [...unserved, ...others].map(({ departed: { serverId: server, release, departedAt }, resources }) => {
+    const gone = input.gone.find(({ serverId }) => serverId === server);
+    return {
+      server,
+      ...present({ release }),
+      departedAt,
+      secondsAgo: Math.max(0, Math.round((input.wallMs - Date.parse(departedAt)) / 1000)),
+      isGone: gone !== undefined,
+      ...present({ isGraceful: gone?.isGraceful }),
+      resourceCount: resources.reduce((sum, { resources: { length } }) => sum + length, 0),
+      resources,
+    };
+  });
+}
+
+interface Unserved {
+  readonly departed: Departed;
+  readonly resources: readonly ServedGroupVersion[];
+}
+
+function unservedResources({ view, departed }: ClusterStatusInput): Unserved[] {
+  const bySource = new Map<string, { departed: Departed; found: Map<string, Set<string>> }>();
   for (const [groupVersion, names] of departed.flatMap(({ resources }) => [...resources])) {
     for (const name of names) {
       const question = questionOf(groupVersion, name);
       const response = isServed(view, question) ? undefined : view.departed(question);
       if (response === undefined) continue;
-      const { serverId: server, release, departedAt } = response;
-      const key = `${departedAt} ${server}`;
-      responses.set(key, { server, ...present({ release }), departedAt });
-      const found = entry(bySource, key, () => new Map<string, Set<string>>());
+      const key = `${response.departedAt} ${response.serverId}`;
+      const { found } = entry(bySource, key, () => ({ departed: response, found: new Map<string, Set<string>>() }));
       entry(found, groupVersion, () => new Set<string>()).add(name);
     }
   }
-  return [...responses].map(([key, answer]) => {
-    const resources = selected(bySource.get(key) ?? new Map<string, Set<string>>(), () => true);
-    return {
-      ...answer,
-      resourceCount: resources.reduce((sum, { resources: { length } }) => sum + length, 0),
-      resources,
-    };
-  });
+  return [...bySource.values()].map(({ departed: source, found }) => ({
+    departed: source,
+    resources: selected(found, () => true),
+  }));
 }
 
 function isServed({ local, peers }: ClusterView, question: ResourceQuestion): boolean {

@@ -32,6 +32,7 @@ export function createPeers(parts: PeersParts): Peers {
   const { clock } = env;
   const { builtIn, shared } = parts.served;
   const tables = createServerTables(parts);
+  const proxyMetrics = createProxyMetrics(metrics);
   const identity = createIdentity({
     env,
     config,
@@ -39,8 +40,8 @@ export function createPeers(parts: PeersParts): Peers {
     isStoreWatchAlive: () => store.cache.state === "following",
     hasRecord: (id) => tables.hasRecord(id),
     recordOwner: (incarnation) => recordOwner(tables.endpoints, config.peers.serverId, incarnation),
+    onListFailed: () => proxyMetrics.syncFailed("lease_list"),
   });
-  const proxyMetrics = createProxyMetrics(metrics);
   const changes = new ChangeCounter();
   const peerChanges = new ChangeCounter();
   const onChange = (): void => peerChanges.count();
@@ -111,8 +112,10 @@ export function createPeers(parts: PeersParts): Peers {
       masterLeases: tables.masterLeases,
       liveness: () => observer.liveness,
       departed: () => departed.departed(),
+      gone: () => departed.gone(),
     },
     forward,
+    onUnresolved: (asked) => proxyMetrics.failed("endpoint_resolution", asked),
     ask,
     membership: {
       hooks: membershipHooks(env, { departed, tracker, view }),
@@ -125,6 +128,7 @@ export function createPeers(parts: PeersParts): Peers {
       drain: () => own.drain(),
       async leave() {
         await tracker?.stop();
+        await departed.leave();
         await own.remove();
         await identity.leave();
         await upstream?.close();

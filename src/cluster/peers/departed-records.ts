@@ -2,19 +2,28 @@
 import { type Clock, sleep } from "../../base/clock.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
-import { createDepartedIndex, DepartedKeeper, isLive, type DepartedIndex, type LiveIncarnations } from "./departed.ts";
+import {
+  createDepartedIndex,
+  DepartedKeeper,
+  goneServers,
+  isLive,
+  type DepartedIndex,
+  type LiveIncarnations,
+} from "./departed.ts";
 import {
   decodeServedRecord,
+  encodeServedRecord,
   recordedResources,
   servedRecordPrefix,
   type ServedRecord,
   type StoredServedRecord,
 } from "./served-record.ts";
-import type { ClusterView } from "./view.ts";
+import type { ClusterView, GoneServer } from "./view.ts";
 import { StorageError, type Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import { waitUntil, type BackgroundTask } from "../../base/background.ts";
+import { messageOf, within } from "../../base/within.ts";
 import type { MemberConfig } from "./peer-config.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
@@ -42,12 +51,17 @@ export interface DepartedPart {
   index(): ClusterView["departed"];
   /** The records of runs that have ended. */
   departed(): readonly ServedRecord[];
+  /** The servers that departed within their grace period and have not returned. */
+  gone(): readonly GoneServer[];
+  /** Records that this server leaves the cluster by a graceful shutdown. Gives up after a time limit. */
+  leave(): Promise<void>;
   /** Resolves when the record of this server is stored. */
   publish(signal: AbortSignal): Promise<void>;
   readonly tasks: readonly BackgroundTask[];
 }
 
 const STEP_MS = 1_000;
+const LEAVE_MS_MAX = 5_000;
 
 export function createDeparted(parts: DepartedParts): DepartedPart {
   const { env, config, identity } = parts;
@@ -84,6 +98,24 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
     departed: () => {
       const live = parts.live();
       return known().filter((record) => !isLive(live, record));
+    },
+    gone: () =>
+      goneServers({
+        records: known(),
+        live: parts.live(),
+        noticedAt: new Date(env.clock.now()).toISOString(),
+        hasSeenLive: (record) => keeper.hasSeenLive(record),
+      }),
+    async leave() {
+      const stored = [...records.values()].find(({ record }) => isSameRun(record, own));
+      const value = encodeServedRecord({ ...own, isGraceful: true });
+      if (stored === undefined || value === undefined) return;
+      const write = { kind: "put", key: stored.key, value, expectedRevision: stored.revision } as const;
+      try {
+        await within(env.clock, LEAVE_MS_MAX, () => commitAll(parts, [write]));
+      } catch (thrown) {
+        env.log.warn("served record not written", { key: stored.key, error: messageOf(thrown) });
+      }
     },
     async publish(signal) {
       await waitUntil(env.clock, () => cache.state === "following", signal);

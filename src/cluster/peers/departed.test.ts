@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createDepartedIndex, DepartedKeeper, type KeeperInput, type KeeperWrite } from "./departed.ts";
+import { createDepartedIndex, DepartedKeeper, goneServers, type KeeperInput, type KeeperWrite } from "./departed.ts";
 import {
   decodeServedRecord,
   encodeServedRecord,
@@ -58,6 +58,35 @@ describe("a departed resource", () => {
   test("is not reported if the server is live, even if its record has a departure time", () => {
     const noted = recordOf("b", "1", { departedAt: noticedAt });
     expect(find([noted], { b: "1" }).find(WIDGETS)).toBeUndefined();
+  });
+});
+
+describe("a gone server", () => {
+  const noticedAt = "2026-01-01T12:00:00.000Z";
+  const departedAt = "2026-01-01T11:00:00.000Z";
+  const gone = (records: readonly ServedRecord[], live: Record<string, string | undefined> = {}, seen = false) =>
+    goneServers({ records, live: new Map(Object.entries(live)), noticedAt, hasSeenLive: () => seen });
+
+  test("is listed once, with its last departure and whether it was shut down", () => {
+    const records = [
+      recordOf("b", "1", { departedAt }),
+      recordOf("b", "2", { departedAt: noticedAt, isGraceful: true }),
+      recordOf("a", "1", { departedAt, release: undefined }),
+    ];
+    expect(gone(records)).toEqual([
+      { serverId: "a", release: undefined, departedAt, isGraceful: false },
+      { serverId: "b", release: "1.36", departedAt: noticedAt, isGraceful: true },
+    ]);
+  });
+
+  test("is listed before its departure is noted, unless it has not been live yet", () => {
+    expect(gone([recordOf("b", "1")], {}, true)).toMatchObject([{ serverId: "b", departedAt: noticedAt }]);
+    expect(gone([recordOf("b", "1", { isGraceful: true })])).toMatchObject([{ serverId: "b", isGraceful: true }]);
+    expect(gone([recordOf("b", "1")], {}, false)).toEqual([]);
+  });
+
+  test.each([["1"], ["2"], [undefined]])("is not listed while the server is live with the run %s", (run) => {
+    expect(gone([recordOf("b", "1", { departedAt })], { b: run }, true)).toEqual([]);
   });
 });
 
@@ -195,6 +224,19 @@ describe("the keeper", () => {
     a.step(1_000);
     a.step(1_000);
     expect([store.has("b", "1"), store.has("b", "2")]).toEqual([false, true]);
+  });
+
+  test("keeps the records of several servers that served the same resources, up to a limit", () => {
+    const { store, a } = pair();
+    const departedAt = "2026-01-01T00:00:00.000Z";
+    for (let number = 1; number <= 20; number++) {
+      const value = encodeServedRecord(recordOf(`s${number}`, "1", { departedAt }))!;
+      store.write({ kind: "put", key: keyOf(`s${number}`, "1"), value, expectedRevision: 0 });
+    }
+    a.step(1_000);
+    a.step(1_000);
+    const kept = store.records().filter(({ record }) => record.departedAt !== undefined);
+    expect(kept.map(({ record }) => record.serverId)).toEqual(Array.from({ length: 16 }, (_, at) => `s${at + 5}`));
   });
 
   test("keeps the records of two runs that served different resources", () => {

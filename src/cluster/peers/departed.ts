@@ -9,7 +9,7 @@
  */
 import type { Liveness } from "./live-servers.ts";
 import { encodeServedRecord, servedRecordKey, type ServedRecord, type StoredServedRecord } from "./served-record.ts";
-import type { Departed, ResourceQuestion } from "./view.ts";
+import type { Departed, GoneServer, ResourceQuestion } from "./view.ts";
 
 /**
  * The current run of each live server, including this one, by server ID. The value is undefined if the server has a
@@ -56,6 +56,28 @@ export function createDepartedIndex({ records, live, noticedAt }: DepartedIndexO
     find: ({ group, version, resource, subresource }) =>
       byGroupVersion.get(`${group}/${version}`)?.get(subresource === "" ? resource : `${resource}/${subresource}`),
   };
+}
+
+interface GoneOptions extends DepartedIndexOptions {
+  /** Whether this server has seen the run live, so that the run has ended even if its departure is not noted yet. */
+  readonly hasSeenLive: (record: ServedRecord) => boolean;
+}
+
+/**
+ * The servers that departed within their grace period and have not returned, with their last departure, sorted by ID. A
+ * server that has written its record and not its lease yet is not among them.
+ */
+export function goneServers({ records, live, noticedAt, hasSeenLive }: GoneOptions): GoneServer[] {
+  const gone = new Map<string, GoneServer>();
+  for (const record of records) {
+    const { serverId, release, departedAt = noticedAt, isGraceful = false } = record;
+    const hasEnded = record.departedAt !== undefined || isGraceful || hasSeenLive(record);
+    if (live.has(serverId) || !hasEnded) continue;
+    const known = gone.get(serverId);
+    if (known === undefined || known.departedAt < departedAt)
+      gone.set(serverId, { serverId, release, departedAt, isGraceful });
+  }
+  return [...gone.values()].sort((left, right) => (left.serverId < right.serverId ? -1 : 1));
 }
 
 function keepLatest(byName: Map<string, Departed>, name: string, departed: Departed): void {
@@ -122,6 +144,11 @@ export class DepartedKeeper {
    */
   get remembered(): readonly ServedRecord[] {
     return [...this.#unrecorded.values()];
+  }
+
+  /** Whether the run was live in the last step. */
+  hasSeenLive(record: ServedRecord): boolean {
+    return this.#states.get(servedRecordKey(this.#options.storageRoot, record))?.name === "live";
   }
 
   /** Must be called whenever the resources that peers serve may have changed. */
@@ -207,19 +234,27 @@ export class DepartedKeeper {
   }
 }
 
+/** Maximum number of departed records with the same resources, for servers that get another ID with each restart. */
+const EQUAL_RECORDS_MAX = 16;
+
 /**
- * Of several departed records with the same resources, only the one noted last is kept, so that a server that restarts
- * repeatedly within the grace period does not fill the store. The revision in the store decides which is last, because
- * the times come from different clocks and all servers must keep the same record.
+ * Of several departed records of a server with the same resources, only the one noted last is kept, so that a server
+ * that restarts repeatedly within the grace period does not fill the store. The revision in the store decides which is
+ * last, because the times come from different clocks and all servers must keep the same record.
  */
 function redundantOnes(records: readonly StoredServedRecord[], states: ReadonlyMap<string, State>): KeeperWrite[] {
   const departed = records.filter(({ key }) => states.get(key)?.name === "departed");
   if (departed.length < 2) return [];
   const bySaid = Map.groupBy(departed, ({ record }) => JSON.stringify([...record.resources]));
   return [...bySaid.values()].flatMap((same) => {
-    const lastRevision = Math.max(...same.map(({ revision }) => revision));
+    const kept = new Set<string>();
     return same
-      .filter(({ revision }) => revision !== lastRevision)
+      .toSorted((left, right) => right.revision - left.revision)
+      .filter(({ record: { serverId } }) => {
+        const isRedundant = kept.has(serverId) || kept.size >= EQUAL_RECORDS_MAX;
+        kept.add(serverId);
+        return isRedundant;
+      })
       .map(({ key, revision }): KeeperWrite => ({ kind: "delete", key, expectedRevision: revision }));
   });
 }

@@ -24,6 +24,8 @@ interface IdentityOptions {
   /** Whether the server with this ID has an endpoint record. */
   readonly hasRecord: (id: string) => boolean;
   readonly recordOwner: (incarnation: string) => "this" | "other" | "nobody";
+  /** Called when the identity leases could not be listed or watched. */
+  readonly onListFailed?: () => void;
 }
 
 /** Publishes the records that peers need before this server writes, at its start and after each lapse of its lease. */
@@ -78,6 +80,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     component,
     isStoreWatchAlive,
     hasRecord,
+    onListFailed: options.onListFailed,
   });
   // Resolves when the lease may be written: an earlier startup hook must create its namespace first.
   const turn = Promise.withResolvers<void>();

@@ -59,6 +59,8 @@ interface LeaseCollectorOptions {
   readonly isStoreWatchAlive: () => boolean;
   /** Whether the store holds an endpoint record of the server with this ID. */
   readonly hasRecord: (id: string) => boolean;
+  /** Called when the leases could not be listed or watched, except because the watch must begin with a new list. */
+  readonly onListFailed?: (() => void) | undefined;
 }
 
 /**
@@ -110,7 +112,10 @@ export class LeaseCollector {
     this.#informer = client.informer<LeaseObject>(IDENTITY_LEASE_TYPE, {
       namespace: IDENTITY_LEASE_NAMESPACE,
       labelSelector: IDENTITY_LABEL,
-      onError: (thrown) => log.warn("identity lease watch failed", { error: messageOf(thrown) }),
+      onError: (thrown) => {
+        log.warn("identity lease watch failed", { error: messageOf(thrown) });
+        if (!isReason(thrown, "Expired")) options.onListFailed?.();
+      },
     });
     this.#registration = this.#informer.addHandler({
       onAdd: (lease) => this.#see(lease),

@@ -20,6 +20,14 @@ export interface PeerDocument {
   readonly etags: Readonly<Record<string, string | undefined>>;
 }
 
+/**
+ * The peer sent a response that is not its discovery document. The message contains no text of the response, so that it
+ * can be shown to users.
+ */
+export class PeerResponseError extends Error {
+  override readonly name = "PeerResponseError";
+}
+
 interface FetchOptions {
   readonly ask: RequestPeer;
   readonly address: UpstreamAddress;
@@ -72,10 +80,21 @@ async function askPath(options: FetchOptions, target: string, etag: string | und
   const response = await ask({ address, target, headers, timeoutMs, bytesMax: DOCUMENT_BYTES_MAX, signal });
   // As kube-apiserver: a server without the core group has no /api.
   const isFine = response.status === 200 || response.status === 304 || (response.status === 404 && target === "/api");
-  if (!isFine) throw new Error(`discovery request failed with status: ${response.status}`);
+  if (!isFine) throw new PeerResponseError(statusInWords(response.status));
   const answeredBy = response.header(SERVER_ID_HEADER) ?? peerId;
-  if (answeredBy !== peerId) throw new Error(`its address leads to ${answeredBy}`);
+  if (answeredBy !== peerId) throw new PeerResponseError(`its address leads to ${serverIn(answeredBy)}`);
   return response;
+}
+
+/** With 401 and 403 the peer rejects the front-proxy credentials of this server, or the user for which they stand. */
+function statusInWords(status: number): string {
+  return status === 401 || status === 403 ? `HTTP ${status}: not accepted as a peer` : `HTTP ${status}`;
+}
+
+const SERVER_ID = /^[A-Za-z0-9][\w.:-]{0,252}$/;
+
+function serverIn(header: string): string {
+  return SERVER_ID.test(header) ? header : "another server";
 }
 
 interface Described {

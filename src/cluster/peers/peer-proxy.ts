@@ -7,6 +7,7 @@ import type { ApiResponse, RequestBody } from "../../serving/http/message.ts";
 import { errorResponse } from "../../serving/http/respond.ts";
 import type { Forward } from "./forward.ts";
 import { NOT_SERVED_HEADER } from "./hop.ts";
+import type { ProxiedResource } from "./proxy-metrics.ts";
 import { serviceUnavailableBecause } from "./unavailable-responses.ts";
 import { decideRoute, isMinorVersion, type Route, type RouteFacts, type RouteRule } from "./route.ts";
 import { StatusError } from "../../meta/status-error.ts";
@@ -18,6 +19,8 @@ const COMPATIBILITY_HEADER = "x-kubernetes-compatibility-version";
 interface PeerProxyOptions {
   readonly view: () => ClusterView;
   readonly forward: Forward;
+  /** Called for a request that peers serve, if the address of none of them is known. */
+  readonly onUnresolved?: (asked: ProxiedResource) => void;
   /**
    * The feature for lack of which the local server would reject the request, although a peer may support it: a field
    * selector or a patch type.
@@ -100,7 +103,7 @@ interface Decided<Req> {
 }
 
 function follow<Req extends WithUser>(
-  { forward }: PeerProxyOptions,
+  { forward, onUnresolved }: PeerProxyOptions,
   { here, unknown }: Ways<Req>,
   { request, route, current }: Decided<Req>,
 ): Promise<ApiResponse> {
@@ -110,6 +113,7 @@ function follow<Req extends WithUser>(
     case "peer":
       return forward(request, route, current, route.fallback && ((body) => here(withBody(request, body))));
     case "unavailable":
+      if (route.isUnresolved) onUnresolved?.(request.info);
       return rejectUnavailable(
         serviceUnavailableBecause(route, request.info, current.self.id),
         request,

@@ -58,13 +58,19 @@ class Scene implements AsyncDisposable {
   /** Custom resources that this server has not read from the store. */
   unread: readonly string[] = [];
   changes = 0;
+  /** The status of responses to requests for the discovery document. */
+  documentStatus = 200;
+  /** Called for each request without a response, with a function that breaks it off. */
+  onPending: (breakOff: () => void) => void = () => {};
+  /** Warnings, with their fields. */
+  readonly logged: [message: string, fields: unknown][] = [];
 
   constructor() {
     const { clock } = this.world;
     this.tracker = new PeerTracker({
       clock,
       random: this.world.randomFor("tracker"),
-      log: SILENT_LOG,
+      log: { ...SILENT_LOG, warn: (message, fields) => void this.logged.push([message, fields]) },
       upstream: this.upstream,
       ask: createRequestPeer({ upstream: this.upstream, clock }),
       timing: DEFAULT_PEER_TIMING,
@@ -87,11 +93,13 @@ class Scene implements AsyncDisposable {
     const { target, signal, headers } = request;
     if (this.isSilent(target))
       return new Promise((_, reject) => {
+        this.onPending(() => reject(new UpstreamError("reset", "broken off", { isSent: true })));
         signal.addEventListener("abort", () =>
           reject(new UpstreamError("aborted", "the request was aborted", { isSent: true })),
         );
       });
     if (this.isRefusing(target)) throw new UpstreamError(this.rejection, "refused", { isSent: false });
+    if (target.startsWith("/api") && this.documentStatus !== 200) return upstreamResponse(this.documentStatus);
     if (target === "/api") return headers.includes("core") ? upstreamResponse(304) : aggregated([], "core");
     if (target !== "/apis") return upstreamResponse(200, [], "ok");
     return headers.includes(this.serves) ? upstreamResponse(304) : documentWith(this.serves);
@@ -249,6 +257,71 @@ describe("a peer that does not respond", () => {
     expect(scene.view.isReachable).toBe(true);
     scene.tracker.reportMiss("nobody", SILENT);
     scene.tracker.reportResponse("nobody");
+  });
+});
+
+describe("the reason why a peer is unreachable", () => {
+  const refused = new UpstreamError("connect", "no", { isSent: false, isRefused: true });
+  const expired = new UpstreamError("tls", "no", {
+    isSent: false,
+    cause: Object.assign(new Error("x"), { code: "CERT_HAS_EXPIRED" }),
+  });
+
+  test("is in the view and the log from the miss that makes it unreachable until it responds", async () => {
+    await using scene = await described();
+    scene.isSilent = () => true;
+    await scene.world.advance(10_000);
+    expect(scene.view.unreachableBecause).toBe("no response for 1 s");
+    expect(scene.logged).toEqual([["peer unreachable", { peer: "b", reason: "no response for 1 s" }]]);
+    scene.isSilent = () => false;
+    await scene.world.advance(500);
+    expect(scene.view).toMatchObject({ isReachable: true, unreachableBecause: undefined });
+  });
+
+  test("is reported for a peer that was never reachable, and for one without an address", async () => {
+    await using scene = new Scene();
+    scene.tracker.update([knownPeer({ address: undefined })]);
+    expect(scene.view.unreachableBecause).toBe("no address published");
+    scene.isRefusing = () => true;
+    scene.tracker.update([knownPeer()]);
+    await scene.world.advance(5_000);
+    expect(scene.view).toMatchObject({ isReachable: false, unreachableBecause: "no connection" });
+    expect(scene.logged.filter(([message]) => message === "peer unreachable")).toHaveLength(1);
+  });
+
+  test("changes when as many misses as make a peer unreachable have another reason, not with each miss", async () => {
+    await using scene = await described();
+    scene.isSilent = () => true;
+    for (const error of [refused, refused]) scene.tracker.reportMiss("b", error);
+    const { changes } = scene;
+    for (const error of [expired, refused, expired, refused, expired]) scene.tracker.reportMiss("b", error);
+    expect([scene.view.unreachableBecause, scene.changes]).toEqual(["no connection", changes]);
+    scene.tracker.reportMiss("b", expired);
+    expect([scene.view.unreachableBecause, scene.changes]).toEqual(["TLS: certificate expired", changes + 1]);
+  });
+
+  test("is not the reset of the probes that this server has broken off itself", async () => {
+    await using scene = await described();
+    const pending: (() => void)[] = [];
+    scene.upstream.onDisconnect = () => pending.splice(0).forEach((breakOff) => breakOff());
+    scene.onPending = (breakOff) => void pending.push(breakOff);
+    scene.isSilent = () => true;
+    await scene.world.advance(30_000);
+    expect(scene.upstream.disconnected.length).toBeGreaterThan(5);
+    expect(scene.view.unreachableBecause).toBe("no response for 1 s");
+    expect(scene.logged).toHaveLength(1);
+  });
+
+  test("is separate from the reason why its discovery document is missing", async () => {
+    await using scene = new Scene();
+    scene.documentStatus = 401;
+    scene.tracker.update([knownPeer()]);
+    await scene.world.advance(1_000);
+    const undescribedBecause = "HTTP 401: not accepted as a peer";
+    expect(scene.view).toMatchObject({ isReachable: true, unreachableBecause: undefined, undescribedBecause });
+    scene.documentStatus = 200;
+    await scene.world.advance(60_000);
+    expect(scene.view).toMatchObject({ isDescribed: true, undescribedBecause: undefined });
   });
 });
 

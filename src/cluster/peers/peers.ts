@@ -17,9 +17,10 @@ import type { MasterLeaseTable } from "./master-leases.ts";
 import type { Forward } from "./forward.ts";
 import type { Identity } from "./identity.ts";
 import type { MemberConfig } from "./peer-config.ts";
+import type { ProxiedResource } from "./proxy-metrics.ts";
 import type { ServedRecord } from "./served-record.ts";
 import type { SharedResources } from "./shared-resources.ts";
-import type { ClusterView } from "./view.ts";
+import type { ClusterView, GoneServer } from "./view.ts";
 
 export interface PeersParts {
   readonly env: BaseEnv;
@@ -54,6 +55,8 @@ export interface Peers {
   readonly documents: PeerDocuments;
   readonly records: PeerRecords;
   readonly forward: Forward;
+  /** Counts a request that no peer could serve, because the addresses of all peers that serve it are unknown. */
+  readonly onUnresolved: (asked: ProxiedResource) => void;
   /** Undefined if no peer can be called. */
   readonly ask: RequestPeer | undefined;
   /** Joins and leaves the cluster. */
@@ -84,6 +87,8 @@ interface PeerRecords {
   readonly liveness: () => Liveness;
   /** The served records of departed servers. */
   readonly departed: () => readonly ServedRecord[];
+  /** The servers that departed within their grace period and have not returned. */
+  readonly gone: () => readonly GoneServer[];
 }
 
 interface Membership {
@@ -97,6 +102,6 @@ interface Membership {
    * Publishes that this server is draining: from then on peers send it requests only if no other server can serve them.
    */
   drain(): Promise<void>;
-  /** Removes the endpoint record, then the identity lease. */
+  /** Records the graceful departure, and removes the endpoint record, then the identity lease. */
   leave(): Promise<void>;
 }

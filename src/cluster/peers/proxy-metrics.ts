@@ -17,7 +17,7 @@ export type ProxyErrorType =
 
 type SyncErrorType = "lease_list" | "hostport_resolution" | "fetch_discovery";
 
-interface ProxiedResource {
+export interface ProxiedResource {
   readonly group: string;
   readonly version: string;
   readonly resource: string;

@@ -229,6 +229,24 @@ const REFUSED: readonly Case[] = [
     reason: "example.com/v1, widgets is served by new, which cannot be reached",
   },
   {
+    what: "a resource that only a peer serves which is unreachable for a known reason",
+    facts: GET_WIDGETS,
+    view: viewOf({
+      peers: [peerOf("new", { serves: WIDGETS, isReachable: false, unreachableBecause: "connection refused" })],
+    }),
+    kind: "unavailable",
+    rule: "peer-unreachable",
+    reason: "example.com/v1, widgets is served by new, which cannot be reached (connection refused)",
+  },
+  {
+    what: "a resource that no known server serves, while the document of a live peer cannot be fetched",
+    facts: GET_WIDGETS,
+    view: viewOf({ peers: [peerOf("young", { serves: undefined, undescribedBecause: "HTTP 503" })] }),
+    kind: "unavailable",
+    rule: "peer-not-described",
+    reason: "self does not serve example.com/v1, widgets, and young has not yet published what it serves (HTTP 503)",
+  },
+  {
     what: "a resource that only a peer without an address serves",
     facts: GET_WIDGETS,
     view: viewOf({ peers: [peerOf("new", { serves: WIDGETS, ...NO_ADDRESS })] }),

@@ -88,6 +88,8 @@ interface UnavailableRoute extends Decided {
   readonly retryAfterSeconds: number;
   /** The server to which the reason refers, if any. */
   readonly peerId: string | undefined;
+  /** True if peers serve the request, but the address of none of them is known. */
+  readonly isUnresolved: boolean;
 }
 
 interface UnknownRoute extends Decided {
@@ -187,7 +189,7 @@ function decideFields(facts: RouteFacts, view: ClusterView): Route {
   }
   const candidates = tiers(facts, knowing.filter(isServing(facts)));
   if (candidates.length > 0) return { kind: "peer", rule: "peer-knows-fields", reason: what, candidates };
-  return unavailable("peer-unreachable", `${what}, which cannot be reached`, { peerId: first.id });
+  return unavailable("peer-unreachable", `${what}, which ${cannotBeReached(first)}`, { peerId: first.id });
 }
 
 /**
@@ -206,8 +208,10 @@ function decideAmongPeers(facts: RouteFacts, view: ClusterView): Route {
 
   const undescribed = view.peers.find((peer) => !peer.isDescribed);
   if (undescribed !== undefined) {
-    const reason = `${view.self.id} does not serve ${described(facts)}, and ${undescribed.id} has not yet published what it serves`;
-    return unavailable("peer-not-described", reason, { peerId: undescribed.id });
+    const { id, unreachableBecause, undescribedBecause } = undescribed;
+    const why = because(unreachableBecause ?? undescribedBecause);
+    const reason = `${view.self.id} does not serve ${described(facts)}, and ${id} has not yet published what it serves${why}`;
+    return unavailable("peer-not-described", reason, { peerId: id });
   }
   if (view.local.has(facts)) return VERB_NOT_SERVED;
   const holding = view.peers.filter((peer) => peer.document?.served.has(facts) === true);
@@ -233,9 +237,18 @@ function decideHolders(
     const reason = `${described(facts)} is served by ${names(candidates.flat())}, not by ${view.self.id}`;
     return { kind: "peer", rule, reason, candidates };
   }
-  const { id: peerId, address } = must(holders[0], "there are holders");
-  const why = address === undefined ? "has not published its address" : "cannot be reached";
-  return unavailable("peer-unreachable", `${described(facts)} is served by ${peerId}, which ${why}`, { peerId });
+  const holder = must(holders[0], "there are holders");
+  const reason = `${described(facts)} is served by ${holder.id}, which ${cannotBeReached(holder)}`;
+  const isUnresolved = holders.every(({ address }) => address === undefined);
+  return unavailable("peer-unreachable", reason, { peerId: holder.id, isUnresolved });
+}
+
+function cannotBeReached({ address, unreachableBecause }: PeerView): string {
+  return address === undefined ? "has not published its address" : `cannot be reached${because(unreachableBecause)}`;
+}
+
+function because(reason: string | undefined): string {
+  return reason === undefined ? "" : ` (${reason})`;
 }
 
 function decideUnserved(facts: RouteFacts, view: ClusterView): Route {
@@ -325,8 +338,8 @@ function local(rule: RouteRule): LocalRoute {
 function unavailable(
   rule: RouteRule,
   reason: string,
-  options: { readonly peerId?: string; readonly retryAfterSeconds?: number } = {},
+  options: { readonly peerId?: string; readonly retryAfterSeconds?: number; readonly isUnresolved?: boolean } = {},
 ): UnavailableRoute {
-  const { peerId, retryAfterSeconds = SOON_SECONDS } = options;
-  return { kind: "unavailable", rule, reason, retryAfterSeconds, peerId };
+  const { peerId, retryAfterSeconds = SOON_SECONDS, isUnresolved = false } = options;
+  return { kind: "unavailable", rule, reason, retryAfterSeconds, peerId, isUnresolved };
 }

@@ -17,6 +17,8 @@ export interface ServedRecord {
   readonly servedAt: string;
   /** RFC 3339 in UTC; set by the server that notices that this run has ended. */
   readonly departedAt: string | undefined;
+  /** True if the server itself recorded that its run ends with a graceful shutdown. Other runs count as crashed. */
+  readonly isGraceful?: true | undefined;
   /**
    * Keyed by "group/version" ("/v1" for the core group). Values are resources and subresources, such as "pods" and
    * "pods/status".
@@ -100,7 +102,8 @@ function decodeRecord(value: unknown): ServedRecord | undefined {
   if (!isId(serverId) || !isId(incarnation) || !isTime(servedAt) || resources === undefined) return undefined;
   if (release !== undefined && !isShort(release, RELEASE_LENGTH_MAX)) return undefined;
   if (departedAt !== undefined && !isTime(departedAt)) return undefined;
-  return { serverId, incarnation, release, servedAt, departedAt, resources };
+  const graceful = value["isGraceful"] === true ? { isGraceful: true as const } : {};
+  return { serverId, incarnation, release, servedAt, departedAt, ...graceful, resources };
 }
 
 function decodeResources(value: unknown): ReadonlyMap<string, readonly string[]> | undefined {

@@ -12,6 +12,7 @@ import type { Random } from "../../base/random.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import { UpstreamError, type Upstream, type UpstreamAddress } from "../../serving/http/upstream.ts";
 import type { RequestPeer } from "./request-peer.ts";
+import { failureInWords } from "./failure-in-words.ts";
 import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
 import { createServedSet } from "./served-set.ts";
@@ -54,6 +55,7 @@ const PROBES_PENDING_MAX = 4;
  * longer than a kube-apiserver needs to remove a deleted custom resource from its document.
  */
 const RECHECK_MS = 30_000;
+const NO_ADDRESS = "no address published";
 
 export class TrackedPeer {
   readonly #context: TrackingContext;
@@ -67,6 +69,13 @@ export class TrackedPeer {
   #changedAtMs = 0;
   #isReachable = false;
   #misses = 0;
+  /** Why the last misses failed, in words, and how many of them in a row failed for this reason. */
+  #lastMiss: { readonly reason: string; readonly count: number } | undefined;
+  /** Why the peer is unreachable; undefined while it is reachable, and until enough probes have failed. */
+  #unreachableBecause: string | undefined;
+  /** Why the last fetch of the document failed; undefined if it succeeded. */
+  #undescribedBecause: string | undefined;
+  #disconnectedAtMs = -Infinity;
   #probesPending = 0;
   #hasBeenAttempted = false;
   #view: PeerView | undefined;
@@ -103,13 +112,16 @@ export class TrackedPeer {
   get view(): PeerView {
     const { id, release, address, isDraining } = this.#known;
     const document = this.#document;
+    const isDescribed = this.#describedAs !== undefined && isSameServing(this.#describedAs, this.#known);
     this.#view ??= {
       id,
       release,
       address,
       isDraining,
       isReachable: this.#isReachable,
-      isDescribed: this.#describedAs !== undefined && isSameServing(this.#describedAs, this.#known),
+      unreachableBecause: address === undefined && !this.#isReachable ? NO_ADDRESS : this.#unreachableBecause,
+      isDescribed,
+      undescribedBecause: isDescribed ? undefined : this.#undescribedBecause,
       document:
         document === undefined
           ? undefined
@@ -148,7 +160,11 @@ export class TrackedPeer {
     if (isElsewhere) this.#leave({ ...before, isDraining: before.isDraining || known.isDraining });
     else if (known.isDraining && !before.isDraining && known.address !== undefined)
       this.#context.upstream.retire(known.address);
-    if (isElsewhere || before.incarnation !== known.incarnation) this.#misses = 0;
+    if (isElsewhere || before.incarnation !== known.incarnation) {
+      this.#misses = 0;
+      this.#lastMiss = undefined;
+      this.#unreachableBecause = undefined;
+    }
     if (isElsewhere || !isSameServing(before, known)) this.#documentDue.wake();
     this.#changed();
   }
@@ -162,20 +178,32 @@ export class TrackedPeer {
 
   /** Called for a failed connection or a probe without a response. */
   reportMiss(error: unknown): void {
-    this.#misses++;
-    if (this.#misses < this.#context.timing.probeMissesMax) return;
+    const { clock, log, timing, upstream } = this.#context;
     const { id, address } = this.#known;
+    const reason = failureInWords(error);
+    this.#misses++;
+    this.#lastMiss = { reason, count: this.#lastMiss?.reason === reason ? this.#lastMiss.count + 1 : 1 };
+    if (this.#misses < timing.probeMissesMax) return;
     // Closes the connections, so that pending requests are retried elsewhere or fail now instead of at their deadline.
-    if (address !== undefined && !hasHostResponded(error)) this.#context.upstream.disconnect(address);
-    if (!this.#isReachable) return;
+    if (address !== undefined && !hasHostResponded(error)) {
+      this.#disconnectedAtMs = clock.monotonic();
+      upstream.disconnect(address);
+    }
+    // A new reason replaces the old one only after as many misses as make a peer unreachable. Otherwise a peer that
+    // fails in different ways would change the view with each probe.
+    const isOldNews = !this.#isReachable && this.#unreachableBecause !== undefined;
+    if (isOldNews && (reason === this.#unreachableBecause || this.#lastMiss.count < timing.probeMissesMax)) return;
     this.#isReachable = false;
-    this.#context.log.warn("peer unreachable", { peer: id });
+    this.#unreachableBecause = reason;
+    log.warn("peer unreachable", { peer: id, reason });
     this.#changed();
   }
 
   /** Records a response. Returns whether the reachability changed. */
   #responded(): boolean {
     this.#misses = 0;
+    this.#lastMiss = undefined;
+    this.#unreachableBecause = undefined;
     if (this.#isReachable) return false;
     this.#isReachable = true;
     this.#context.log.info("peer reachable", { peer: this.#known.id });
@@ -209,9 +237,11 @@ export class TrackedPeer {
       });
       if (!signal.aborted && isSameAddress(address, this.#known.address)) this.reportResponse();
     } catch (thrown) {
-      // A late timer shows that this process was paused, and lack of local connections is no failure of the peer
-      // either.
-      const isOurFault = clock.monotonic() - startedAt > 1.5 * timing.probeTimeoutMs || isExhausted(thrown);
+      // A late timer shows that this process was paused. Lack of local connections, and a probe that this server has
+      // broken off together with the other requests, are no failures of the peer either.
+      const isLate = clock.monotonic() - startedAt > 1.5 * timing.probeTimeoutMs;
+      const isBrokenOff = this.#disconnectedAtMs >= startedAt && isReset(thrown);
+      const isOurFault = isLate || isBrokenOff || isExhausted(thrown);
       if (signal.aborted || isOurFault || !isSameAddress(address, this.#known.address)) return;
       metrics.probeFailed(this.#known.id).inc();
       this.reportMiss(thrown);
@@ -221,11 +251,14 @@ export class TrackedPeer {
   }
 
   async #documentLoop(signal: AbortSignal): Promise<void> {
-    const { timing, random } = this.#context;
+    const { timing, random, metrics } = this.#context;
     let failures = 0;
     while (!signal.aborted) {
       const { address } = this.#known;
-      if (address !== undefined) failures = (await this.#describe(address, signal)) ? 0 : failures + 1;
+      // As kubernetes: an attempt without an address counts as well, which happens whenever a peer joins, because its
+      // lease precedes its endpoint record.
+      if (address === undefined) metrics.syncFailed("hostport_resolution");
+      else failures = (await this.#describe(address, signal)) ? 0 : failures + 1;
       const delayMs =
         failures === 0
           ? this.#refreshMs()
@@ -268,15 +301,20 @@ export class TrackedPeer {
         this.#changedAtMs = this.#confirmedAtMs;
       }
       this.#hasBeenAttempted = true;
+      this.#undescribedBecause = undefined;
       this.#responded();
       this.#changed();
       return true;
     } catch (thrown) {
       if (signal.aborted) return false;
       metrics.syncFailed("fetch_discovery");
+      const reason = failureInWords(thrown);
       const error = thrown instanceof Error ? thrown.message : String(thrown);
-      log.warn("peer discovery failed", { peer: this.#known.id, error });
+      const isNews = this.#undescribedBecause !== reason;
+      log[isNews ? "warn" : "debug"]("peer discovery failed", { peer: this.#known.id, reason, error });
       this.#hasBeenAttempted = true;
+      this.#undescribedBecause = reason;
+      if (isNews) this.#changed();
       return false;
     }
   }
@@ -288,6 +326,10 @@ export class TrackedPeer {
  */
 function isExhausted(thrown: unknown): boolean {
   return thrown instanceof UpstreamError && thrown.failure === "exhausted";
+}
+
+function isReset(thrown: unknown): boolean {
+  return thrown instanceof UpstreamError && thrown.failure === "reset";
 }
 
 /**

@@ -16,6 +16,8 @@ export interface PeerView {
   /** Undefined until the peer's current run has an endpoint record. */
   readonly address: UpstreamAddress | undefined;
   readonly isReachable: boolean;
+  /** Why the peer is unreachable, in words; undefined if it is reachable or the reason is not known yet. */
+  readonly unreachableBecause?: string | undefined;
   /** Whether the peer is shutting down: it is chosen only if no other server can serve the request. */
   readonly isDraining: boolean;
   /**
@@ -23,6 +25,8 @@ export interface PeerView {
    * known.
    */
   readonly isDescribed: boolean;
+  /** Why the current document could not be fetched, in words; undefined if the last attempt did not fail. */
+  readonly undescribedBecause?: string | undefined;
   /** Undefined until the peer has been described once. Kept while its lease is valid, however old the document is. */
   readonly document: PeerDocumentView | undefined;
 }
@@ -39,6 +43,12 @@ export interface Departed {
   readonly release: string | undefined;
   /** RFC 3339, by the clock of the server that noticed the departure. */
   readonly departedAt: string;
+}
+
+/** A server that departed recently and has not returned. */
+export interface GoneServer extends Departed {
+  /** Whether the server ended with a graceful shutdown. */
+  readonly isGraceful: boolean;
 }
 
 export interface ClusterView {

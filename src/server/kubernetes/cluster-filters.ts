@@ -35,6 +35,7 @@ export function createClusterFilters(on: Foundation, parts: ClusterFilterParts):
   const route = peerProxy({
     view: peers.view,
     forward: peers.forward,
+    onUnresolved: peers.onUnresolved,
     unmetNeed: createUnmetNeed(catalog, routing),
     isVersionAware: config.isVersionAware,
     catchUp: peers.catchUp,

@@ -47,7 +47,7 @@ export function createRoutes(on: Foundation, store: ServerStore, stages: Kuberne
       builtIn: resources.document,
       shared,
     }),
-    health: healthHandler(health.checks.all, (failed) => env.log.warn("health check failed", { failed })),
+    health: healthHandler(health.checks.all, on.lifecycle.reportFailedChecks),
     openId: openIdHandler(openIdOf({ env, config }, () => address.current)),
     version: versionDocument({
       ...releaseInfo(config.version.binary),

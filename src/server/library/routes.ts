@@ -56,7 +56,7 @@ export function createLibraryRoutes(on: Foundation, _store: ServerStore, stages:
       custom: createCustomOpenApi({ generation: 0, definitions: () => crds }),
     }),
     evenkeel: pageNotFound,
-    health: healthHandler(health.checks.all, (failed) => log.warn("health check failed", { failed })),
+    health: healthHandler(health.checks.all, on.lifecycle.reportFailedChecks),
     openId: () => undefined,
     version: versionDocument({ gitVersion, ...version, gates: gatesOf(version.binary) }),
     metrics,

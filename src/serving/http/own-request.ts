@@ -57,7 +57,7 @@ export async function sendOwnRequest(
   } catch (thrown) {
     if (!isLate || !(thrown instanceof UpstreamError)) throw thrown;
     const { isSent } = thrown;
-    throw new UpstreamError("timeout", `no response within ${timeoutMs} ms`, { isSent, cause: thrown });
+    throw new UpstreamError("timeout", `no response within ${timeoutMs} ms`, { isSent, timeoutMs, cause: thrown });
   } finally {
     cancel();
     signal?.removeEventListener("abort", onAbort);

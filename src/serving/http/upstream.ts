@@ -78,6 +78,14 @@ export type UpstreamFailure =
   /** The response is not valid HTTP or is too large, or the request has parts that cannot be sent. */
   | "malformed";
 
+interface UpstreamErrorOptions {
+  readonly isSent: boolean;
+  readonly isRefused?: boolean;
+  readonly timeoutMs?: number;
+  readonly isOfEgressProxy?: boolean;
+  readonly cause?: unknown;
+}
+
 export class UpstreamError extends Error {
   override readonly name = "UpstreamError";
   readonly failure: UpstreamFailure;
@@ -88,15 +96,17 @@ export class UpstreamError extends Error {
    * finish.
    */
   readonly isRefused: boolean;
+  /** Set with `timeout`: how long the request waited, in ms. */
+  readonly timeoutMs: number | undefined;
+  /** True if the egress proxy, not the server behind it, caused the failure. */
+  readonly isOfEgressProxy: boolean;
 
-  constructor(
-    failure: UpstreamFailure,
-    message: string,
-    options: { readonly isSent: boolean; readonly isRefused?: boolean; readonly cause?: unknown },
-  ) {
+  constructor(failure: UpstreamFailure, message: string, options: UpstreamErrorOptions) {
     super(message, { cause: options.cause });
     this.failure = failure;
     this.isSent = options.isSent;
     this.isRefused = options.isRefused ?? false;
+    this.timeoutMs = options.timeoutMs;
+    this.isOfEgressProxy = options.isOfEgressProxy ?? false;
   }
 }

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { JsonObject } from "../../meta/json.ts";
 import { explanationText } from "./explain-route.ts";
 import { isComplete, statusTable } from "./status.ts";
 
@@ -20,6 +21,7 @@ const B = {
   documentAgeSeconds: 61.4,
   onlyServes: [{ groupVersion: "batch/v1", resources: ["jobs", "jobs/status"] }],
 };
+const GONE = { server: "c", release: "1.36", secondsAgo: 25, isGone: true, resourceCount: 0, resources: [] };
 const HEALTHY = { isSynced: true, proxy: { isEnabled: true } };
 
 test("the table has a line for each server and columns as wide as their widest cell", () => {
@@ -33,6 +35,21 @@ test("the table has a line for each server and columns as wide as their widest c
   );
 });
 
+test("the state of a server names the reason why it is unreachable or has no discovery document", () => {
+  const stateOf = (server: JsonObject): string | undefined =>
+    statusTable({ ...HEALTHY, servers: [A, { ...B, ...server }] })
+      .split("\n")[2]
+      ?.split(/ {2,}/)[4];
+  expect(stateOf({ unreachableBecause: "connection refused", isDescribed: true })).toBe(
+    "unreachable (connection refused)",
+  );
+  const refused = { unreachableBecause: "connection refused", undescribedBecause: "connection refused" };
+  expect(stateOf(refused)).toBe("unreachable (connection refused), no discovery document");
+  expect(stateOf({ isReachable: true, undescribedBecause: "HTTP 401: not accepted as a peer" })).toBe(
+    "reachable, no discovery document (HTTP 401: not accepted as a peer)",
+  );
+});
+
 test("the row of a server that emulates another release shows both versions", () => {
   const emulating = { ...A, binaryVersion: "1.36.4" };
   expect(statusTable({ ...HEALTHY, servers: [emulating] })).toContain(" 1.34     1.36.4 as 1.34  ");
@@ -40,7 +57,9 @@ test("the row of a server that emulates another release shows both versions", ()
 
 test("notes and departed servers follow the table", () => {
   const departed = [
-    { server: "c", release: "1.36", departedAt: "2030-01-01T00:00:00Z", resourceCount: 2, resources: B.onlyServes },
+    { ...GONE, isGraceful: true, resourceCount: 2, resources: B.onlyServes },
+    { ...GONE, server: "d", secondsAgo: 180 },
+    { ...GONE, server: "e", isGone: false, resourceCount: 2, resources: B.onlyServes },
   ];
   const text = statusTable({
     isSynced: false,
@@ -53,9 +72,20 @@ test("notes and departed servers follow the table", () => {
   expect(text).toContain("--peer-ca-file is not set");
   expect(text).toContain("has not synced its peers yet");
   expect(text).toContain("rejects writes: the lease is late.");
-  expect(text).toContain(
-    "Departed: c (1.36) at 2030-01-01T00:00:00Z; no server serves 2 of its resources: batch/v1 (2).",
-  );
+  expect(text.split("\n").filter((line) => line.startsWith("Departed"))).toEqual([
+    "Departed: c (1.36), gone 25 s ago after a shutdown; no server serves 2 of its resources: batch/v1 (2).",
+    "Departed: d (1.36), gone 3 min ago without a shutdown; other servers serve all of its resources.",
+    "Departed: an earlier run of e (1.36), gone 25 s ago; no server serves 2 of its resources: batch/v1 (2).",
+  ]);
+});
+
+test.each([
+  ["that crashed", { isGraceful: false }, false],
+  ["that was shut down", { isGraceful: true }, true],
+  ["that was shut down and alone served resources", { isGraceful: true, resourceCount: 2 }, false],
+  ["that has restarted with other resources", { isGone: false, resourceCount: 2 }, true],
+])("a cluster with a recently departed server %s: %j, complete: %s", (_what, more, isWhole) => {
+  expect(isComplete({ servers: [A], departed: [{ ...GONE, ...more }] })).toBe(isWhole);
 });
 
 test("notes name servers that are not ready in time, ignored leases, and why the server is no endpoint", () => {

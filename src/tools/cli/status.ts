@@ -6,7 +6,7 @@ import { requestJson, printable, withServerFlags, type ServerFlags } from "./req
 import { alignColumns } from "./columns.ts";
 
 const TARGET = "/evenkeel/v1/status";
-/** Exit code if a server is unreachable or its discovery document is missing. */
+/** Exit code if a server is unreachable, has no discovery document, or departed recently: see `isComplete`. */
 const INCOMPLETE = 1;
 const HEADINGS: readonly string[] = [
   "SERVER",
@@ -24,7 +24,9 @@ export function statusCommand(): Command {
       .summary("Show the servers of a cluster")
       .description(
         "Show the servers of a cluster from the view of one server: release, version, state, age of their discovery documents " +
-          "and resources that only they serve. Exit code 1 if a server is unreachable or has not published its discovery document.",
+          "and resources that only they serve; then the servers that departed recently. Exit code 1 if a server is unreachable, " +
+          "has not published its discovery document, or departed within --departed-grace by a crash or with resources that no " +
+          "other server serves.",
       ),
   ).action((flags: ServerFlags) => status(flags));
 }
@@ -35,11 +37,16 @@ async function status(flags: ServerFlags): Promise<void> {
   if (!isComplete(response)) process.exitCode = INCOMPLETE;
 }
 
-/** True if every server is reachable and has published its discovery document. */
+/**
+ * True if every server is reachable and has published its discovery document, and no server is missing. A server that
+ * has departed is missing during its grace period, unless it was shut down and other servers serve all of its resources:
+ * then it was removed, and a script that waits for the cluster need not wait for the end of the grace period.
+ */
 export function isComplete(answer: JsonObject): boolean {
-  return objectsAt(answer, "servers").every(
-    (server) => server["isReachable"] === true && server["isDescribed"] === true,
-  );
+  const isUsable = (server: JsonObject): boolean => server["isReachable"] === true && server["isDescribed"] === true;
+  const isMissing = (departed: JsonObject): boolean =>
+    departed["isGone"] === true && (departed["isGraceful"] !== true || departed["resourceCount"] !== 0);
+  return objectsAt(answer, "servers").every(isUsable) && !objectsAt(answer, "departed").some(isMissing);
 }
 
 export function statusTable(answer: JsonObject): string {
@@ -67,13 +74,21 @@ function versions(server: JsonObject): string {
 }
 
 function state(server: JsonObject, answer: JsonObject): string {
+  const unreachable = text(server, "unreachableBecause");
+  const undescribed = text(server, "undescribedBecause");
   const words = [
-    server["isReachable"] === true ? "reachable" : "unreachable",
-    ...(server["isDescribed"] === true ? [] : ["no discovery document"]),
+    server["isReachable"] === true ? "reachable" : `unreachable${inParentheses(unreachable)}`,
+    ...(server["isDescribed"] === true
+      ? []
+      : [`no discovery document${inParentheses(undescribed === unreachable ? "" : undescribed)}`]),
     ...(server["isDraining"] === true ? ["draining"] : []),
     ...(server["isSelf"] === true && text(answer, "fence") !== "" ? ["fenced"] : []),
   ];
   return words.join(", ");
+}
+
+function inParentheses(reason: string): string {
+  return reason === "" ? "" : ` (${reason})`;
 }
 
 function age(server: JsonObject): string {
@@ -135,9 +150,22 @@ function departures(answer: JsonObject): string[] {
   return objectsAt(answer, "departed").map((departed) => {
     const release = text(departed, "release");
     const who = text(departed, "server") + (release === "" ? "" : ` (${release})`);
-    const count = typeof departed["resourceCount"] === "number" ? departed["resourceCount"] : 0;
-    return `Departed: ${who} at ${text(departed, "departedAt")}; no server serves ${count} of its resources: ${summary(objectsAt(departed, "resources"))}.`;
+    const count = numberAt(departed, "resourceCount");
+    const ago = `gone ${duration(numberAt(departed, "secondsAgo"))} ago`;
+    const how = departed["isGraceful"] === true ? "after a shutdown" : "without a shutdown";
+    const event = departed["isGone"] === true ? `${who}, ${ago} ${how}` : `an earlier run of ${who}, ${ago}`;
+    const unserved = `no server serves ${count} of its resources: ${summary(objectsAt(departed, "resources"))}`;
+    return `Departed: ${event}; ${count === 0 ? "other servers serve all of its resources" : unserved}.`;
   });
+}
+
+function duration(seconds: number): string {
+  return seconds < 120 ? `${Math.round(seconds)} s` : `${Math.round(seconds / 60)} min`;
+}
+
+function numberAt(parent: JsonObject, key: string): number {
+  const value = parent[key];
+  return typeof value === "number" ? value : 0;
 }
 
 function text(parent: JsonObject, key: string): string {

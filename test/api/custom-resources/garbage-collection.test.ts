@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { Log } from "../../../src/base/log.ts";
 import { configMap, CONFIG_MAPS, names, startServer, type Json, type TestServer } from "../start.ts";
 import { define, DEFINITIONS, GROUP, widget, WIDGETS } from "./define.ts";
 
@@ -99,4 +100,19 @@ test("a CRD can be deleted and created again, and the dependents of its deleted 
   }
   await api.world.advance(60_000);
   expect(names(await api.get(CONFIG_MAPS)).filter((name) => name.startsWith("child"))).toEqual([]);
+});
+
+test("the garbage collector stops watching the resource of a deleted CRD without a warning", async () => {
+  const logged: string[] = [];
+  const say =
+    (level: string) =>
+    (message: string): void =>
+      void (/collect/.test(message) && logged.push(`${level}: ${message}`));
+  const log: Log = { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
+  await using api = await startServer({ strictRelease: false, log });
+  await define(api);
+  await api.world.advance(SOON_MS);
+  await api.delete(`${DEFINITIONS}/widgets.${GROUP}`);
+  await api.world.advance(60_000);
+  expect(logged).toEqual(["info: stopped collecting a resource that no server serves"]);
 });

@@ -172,19 +172,23 @@ export class Monitors {
 
   /** Drops resources that no server serves, unless there is a doubt: such a resource may return with its objects. */
   async #forgetVanished(): Promise<void> {
-    const { resources, served, log } = this.#options;
+    const { resources, log } = this.#options;
     const gone = (): [string, Followed][] =>
-      [...this.#followed].filter(([, { monitor, isVanished }]) => {
-        const now = served.get(monitor.resource);
-        const isBack = now !== undefined && isCollectable(now);
-        return isVanished && !isBack && !served.doubts().some((doubt) => isDoubtAbout(doubt, monitor.resource));
-      });
+      [...this.#followed].filter(([, { monitor, isVanished }]) => isVanished && this.#isUnserved(monitor.resource));
     if (gone().length === 0 || !(await resources.catchUp())) return;
     for (const [key, followed] of gone()) {
       const { resource } = followed.monitor;
       log.info("stopped collecting a resource that no server serves", { ...subjectOf(resource) });
       this.#unfollow(key, followed);
     }
+  }
+
+  /** Whether no server serves the resource, and no server may serve it either: for example, its CRD was deleted. */
+  #isUnserved(resource: GroupResource): boolean {
+    const { served } = this.#options;
+    const now = served.get(resource);
+    const isServed = now !== undefined && isCollectable(now);
+    return !isServed && !served.doubts().some((doubt) => isDoubtAbout(doubt, resource));
   }
 
   #unfollow(key: string, { monitor, stop }: Followed): void {
@@ -201,6 +205,8 @@ export class Monitors {
     const error = messageOf(thrown);
     if (this.#failing.get(key) === error) return;
     this.#failing.set(key, error);
+    // A watch of a resource whose CRD was deleted fails by design; the monitor is stopped soon.
+    if (this.#isUnserved(resource)) return;
     log.warn("garbage collector cannot watch a resource", { ...subjectOf(resource), error });
   }
 

@@ -21,7 +21,7 @@ export interface Protocol {
   accept(socket: TLSSocket, connection: ConnectionInfo): void;
   /** Asks clients to reconnect to another server. Open requests continue. */
   drain(): void;
-  /** Closes connections without open requests. */
+  /** Closes connections without open requests, and connections that have switched to another protocol. */
   closeIdle(): void;
   /** Stops timers and destroys the remaining connections. */
   destroy(): void;
@@ -32,6 +32,7 @@ export class ServedExchange {
   readonly #abort = new AbortController();
   readonly #whenOver: (() => void)[] = [];
   #over = false;
+  #isCounted = true;
 
   constructor(edge: Edge) {
     this.#edge = edge;
@@ -55,8 +56,16 @@ export class ServedExchange {
   finish(): void {
     if (this.#over) return;
     this.#over = true;
-    this.#edge.requestClosed();
+    this.#stopCounting();
     for (const callback of this.#whenOver) this.call(callback);
+  }
+
+  /**
+   * Called when the connection has switched to another protocol. It may stay open for ever, so the shutdown of the
+   * listener does not wait for its end, as that of kube-apiserver does not.
+   */
+  switchedProtocols(): void {
+    this.#stopCounting();
   }
 
   /** Called when the connection or stream has closed. Has no effect if the response has been sent. */
@@ -101,6 +110,12 @@ export class ServedExchange {
       writable.on("drain", onDrain);
       this.#whenOver.push(onOver);
     });
+  }
+
+  #stopCounting(): void {
+    if (!this.#isCounted) return;
+    this.#isCounted = false;
+    this.#edge.requestClosed();
   }
 
   /** Calls the handler. A handler should never throw. If it does, the response is a plain 500. */

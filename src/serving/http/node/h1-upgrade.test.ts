@@ -54,7 +54,7 @@ describe("an upgrade request", () => {
     expect(seen?.rawHeaders).toContain("Upgrade");
     socket.write("there");
     expect(await until(socket, "there")).toBe("there");
-    expect([server.listener.openRequests(), seen?.signal.aborted]).toEqual([1, false]);
+    expect([server.listener.openRequests(), seen?.signal.aborted]).toEqual([0, false]);
     const gone = once(seen!.signal, "abort");
     socket.destroy();
     await gone;
@@ -187,19 +187,26 @@ describe("a handler's 101 response fails", () => {
 });
 
 describe("an upgraded connection", () => {
-  test("counts as an open request until the shutdown deadline, at which it is broken off", async () => {
+  test("stays open while other requests are in flight, and is ended by a shutdown that waits only for these", async () => {
     const closed = deferred();
-    await using server = await startServer(async () =>
-      switching((socket) => (echo(socket), socket!.on("close", () => closed.resolve()))),
+    const slow = deferred<ApiResponse>();
+    await using server = await startServer(async ({ path }) =>
+      path === "/slow"
+        ? slow.promise
+        : switching((socket) => (echo(socket), socket!.on("close", () => closed.resolve()))),
     );
     const socket = await rawConnection(server, "http/1.1");
     socket.write(`${REQUEST}x`);
     await until(socket, "x");
-    server.listener.stopAccepting();
+    const other = await rawConnection(server, "http/1.1");
+    other.write("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n");
+    await expect.poll(() => server.listener.openRequests()).toBe(1);
+    // The deadline is longer than that of the test: a shutdown that waits for the upgraded connection fails it.
+    const closing = server.listener.close(600_000);
     socket.write("y");
     await until(socket, "y");
-    expect(server.listener.openRequests()).toBe(1);
-    await server.listener.close(10);
+    slow.resolve({ status: 204, headers: {}, body: NO_BODY });
+    await closing;
     await closed.promise;
     expect([server.listener.openRequests(), server.listener.openConnections()]).toEqual([0, 0]);
   });

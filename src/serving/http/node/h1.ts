@@ -35,6 +35,8 @@ interface Http1Connection {
   isLeaving: boolean;
   /** True if later requests are not handled, because no response could be sent to them. */
   takesNoMore: boolean;
+  /** True if the connection has switched to another protocol. */
+  isUpgraded: boolean;
 }
 
 export function createHttp1(edge: Edge): Protocol {
@@ -70,7 +72,13 @@ export function createHttp1(edge: Edge): Protocol {
 
   return {
     accept(socket, info) {
-      const connection: Http1Connection = { info, exchanges: new Set(), isLeaving, takesNoMore: false };
+      const connection: Http1Connection = {
+        info,
+        exchanges: new Set(),
+        isLeaving,
+        takesNoMore: false,
+        isUpgraded: false,
+      };
       connections.set(socket, connection);
       // If several pipelined responses are pending, Node reports the close of the socket only to the first one.
       socket.once("close", () => {
@@ -88,7 +96,7 @@ export function createHttp1(edge: Edge): Protocol {
     },
     closeIdle() {
       for (const [socket, connection] of connections) {
-        if (connection.exchanges.size === 0) endConnection(socket, connection);
+        if (connection.exchanges.size === 0 || connection.isUpgraded) endConnection(socket, connection);
       }
     },
     destroy() {
@@ -314,7 +322,11 @@ class Http1Exchange {
       // `open` must be called even if the headers of the response cannot be sent.
       if (socket === undefined) open(undefined);
     }
-    if (socket !== undefined) return open(socket);
+    if (socket !== undefined) {
+      this.#connection.isUpgraded = true;
+      this.#exchange.switchedProtocols();
+      return open(socket);
+    }
     if (this.#upgrade !== undefined) return;
     // The client continues in the other protocol, so the connection cannot be reused.
     this.#response.shouldKeepAlive = false;

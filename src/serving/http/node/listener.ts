@@ -52,13 +52,14 @@ export interface Listener {
    */
   stopAccepting(): void;
   /**
-   * Waits until the last request has ended or the deadline (ms) has passed. Then ends idle connections and destroys the
-   * others. A request that arrives after that is not read, even if its client has not yet seen the end of the
+   * Waits until the last request has ended or the deadline (ms) has passed. Then ends idle and upgraded connections and
+   * destroys the others. A request that arrives after that is not read, even if its client has not yet seen the end of the
    * connection.
    */
   close(deadlineMs: number): Promise<void>;
   /** Sets the certificates for new connections. Throws if they cannot be used, and keeps the current ones. */
   setTls(tls: ListenTls): void;
+  /** Number of open requests, without those whose connection has switched to another protocol. */
   openRequests(): number;
   /** Number of open connections, including handshakes in progress. */
   openConnections(): number;

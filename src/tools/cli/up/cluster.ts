@@ -17,6 +17,7 @@ import {
 import { HOST, type Launch } from "./hosted-server.ts";
 import type { Backend, LoadBalancer } from "./load-balancer.ts";
 import type { RunningServer, StartServer } from "./member.ts";
+import type { SeenServer } from "./readiness.ts";
 import type { RollbackGuard } from "./rollback-guard.ts";
 import { parseServerSpec, type CommonOptions, type ServerSpec } from "./server-spec.ts";
 
@@ -46,8 +47,8 @@ interface LocalClusterOptions {
   /** The address at which other machines reach the load balancer; undefined if they cannot. */
   readonly address: string | undefined;
   readonly start: StartServer;
-  /** The peers that the server can proxy requests to now. */
-  readonly peersOf: (backend: Backend) => Promise<readonly string[]>;
+  /** The servers of the cluster as the server at this address sees them. */
+  readonly peersOf: (backend: Backend) => Promise<readonly SeenServer[]>;
   readonly guardRollback: RollbackGuard;
   /** Port of the first server of a new cluster; undefined for any free port. */
   readonly firstPort: number | undefined;
@@ -85,6 +86,12 @@ export class LocalCluster {
   get balancerUrl(): string {
     const { host, balancer } = this.#options;
     return `https://${isIPv6(host) ? `[${host}]` : host}:${balancer.port}`;
+  }
+
+  /** The servers that can be asked about their peers. */
+  running(): Backend[] {
+    const running = this.#entries.filter(({ state }) => state === "running");
+    return running.map(({ id, port }) => ({ id, host: HOST, port }));
   }
 
   servers(): ServerInfo[] {
@@ -228,8 +235,9 @@ export class LocalCluster {
     const backends = met.map(({ id, port }) => ({ id, host: HOST, port }));
     const until = performance.now() + PEERS_READY_MS;
     const knowsAll = async (backend: Backend): Promise<boolean> => {
-      const known = await this.#options.peersOf(backend).catch((): readonly string[] => []);
-      return backends.every(({ id }) => id === backend.id || known.includes(id));
+      const seen = await this.#options.peersOf(backend).catch((): readonly SeenServer[] => []);
+      const usable = new Set(seen.filter(({ isUsable }) => isUsable).map(({ id }) => id));
+      return backends.every(({ id }) => id === backend.id || usable.has(id));
     };
     let isDone = false;
     while (!isDone && performance.now() < until) {

@@ -8,6 +8,8 @@ interface DisplayOptions {
   readonly mode: "live" | "plain" | "json";
   /** Returns the text of the status line. */
   readonly status: () => string;
+  /** Reads what the status line shows. Called at an interval while the line is shown. */
+  readonly refresh: () => Promise<void>;
 }
 
 const REDRAW_MS = 500;
@@ -20,10 +22,11 @@ export class Display {
   readonly #refresh: NodeJS.Timeout | undefined;
   #redraw: NodeJS.Timeout | undefined;
   #drawn = "";
+  #isStopped = false;
 
   constructor(options: DisplayOptions) {
     this.#options = options;
-    if (options.mode === "live") this.#refresh = setInterval(() => this.changed(), REFRESH_MS).unref();
+    if (options.mode === "live") this.#refresh = setInterval(() => void this.#read(), REFRESH_MS).unref();
   }
 
   line(text: string): void {
@@ -46,9 +49,15 @@ export class Display {
   }
 
   stop(): void {
+    this.#isStopped = true;
     clearInterval(this.#refresh);
     clearTimeout(this.#redraw);
     this.#clear();
+  }
+
+  async #read(): Promise<void> {
+    await this.#options.refresh();
+    if (!this.#isStopped) this.changed();
   }
 
   #draw(): void {

@@ -144,8 +144,10 @@ function faultyUpstream(upstream: Upstream, clock: Clock, faults: FaultSwitch): 
 }
 
 async function noConnection(clock: Clock, signal: AbortSignal): Promise<never> {
-  const isTimeout = await sleep(clock, UPSTREAM_LIMITS.connectTimeoutMs, signal);
-  throw new UpstreamError(isTimeout ? "timeout" : "aborted", "no connection across the partition", { isSent: false });
+  const { connectTimeoutMs: timeoutMs } = UPSTREAM_LIMITS;
+  const message = "no connection across the partition";
+  if (await sleep(clock, timeoutMs, signal)) throw new UpstreamError("timeout", message, { isSent: false, timeoutMs });
+  throw new UpstreamError("aborted", message, { isSent: false });
 }
 
 function ignore(): void {}

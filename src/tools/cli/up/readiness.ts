@@ -1,5 +1,7 @@
 /** Probes a server over its own address: whether it is ready, and which peers it can proxy to. */
 import { Agent, request } from "node:https";
+import { isJsonObject, objectsAt, stringAt } from "../../../meta/json.ts";
+import { printable } from "../request-server.ts";
 import type { Backend } from "./load-balancer.ts";
 
 const RESPONSE_MS_MAX = 1_000;
@@ -7,9 +9,18 @@ const RESPONSE_BYTES_MAX = 1024 * 1024;
 
 interface ReadinessProbe {
   isReady(backend: Backend): Promise<boolean>;
-  /** The peers that the server can proxy requests to now. */
-  peersOf(backend: Backend): Promise<readonly string[]>;
+  /** The servers of the cluster as this server sees them; empty if it does not respond. */
+  peersOf(backend: Backend): Promise<readonly SeenServer[]>;
   close(): void;
+}
+
+/** One server of the cluster, as another one sees it. */
+export interface SeenServer {
+  readonly id: string;
+  /** Whether requests can be proxied to it. */
+  readonly isUsable: boolean;
+  /** Undefined if it is reachable or the reason is not known. */
+  readonly unreachableBecause: string | undefined;
 }
 
 interface ProbeResponse {
@@ -42,21 +53,21 @@ export function createReadinessProbe({ ca, token }: { readonly ca: string; reado
     isReady: async (backend) => (await get(backend, "/readyz")).status === 200,
     async peersOf(backend) {
       const { status, text } = await get(backend, "/evenkeel/v1/status");
-      return status === 200 ? describedIn(text) : [];
+      return status === 200 ? seenIn(text) : [];
     },
     close: () => agent.destroy(),
   };
 }
 
-interface StatusDocument {
-  readonly servers?: readonly {
-    readonly id?: string;
-    readonly isReachable?: boolean;
-    readonly isDescribed?: boolean;
-  }[];
-}
-
-function describedIn(text: string): string[] {
-  const { servers = [] } = JSON.parse(text) as StatusDocument;
-  return servers.flatMap(({ id, isReachable, isDescribed }) => (id && isReachable && isDescribed ? [id] : []));
+function seenIn(text: string): SeenServer[] {
+  const document: unknown = JSON.parse(text);
+  if (!isJsonObject(document)) return [];
+  return objectsAt(document, "servers").map((server) => {
+    const because = printable(stringAt(server, "unreachableBecause"));
+    return {
+      id: stringAt(server, "id"),
+      isUsable: server["isReachable"] === true && server["isDescribed"] === true,
+      unreachableBecause: because === "" ? undefined : because,
+    };
+  });
 }

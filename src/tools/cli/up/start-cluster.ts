@@ -18,6 +18,7 @@ import { inProcess, type StartServer } from "./member.ts";
 import { openBalancer } from "./open-balancer.ts";
 import { createReadinessProbe } from "./readiness.ts";
 import { createRollbackGuard } from "./rollback-guard.ts";
+import { UnreachableServers } from "./unreachable-servers.ts";
 import type { UpSession } from "./up-session.ts";
 import type { ServerSpec } from "./server-spec.ts";
 import { clusterSummary, serverJson, statusText } from "./summary.ts";
@@ -39,8 +40,13 @@ export async function startCluster({ flags, directory, kept, specs, running, sto
   const host = isUnspecified(bindAddress) ? (address ?? HOST) : bindAddress;
   const credentials = asUsable(() => clusterCredentials(directory, host), unusable(directory));
   const mode = flags.json ? "json" : process.stdout.isTTY ? "live" : "plain";
-  const status = (): string => statusText(cluster.servers(), balancer.counts);
-  const display = new Display({ out: process.stdout, err: process.stderr, mode, status });
+  const unreachable = new UnreachableServers();
+  let created = undefined as LocalCluster | undefined;
+  const status = (): string =>
+    created === undefined ? "" : statusText(created.servers(), balancer.counts, (id) => unreachable.reasonFor(id));
+  const refresh = (): Promise<void> =>
+    unreachable.refresh(created?.running() ?? [], (backend) => readiness.peersOf(backend));
+  const display = new Display({ out: process.stdout, err: process.stderr, mode, status, refresh });
   running.onStop(() => display.stop());
   const env = createNodeEnv({ logLevel: flags.logLevel, write: (text) => display.log(text) });
   display.line(
@@ -73,6 +79,7 @@ export async function startCluster({ flags, directory, kept, specs, running, sto
     },
     kept,
   );
+  created = cluster;
   running.onStop(() => cluster.stop());
   running.handle = controlHandler(cluster);
   await cluster.startAll(specs, kept);

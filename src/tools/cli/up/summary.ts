@@ -49,9 +49,18 @@ function inWords({ has, lacks }: Difference): string {
   return parts.length === 0 ? "none" : parts.join("  ");
 }
 
-export function statusText(servers: readonly ServerInfo[], { open }: LoadBalancerCounts): string {
+/** The status line. `unreachable` returns the reason why other servers cannot reach a server, if they cannot. */
+export function statusText(
+  servers: readonly ServerInfo[],
+  { open }: LoadBalancerCounts,
+  unreachable: (id: string) => string | undefined,
+): string {
   const ready = servers.filter(({ isReady }) => isReady).length;
-  const each = servers.map((server) => `${server.id} ${server.spec.release} ${stateOf(server)}`);
+  const each = servers.map((server) => {
+    const because = unreachable(server.id);
+    const reason = because === undefined ? "" : `, unreachable (${because})`;
+    return `${server.id} ${server.spec.release} ${stateOf(server)}${reason}`;
+  });
   return `${ready}/${servers.length} ready | ${each.join(" | ")} | ${open} connections`;
 }
 

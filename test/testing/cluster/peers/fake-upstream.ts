@@ -15,6 +15,7 @@ export class FakeUpstream implements Upstream {
   readonly retired: UpstreamAddress[] = [];
   readonly disconnected: UpstreamAddress[] = [];
   respond: Respond;
+  onDisconnect: () => void = () => {};
 
   constructor(respond: Respond) {
     this.respond = respond;
@@ -36,6 +37,7 @@ export class FakeUpstream implements Upstream {
 
   disconnect(address: UpstreamAddress): void {
     this.disconnected.push(address);
+    this.onDisconnect();
   }
 
   close(): Promise<void> {

@@ -192,7 +192,8 @@ export class ConnectionPool {
     const context = this.#contexts.get(ca, certificate);
     const { connectTimeoutMs } = this.#limits;
     const timer = setTimeout(() => {
-      opening.abort(unsent("timeout", `no connection to ${place.authority} within ${connectTimeoutMs} ms`));
+      const message = `no connection to ${place.authority} within ${connectTimeoutMs} ms`;
+      opening.abort(new UpstreamError("timeout", message, { isSent: false, timeoutMs: connectTimeoutMs }));
     }, connectTimeoutMs);
     try {
       const raw = await dialed(this.#dial, place.address, opening.signal);
@@ -266,6 +267,6 @@ function retire(place: TargetConnections, isOld: (connection: UpstreamConnection
   for (const connection of old) connection.destroy();
 }
 
-function unsent(failure: "connect" | "exhausted" | "reset" | "timeout", message: string): UpstreamError {
+function unsent(failure: "connect" | "exhausted" | "reset", message: string): UpstreamError {
   return new UpstreamError(failure, message, { isSent: false });
 }

@@ -58,7 +58,8 @@ function throughProxy({ proxy, timeoutMs }: ProxyFacts, open: (signal: AbortSign
   return async (address, callerSignal) => {
     const deadline = new AbortController();
     const timer = setTimeout(() => {
-      deadline.abort(failure("timeout", `the egress proxy ${proxy} did not connect within ${timeoutMs} ms`));
+      const message = `the egress proxy ${proxy} did not connect within ${timeoutMs} ms`;
+      deadline.abort(new UpstreamError("timeout", message, { isSent: false, isOfEgressProxy: true, timeoutMs }));
     }, timeoutMs);
     const signal = AbortSignal.any([callerSignal, deadline.signal]);
     try {
@@ -77,7 +78,7 @@ async function opened(proxy: string, open: () => Promise<Socket>): Promise<Socke
   } catch (error) {
     if (error instanceof UpstreamError) throw error;
     const problem = error instanceof Error ? error.message : String(error);
-    throw failure("connect", `the egress proxy ${proxy} cannot be reached: ${problem}`, error);
+    throw failure(`the egress proxy ${proxy} cannot be reached: ${problem}`, error);
   }
 }
 
@@ -117,11 +118,7 @@ function openTunnel(socket: Duplex, { proxy, address, signal }: Tunnel): Promise
     const onEnd = (): void => fail(broken(undefined));
     const onAbort = (): void => fail(reasonOf(signal));
     const broken = (cause: Error | undefined): UpstreamError =>
-      failure(
-        "connect",
-        `the egress proxy ${proxy} closed the connection instead of connecting to ${authority}`,
-        cause,
-      );
+      failure(`the egress proxy ${proxy} closed the connection instead of connecting to ${authority}`, cause);
     if (signal.aborted) return onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     socket.on("data", onData).on("error", onError).on("end", onEnd).on("close", onEnd);
@@ -138,21 +135,21 @@ function readVerdict(answer: Buffer, { proxy, authority }: Parties): "incomplete
   const end = answer.indexOf("\r\n\r\n");
   if (end < 0 && answer.length <= PROXY_HEAD_BYTES_MAX) return "incomplete";
   if (end < 0 || end > PROXY_HEAD_BYTES_MAX) {
-    return failure("connect", `the egress proxy ${proxy} did not end the head of its response`);
+    return failure(`the egress proxy ${proxy} did not end the head of its response`);
   }
   // Only bytes of the tunnel follow a successful response, even if its headers announce a body.
   const status = STATUS.exec(answer.toString("latin1", 0, end))?.[1];
-  if (status === undefined) return failure("connect", `the egress proxy ${proxy} does not speak HTTP/1.1`);
+  if (status === undefined) return failure(`the egress proxy ${proxy} does not speak HTTP/1.1`);
   if (!status.startsWith("2")) {
-    return failure("connect", `the egress proxy ${proxy} did not connect to ${authority}: it returned ${status}`);
+    return failure(`the egress proxy ${proxy} did not connect to ${authority}: it returned ${status}`);
   }
   // In TLS the client sends first, so the server cannot have sent any bytes yet.
   if (answer.length > end + 4) {
-    return failure("connect", `the egress proxy ${proxy} sent unexpected bytes before those of ${authority}`);
+    return failure(`the egress proxy ${proxy} sent unexpected bytes before those of ${authority}`);
   }
   return "open";
 }
 
-function failure(kind: "connect" | "timeout", message: string, cause?: unknown): UpstreamError {
-  return new UpstreamError(kind, message, { isSent: false, cause });
+function failure(message: string, cause?: unknown): UpstreamError {
+  return new UpstreamError("connect", message, { isSent: false, isOfEgressProxy: true, cause });
 }
