@@ -47,7 +47,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       custom.task,
       ...cluster.aggregated.tasks,
       ...access.access.tasks,
-      crdController({ env, client: loopback.client, context, custom }),
+      crdController({ env, config, loopback, kv: cluster.kv, context, custom }),
       ...cluster.peers.membership.tasks,
       ...(cluster.storageVersions?.tasks ?? []),
       ...cluster.leadership.tasks,

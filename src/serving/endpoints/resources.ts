@@ -6,6 +6,8 @@ import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import { errorResponse } from "../http/respond.ts";
 import type { Admission } from "../registry/admission.ts";
+import { conditionalStore } from "../registry/conditional-store.ts";
+import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { translated } from "../registry/storage-errors.ts";
 import { componentStatusesEndpoint } from "./component-statuses.ts";
@@ -97,7 +99,8 @@ async function serveResource<Req extends WithRequester>(
     const virtual = dependencies.virtual?.(request, { endpoint, representation });
     if (virtual !== undefined) return await virtual;
     if (served === undefined) return notStored(endpoint, request);
-    const { context, protobuf, fieldLoss, admit, rejectCreation } = dependencies;
+    const { protobuf, fieldLoss, admit, rejectCreation } = dependencies;
+    const context = contextOf(dependencies, request);
     const call: EndpointCall = {
       context,
       served,
@@ -123,6 +126,10 @@ async function serveResource<Req extends WithRequester>(
     if (isMore && isClientFacingError(thrown)) return withWarnings(errorResponse(thrown), warnings);
     throw thrown;
   }
+}
+
+function contextOf({ context }: Pick<WatchDependencies, "context">, { condition }: WithInfo): RegistryContext {
+  return condition === undefined ? context : { ...context, store: conditionalStore(context.store, condition) };
 }
 
 function withWarning(response: ApiResponse, warning: string): ApiResponse {
