@@ -23,6 +23,8 @@ interface ClusterEndpointsParts {
   readonly catalog: Catalog;
   readonly peers: Peers;
   readonly local: { readonly groups: readonly DiscoveryGroup[] };
+  /** The controllers of the cluster, and the leaders and namespaces for which it waits now. */
+  readonly controllers: () => Pick<ClusterStatus, "controllers" | "waitingFor">;
 }
 
 export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithInfo) => ApiResponse {
@@ -47,7 +49,7 @@ export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithIn
   };
 }
 
-function statusNow({ env, config, peers, local }: ClusterEndpointsParts): ClusterStatus {
+function statusNow({ env, config, peers, local, controllers }: ClusterEndpointsParts): ClusterStatus {
   const { self, fence } = peers.identity;
   const { binaryVersion, compatibilityVersion, incarnation } = self;
   return clusterStatus({
@@ -59,6 +61,7 @@ function statusNow({ env, config, peers, local }: ClusterEndpointsParts): Cluste
     localGroups: local.groups,
     sources: peers.documents.sources(),
     departed: peers.records.departed(),
+    controllers: controllers(),
     nowMs: env.clock.monotonic(),
   });
 }

@@ -17,6 +17,7 @@ function statusOf(view: ClusterView, input: Partial<ClusterStatusInput> = {}): C
     localGroups: documentOf(LOCAL),
     sources: [],
     departed: [],
+    controllers: { controllers: [], waitingFor: [] },
     nowMs: 0,
     ...input,
   });

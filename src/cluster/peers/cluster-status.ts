@@ -27,6 +27,31 @@ export interface ClusterStatus {
   readonly servers: readonly ServerStatus[];
   /** Resources that departed servers served and no live server serves. */
   readonly departed: readonly DepartedStatus[];
+  /** The leader elections of the controllers. Empty if no server runs controllers. */
+  readonly controllers: readonly ControllerStatus[];
+  /** The leaders and the terminating namespaces for which the cluster waits, with the reasons. */
+  readonly waitingFor: readonly Waiting[];
+}
+
+export interface ControllerStatus {
+  /** The name of the Lease in kube-system. */
+  readonly lease: string;
+  /** The ID of the server that runs the controllers; absent if no server holds the lease. */
+  readonly leader?: string;
+  /** When the leader took the lease, by the clock of the leader. */
+  readonly since?: string;
+  /** Time since the reporting server saw the last renewal. */
+  readonly renewedSecondsAgo: number;
+}
+
+export interface Waiting {
+  readonly kind: "leader" | "namespace";
+  /** The name of the Lease, or of the namespace. */
+  readonly name: string;
+  readonly since?: string;
+  /** When the wait ends at the latest (leader), or at the earliest (namespace); absent if unknown. */
+  readonly until?: string;
+  readonly because: string;
 }
 
 interface ProxyStatus {
@@ -87,6 +112,7 @@ export interface ClusterStatusInput {
   readonly sources: readonly DiscoverySource[];
   /** Served records of runs that have ended. */
   readonly departed: readonly ServedRecord[];
+  readonly controllers: Pick<ClusterStatus, "controllers" | "waitingFor">;
   /** The time of the report by the monotonic clock. */
   readonly nowMs: number;
 }
@@ -103,6 +129,7 @@ export function clusterStatus(input: ClusterStatusInput): ClusterStatus {
     ...present({ fence }),
     servers: [selfStatus(input, onlyServes), ...view.peers.map((peer) => peerStatus(peer, input, onlyServes))],
     departed: departedStatus(input),
+    ...input.controllers,
   };
 }
 

@@ -152,7 +152,7 @@ async function tryPeer(options: ForwardOptions, hop: Hop, { peer, headers, body 
   if (address === undefined)
     return { kind: "failed", type: "endpoint_resolution", why: "its address is unknown", mayRetry: true };
   const startedAt = options.clock.monotonic();
-  if (request.condition !== undefined) rejectUnlessCommittable(request.condition);
+  if (request.condition !== undefined && !changesNothing(request)) rejectUnlessCommittable(request.condition);
   let response: UpstreamResponse;
   try {
     response = await send(options.upstream, request, { address, headers, body });

@@ -50,6 +50,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       crdController({ env, config, loopback, kv: cluster.kv, context, custom }),
       ...cluster.peers.membership.tasks,
       ...(cluster.storageVersions?.tasks ?? []),
+      ...cluster.observed.tasks,
       ...cluster.leadership.tasks,
       ...(cluster.endpoints === undefined ? [] : [cluster.endpoints.task]),
       serviceRepair(repair),

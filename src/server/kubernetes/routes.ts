@@ -45,6 +45,7 @@ export function createRoutes(on: Foundation, store: ServerStore, stages: Kuberne
       peers,
       local: shown,
       shared,
+      controllers: cluster.observed.waits,
     }),
     health: healthHandler(health.checks.all, (failed) => env.log.warn("health check failed", { failed })),
     openId: openIdHandler(openIdOf({ env, config }, () => address.current)),
