@@ -11,6 +11,7 @@ import {
   type ResponseHeaders,
   type StreamSink,
 } from "../serving/http/message.ts";
+import type { CommitCondition } from "../meta/commit-condition.ts";
 import { discardResponse } from "../serving/http/closed-sink.ts";
 import { bufferedBody } from "../serving/http/request-body.ts";
 import { IN_PROCESS_BUFFER_BYTES } from "./client-limits.ts";
@@ -20,13 +21,21 @@ type Handle = (request: ApiRequest) => Promise<ApiResponse>;
 
 const LOCAL: ConnectionInfo = { protocol: "in-process", remoteAddress: "in-process", clientChain: [] };
 
-/** The server authenticates requests by `connection` and their headers. */
-export function createInProcessTransport(handle: Handle, connection: ConnectionInfo = LOCAL): Transport {
+interface InProcessOptions {
+  /** The server authenticates requests by it and their headers. */
+  readonly connection?: ConnectionInfo;
+  /** Returns the condition under which the writes of a request may be committed. Called when the request is sent. */
+  readonly conditionOf?: () => CommitCondition | undefined;
+}
+
+export function createInProcessTransport(handle: Handle, options: InProcessOptions = {}): Transport {
+  const { connection = LOCAL, conditionOf } = options;
   return {
     async send(request) {
       const { signal = neverAborts() } = request;
       if (signal.aborted) throw abortedError(signal);
-      const answer = unlessAborted(handle(toApiRequest(request, { connection, signal })), signal);
+      const from = { connection, signal, condition: conditionOf?.() };
+      const answer = unlessAborted(handle(toApiRequest(request, from)), signal);
       const response = withoutUpgrade(await answer);
       const names = Object.keys(response.headers);
       const headers = Object.fromEntries(names.map((name) => [name, headerValue(response.headers, name)]));
@@ -71,7 +80,7 @@ export async function callInProcess(handle: Handle, request: InProcessRequest): 
 
 function toApiRequest(
   request: ClientRequest,
-  from: { readonly connection: ConnectionInfo; readonly signal: AbortSignal },
+  from: Pick<ApiRequest, "connection" | "signal" | "condition">,
 ): ApiRequest {
   const question = request.target.indexOf("?");
   return {

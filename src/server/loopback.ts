@@ -12,38 +12,56 @@ import {
 } from "../client/in-process.ts";
 import type { Transport } from "../client/transport.ts";
 import { METADATA_ACCEPT } from "../cluster/controllers/garbage-collector/live-objects.ts";
+import type { CommitCondition } from "../meta/commit-condition.ts";
 import type { Handler } from "../serving/http/chain.ts";
 import type { ApiRequest, ConnectionInfo } from "../serving/http/message.ts";
 
 /** User agent of the server's own writes, and therefore their field manager, as in kube-apiserver. */
 const USER_AGENT = "kube-apiserver";
 
+interface LoopbackClients {
+  readonly client: Client;
+  /** A client that requests only the metadata of objects. */
+  readonly metadata: Client;
+}
+
 /**
  * Created before the handler chain, because parts of the chain need the client. Requests fail until `connect` is
  * called.
  */
-export class Loopback {
+export class Loopback implements LoopbackClients {
   /** Marks the server's own requests. It is compared by identity, so code outside the process cannot forge it. */
   readonly connection: ConnectionInfo = { protocol: "in-process", remoteAddress: "loopback", clientChain: [] };
   readonly transport: Transport;
   readonly client: Client;
-  /** A client that requests only the metadata of objects. */
   readonly metadata: Client;
   readonly #handle: Handler<ApiRequest>;
+  readonly #env: BaseEnv;
   #chain: Handler<ApiRequest> = () => Promise.reject(new Error("the server is still starting"));
 
-  constructor({ clock, random }: BaseEnv) {
+  constructor(env: BaseEnv) {
     this.#handle = (request) => this.#chain(request);
-    const transport = createInProcessTransport(this.#handle, this.connection);
-    const client = (headers: Record<string, string>): Client =>
-      createClient({ transport, clock, random, userAgent: USER_AGENT, defaults: { retriesMax: 0, headers } });
-    this.transport = transport;
-    this.client = client({});
-    this.metadata = client({ accept: METADATA_ACCEPT });
+    this.#env = env;
+    this.transport = createInProcessTransport(this.#handle, { connection: this.connection });
+    const { client, metadata } = this.#clients(this.transport);
+    this.client = client;
+    this.metadata = metadata;
   }
 
   connect(chain: Handler<ApiRequest>): void {
     this.#chain = chain;
+  }
+
+  /** Clients whose writes are committed only under the condition that holds when the request is sent. */
+  clientsUnder(conditionOf: () => CommitCondition | undefined): LoopbackClients {
+    return this.#clients(createInProcessTransport(this.#handle, { connection: this.connection, conditionOf }));
+  }
+
+  #clients(transport: Transport): LoopbackClients {
+    const { clock, random } = this.#env;
+    const client = (headers: Record<string, string>): Client =>
+      createClient({ transport, clock, random, userAgent: USER_AGENT, defaults: { retriesMax: 0, headers } });
+    return { client: client({}), metadata: client({ accept: METADATA_ACCEPT }) };
   }
 
   readonly isLoopback = ({ connection }: ApiRequest): boolean => connection === this.connection;

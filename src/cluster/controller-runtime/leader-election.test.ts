@@ -1,20 +1,22 @@
 import { describe, expect, test } from "vitest";
 import { startServer, type Json, type TestServer } from "../../../test/api/start.ts";
 import { FaultyKv } from "../../../test/api/faulty-kv.ts";
-import { DEFAULT_LEADER_TIMING, leaderTimingErrors, runLeaderElection } from "./leader-election.ts";
+import { DEFAULT_LEADER_TIMING, leaderTimingErrors, runLeaderElection, type LeaderTiming } from "./leader-election.ts";
 import { Elector, LEASE_NAME, type ElectorOptions } from "../../../test/testing/cluster/controller-runtime/elector.ts";
 import type { Passage } from "../../../test/testing/cluster/controller-runtime/host.ts";
 
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
 const LEASE = `${LEASES}/${LEASE_NAME}`;
+/** The timing of client-go, whose round numbers make the tests easier to read. */
+const TIMING: LeaderTiming = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 2_000 };
 /** Maximum time between two reads of the lease. */
-const LOOK_MS = 2_000 * 2.2;
+const LOOK_MS = 2_000 * 1.2;
 const PROMPT: Passage = { thereMs: 0, backMs: 0, isLost: "nowhere" };
 const SLOW: Passage = { ...PROMPT, backMs: 2_000 };
 const LOST: Passage = { ...PROMPT, isLost: "there" };
 
 function elector(server: TestServer, identity: string, options: Partial<ElectorOptions> = {}): Elector {
-  return new Elector(server.world, server.server.transport, { identity, ...options });
+  return new Elector(server.world, server.server.transport, { identity, timing: TIMING, ...options });
 }
 
 async function lease(server: TestServer): Promise<Json> {
@@ -132,6 +134,25 @@ describe("among several electors", () => {
     expect(await lease(server)).toMatchObject({ holderIdentity: "two", leaseTransitions: 1 });
   });
 
+  test.each([1, 2, 3, 4])(
+    "another one takes over within 9 s after a crash of the leader, with the default timing (seed %i)",
+    async (seed) => {
+      const timing = DEFAULT_LEADER_TIMING;
+      await using server = await startServer({ seed });
+      const one = elector(server, "one", { timing });
+      await server.world.advance(0);
+      await using two = elector(server, "two", { timing });
+      await using three = elector(server, "three", { timing });
+      // The leader has just renewed its lease, which is the worst moment.
+      await server.world.advance(60_000);
+      one.host.crash();
+      await server.world.advance(6_999);
+      expect([two.isLeading, three.isLeading]).toEqual([false, false]);
+      await server.world.advance(2_000);
+      expect([two.isLeading, three.isLeading].filter((isLeading) => isLeading)).toHaveLength(1);
+    },
+  );
+
   test("another one takes over at its next read of the lease after the leader has stopped, when the leader's work has ended", async () => {
     await using server = await startServer();
     const ended: string[] = [];
@@ -244,7 +265,7 @@ describe("a leader", () => {
 
   test("whose term expired before a renewal succeeded does not lead again in that term, although it holds the lease", async () => {
     await using server = await startServer();
-    const timing = { ...DEFAULT_LEADER_TIMING, retryPeriodMs: 8_000 };
+    const timing = { ...TIMING, retryPeriodMs: 8_000 };
     await using one = elector(server, "one", { timing });
     await server.world.advance(0);
     one.host.passage = () => ({ ...PROMPT, backMs: 500 });
@@ -386,5 +407,9 @@ test.each([
   [{ leaseDurationMs: 3_600_001 }, ["a leader's lease duration must be an hour at most"]],
   [{ leaseDurationMs: Number.NaN }, [expect.anything(), expect.anything()]],
 ])("leaderTimingErrors checks %j", (timing, errors) => {
-  expect(leaderTimingErrors({ ...DEFAULT_LEADER_TIMING, ...timing })).toEqual(errors);
+  expect(leaderTimingErrors({ ...TIMING, ...timing })).toEqual(errors);
+});
+
+test("the default timing is valid", () => {
+  expect(leaderTimingErrors(DEFAULT_LEADER_TIMING)).toEqual([]);
 });

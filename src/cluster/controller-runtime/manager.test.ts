@@ -248,7 +248,7 @@ describe("a controller is not healthy", () => {
     await using process = new Process(server, [controller("x", reconcile)]);
     await server.world.advance(1_000);
     process.host.passage = () => ({ thereMs: 0, backMs: 0, isLost: "there" });
-    await server.world.advance(9_000);
+    await server.world.advance(4_000);
     process.host.passage = () => ({ thereMs: 0, backMs: 0, isLost: "nowhere" });
     await server.world.advance(60_000);
     expect(process.problem).toBeUndefined();

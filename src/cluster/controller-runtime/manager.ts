@@ -24,6 +24,8 @@ interface ControllerManagerOptions {
   readonly identity: string;
   readonly leaseName: string;
   readonly timing?: LeaderTiming;
+  /** Called at the beginning of each term, before the controllers start. */
+  readonly onTerm?: (term: Term) => void;
 }
 
 interface ControllerState {
@@ -80,6 +82,7 @@ export function createControllerManager(options: ControllerManagerOptions): Cont
   });
   const onTerm = async (signal: AbortSignal, term: Term): Promise<void> => {
     current = term;
+    options.onTerm?.(term);
     const { random } = options;
     const common = { clock, random, log, mayWork: () => term.isLeading };
     await Promise.all(active.map((spec) => keepRunning(spec, { ...common, metrics, runs }, signal)));

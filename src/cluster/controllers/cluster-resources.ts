@@ -30,9 +30,10 @@ export interface Doubt {
    */
   readonly because: string;
   /**
-   * True if no server serves the resource now. No object of it can be created, so all of its objects are in the store.
+   * True if the count of stored objects shows whether a terminating namespace holds objects of the resource. No server
+   * serves the resource now, or only servers that create no object in a terminating namespace.
    */
-  readonly isDeparted?: true;
+  readonly isCountable?: true;
 }
 
 export interface ClusterResources {

@@ -110,23 +110,24 @@ function undescribedDoubts({ undescribed }: Pick<PeerDocuments, "undescribed">):
   return undescribed().map((server) => ({ ...ANYTHING, server, because: "has not yet published what it serves" }));
 }
 
-/** Resources that only unreachable servers serve. */
+/**
+ * Resources that only unreachable servers serve. A server that publishes its release is an Evenkeel server, whose
+ * creates in a terminating namespace the store rejects. A kube-apiserver could still create an object there.
+ */
 function unreachable(sources: readonly DiscoverySource[]): Doubt[] {
   const reachable = new Set(
     resourcesOf(mergeSources(sources.filter(({ isReachable }) => isReachable))).map(formatGroupResource),
   );
   return sources
     .filter(({ isReachable }) => !isReachable)
-    .flatMap(({ serverId, groups }) =>
+    .flatMap(({ serverId, release, groups }) =>
       resourcesOf(groups)
         .filter((resource) => !reachable.has(formatGroupResource(resource)))
-        .map(({ group, resource, namespaced }) => ({
-          group,
-          resource,
-          namespaced,
-          server: serverId,
-          because: "cannot be reached",
-        })),
+        .map(({ group, resource, namespaced }) => {
+          const isCountable = release !== undefined && storagePlaceOf(group, resource) !== undefined;
+          const doubt = { group, resource, namespaced, server: serverId, because: "cannot be reached" };
+          return isCountable ? { ...doubt, isCountable } : doubt;
+        }),
     );
 }
 
@@ -141,7 +142,7 @@ function departed(records: readonly ServedRecord[], served: readonly ClusterReso
       const text = formatGroupResource({ group, resource });
       if (resource.includes("/") || known.has(text)) continue;
       const namespaced = storagePlaceOf(group, resource)?.namespaced;
-      doubts.set(text, { group, resource, namespaced, server: serverId, because, isDeparted: true });
+      doubts.set(text, { group, resource, namespaced, server: serverId, because, isCountable: true });
     }
   }
   return [...doubts.values()];

@@ -14,6 +14,7 @@ import { CLUSTER_PATHS, clusterEndpoints } from "../peers/cluster-endpoints.ts";
 import type { Peers } from "../peers/peers.ts";
 import type { MemberConfig } from "../peers/peer-config.ts";
 import type { SharedResources } from "../peers/shared-resources.ts";
+import type { ObservedControllers } from "./observed-controllers.ts";
 import { INSPECT_PATHS, inspectEndpoints } from "./inspect-endpoints.ts";
 import { PURGE_PATH, purgeEndpoint } from "./purge-endpoint.ts";
 
@@ -31,13 +32,14 @@ interface EvenkeelEndpointsParts {
   readonly local: LocalDocument;
   readonly builtIn: LocalDocument;
   readonly shared: SharedResources;
+  readonly controllers: ObservedControllers["waits"];
 }
 
 export function evenkeelEndpoints(
   parts: EvenkeelEndpointsParts,
 ): (request: WithUser) => ApiResponse | Promise<ApiResponse> {
   const { env, config, catalog, client, store, peers, local, builtIn, shared } = parts;
-  const cluster = clusterEndpoints({ env, config, catalog, peers, builtIn });
+  const cluster = clusterEndpoints({ env, config, catalog, peers, builtIn, controllers: parts.controllers });
   const inspect = inspectEndpoints({ env, config, kv: store.whole });
   // Treats the proxy as on even if it is off: other servers may be live, and this server could not know what they
   // serve.

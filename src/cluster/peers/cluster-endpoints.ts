@@ -23,6 +23,8 @@ interface ClusterEndpointsParts {
   readonly catalog: Catalog;
   readonly peers: Peers;
   readonly builtIn: { readonly groups: readonly DiscoveryGroup[] };
+  /** The controllers of the cluster, and the leaders and namespaces for which it waits now. */
+  readonly controllers: () => Pick<ClusterStatus, "controllers" | "waitingFor">;
 }
 
 export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithInfo) => ApiResponse {
@@ -47,7 +49,7 @@ export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithIn
   };
 }
 
-function statusNow({ env, config, peers, builtIn }: ClusterEndpointsParts): ClusterStatus {
+function statusNow({ env, config, peers, builtIn, controllers }: ClusterEndpointsParts): ClusterStatus {
   const { self, fence } = peers.identity;
   const { binaryVersion, compatibilityVersion, incarnation } = self;
   return clusterStatus({
@@ -65,6 +67,7 @@ function statusNow({ env, config, peers, builtIn }: ClusterEndpointsParts): Clus
       ...notPublished(config),
     },
     gone: peers.records.gone(),
+    controllers: controllers(),
     nowMs: env.clock.monotonic(),
     wallMs: env.clock.now(),
   });

@@ -35,6 +35,10 @@ export interface ClusterStatus {
   /** Servers that have been starting for so long that other servers do not wait for them. */
   readonly overdue: readonly { readonly server: string; readonly release: string }[];
   readonly ignoredLeases: IgnoredLeases;
+  /** The leader elections of the controllers. Empty if no server runs controllers. */
+  readonly controllers: readonly ControllerStatus[];
+  /** The leaders and the terminating namespaces for which the cluster waits, with the reasons. */
+  readonly waitingFor: readonly Waiting[];
 }
 
 /** Identity leases that do not count as servers, because nothing else shows that their servers exist. */
@@ -50,6 +54,27 @@ interface KubernetesServiceStatus {
   readonly addresses: readonly string[];
   /** Why the address of the reporting server is not among them; absent if the server publishes it. */
   readonly notPublished?: string;
+}
+
+export interface ControllerStatus {
+  /** The name of the Lease in kube-system. */
+  readonly lease: string;
+  /** The ID of the server that runs the controllers; absent if no server holds the lease. */
+  readonly leader?: string;
+  /** When the leader took the lease, by the clock of the leader. */
+  readonly since?: string;
+  /** Time since the reporting server saw the last renewal. */
+  readonly renewedSecondsAgo: number;
+}
+
+export interface Waiting {
+  readonly kind: "leader" | "namespace";
+  /** The name of the Lease, or of the namespace. */
+  readonly name: string;
+  readonly since?: string;
+  /** When the wait ends at the latest (leader), or at the earliest (namespace); absent if unknown. */
+  readonly until?: string;
+  readonly because: string;
 }
 
 interface ProxyStatus {
@@ -127,6 +152,7 @@ export interface ClusterStatusInput {
   readonly gone: readonly GoneServer[];
   readonly kubernetesService: KubernetesServiceStatus;
   readonly liveness: Pick<Liveness, "overdue" | "ignored">;
+  readonly controllers: Pick<ClusterStatus, "controllers" | "waitingFor">;
   /** The time of the report by the monotonic clock, and by the wall clock. */
   readonly nowMs: number;
   readonly wallMs: number;
@@ -152,6 +178,7 @@ export function clusterStatus(input: ClusterStatusInput): ClusterStatus {
       count: input.liveness.ignored.length,
       servers: input.liveness.ignored.slice(0, IGNORED_SHOWN_MAX),
     },
+    ...input.controllers,
   };
 }
 

@@ -17,6 +17,7 @@ import {
   type UpstreamAddress,
   type UpstreamResponse,
 } from "../../serving/http/upstream.ts";
+import { rejectUnlessCommittable } from "../../meta/commit-condition.ts";
 import { type StatusError, tooManyRequests } from "../../meta/status-error.ts";
 import { SERVED_BY_ANNOTATION } from "../../serving/http/audit-trail.ts";
 import { responseHeader, isUpgrade } from "../../serving/http/forwarded.ts";
@@ -151,6 +152,7 @@ async function tryPeer(options: ForwardOptions, hop: Hop, { peer, headers, body 
   if (address === undefined)
     return { kind: "failed", type: "endpoint_resolution", why: "its address is unknown", mayRetry: true };
   const startedAt = options.clock.monotonic();
+  if (request.condition !== undefined && !changesNothing(request)) rejectUnlessCommittable(request.condition);
   let response: UpstreamResponse;
   try {
     response = await send(options.upstream, request, { address, headers, body });

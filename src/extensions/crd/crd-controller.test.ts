@@ -30,7 +30,9 @@ class Running implements AsyncDisposable {
   constructor() {
     const { clock, random, log } = this.world.env;
     const controller = new CrdController({
-      ...{ table: this.table, client: this.#client(), clock, random, log },
+      ...{ table: this.table, client: this.#client(), clientUnder: () => this.#client(), clock, random, log },
+      turn: { guard: { key: "turn", revision: 1 }, isAnothers: false, take: async () => true, drop() {} },
+      readNewest: async () => {},
       isBuiltInStorage: () => this.isBuiltIn,
       deleteInstances: async () => {
         if (this.left === undefined) throw new Error("unreachable");

@@ -14,8 +14,10 @@ import type { ResourceClient } from "../../client/resource-client.ts";
 import { isJsonObject, jsonEquals, objectAt, stringsAt } from "../../meta/json.ts";
 import { isReason } from "../../meta/status-error.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
+import type { Guard } from "../../storage/kv.ts";
 import type { CrdTable } from "./crd-table.ts";
 import { parseCrd, type Crd } from "./crd.ts";
+import type { NamesTurn } from "./names-turn.ts";
 import { decidedStatus, takenNames, terminating, withCrdConditions, type CrdCondition } from "./status.ts";
 
 export const DEFINITION_TYPE: ResourceType = {
@@ -30,9 +32,14 @@ const CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io";
 interface CrdControllerOptions {
   readonly table: CrdTable;
   readonly client: Client;
+  /** Returns a client whose puts the store commits only if the guard holds; otherwise they get 409. */
+  readonly clientUnder: (guard: Guard) => Client;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
+  readonly turn: Pick<NamesTurn, "guard" | "isAnothers" | "take" | "drop">;
+  /** Reads the newest CRDs from the store into the table. */
+  readonly readNewest: () => Promise<void>;
   /**
    * Whether the instances are stored under the prefix of a built-in resource. Such instances must not be deleted with
    * the CRD.
@@ -45,6 +52,12 @@ interface CrdControllerOptions {
   readonly deleteInstances: (definition: Crd, signal: AbortSignal) => Promise<number>;
 }
 
+interface Decision {
+  /** The CRD with the decided status. */
+  readonly object: UnstructuredObject;
+  readonly acceptsNames: boolean;
+}
+
 const IN_PROGRESS = terminating("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress");
 
 const FAILED = "InstanceDeletionFailed";
@@ -54,6 +67,12 @@ const RETRY_MS_MAX = 30_000;
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Interval at which the controller checks whether instances with finalizers are gone. */
 const LOOK_AGAIN_MS = 1_000;
+/**
+ * How long this server waits for the server whose turn it is to accept names, before it takes the turn. Doubled by each
+ * further wait for the same CRD, so that servers on a slow store do not take the turn from each other forever.
+ */
+const YIELD_MS = 100;
+const YIELD_DOUBLINGS_MAX = 6;
 
 export class CrdController {
   readonly #options: CrdControllerOptions;
@@ -62,6 +81,8 @@ export class CrdController {
   #lastDecision: Promise<unknown> = Promise.resolve();
   /** Statuses that this controller has written and that the watch has not delivered yet, by name of the CRD. */
   readonly #decided = new Map<string, Crd>();
+  /** Number of waits for the server whose turn it is, by name of the CRD. */
+  readonly #yields = new Map<string, number>();
 
   constructor(options: CrdControllerOptions) {
     const { client, clock, random, table } = options;
@@ -71,6 +92,7 @@ export class CrdController {
     table.onChange(({ before, after }) => {
       const decided = this.#decided.get((before ?? after)?.name ?? "");
       if (decided !== undefined && !isOlder(after, decided)) this.#decided.delete(decided.name);
+      if (after === undefined || !this.#isDue(after)) this.#yields.delete((before ?? after)?.name ?? "");
       if (after !== undefined && !(before?.isBeingDeleted === true && after.isBeingDeleted))
         this.#queue.add(after.name);
       if (before !== undefined && hasFreedNames(before, after)) this.#reconsider(before.group);
@@ -145,11 +167,69 @@ export class CrdController {
     const definition = parseCrd(object);
     // Nothing to decide; the deletion queues the CRD again.
     if (definition.isBeingDeleted) return;
-    const taken = takenNames(definition.group, this.#others(name));
+    const decision = this.#decisionOn(object, definition);
+    if (decision?.acceptsNames !== true) return this.#writeDecision(decision, signal);
+    const guard = this.#options.turn.guard ?? (await this.#takeTurn(name));
+    // Decides again, because another server may have accepted one of the names before this server took the turn.
+    if (guard !== undefined) await this.#acceptNames(this.#decisionOn(object, definition), guard, signal);
+  }
+
+  #decisionOn(object: UnstructuredObject, definition: Crd): Decision | undefined {
+    const taken = takenNames(definition.group, this.#others(definition.name));
     const status = decidedStatus(object, { definition, taken, now: this.#now() });
-    if (status === undefined) return;
-    const written = parseCrd(await this.#write({ ...object, status }, signal));
-    if (isOlder(this.#options.table.get(name)?.definition, written)) this.#decided.set(name, written);
+    if (status === undefined) return undefined;
+    const acceptsNames = !jsonEquals(
+      objectAt(status, "acceptedNames"),
+      objectAt(objectAt(object, "status"), "acceptedNames"),
+    );
+    return { object: { ...object, status }, acceptsNames };
+  }
+
+  /** Takes the turn to accept names and reads the newest CRDs. Otherwise queues the CRD again. */
+  async #takeTurn(name: string): Promise<Guard | undefined> {
+    const { turn, readNewest } = this.#options;
+    if ((turn.isAnothers && !this.#yields.has(name)) || !(await turn.take())) {
+      this.#yield(name);
+      return undefined;
+    }
+    try {
+      await readNewest();
+      return turn.guard;
+    } catch (thrown) {
+      turn.drop();
+      throw thrown;
+    }
+  }
+
+  #yield(name: string): void {
+    const yields = this.#yields.get(name) ?? 0;
+    this.#yields.set(name, yields + 1);
+    const waitMs = YIELD_MS * 2 ** Math.min(yields, YIELD_DOUBLINGS_MAX);
+    this.#queue.addAfter(name, waitMs * (1 + this.#options.random.float()));
+  }
+
+  async #acceptNames(decision: Decision | undefined, guard: Guard, signal: AbortSignal): Promise<void> {
+    const { turn, clientUnder } = this.#options;
+    try {
+      const crds = clientUnder(guard).resource<UnstructuredObject>(DEFINITION_TYPE);
+      await this.#writeDecision(decision, signal, crds);
+    } catch (thrown) {
+      // The write may have succeeded, or another server has taken the turn.
+      turn.drop();
+      this.#yield(decision?.object.metadata?.name ?? "");
+      throw thrown;
+    }
+  }
+
+  async #writeDecision(
+    decision: Decision | undefined,
+    signal: AbortSignal,
+    crds: ResourceClient<UnstructuredObject> = this.#definitions,
+  ): Promise<void> {
+    if (decision === undefined) return;
+    const written = parseCrd(await crds.replaceStatus(decision.object, { signal, timeoutMs: REQUEST_TIMEOUT_MS }));
+    const known = this.#options.table.get(written.name)?.definition;
+    if (isOlder(known, written)) this.#decided.set(written.name, written);
   }
 
   #others(name: string): Crd[] {

@@ -4,6 +4,7 @@
  */
 import type { Allocators } from "../../cluster/allocation/allocators.ts";
 import { createLeadership, type Leadership } from "../../cluster/controllers/leadership.ts";
+import { observeControllers, type ObservedControllers } from "../../cluster/inspect/observed-controllers.ts";
 import type { ControllerManager } from "../../cluster/controller-runtime/manager.ts";
 import { peerAddressOf } from "../../cluster/peers/advertised-address.ts";
 import type { EndpointReconciler } from "../../cluster/bootstrap/endpoint-reconciler.ts";
@@ -35,6 +36,8 @@ export interface KubernetesCluster extends Cluster {
   readonly shown: LocalDocument;
   readonly controllers: readonly ControllerManager[];
   readonly leadership: Leadership;
+  /** The state of the controllers of the cluster as every server sees it in the store. */
+  readonly observed: ObservedControllers;
   /** Undefined if this server is no endpoint of the kubernetes Service. */
   readonly endpoints: EndpointReconciler | undefined;
   /**
@@ -55,7 +58,10 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
     catalogGroups: () => resources.custom.groups(),
     discoveryGroups: (local) => aggregated.discoveryGroups(local),
   });
-  const controllers = createControllers(on, store, { resources, peers, shown, storageVersions });
+  const { storageRoot } = config;
+  const observed = observeControllers({ cache: store.cache, clock: on.env.clock, storageRoot });
+  const { namespaces } = observed;
+  const controllers = createControllers(on, store, { resources, peers, shown, storageVersions, namespaces });
   const leadership = createLeadership(controllers, lifecycle.ready);
   const endpoints = createKubernetesEndpoints(on, store, { resources, peers });
   const { identity, membership } = peers;
@@ -68,6 +74,7 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
     shown,
     controllers,
     leadership,
+    observed,
     endpoints,
     kv,
     context,

@@ -1,47 +1,28 @@
 /**
  * Creates the controllers of a cluster. Each controller runs on one server at a time, and acts as an ordinary client.
  */
-import { createQuotaCalculator } from "../../access/admission/plugins/quota/recalculate.ts";
 import type { Client } from "../../client/client.ts";
-import type { ControllerName } from "../../cluster/controllers/controller-names.ts";
-import { createClusterRoleAggregationController } from "../../cluster/controllers/cluster-role-aggregation.ts";
-import { createGarbageCollector } from "../../cluster/controllers/garbage-collector/garbage-collector.ts";
-import { createNamespaceController } from "../../cluster/controllers/namespace/namespace-controller.ts";
-import { createResourceQuotaController } from "../../cluster/controllers/resource-quota.ts";
-import { clusterResources } from "../../cluster/controllers/merge-cluster-resources.ts";
-import { createRootCaPublisher } from "../../cluster/controllers/root-ca-publisher.ts";
 import {
   createControllerMetrics,
   type ControllerMetrics,
 } from "../../cluster/controller-runtime/controller-metrics.ts";
-import type { ControllerSpec } from "../../cluster/controller-runtime/controller.ts";
 import { createControllerManager, type ControllerManager } from "../../cluster/controller-runtime/manager.ts";
-import { createServiceAccountController } from "../../cluster/controllers/service-account.ts";
-import { createVolumeProtection } from "../../cluster/controllers/volume-protection.ts";
+import { objectControllers, type NamedSpec, type ObjectControllerParts } from "./object-controllers.ts";
+import { TermFence } from "../../cluster/controller-runtime/term-fence.ts";
+import { CONTROLLERS_LEASE, MIGRATIONS_LEASE } from "../../cluster/inspect/leader-leases.ts";
 import { storedOnlyIn } from "../../cluster/inspect/stored-only-in.ts";
-import type { Peers } from "../../cluster/peers/peers.ts";
 import type { StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
 import { createStorageVersionControllers } from "../../cluster/storageversion/create-controllers.ts";
-import type { Catalog } from "../../objects/catalog/catalog.ts";
-import { gatesOf } from "../../objects/catalog/release-gates.ts";
-import type { LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { Foundation } from "../foundation.ts";
 import type { ServerStore } from "../store.ts";
-import type { KubernetesResources } from "./resources.ts";
 
-interface ControllerParts {
-  readonly resources: KubernetesResources;
-  readonly peers: Peers;
-  /** The discovery document of this server, including custom and aggregated resources. */
-  readonly shown: LocalDocument;
+interface ControllerParts extends ObjectControllerParts {
   /**
    * Undefined if this server takes no part in the agreement on encodings. It then runs no controllers that clean up
    * StorageVersions or migrate objects.
    */
   readonly storageVersions: StorageVersions | undefined;
 }
-
-type NamedSpec = ControllerSpec & { readonly name: ControllerName };
 
 /**
  * Creates at most two managers, each with its own leader election; a manager without enabled controllers is omitted.
@@ -52,6 +33,7 @@ type NamedSpec = ControllerSpec & { readonly name: ControllerName };
 export function createControllers(on: Foundation, store: ServerStore, parts: ControllerParts): ControllerManager[] {
   const { env, config, metrics, loopback } = on;
   const { clock, random, log } = env;
+  // These controllers need no fence: if two servers led at the same time, they would do the same work twice.
   const forStorageVersions = createStorageVersionControllers({
     env,
     metrics,
@@ -60,13 +42,14 @@ export function createControllers(on: Foundation, store: ServerStore, parts: Con
     members: parts.storageVersions?.members,
     isStoredOnlyIn: storedOnlyIn(store.cache, config),
   });
-  const groups: [leaseName: string, controllers: readonly NamedSpec[]][] = [
-    ["evenkeel-controllers", [...objectControllers(on, parts), ...forStorageVersions.onEveryServer]],
-    ["evenkeel-storage-version-migrations", forStorageVersions.whereServed],
+  const fence = new TermFence();
+  const groups: [leaseName: string, controllers: readonly NamedSpec[], fence?: TermFence][] = [
+    [CONTROLLERS_LEASE, [...objectControllers(on, parts, fence), ...forStorageVersions.onEveryServer], fence],
+    [MIGRATIONS_LEASE, forStorageVersions.whereServed],
   ];
   const controllerMetrics: ControllerMetrics = createControllerMetrics(metrics);
   const { id, incarnation } = parts.peers.identity.self;
-  return groups.flatMap(([leaseName, all]) => {
+  return groups.flatMap(([leaseName, all, fencing]) => {
     const controllers = all.filter(({ name }) => config.controllers.has(name));
     if (controllers.length === 0) return [];
     const client: Client = loopback.client;
@@ -80,39 +63,7 @@ export function createControllers(on: Foundation, store: ServerStore, parts: Con
       identity: `${id}_${incarnation}`,
       leaseName,
       enabled: config.controllers,
+      onTerm: (term) => fencing?.begin(term),
     });
   });
-}
-
-function objectControllers(on: Foundation, { resources, peers, shown }: ControllerParts): NamedSpec[] {
-  const { env, config, metrics, loopback } = on;
-  const { clock, random, log } = env;
-  const { client, metadata } = loopback;
-  const served = clusterResources({ config, peers, local: shown, shared: resources.shared });
-  const common = { client, metadata, resources: served, clock, random, log, metrics };
-  const calculation = createQuotaCalculator({
-    gates: gatesOf(config.release),
-    now: () => clock.now(),
-  });
-  const all: readonly (NamedSpec | undefined)[] = [
-    createGarbageCollector(common),
-    createNamespaceController(common),
-    createServiceAccountController({ client, log }),
-    createRootCaPublisher({ client, log, rootCa: config.rootCa }),
-    createClusterRoleAggregationController({ client, log }),
-    createResourceQuotaController({ ...common, calculation }),
-    ...createVolumeProtection({
-      client,
-      metadata,
-      log,
-      hasAttributesClasses: protectsAttributesClasses(resources.catalog),
-    }),
-  ];
-  return all.filter((spec) => spec !== undefined);
-}
-
-/** True for releases that serve storage.k8s.io/v1 VolumeAttributesClass; these releases protect it with a finalizer. */
-function protectsAttributesClasses(catalog: Catalog): boolean {
-  const versions = catalog.resource("storage.k8s.io", "volumeattributesclasses")?.versions ?? [];
-  return versions.some(({ version }) => version === "v1");
 }

@@ -46,6 +46,7 @@ export function createRoutes(on: Foundation, store: ServerStore, stages: Kuberne
       local: shown,
       builtIn: resources.document,
       shared,
+      controllers: cluster.observed.waits,
     }),
     health: healthHandler(health.checks.all, on.lifecycle.reportFailedChecks),
     openId: openIdHandler(openIdOf({ env, config }, () => address.current)),

@@ -6,6 +6,8 @@ import type { WithInfo } from "../http/filters/request-info.ts";
 import type { ApiResponse } from "../http/message.ts";
 import { errorResponse } from "../http/respond.ts";
 import type { Admission } from "../registry/admission.ts";
+import { conditionalStore } from "../registry/conditional-store.ts";
+import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import { translated } from "../registry/storage-errors.ts";
 import { componentStatusesEndpoint } from "./component-statuses.ts";
@@ -122,8 +124,9 @@ function endpointCall<Req extends WithRequester>(
   dependencies: ResourceDependencies<Req>,
   of: Pick<RequestAdmission, "served" | "warn"> & { readonly request: Req; readonly representation: Representation },
 ): EndpointCall {
-  const { context, protobuf, fieldLoss, admit, rejectCreation, rejectUnsafeDeletion } = dependencies;
+  const { protobuf, fieldLoss, admit, rejectCreation, rejectUnsafeDeletion } = dependencies;
   const { served, request, representation, warn } = of;
+  const context = contextOf(dependencies, request);
   return {
     context,
     served,
@@ -135,6 +138,10 @@ function endpointCall<Req extends WithRequester>(
     rejectCreation: rejectCreation && (() => rejectCreation(request)),
     rejectUnsafeDeletion: rejectUnsafeDeletion && (() => rejectUnsafeDeletion(request)),
   };
+}
+
+function contextOf({ context }: Pick<WatchDependencies, "context">, { condition }: WithInfo): RegistryContext {
+  return condition === undefined ? context : { ...context, store: conditionalStore(context.store, condition) };
 }
 
 function withWarning(response: ApiResponse, warning: string): ApiResponse {

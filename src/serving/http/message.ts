@@ -4,6 +4,7 @@
  */
 import type { X509Certificate } from "node:crypto";
 import type { Duplex } from "node:stream";
+import type { CommitCondition } from "../../meta/commit-condition.ts";
 import type { AuditTrail } from "./audit-trail.ts";
 
 export interface ApiRequest {
@@ -25,6 +26,8 @@ export interface ApiRequest {
   readonly responseHeaders?: ResponseHeaders;
   /** The audit record of the request. Absent until the request has an ID. */
   readonly audit?: AuditTrail;
+  /** Absent if writes may be committed at any time. Only in-process callers can set it. */
+  readonly condition?: CommitCondition | undefined;
   /** Aborts when the client has disconnected or the deadline has passed. */
   readonly signal: AbortSignal;
   /** Aborts the signal. Absent if the signal belongs to another request. */

@@ -103,6 +103,21 @@ test("notes name servers that are not ready in time, ignored leases, and why the
   );
 });
 
+test("the leader, and the leaders and namespaces for which the cluster waits, follow the table", () => {
+  const text = statusTable({
+    ...HEALTHY,
+    servers: [A],
+    controllers: [{ lease: "evenkeel-controllers", leader: "a", since: "2030-01-01T00:00:00Z", renewedSecondsAgo: 1 }],
+    waitingFor: [
+      { kind: "leader", name: "evenkeel-controllers", until: "2030-01-01T00:00:09Z", because: "a is late" },
+      { kind: "namespace", name: "team", because: "1 pod" },
+    ],
+  });
+  expect(text).toContain("\nevenkeel-controllers: a leads since 2030-01-01T00:00:00Z.\n");
+  expect(text).toContain("\nWaiting for leader evenkeel-controllers until 2030-01-01T00:00:09Z: a is late.\n");
+  expect(text).toContain("\nWaiting for namespace team: 1 pod.\n");
+});
+
 test("a cluster is complete if every server is reachable and has published its discovery document", () => {
   expect(isComplete({ servers: [A] })).toBe(true);
   expect(isComplete({ servers: [A, B] })).toBe(false);

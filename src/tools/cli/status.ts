@@ -61,7 +61,8 @@ export function statusTable(answer: JsonObject): string {
     servers.length === 1 ? "everything" : summary(objectsAt(server, "onlyServes")),
   ]);
   return (
-    alignColumns([HEADINGS, ...rows]) + [...notes(answer), ...departures(answer)].map((line) => `\n${line}\n`).join("")
+    alignColumns([HEADINGS, ...rows]) +
+    [...notes(answer), ...departures(answer), ...controllers(answer)].map((line) => `\n${line}\n`).join("")
   );
 }
 
@@ -166,6 +167,21 @@ function duration(seconds: number): string {
 function numberAt(parent: JsonObject, key: string): number {
   const value = parent[key];
   return typeof value === "number" ? value : 0;
+}
+
+/** The servers that run controllers, and the leaders and namespaces for which the cluster waits. */
+function controllers(answer: JsonObject): string[] {
+  const leaders = objectsAt(answer, "controllers").flatMap((one) => {
+    const leader = text(one, "leader");
+    return leader === "" ? [] : [`${text(one, "lease")}: ${leader} leads since ${text(one, "since")}.`];
+  });
+  const waits = objectsAt(answer, "waitingFor").map((wait) => {
+    const name = text(wait, "name");
+    const until = text(wait, "until");
+    const what = `${text(wait, "kind")}${name === "" ? "" : ` ${name}`}`;
+    return `Waiting for ${what}${until === "" ? "" : ` until ${until}`}: ${text(wait, "because")}.`;
+  });
+  return [...leaders, ...waits];
 }
 
 function text(parent: JsonObject, key: string): string {

@@ -275,7 +275,7 @@ describe("a resource", () => {
 
   test("that no server has served in this term counts as waited for while a departed server may serve it again", async () => {
     await using run = new TwoResources(orphaned(), [new ScriptedStream(initialEnd(11))]);
-    const doubt = { group: "", namespaced: true, server: "b", because: "departed at noon", isDeparted: true } as const;
+    const doubt = { group: "", namespaced: true, server: "b", because: "departed at noon", isCountable: true } as const;
     run.resources.change({
       doubts: [
         { ...doubt, resource: "claims" },

@@ -1,6 +1,6 @@
 /**
- * Remembers, during one term as leader, when each namespace was first seen being deleted and how many attempts were
- * blocked. If it is lost with the term, only delays change.
+ * Remembers, during one term as leader, when each namespace was first seen being deleted, on this server or at least in
+ * this term, and how many attempts were blocked. If it is lost with the term, only delays change.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Random } from "../../../base/random.ts";
@@ -14,15 +14,24 @@ export interface NamespaceDeletion {
   failure: string;
 }
 
+interface DeletionMemoryOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** When this server first saw the deletion; undefined if it has not seen it. */
+  readonly deletionSeenAtMs?: (name: string, uid: string) => number | undefined;
+}
+
 const WAIT_MS_MIN = 500;
 const WAIT_MS_MAX = 30_000;
 
 export class DeletionMemory {
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #seenAtMs: NonNullable<DeletionMemoryOptions["deletionSeenAtMs"]>;
   readonly #deletions = new Map<string, NamespaceDeletion>();
 
-  constructor(options: { readonly clock: Clock; readonly random: Random }) {
+  constructor(options: DeletionMemoryOptions) {
+    this.#seenAtMs = options.deletionSeenAtMs ?? (() => undefined);
     this.#clock = options.clock;
     this.#random = options.random;
   }
@@ -35,7 +44,8 @@ export class DeletionMemory {
   of(name: string, uid: string): NamespaceDeletion {
     const known = this.#deletions.get(name);
     if (known?.uid === uid) return known;
-    const deletion: NamespaceDeletion = { uid, seenAtMs: this.#clock.monotonic(), waits: 0, failure: "" };
+    const seenAtMs = this.#seenAtMs(name, uid) ?? this.#clock.monotonic();
+    const deletion: NamespaceDeletion = { uid, seenAtMs, waits: 0, failure: "" };
     this.#deletions.set(name, deletion);
     return deletion;
   }

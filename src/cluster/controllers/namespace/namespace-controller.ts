@@ -4,8 +4,8 @@
  *
  * A namespace is finalized only after an attempt in which every request succeeded, and only if the view of the cluster
  * was current, had no doubts about namespaced resources, and did not change during the attempt. The server that
- * finalizes the namespace checks the store as well. Doubts about resources of departed servers do not count if that
- * check finds the namespace empty.
+ * finalizes the namespace checks the store as well. Doubts about resources whose objects that check counts do not block
+ * the namespace if the check finds it empty.
  */
 import type { Clock } from "../../../base/clock.ts";
 import type { Log } from "../../../base/log.ts";
@@ -18,7 +18,7 @@ import type { ResourceClient } from "../../../client/resource-client.ts";
 import { formatGroupResource } from "../../../meta/group-version.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import { timestampAt } from "../../../meta/timestamp.ts";
-import type { ClusterResources } from "../cluster-resources.ts";
+import type { ClusterResource, ClusterResources, Doubt } from "../cluster-resources.ts";
 import type { ReconcileResult, KeySource } from "../../controller-runtime/controller.ts";
 import { isAbsent } from "./failures.ts";
 import { withNamespaceConditions, type NamespaceFindings } from "./conditions.ts";
@@ -46,6 +46,11 @@ interface NamespaceControllerOptions {
   readonly log: Log;
   readonly metrics: MetricsRegistry;
   /**
+   * When this server first saw the deletion of a namespace, by its monotonic clock, also before it became the leader.
+   * Undefined if it has not seen it. Default: only the deletions that the leader has seen are known.
+   */
+  readonly deletionSeenAtMs?: (name: string, uid: string) => number | undefined;
+  /**
    * Minimum time from when the deletion was first seen until the namespace is finalized. By then every server has seen
    * the deletion, and objects that were being created before are stored. Default 5 s, as kubernetes.
    */
@@ -60,7 +65,7 @@ export interface NamespaceController {
 }
 
 const WORKERS = 4;
-const SETTLE_MS = 5_000;
+export const SETTLE_MS = 5_000;
 /** Delay after a conflict, so that the change of the other client is read first. */
 const CONFLICT_RETRY_MS = 100;
 /** Interval of resyncs, in case a watch event was missed. */
@@ -152,7 +157,7 @@ class NamespaceDeleter {
     const mayGo = isOurs && settlingMs <= 0;
     const obstacle = obstacleOf(look);
     if (obstacle !== "") {
-      const certain = withoutDeparted(look);
+      const certain = withoutCountable(look);
       if (mayGo && obstacleOf(certain) === "" && (await this.#isEmpty(certain))) return this.#finalize(certain);
       await this.#report(look);
       return this.#wait(look, obstacle);
@@ -179,7 +184,7 @@ class NamespaceDeleter {
     const doubts = resources.doubts().filter(({ namespaced }) => namespaced !== false);
     const content = await deleteContent(
       { client: metadata, clock },
-      { namespace: nameOf(namespace), resources: resources.served(), signal },
+      { namespace: nameOf(namespace), resources: requestable(resources.served(), doubts), signal },
     );
     const purged = namespace.metadata?.annotations?.[PURGED_ANNOTATION];
     return { ...at, findings: { isViewCurrent, doubts, content, purged }, isSteady: fingerprint(resources) === before };
@@ -266,12 +271,24 @@ class NamespaceDeleter {
 }
 
 /**
- * Ignores doubts about resources that no server serves now: such a resource blocks a namespace only if the store holds
- * objects of it in the namespace, which finalizing checks.
+ * Ignores doubts about resources whose stored objects can be counted: such a resource blocks a namespace only if the
+ * store holds objects of it in the namespace, which finalizing checks.
  */
-function withoutDeparted(look: Attempt): Attempt {
-  const doubts = look.findings.doubts.filter(({ isDeparted }) => isDeparted !== true);
+function withoutCountable(look: Attempt): Attempt {
+  const doubts = look.findings.doubts.filter(({ isCountable }) => isCountable !== true);
   return { ...look, findings: { ...look.findings, doubts } };
+}
+
+/** The resources without those that only unreachable servers serve, because requests for these would fail. */
+function requestable(served: readonly ClusterResource[], doubts: readonly Doubt[]): readonly ClusterResource[] {
+  const unreachable = new Set(
+    doubts.flatMap(({ group, resource, isCountable }) =>
+      isCountable === true && group !== undefined && resource !== undefined
+        ? [formatGroupResource({ group, resource })]
+        : [],
+    ),
+  );
+  return served.filter((resource) => !unreachable.has(formatGroupResource(resource)));
 }
 
 /** A short text that says why the namespace must stay; "" if it may be finalized. */

@@ -11,6 +11,7 @@ import type { ResourceEndpoint } from "../../../serving/endpoints/endpoint.ts";
 import type { RegistryContext } from "../../../serving/registry/context.ts";
 import { objectIn } from "../../../serving/registry/representation.ts";
 import type { ServedResource } from "../../../serving/registry/resource.ts";
+import { prefixEnd } from "../../../storage/kv.ts";
 import type { Entry } from "../../../storage/watch-cache/entry.ts";
 import { watchPrefix } from "../../../storage/watch-cache/watch-prefix.ts";
 import { CrdTable, type KnownCrd } from "../crd-table.ts";
@@ -36,11 +37,7 @@ export interface CustomResources {
    * Throws a 503 if the decision takes too long.
    */
   settle(context: RegistryContext, question: GroupVersion & { readonly resource: string }): Promise<void>;
-  /**
-   * Deletes the stored instances of a CRD. Resolves to the number of remaining instances, for example those with
-   * finalizers.
-   */
-  deleteInstances(context: RegistryContext, definition: Crd, signal: AbortSignal): Promise<number>;
+  readonly stored: StoredCrds;
   readonly hasGroup: (group: string) => boolean;
   /**
    * The resources that CRDs serve or will serve soon. Requests for a resource that is not served yet return 503 rather
@@ -49,6 +46,17 @@ export interface CustomResources {
   readonly served: ServedSet;
   /** Names of every version of every CRD, which are excluded from the discovery documents of peers. */
   names(): Iterable<string>;
+}
+
+/** Reads and deletions of the CRD controller in the store. */
+interface StoredCrds {
+  /** Reads the newest CRDs from the store into the table. */
+  readNewest(context: RegistryContext): Promise<void>;
+  /**
+   * Deletes the stored instances of a CRD. Resolves to the number of remaining instances, for example those with
+   * finalizers.
+   */
+  deleteInstances(context: RegistryContext, definition: Crd, signal: AbortSignal): Promise<number>;
 }
 
 const RETRY_AFTER_SECONDS = 1;
@@ -87,7 +95,15 @@ export function createCustomResources(parts: CustomResourceParts): CustomResourc
     hasGroup: (group) => groupNames().has(group),
     served: servedSet(table, (group) => groupNames().has(group)),
     names: () => table.definitions().flatMap(exclusionNames),
-    deleteInstances: (context, definition, signal) => deleteInstances(context, endpoints.stored(definition), signal),
+    stored: {
+      deleteInstances: (context, definition, signal) => deleteInstances(context, endpoints.stored(definition), signal),
+      async readNewest({ store }) {
+        const { entries } = await store.list({ start: prefix, end: prefixEnd(prefix) }, { kind: "newest" });
+        const isNewer = ({ key, modRevision }: Entry): boolean =>
+          (table.get(key.slice(prefix.length))?.revision ?? 0) < modRevision;
+        for (const known of entries.filter(isNewer).flatMap((entry) => toKnown(entry) ?? [])) table.put(known);
+      },
+    },
     async settle({ store }, { group, version, resource }) {
       const isOpen = (): boolean => isUndecided(table.find(group, resource)?.definition, version);
       // Reads the CRD even if the table has it, because the requested version may just have been added to it.

@@ -1,0 +1,80 @@
+/**
+ * Watches the leases of the leader elections, on every server, so that `evenkeel status` shows which server runs the
+ * controllers, and whether it still renews its lease.
+ */
+import type { BackgroundTask } from "../../base/background.ts";
+import type { Clock } from "../../base/clock.ts";
+import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
+import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
+import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
+
+/** The names of the leases, in kube-system. */
+export const CONTROLLERS_LEASE = "evenkeel-controllers";
+export const MIGRATIONS_LEASE = "evenkeel-storage-version-migrations";
+
+export interface LeaderLease {
+  readonly name: string;
+  /** The ID of the leading server; "" if no server holds the lease. */
+  readonly leader: string;
+  /** When the leader took the lease, as it wrote it. */
+  readonly acquireTime: string;
+  readonly durationMs: number;
+  /** When this server saw the last change of the lease, by its monotonic clock. */
+  readonly changedAtMs: number;
+}
+
+interface LeaderLeases {
+  readonly task: BackgroundTask;
+  known(): readonly LeaderLease[];
+}
+
+interface LeaderLeasesOptions {
+  readonly cache: WatchCache;
+  readonly clock: Clock;
+  readonly storageRoot: string;
+}
+
+export function leaderLeases({ cache, clock, storageRoot }: LeaderLeasesOptions): LeaderLeases {
+  const prefix = `${storageRoot}leases/kube-system/`;
+  const known = new Map<string, LeaderLease & { readonly revision: number }>();
+  const put = (entry: Entry): void => {
+    const name = entry.key.slice(prefix.length);
+    const { modRevision: revision } = entry;
+    if (name !== CONTROLLERS_LEASE && name !== MIGRATIONS_LEASE) return;
+    if (entry.corrupt !== undefined) return void known.delete(name);
+    if (known.get(name)?.revision === revision) return;
+    const spec = objectAt(parseEntry(entry), "spec");
+    known.set(name, { ...leaseOf(name, spec), changedAtMs: clock.monotonic(), revision });
+  };
+  return {
+    task: watchPrefix({
+      cache,
+      clock,
+      prefix,
+      table: {
+        reset(entries) {
+          const names = new Set(entries.map(({ key }) => key.slice(prefix.length)));
+          for (const name of known.keys()) if (!names.has(name)) known.delete(name);
+          entries.forEach(put);
+        },
+        put,
+        remove: (key) => void known.delete(key.slice(prefix.length)),
+      },
+    }),
+    known: () => [...known.values()].sort((left, right) => (left.name < right.name ? -1 : 1)),
+  };
+}
+
+function leaseOf(name: string, spec: JsonObject): Omit<LeaderLease, "changedAtMs"> {
+  const holder = stringAt(spec, "holderIdentity");
+  // The identity of a leader is its server ID and the ID of its run.
+  const end = holder.lastIndexOf("_");
+  const seconds = spec["leaseDurationSeconds"];
+  return {
+    name,
+    leader: end < 0 ? holder : holder.slice(0, end),
+    acquireTime: stringAt(spec, "acquireTime"),
+    durationMs: typeof seconds === "number" && seconds > 0 ? seconds * 1000 : 0,
+  };
+}
