@@ -77,7 +77,12 @@ export interface KeeperInput {
 
 export type KeeperWrite =
   | { readonly kind: "put"; readonly key: string; readonly value: Buffer; readonly expectedRevision: number }
-  | { readonly kind: "delete"; readonly key: string; readonly expectedRevision: number };
+  | {
+      readonly kind: "delete";
+      readonly key: string;
+      readonly expectedRevision: number;
+      readonly guards?: readonly { readonly key: string; readonly revision: number }[];
+    };
 
 const GRACE_MS = 10 * 60_000;
 const JOIN_MS = 60_000;
@@ -208,10 +213,12 @@ function redundantOnes(records: readonly StoredServedRecord[], states: ReadonlyM
   if (departed.length < 2) return [];
   const bySaid = Map.groupBy(departed, ({ record }) => JSON.stringify([...record.resources]));
   return [...bySaid.values()].flatMap((same) => {
-    const lastRevision = Math.max(...same.map(({ revision }) => revision));
+    const last = same.reduce((left, right) => (right.revision > left.revision ? right : left));
+    // If the last record has changed since this server read it, the others may still be needed.
+    const guards = [{ key: last.key, revision: last.revision }];
     return same
-      .filter(({ revision }) => revision !== lastRevision)
-      .map(({ key, revision }): KeeperWrite => ({ kind: "delete", key, expectedRevision: revision }));
+      .filter((one) => one !== last)
+      .map(({ key, revision }): KeeperWrite => ({ kind: "delete", key, expectedRevision: revision, guards }));
   });
 }
 
