@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
 import type { Log, LogFields } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
+import { throughSuspend } from "../base/through-suspend.ts";
 import { openEtcdKv } from "../storage/kv-etcd/kv.ts";
 import { createMemoryKv } from "../storage/kv-memory/kv.ts";
 import { openSqliteKv } from "../storage/kv-sqlite/kv.ts";
@@ -32,7 +33,9 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly write?: (line: string) => void }): Env {
-  const clock = createSystemClock();
+  const system = createSystemClock();
+  const monotonic = throughSuspend({ wall: system.now, monotonic: system.monotonic, sinceBoot });
+  const clock: Clock = { ...system, monotonic };
   const log = createLog(options.logLevel, clock, options.write ?? ((line) => process.stderr.write(line)));
   return {
     clock,
@@ -48,6 +51,17 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
       return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
     },
   };
+}
+
+/** On Linux this clock runs while the machine is suspended. Other platforms have no such file. */
+function sinceBoot(): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  try {
+    const seconds = Number(readFileSync("/proc/uptime", "latin1").split(" ", 1)[0]);
+    return Number.isFinite(seconds) ? seconds * 1000 : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Number of random bytes fetched by one system call, which costs the same as a call for a few bytes. */

@@ -259,7 +259,7 @@ describe("a delete that is committed by an old view", () => {
   /** Removes all entries from the StorageVersion, as peers do if they treat the server as departed. */
   async function dropEntries(kv: Kv): Promise<void> {
     const [item] = (await kv.range({ start: KEY })).items;
-    const object = JSON.parse(item!.value.toString("utf8")) as Json;
+    const object: Json = JSON.parse(item!.value.toString("utf8"));
     const value = Buffer.from(JSON.stringify({ ...object, status: { ...object.status, storageVersions: [] } }));
     await kv.commit({ kind: "put", key: KEY, value, expectedRevision: item!.modRevision });
   }

@@ -222,7 +222,7 @@ function nothingToRemove({ kept }: Survey): string {
 
 /**
  * Removes each key only if its revision is still the listed one, and no server has published since the survey that it
- * stores the resource. The namespace needs no guard: it cannot be created anew while it holds the key.
+ * stores the resource. The namespace needs no guard: no other namespace can take its name while it holds the key.
  */
 async function removeAll({ kv }: PurgeParts, { keys, guardsOf }: Survey): Promise<NamespaceKey[]> {
   const removed: NamespaceKey[] = [];

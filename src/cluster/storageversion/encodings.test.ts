@@ -189,7 +189,7 @@ describe("the guard of a delete", () => {
     expect(await encodings.deletionGuard("example.com.unknown")).toBeUndefined();
   });
 
-  test("is refused until this run has published its entry", async () => {
+  test("is rejected until this run has published its entry", async () => {
     const { encodings } = setUp();
     encodings.observe(WIDGETS.name, 7, OPEN);
     expect(await guardOf(encodings)).toContain("wait for storage version registration");
@@ -211,7 +211,7 @@ describe("the guard of a delete", () => {
       (encodings: Encodings) => encodings.observe(WIDGETS.name, 9, { storageVersions: [] }),
     ],
     ["is deleted with the object", (encodings: Encodings) => encodings.forget(WIDGETS.name)],
-  ])("is refused at once if the entry of this server %s, also for a delete that began before", async (_, drop) => {
+  ])("is rejected at once if the entry of this server %s, also for a delete that began before", async (_, drop) => {
     const { world, encodings } = setUp();
     encodings.published(WIDGETS.name);
     encodings.observe(WIDGETS.name, 7, OPEN);

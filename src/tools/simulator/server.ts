@@ -201,8 +201,16 @@ export class SimulatedServer {
     this.#noteTrouble();
   }
 
+  /** Behaves like a suspended machine: no time passes for its monotonic clock and its timers. */
+  suspend(): void {
+    this.#context.trace.add(this.id, "is suspended");
+    this.#run?.host.suspend();
+    this.#noteTrouble();
+  }
+
   resume(): void {
-    if (this.#run?.host.state === "paused") this.#context.trace.add(this.id, "is resumed");
+    const state = this.#run?.host.state;
+    if (state === "paused" || state === "suspended") this.#context.trace.add(this.id, "is resumed");
     this.#run?.host.resume();
     this.#noteTrouble();
   }
