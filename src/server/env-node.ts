@@ -33,9 +33,7 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
 export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly write?: (line: string) => void }): Env {
-  const system = createSystemClock();
-  const monotonic = throughSuspend({ wall: system.now, monotonic: system.monotonic, sinceBoot });
-  const clock: Clock = { ...system, monotonic };
+  const clock = createServerClock();
   const log = createLog(options.logLevel, clock, options.write ?? ((line) => process.stderr.write(line)));
   return {
     clock,
@@ -51,6 +49,16 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
       return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
     },
   };
+}
+
+function createServerClock(): Clock {
+  const systemClock = createSystemClock();
+  const monotonic = throughSuspend({
+    wall: () => systemClock.now(),
+    monotonic: () => systemClock.monotonic(),
+    sinceBoot,
+  });
+  return { ...systemClock, monotonic };
 }
 
 /** On Linux this clock runs while the machine is suspended. Other platforms have no such file. */

@@ -99,7 +99,7 @@ describe("a delete behind the fence", () => {
         fenced
           .commit({ kind: "delete", key: POD, expectedRevision: pod!.modRevision })
           .then(({ committed }) => committed)
-          .catch((thrown: StorageError) => `${thrown.code}: ${thrown.message}`),
+          .catch((thrown: unknown) => (thrown instanceof StorageError ? `${thrown.code}: ${thrown.message}` : thrown)),
     };
   }
   const expired = expect.stringMatching(/^unavailable: the endpoint record of this server has expired/);

@@ -172,7 +172,7 @@ describe("the guard of a delete", () => {
   const guardOf = (encodings: Encodings, lost?: number): Promise<unknown> =>
     encodings
       .deletionGuard(WIDGETS.name, lost === undefined ? undefined : { key, revision: lost })
-      .catch((thrown: Error) => thrown.message);
+      .catch((thrown: unknown) => (thrown instanceof Error ? thrown.message : thrown));
 
   test("is the newest object with the entry of this server, even if no version may be written", async () => {
     const { encodings, ask } = setUp();
