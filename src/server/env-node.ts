@@ -32,9 +32,13 @@ import { createSystemClock } from "../client/system.ts";
 export type LogLevel = "debug" | "info" | "warn" | "error";
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
+/** As for other failures of the command. A supervisor such as systemd or a kubelet then starts the process again. */
+const FATAL_EXIT_CODE = 1;
+
 export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly write?: (line: string) => void }): Env {
   const clock = createServerClock();
-  const log = createLog(options.logLevel, clock, options.write ?? ((line) => process.stderr.write(line)));
+  const write = options.write ?? ((line: string): void => void process.stderr.write(line));
+  const log = createLog(options.logLevel, clock, write);
   return {
     clock,
     random: createRealRandom(),
@@ -44,6 +48,10 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
     nextTurn: (callback) => void setImmediate(callback),
     openAuditLog: (file) => openAuditOutput(file, { clock, log }),
     openOutbound: (config) => openOutbound(config, clock, log),
+    onFatal: (because) => {
+      write(`evenkeel: the server ends because ${because}\n`);
+      process.exit(FATAL_EXIT_CODE);
+    },
     processUsage: () => {
       const { user, system } = process.cpuUsage();
       return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };

@@ -42,6 +42,7 @@ export function followUnreadable(options: UnreadableOptions): BackgroundTask {
   };
   return {
     name: "unreadable-objects",
+    mayReturn: true,
     async run(signal) {
       await waitUntil(env.clock, () => cache.state === "following", signal);
       if (signal.aborted) return;

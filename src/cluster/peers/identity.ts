@@ -13,6 +13,7 @@ import { waitUntil, whenOrAborted, type BackgroundTask } from "../../base/backgr
 import type { MemberConfig } from "./peer-config.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
+import { untilAborted } from "../../base/until-aborted.ts";
 
 interface IdentityOptions {
   /** Default kube-apiserver. */
@@ -104,7 +105,11 @@ export function createIdentity(options: IdentityOptions): Identity {
     leases,
     hooks: [held, collected],
     tasks: [
-      inTurn("identity-lease", (signal) => lease.run(signal)),
+      inTurn("identity-lease", async (signal) => {
+        await lease.run(signal);
+        // When the server leaves the cluster, the lease is removed before this task is stopped.
+        await untilAborted(signal);
+      }),
       inTurn("identity-lease-collector", (signal) => leases.run(signal)),
     ],
     beforeUnfence: (step) => void steps.push(step),

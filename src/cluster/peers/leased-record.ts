@@ -70,7 +70,7 @@ export class LeasedRecord<Content extends object> {
 
   /** Keeps the record in the store until the signal aborts. Called when peers may send requests to this server. */
   run(signal: AbortSignal): Promise<void> {
-    this.#running ??= this.#keep(eitherSignal(signal, this.#removed.signal));
+    this.#running = this.#keep(eitherSignal(signal, this.#removed.signal));
     return this.#running;
   }
 
@@ -97,7 +97,7 @@ export class LeasedRecord<Content extends object> {
   async remove(): Promise<void> {
     const { name, store, clock, log, timing } = this.#options;
     this.#removed.abort();
-    await this.#running;
+    await Promise.allSettled([this.#running]);
     const lease = this.#lease;
     if (lease === undefined) return;
     this.#lease = undefined;
@@ -126,7 +126,8 @@ export class LeasedRecord<Content extends object> {
       await sleep(clock, waitMs, this.#pause.signal);
     }
     signal.removeEventListener("abort", stop);
-    this.#settle(false);
+    // After a failed run the record is kept by the next one.
+    if (this.#removed.signal.aborted) this.#settle(false);
   }
 
   async #sync(signal: AbortSignal): Promise<void> {

@@ -8,6 +8,7 @@ import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import { encodeEndpointRecord, endpointKey, type EndpointRecord, type EndpointTable } from "./endpoint-record.ts";
 import { LeasedRecord } from "./leased-record.ts";
 import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
+import { untilAborted } from "../../base/until-aborted.ts";
 import type { Identity } from "./identity.ts";
 import { leasedRecordStore } from "./private-records.ts";
 
@@ -64,6 +65,8 @@ export function createOwnRecord(parts: OwnRecordParts, identity: Identity, table
         if (!(await whenOrAborted(mayBeCalled, signal))) return;
         isKept = true;
         await writer?.run(signal);
+        // When the server leaves the cluster, the record is removed before this task is stopped.
+        await untilAborted(signal);
       },
     },
     async drain() {
