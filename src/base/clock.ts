@@ -6,7 +6,10 @@
 export interface Clock {
   /** Wall-clock milliseconds since the epoch, for timestamps that people read. Not for measuring durations. */
   now(): number;
-  /** Monotonic milliseconds, for deadlines, ages and expiry. */
+  /**
+   * Monotonic milliseconds, for deadlines, ages and expiry. The clock of a server also counts while its machine is
+   * suspended, if the platform can tell for how long; timers do not.
+   */
   monotonic(): number;
   /**
    * Runs the callback once after the delay. The returned function cancels the callback; after the callback has run, it

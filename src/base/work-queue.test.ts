@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { World } from "../tools/simulator/world.ts";
+import { sleep } from "./clock.ts";
 import { WorkQueue, type WorkQueueOptions } from "./work-queue.ts";
 
 function setUp(options: Partial<WorkQueueOptions> = {}): { world: World; queue: WorkQueue } {
@@ -11,8 +12,9 @@ function setUp(options: Partial<WorkQueueOptions> = {}): { world: World; queue: 
 
 /** Fails if a timer is still pending. */
 async function expectNoTimers(world: World): Promise<void> {
+  const nowMs = world.clock.monotonic();
   await expect(world.run(new Promise(() => {}))).rejects.toThrow("no event is left");
-  expect(world.clock.monotonic()).toBe(0);
+  expect(world.clock.monotonic()).toBe(nowMs);
 }
 
 describe("keys", () => {
@@ -170,6 +172,61 @@ describe("a closed queue", () => {
     const waiting = [queue.next(), queue.next()];
     queue.close();
     expect(await Promise.all(waiting)).toEqual([undefined, undefined]);
+  });
+});
+
+describe("the run of a queue", () => {
+  test("works on every key with a limited number of workers, and keeps its keys without timers for the next run", async () => {
+    const { world, queue } = setUp();
+    const worked: string[] = [];
+    let inWork = 0;
+    let inWorkMax = 0;
+    const work = async (key: string): Promise<void> => {
+      inWorkMax = Math.max(inWorkMax, ++inWork);
+      await sleep(world.clock, 100);
+      worked.push(key);
+      inWork--;
+    };
+    for (const key of ["a", "b", "c", "d", "e"]) queue.add(key);
+    const stop = new AbortController();
+    const first = queue.run(2, work, stop.signal);
+    await world.advance(150);
+    queue.addAfter("later", 60_000);
+    stop.abort();
+    queue.add("meanwhile");
+    queue.addRateLimited("failed");
+    await world.run(first);
+    expect(worked).toEqual(["a", "b", "c", "d"]);
+    await expectNoTimers(world);
+    const second = new AbortController();
+    const again = queue.run(2, work, second.signal);
+    await world.advance(1_000);
+    expect(worked.slice(4)).toEqual(["e", "later", "meanwhile", "failed"]);
+    expect(inWorkMax).toBe(2);
+    second.abort();
+    await again;
+  });
+
+  test("rejects if the work throws, after the other workers have finished their keys, and loses no key", async () => {
+    const { world, queue } = setUp();
+    const worked: string[] = [];
+    let isBroken = true;
+    const work = async (key: string): Promise<void> => {
+      if (key === "bad" && isBroken) throw new Error("broken");
+      await sleep(world.clock, 100);
+      worked.push(key);
+    };
+    for (const key of ["good", "bad", "other"]) queue.add(key);
+    const { signal } = new AbortController();
+    await expect(world.run(queue.run(2, work, signal))).rejects.toThrow("broken");
+    expect(worked).toEqual(["good"]);
+    isBroken = false;
+    const stop = new AbortController();
+    const again = queue.run(2, work, stop.signal);
+    await world.advance(1_000);
+    expect(new Set(worked)).toEqual(new Set(["good", "bad", "other"]));
+    stop.abort();
+    await again;
   });
 });
 

@@ -5,6 +5,7 @@
  */
 import type { Cancel, Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
+import { allSettled } from "./run-together.ts";
 
 export interface WorkQueueHooks {
   /** Called when a key is added that was not queued. */
@@ -50,6 +51,8 @@ export class WorkQueue {
   readonly #failures = new Map<string, number>();
   readonly #workers: ((key: string | undefined) => void)[] = [];
   #isClosed = false;
+  /** Between two calls of `run` a queue keeps its keys, but hands out none. */
+  #isPaused = false;
 
   constructor(options: WorkQueueOptions) {
     this.#clock = options.clock;
@@ -77,6 +80,8 @@ export class WorkQueue {
   /** Adds a key after a delay. Of several delays of one key, the one that ends first counts. */
   addAfter(key: string, delayMs: number): void {
     if (this.#isClosed) return;
+    // The queue has no timers between two runs. A key that is returned too early does no harm.
+    if (this.#isPaused) return this.add(key);
     const waitMs = Number.isNaN(delayMs) ? 0 : Math.min(Math.max(delayMs, 0), DELAY_MS_MAX);
     const dueAtMs = this.#clock.monotonic() + waitMs;
     const before = this.#delayed.get(key);
@@ -109,9 +114,30 @@ export class WorkQueue {
     return this.#failures.get(key) ?? 0;
   }
 
+  /**
+   * Calls `work` for each key, for at most `workers` keys at a time, until the signal aborts. If a call throws, the
+   * other workers end after their current keys, and the promise rejects. The queue keeps the keys that are left, and can
+   * run again.
+   */
+  async run(workers: number, work: (key: string) => Promise<void>, signal: AbortSignal): Promise<void> {
+    this.#resume();
+    const pause = (): void => this.#pause();
+    signal.addEventListener("abort", pause, { once: true });
+    if (signal.aborted) pause();
+    const worker = async (): Promise<void> => {
+      try {
+        for (let key = await this.next(); key !== undefined; key = await this.next()) await this.#workOn(key, work);
+      } finally {
+        pause();
+      }
+    };
+    await allSettled(Array.from({ length: workers }, worker));
+    signal.removeEventListener("abort", pause);
+  }
+
   /** Resolves to the next key, for which the caller must call `done`; to undefined once the queue is closed. */
   next(): Promise<string | undefined> {
-    if (this.#isClosed) return Promise.resolve(undefined);
+    if (this.#isClosed || this.#isPaused) return Promise.resolve(undefined);
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
     this.#workers.push(resolve);
     this.#handOut();
@@ -137,6 +163,34 @@ export class WorkQueue {
     this.#delayed.clear();
     this.#failures.clear();
     for (const resolve of this.#workers.splice(0)) resolve(undefined);
+  }
+
+  async #workOn(key: string, work: (key: string) => Promise<void>): Promise<void> {
+    try {
+      await work(key);
+    } catch (thrown) {
+      // The key must not get lost with the worker.
+      this.add(key);
+      throw thrown;
+    } finally {
+      this.done(key);
+    }
+  }
+
+  #pause(): void {
+    this.#isPaused = true;
+    const delayed = [...this.#delayed];
+    this.#delayed.clear();
+    for (const [key, { cancel }] of delayed) {
+      cancel();
+      this.add(key);
+    }
+    for (const resolve of this.#workers.splice(0)) resolve(undefined);
+  }
+
+  #resume(): void {
+    this.#isPaused = false;
+    this.#handOut();
   }
 
   #handOut(): void {

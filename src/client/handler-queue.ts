@@ -29,6 +29,7 @@ export class HandlerQueue<T> {
   #draining: Promise<void> | undefined;
   #onRoom: (() => void)[] = [];
   #isClosed = false;
+  #isPaused = false;
 
   constructor(handler: InformerHandler<T>, onError: (thrown: unknown) => void) {
     this.#handler = handler;
@@ -50,13 +51,25 @@ export class HandlerQueue<T> {
 
   /**
    * Returns undefined if the backlog is short enough; otherwise a promise that resolves when it is, or when the queue
-   * is closed.
+   * is closed or paused.
    */
   room(): Promise<void> | undefined {
-    if (this.#isClosed || this.#backlog <= HANDLER_BACKLOG) return undefined;
+    if (this.#isClosed || this.#isPaused || this.#backlog <= HANDLER_BACKLOG) return undefined;
     return new Promise((resolve) => {
       this.#onRoom.push(resolve);
     });
+  }
+
+  /** Keeps pending notifications until `resume`. Resolves when the handler has returned from its current call. */
+  async pause(): Promise<void> {
+    this.#isPaused = true;
+    this.#makeRoom();
+    await this.#draining;
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    if (this.#waiting.length > 0) this.#draining ??= this.#drain();
   }
 
   /** Drops pending notifications. Resolves when the handler has returned from its current call. */
@@ -71,23 +84,29 @@ export class HandlerQueue<T> {
     if (this.#isClosed) return;
     this.#waiting.push(entry);
     this.#backlog++;
-    this.#draining ??= this.#drain();
+    if (!this.#isPaused) this.#draining ??= this.#drain();
   }
 
   async #drain(): Promise<void> {
     // Lets the caller of `push` finish its current step, so that handlers see a cache that contains the change.
     await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting;
-      this.#waiting = [];
-      for (const entry of batch) {
-        if (this.#isClosed) break;
-        if (typeof entry === "function") entry();
-        else await this.#tell(entry);
-        if (--this.#backlog <= HANDLER_BACKLOG) this.#makeRoom();
-      }
-    }
+    while (this.#waiting.length > 0 && !this.#isPaused) await this.#deliver();
     this.#draining = undefined;
+  }
+
+  async #deliver(): Promise<void> {
+    const batch = this.#waiting;
+    this.#waiting = [];
+    for (const [index, entry] of batch.entries()) {
+      if (this.#isClosed) return;
+      if (this.#isPaused) {
+        this.#waiting = [...batch.slice(index), ...this.#waiting];
+        return;
+      }
+      if (typeof entry === "function") entry();
+      else await this.#tell(entry);
+      if (--this.#backlog <= HANDLER_BACKLOG) this.#makeRoom();
+    }
   }
 
   async #tell(notification: Notification<T>): Promise<void> {

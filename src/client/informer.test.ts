@@ -504,8 +504,70 @@ describe("start and end", () => {
     expect(running.transport.requests).toHaveLength(1);
   });
 
-  test("an informer can run only once", async () => {
+  test("an informer cannot run twice at the same time", async () => {
     await using running = await synced();
-    await expect(running.informer.run(new AbortController().signal)).rejects.toThrow("once");
+    await expect(running.informer.run(new AbortController().signal)).rejects.toThrow("twice at the same time");
+  });
+
+  test("a stopped informer that runs again notifies its handlers of the changes in between, and of nothing twice", async () => {
+    const second = new ScriptedStream(added(configMap("b", 7)), added(configMap("c", 8)), initialEnd(9));
+    await using running = await synced(second);
+    const before = running.names;
+    expect(before).toEqual(["a", "b"]);
+    await running.stop();
+    const late: string[] = [];
+    running.informer.addHandler(recorder(late));
+    expect(await running.takeNotifications()).toEqual([]);
+    const stop = new AbortController();
+    const again = running.informer.run(stop.signal);
+    expect(running.transport.query(1).get("sendInitialEvents")).toBe("true");
+    expect(await running.takeNotifications()).toEqual(["delete a@1 (unknown)", "update b@2→7", "add c@8"]);
+    expect(late.slice(0, 2)).toEqual(["add a@1 (initial)", "add b@2 (initial)"]);
+    expect(late.slice(2)).toEqual(["delete a@1 (unknown)", "update b@2→7", "add c@8"]);
+    second.send(modified(configMap("c", 10)));
+    expect(await running.takeNotifications()).toEqual(["update c@8→10"]);
+    stop.abort();
+    await again;
+  });
+
+  test("a notification that a handler has not received when the informer stops is delivered in the next run", async () => {
+    const second = new ScriptedStream(added(configMap("a", 1)), added(configMap("b", 2)), initialEnd(9));
+    await using running = await synced(second);
+    const seen: string[] = [];
+    const busy = Promise.withResolvers<void>();
+    running.informer.addHandler({
+      async onAdd({ metadata }) {
+        seen.push(metadata!.name!);
+        if (metadata!.name === "a") await busy.promise;
+      },
+    });
+    await running.takeNotifications();
+    expect(seen).toEqual(["a"]);
+    const stopping = running.stop();
+    busy.resolve();
+    await stopping;
+    expect(seen).toEqual(["a"]);
+    const stop = new AbortController();
+    const again = running.informer.run(stop.signal);
+    await running.takeNotifications();
+    expect(seen).toEqual(["a", "b"]);
+    stop.abort();
+    await again;
+  });
+
+  test("waitForSync waits for the next run after a run that has ended before its list was complete", async () => {
+    const running = new RunningInformer([
+      new ScriptedStream(),
+      new ScriptedStream(added(configMap("a", 1)), initialEnd(5)),
+    ]);
+    await running.takeNotifications();
+    await running.stop();
+    const waiting = running.informer.waitForSync();
+    const stop = new AbortController();
+    const again = running.informer.run(stop.signal);
+    await running.world.advance(0);
+    expect(await waiting).toBe(true);
+    stop.abort();
+    await again;
   });
 });

@@ -38,9 +38,11 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   readonly #reflector: Reflector<T>;
   readonly #cache: ObjectCache<T>;
   readonly #queues = new Set<HandlerQueue<T>>();
-  readonly #synced = Promise.withResolvers<boolean>();
+  #synced = Promise.withResolvers<boolean>();
+  /** Called when the cache is complete for the first time. */
+  readonly #onSync: (() => void)[] = [];
   #hasSynced = false;
-  #state: "new" | "running" | "stopped" = "new";
+  #isRunning = false;
 
   constructor(options: InformerOptions<T>) {
     this.#options = options;
@@ -85,15 +87,15 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   addHandler(handler: InformerHandler<T>): HandlerRegistration {
     const queue = new HandlerQueue<T>(handler, (thrown) => this.#report(thrown));
     let hasSynced = false;
-    if (this.#state === "stopped") void queue.close();
-    else this.#queues.add(queue);
+    if (!this.#isRunning) void queue.pause();
+    this.#queues.add(queue);
     for (const object of this.#cache.list()) queue.push({ kind: "add", object, isInInitialList: true });
     const markSynced = (): void =>
       queue.mark(() => {
         hasSynced = true;
       });
     if (this.#hasSynced) markSynced();
-    else void this.#synced.promise.then(markSynced);
+    else this.#onSync.push(markSynced);
     return {
       get hasSynced() {
         return hasSynced;
@@ -107,7 +109,8 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
 
   /** Resolves to true when the cache is complete, or to false if the informer or the signal ended before. */
   waitForSync(signal?: AbortSignal): Promise<boolean> {
-    if (this.#hasSynced || signal === undefined) return this.#synced.promise;
+    if (this.#hasSynced) return Promise.resolve(true);
+    if (signal === undefined) return this.#synced.promise;
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const onAbort = (): void => resolve(false);
     signal.addEventListener("abort", onAbort, { once: true });
@@ -119,18 +122,24 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     return promise;
   }
 
-  /** Runs until the signal aborts. Resolves when no handler will be called any more. */
+  /**
+   * Runs until the signal aborts. Resolves when no handler will be called any more. The informer can then run again: it
+   * keeps its cache, its handlers and the notifications that they have not received yet.
+   */
   async run(signal: AbortSignal): Promise<void> {
-    if (this.#state !== "new") throw new TypeError("an informer can run only once");
-    this.#state = "running";
+    if (this.#isRunning) throw new TypeError("an informer cannot run twice at the same time");
+    this.#isRunning = true;
+    for (const queue of this.#queues) queue.resume();
     const resyncing = this.#resync(signal);
-    const closeQueues = (): void => void [...this.#queues].map((queue) => queue.close());
-    signal.addEventListener("abort", closeQueues, { once: true });
+    const pauseQueues = (): Promise<void>[] => [...this.#queues].map((queue) => queue.pause());
+    signal.addEventListener("abort", pauseQueues, { once: true });
     await this.#reflector.run(signal);
     await resyncing;
-    this.#state = "stopped";
+    await Promise.all(pauseQueues());
+    this.#isRunning = false;
+    if (this.#hasSynced) return;
     this.#synced.resolve(false);
-    await Promise.all([...this.#queues].map((queue) => queue.close()));
+    this.#synced = Promise.withResolvers<boolean>();
   }
 
   #replace(objects: ReadonlyMap<string, T>): void {
@@ -139,6 +148,7 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     if (!this.#hasSynced) {
       this.#hasSynced = true;
       this.#synced.resolve(true);
+      for (const onSync of this.#onSync.splice(0)) onSync();
     }
   }
 

@@ -72,7 +72,9 @@ export async function assembleServer<R extends Resources, C extends Cluster, A e
   on.lifecycle.addHooks(running.hooks);
   for (const checks of [store.checks, cluster.checks, on.lifecycle.checks, running.checks])
     on.health.checks.add(checks);
-  const background = startBackground([...store.tasks, ...lifecycleTasks(on), ...running.tasks], env.log);
+  const tasks = [...store.tasks, ...lifecycleTasks(on), ...running.tasks];
+  const background = startBackground(tasks, { env, metrics: on.metrics });
+  on.health.checks.add(() => background.checks());
   return {
     catalog: resources.catalog,
     handle,

@@ -8,6 +8,7 @@ import { readFileSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
 import type { Log, LogFields } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
+import { throughSuspend } from "../base/through-suspend.ts";
 import { openEtcdKv } from "../storage/kv-etcd/kv.ts";
 import { createMemoryKv } from "../storage/kv-memory/kv.ts";
 import { openSqliteKv } from "../storage/kv-sqlite/kv.ts";
@@ -31,9 +32,13 @@ import { createSystemClock } from "../client/system.ts";
 export type LogLevel = "debug" | "info" | "warn" | "error";
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
+/** As for other failures of the command. A supervisor such as systemd or a kubelet then starts the process again. */
+const FATAL_EXIT_CODE = 1;
+
 export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly write?: (line: string) => void }): Env {
-  const clock = createSystemClock();
-  const log = createLog(options.logLevel, clock, options.write ?? ((line) => process.stderr.write(line)));
+  const clock = createServerClock();
+  const write = options.write ?? ((line: string): void => void process.stderr.write(line));
+  const log = createLog(options.logLevel, clock, write);
   return {
     clock,
     random: createRealRandom(),
@@ -43,11 +48,36 @@ export function createNodeEnv(options: { readonly logLevel: LogLevel; readonly w
     nextTurn: (callback) => void setImmediate(callback),
     openAuditLog: (file) => openAuditOutput(file, { clock, log }),
     openOutbound: (config) => openOutbound(config, clock, log),
+    onFatal: (because) => {
+      write(`evenkeel: the server ends because ${because}\n`);
+      process.exit(FATAL_EXIT_CODE);
+    },
     processUsage: () => {
       const { user, system } = process.cpuUsage();
       return { residentBytes: process.memoryUsage.rss(), cpuSeconds: (user + system) / 1e6 };
     },
   };
+}
+
+function createServerClock(): Clock {
+  const systemClock = createSystemClock();
+  const monotonic = throughSuspend({
+    wall: () => systemClock.now(),
+    monotonic: () => systemClock.monotonic(),
+    sinceBoot,
+  });
+  return { ...systemClock, monotonic };
+}
+
+/** On Linux this clock runs while the machine is suspended. Other platforms have no such file. */
+function sinceBoot(): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  try {
+    const seconds = Number(readFileSync("/proc/uptime", "latin1").split(" ", 1)[0]);
+    return Number.isFinite(seconds) ? seconds * 1000 : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Number of random bytes fetched by one system call, which costs the same as a call for a few bytes. */

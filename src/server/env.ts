@@ -4,6 +4,7 @@
  */
 import type { AuditOutput } from "../access/audit/backend.ts";
 import type { LogFileOptions } from "../access/audit/options.ts";
+import type { TaskFaults } from "../base/background.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { Random } from "../base/random.ts";
@@ -24,7 +25,7 @@ export interface OutboundConfig {
   readonly clientCertificate: ClientCertificateFiles | undefined;
 }
 
-export interface Env {
+export interface Env extends TaskFaults {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;

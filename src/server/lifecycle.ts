@@ -14,6 +14,7 @@ import { SILENT_LOG, type Log } from "../base/log.ts";
 import { HOOK_PREFIX, type StartupHook } from "../base/startup-hook.ts";
 import { measureHealth, type HealthCheck } from "../serving/endpoints/health.ts";
 import { repeat, waitUntil, type BackgroundTask } from "../base/background.ts";
+import { messageOf } from "../base/within.ts";
 import type { Foundation } from "./foundation.ts";
 
 /**
@@ -71,7 +72,7 @@ export class Lifecycle {
   /** Runs the hooks one after the other, because a hook may rely on those before it. */
   async runHooks(signal: AbortSignal): Promise<void> {
     for (const hook of this.#hooks) {
-      await hook.run(signal);
+      await runHook(hook, signal);
       if (signal.aborted) return;
       this.#pendingHooks.delete(hook.name);
       for (const listener of this.#onStep) listener();
@@ -126,15 +127,26 @@ export class Lifecycle {
   ];
 }
 
+async function runHook(hook: StartupHook, signal: AbortSignal): Promise<void> {
+  try {
+    await hook.run(signal);
+  } catch (thrown) {
+    throw new Error(`the hook ${HOOK_PREFIX}${hook.name} failed: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}
+
 const HEALTH_MEASURE_MS = 5_000;
 
 /** The tasks that run the start-up hooks, observe readiness, and measure the health checks. */
 export function lifecycleTasks({ env, lifecycle, health }: Foundation): BackgroundTask[] {
   const { clock } = env;
+  const measure = measureHealth(health.checks.all, health.metrics);
   return [
-    { name: "start-up", run: (signal) => lifecycle.runHooks(signal) },
+    // As kubernetes: a failed hook ends the process, because a server that has not started completely never gets ready.
+    { name: "start-up", run: (signal) => lifecycle.runHooks(signal), mayReturn: true, isEssential: true },
     {
       name: "readiness",
+      mayReturn: true,
       async run(signal) {
         await waitUntil(clock, () => health.checks.isReady(), signal);
         lifecycle.observeReadiness(!signal.aborted);
@@ -142,7 +154,7 @@ export function lifecycleTasks({ env, lifecycle, health }: Foundation): Backgrou
     },
     {
       name: "health-metrics",
-      run: (signal) => repeat(clock, HEALTH_MEASURE_MS, measureHealth(health.checks.all, health.metrics), signal),
+      run: (signal) => repeat(clock, HEALTH_MEASURE_MS, measure, signal),
     },
   ];
 }

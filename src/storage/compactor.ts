@@ -14,6 +14,7 @@ export function compactor(options: { kv: Kv; clock: Clock; log: Log; intervalMs:
   const { kv, clock, log, intervalMs } = options;
   return {
     name: "compactor",
+    mayReturn: intervalMs <= 0,
     async run(signal) {
       if (intervalMs <= 0) return;
       let seen: Note | undefined;

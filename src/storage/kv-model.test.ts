@@ -26,7 +26,7 @@ type Operation =
       lease: number | undefined;
       guards: { key: string; guess: number }[] | undefined;
     }
-  | { kind: "delete"; key: string; guess: number }
+  | { kind: "delete"; key: string; guess: number; guards: { key: string; guess: number }[] | undefined }
   | {
       kind: "range";
       start: string;
@@ -48,6 +48,8 @@ const guess = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: -1, max: 3 }) },
 );
 
+const guards = fc.option(fc.array(fc.record({ key, guess }), { maxLength: 3 }), { nil: undefined, freq: 3 });
+
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   {
     weight: 10,
@@ -57,10 +59,10 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
       value: fc.string({ maxLength: 5 }),
       guess,
       lease: fc.option(fc.nat(2), { nil: undefined, freq: 3 }),
-      guards: fc.option(fc.array(fc.record({ key, guess }), { maxLength: 3 }), { nil: undefined, freq: 3 }),
+      guards,
     }),
   },
-  { weight: 4, arbitrary: fc.record({ kind: fc.constant("delete" as const), key, guess }) },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("delete" as const), key, guess, guards }) },
   {
     weight: 5,
     arbitrary: fc.record({
@@ -171,7 +173,8 @@ class Subject {
 
   async #toChange(step: Operation & { kind: "put" | "delete" }): Promise<Change> {
     const expectedRevision = await this.#guessed(step);
-    if (step.kind === "delete") return { kind: "delete", key: step.key, expectedRevision };
+    const guarded = step.guards && { guards: await Promise.all(step.guards.map((guard) => this.#guard(guard))) };
+    if (step.kind === "delete") return { kind: "delete", key: step.key, expectedRevision, ...guarded };
     const lease = step.lease === undefined ? undefined : this.#leases[step.lease];
     return {
       kind: "put",
@@ -179,7 +182,7 @@ class Subject {
       value: Buffer.from(step.value),
       expectedRevision,
       ...(lease !== undefined && { lease }),
-      ...(step.guards && { guards: await Promise.all(step.guards.map((guard) => this.#guard(guard))) }),
+      ...guarded,
     };
   }
 

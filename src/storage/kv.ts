@@ -16,8 +16,8 @@ export interface Kv {
 
   /**
    * Applies one change if the key's modRevision is the expected one (0 = key absent). A lost race is a result, not an
-   * error: `current` is then the key's state at the time of the attempt. All guards of a put are checked atomically
-   * with the write, so no client can change a guard's key between the check and the write.
+   * error: `current` is then the key's state at the time of the attempt. All guards are checked atomically with the
+   * change, so no client can change a guard's key between the check and the change.
    */
   commit(change: Change): Promise<CommitResult>;
 
@@ -93,12 +93,18 @@ export type Change =
       /** At most `GUARDS_MAX`, each on a different key. */
       readonly guards?: readonly Guard[];
     }
-  | { readonly kind: "delete"; readonly key: string; readonly expectedRevision: number };
+  | {
+      readonly kind: "delete";
+      readonly key: string;
+      readonly expectedRevision: number;
+      /** As for a put. */
+      readonly guards?: readonly Guard[];
+    };
 
-/** Maximum number of guards of a put. Writers need few, and each one costs every store a lookup. */
+/** Maximum number of guards of a change. Writers need few, and each one costs every store a lookup. */
 export const GUARDS_MAX = 4;
 
-/** A condition of a put on another key: the modRevision of that key must be exactly `revision` (0 = key absent). */
+/** A condition of a change on another key: the modRevision of that key must be exactly `revision` (0 = key absent). */
 export interface Guard {
   readonly key: string;
   readonly revision: number;
@@ -159,7 +165,7 @@ export type StorageErrorCode =
   | "lease-not-found"
   /** The store could not be reached in time, is closed or cannot be used. A commit had no effect. */
   | "unavailable"
-  /** The call may or may not have had an effect, because it was sent and no response arrived. */
+  /** The call may or may not have had an effect: it was sent, and no response says which. */
   | "undecided"
   /** The store rejected the call, because too many calls are queued. */
   | "overloaded"

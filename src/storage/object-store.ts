@@ -46,9 +46,10 @@ export interface ObjectStore {
   replace(current: Entry, value: Buffer, lease?: LeaseId, guards?: readonly Guard[]): Promise<WriteResult>;
   remove(
     current: Entry,
+    guards?: readonly Guard[],
   ): Promise<
     | { readonly committed: true; readonly revision: number }
-    | { readonly committed: false; readonly current: Entry | undefined }
+    | { readonly committed: false; readonly current: Entry | undefined; readonly lostGuard: string | undefined }
   >;
 }
 
@@ -101,9 +102,15 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
       });
       return writeResult(cache, result, { key, value, createRevision });
     },
-    async remove(current) {
-      const result = await kv.commit({ kind: "delete", key: current.key, expectedRevision: current.modRevision });
-      return result.committed ? result : { committed: false, current: toEntry(cache, result.current) };
+    async remove({ key, modRevision: expectedRevision }, guards) {
+      const result = await kv.commit({
+        kind: "delete",
+        key,
+        expectedRevision,
+        ...(guards !== undefined && { guards }),
+      });
+      if (result.committed) return result;
+      return { committed: false, current: toEntry(cache, result.current), lostGuard: result.lostGuard };
     },
   };
 }

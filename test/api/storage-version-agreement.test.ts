@@ -286,6 +286,44 @@ describe("with servers of two releases,", () => {
   });
 });
 
+describe("a delete that is committed by an old view", () => {
+  const KEY = `${KEYS}core.configmaps`;
+
+  /** Removes all entries from the StorageVersion, as peers do if they treat the server as departed. */
+  async function dropEntries(kv: Kv): Promise<void> {
+    const [item] = (await kv.range({ start: KEY })).items;
+    const object: Json = JSON.parse(item!.value.toString("utf8"));
+    const value = Buffer.from(JSON.stringify({ ...object, status: { ...object.status, storageVersions: [] } }));
+    await kv.commit({ kind: "put", key: KEY, value, expectedRevision: item!.modRevision });
+  }
+
+  test("deletes nothing and gets 503 if peers have treated the server as departed, and succeeds when repeated", async () => {
+    let beforeDelete: () => Promise<void> = () => Promise.resolve();
+    const attempts: string[] = [];
+    const server = await start({
+      wrapKv: (kv) =>
+        committing(kv, async (change) => {
+          if (change.kind === "delete" && change.key.endsWith("/default/a")) {
+            attempts.push(change.key);
+            await beforeDelete();
+          }
+          return kv.commit(change);
+        }),
+    });
+    await server.create(CONFIG_MAPS, configMap("a"));
+    beforeDelete = () => (attempts.length === 1 ? dropEntries(server.kv) : Promise.resolve());
+    const response = await server.delete(`${CONFIG_MAPS}/a`);
+    expect(response).toMatchObject({ status: 503, body: { details: { retryAfterSeconds: 1 } } });
+    expect(response.body.message).toContain("other servers treat this server as departed");
+    expect((await server.get(`${CONFIG_MAPS}/a`)).status).toBe(200);
+    expect(attempts).toHaveLength(1);
+    await server.world.advance(10_000);
+    expect((await server.delete(`${CONFIG_MAPS}/a`)).status).toBe(200);
+    expect(attempts).toHaveLength(2);
+    await server[Symbol.asyncDispose]();
+  });
+});
+
 describe("the automatic migration", () => {
   const claims = "resource.k8s.io.resourceclaims";
   const state = async (server: TestServer): Promise<Json> => {

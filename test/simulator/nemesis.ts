@@ -1,4 +1,7 @@
-/** Injects random faults: crashes, pauses, restarts with other releases, network partitions, store outages. */
+/**
+ * Injects random faults: crashes, pauses, suspends, failing tasks, restarts with other releases, network partitions,
+ * store outages.
+ */
 import { randomInteger, randomItem, type Random } from "../../src/base/random.ts";
 import { RELEASES } from "../../src/objects/catalog/release.ts";
 import { objectAt, stringAt } from "../../src/meta/json.ts";
@@ -28,6 +31,8 @@ const FAULTS = [
   "leader-crash",
   "stop",
   "pause",
+  "suspend",
+  "task-failure",
   "one-way-partition",
   "partition",
   "store-outage",
@@ -143,6 +148,11 @@ export class Nemesis {
       case "pause":
         server.pause();
         return this.#after(500 + this.#random.float() * 25_000, () => server.resume());
+      case "suspend":
+        server.suspend();
+        return this.#after(500 + this.#random.float() * 25_000, () => server.resume());
+      case "task-failure":
+        return this.#failTask(server);
       case "one-way-partition":
         return this.#part(server, randomItem(this.#random, this.#cluster.servers));
       case "partition":
@@ -180,6 +190,19 @@ export class Nemesis {
     if (!isAtStart) return;
     server.crash();
     this.#comeBack(server);
+  }
+
+  /** Makes a random background task fail, some of them several times. A task that may not fail ends the server. */
+  #failTask(server: SimulatedServer): void {
+    const names = server.run?.tasks.names ?? [];
+    if (names.length === 0) return;
+    const name = randomItem(this.#random, names);
+    const times = 1 + randomInteger(this.#random, 3);
+    for (let time = 0; time < times; time++)
+      this.#after(time * 3_000 * this.#random.float(), () => {
+        server.failTask(name);
+        if (server.run === undefined) this.#comeBack(server);
+      });
   }
 
   #leader(): SimulatedServer | undefined {

@@ -2,6 +2,7 @@
  * A cache of Services and EndpointSlices. It starts its watches on first use, because most servers call no webhook or
  * aggregated API server through a Service.
  */
+import { runTogether } from "../../base/run-together.ts";
 import type { Client } from "../../client/client.ts";
 import type { Informer } from "../../client/informer.ts";
 import type { ResourceType, UnstructuredObject } from "../../client/objects.ts";
@@ -55,7 +56,7 @@ export function createServiceDirectory({
     async run(signal) {
       const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
       if (!signal.aborted) await Promise.race([wanted.promise, stopped]);
-      await Promise.all([services.run(signal), slices.run(signal)]);
+      await runTogether(signal, [(until) => services.run(until), (until) => slices.run(until)]);
     },
   };
 }

@@ -9,7 +9,7 @@
 import { randomInteger, type Random } from "../../base/random.ts";
 import { objectAt, stringAt } from "../../meta/json.ts";
 import { serviceUnavailable } from "../../meta/status-error.ts";
-import { prefixEnd } from "../../storage/kv.ts";
+import { prefixEnd, type Guard } from "../../storage/kv.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import type { NumberRange } from "./number-range.ts";
@@ -50,8 +50,8 @@ export interface ClaimPool {
   /** The claim on a number by any owner, read from the store. */
   find(number: string): Promise<Claim | undefined>;
   list(): Promise<readonly Claim[]>;
-  /** Deletes the claim, unless it has been written since it was read. */
-  release(claim: Claim): Promise<void>;
+  /** Deletes the claim, unless it has been written since it was read or a guard does not hold. */
+  release(claim: Claim, guards?: readonly Guard[]): Promise<void>;
 }
 
 interface ClaimPoolOptions {
@@ -94,8 +94,8 @@ export function createClaimPool(options: ClaimPoolOptions): ClaimPool {
       const { entries } = await store.list({ start: prefix, end: prefixEnd(prefix) }, { kind: "newest" });
       return entries.map(toClaim);
     },
-    async release(claim) {
-      await store.remove(claim.entry);
+    async release(claim, guards) {
+      await store.remove(claim.entry, guards);
     },
   };
 }
@@ -112,6 +112,13 @@ export function ownerUid({ entry }: Claim): string {
   const uid = stringAt(objectAt(parseEntry(entry), "metadata"), "uid");
   entry.memo.set("owner", uid);
   return uid;
+}
+
+/** The namespace and name of the object that has the claim; undefined for a claim that cannot be decoded. */
+export function claimantOf({ entry }: Claim): Pick<ClaimOwner, "namespace" | "name"> | undefined {
+  if (entry.corrupt !== undefined) return undefined;
+  const metadata = objectAt(parseEntry(entry), "metadata");
+  return { namespace: stringAt(metadata, "namespace"), name: stringAt(metadata, "name") };
 }
 
 async function take(

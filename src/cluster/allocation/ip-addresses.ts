@@ -4,7 +4,7 @@
  * to services.
  */
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { prefixEnd } from "../../storage/kv.ts";
+import { prefixEnd, type Guard } from "../../storage/kv.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import { encodeForStorage } from "../../serving/registry/representation.ts";
@@ -29,7 +29,8 @@ export interface IpAddresses {
     parent: Parent,
     prepare: (served: ServedResource, object: JsonObject) => JsonObject,
   ): Promise<void>;
-  withdraw(entry: Entry): Promise<void>;
+  /** Deletes the object, unless it has been written since it was read or a guard does not hold. */
+  withdraw(entry: Entry, guards?: readonly Guard[]): Promise<void>;
   ipOf(entry: Entry): string;
 }
 
@@ -66,8 +67,8 @@ export function createIpAddresses(options: {
         store.create(prefix + ip, await encodeForStorage(object, served, version), undefined, guards),
       );
     },
-    async withdraw(entry) {
-      await store.remove(entry);
+    async withdraw(entry, guards) {
+      await store.remove(entry, guards);
     },
     ipOf: (entry) => entry.key.slice(prefix.length),
   };

@@ -4,12 +4,12 @@
  * removed only if it stays superfluous and unchanged for SUPERFLUOUS_MS.
  */
 import type { JsonObject } from "../../meta/json.ts";
-import { prefixEnd } from "../../storage/kv.ts";
+import { prefixEnd, type Guard } from "../../storage/kv.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import { prepareForCreate } from "../../serving/registry/prepare.ts";
 import type { Allocators } from "./allocators.ts";
-import { ownerUid, type Claim, type ClaimPool, type ClaimOwner } from "./claims.ts";
+import { claimantOf, ownerUid, type Claim, type ClaimPool, type ClaimOwner } from "./claims.ts";
 import { parentOf } from "./ip-addresses.ts";
 import { canonicalIp } from "../../meta/ip-address.ts";
 import { ownerOf } from "./service-allocation.ts";
@@ -58,18 +58,36 @@ export async function repairAllocations(parts: RepairParts, suspects: Suspects):
   const disputed = await claimMissing(parts, holders, claims);
   // A service that cannot be decoded may hold any number, so no claim is removed.
   if (holders.length < entries.length) return { ...disputed, released: 0 };
+  const revisions = new Map(entries.map(({ key, modRevision }) => [key, modRevision]));
   const superfluous = [
     ...superfluousClaims(claims, holders, clusterIps).map(({ pool, claim }) => ({
       entry: claim.entry,
-      remove: () => pool.release(claim),
+      remove: () => pool.release(claim, unchangedService(parts, claimantOf(claim), revisions)),
     })),
     ...addresses
       .filter((entry) => isOrphan(entry, ipAddresses.ipOf(entry), holders))
-      .map((entry) => ({ entry, remove: () => ipAddresses.withdraw(entry) })),
+      .map((entry) => ({
+        entry,
+        remove: () => ipAddresses.withdraw(entry, unchangedService(parts, parentOf(entry), revisions)),
+      })),
   ];
   const due = dueOf(superfluous, suspects, context.clock.monotonic());
   for (const { remove } of due) await remove();
   return { ...disputed, released: due.length };
+}
+
+/**
+ * The guard of a removal: the service must still be absent, or as it was read. A server that was suspended since then
+ * would otherwise remove a number that the service has taken meanwhile.
+ */
+function unchangedService(
+  { servicePrefix }: RepairParts,
+  service: { readonly namespace: string; readonly name: string } | undefined,
+  revisions: ReadonlyMap<string, number>,
+): Guard[] {
+  if (service === undefined || service.name === "") return [];
+  const key = `${servicePrefix}${service.namespace}/${service.name}`;
+  return [{ key, revision: revisions.get(key) ?? 0 }];
 }
 
 async function claimMissing(

@@ -6,6 +6,8 @@
  */
 import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
 import { eitherSignal } from "../../base/either-signal.ts";
+import { runTogether } from "../../base/run-together.ts";
+import { untilAborted } from "../../base/until-aborted.ts";
 import { Wakeable } from "../../base/wakeable.ts";
 import { messageOf, within } from "../../base/within.ts";
 import type { JsonObject } from "../../meta/json.ts";
@@ -57,6 +59,8 @@ export class EndpointReconciler {
       const { ready, address } = this.#options;
       const until = eitherSignal(signal, this.#leaving.signal);
       if (await whenOrAborted(Promise.all([ready, address]), until)) await this.#run(await address, until);
+      // At a shutdown, `leave` ends the work before this task is stopped.
+      await untilAborted(signal);
     },
   };
 
@@ -70,7 +74,7 @@ export class EndpointReconciler {
     this.#leaving.abort();
     if (this.#own === undefined) return;
     const { address, lease, running } = this.#own;
-    await running;
+    await Promise.allSettled([running]);
     await lease.remove();
     this.#isShared = await this.#options.hasMasterLease(address.host).catch(() => false);
     await this.#reconcile(address, new AbortController().signal);
@@ -80,13 +84,13 @@ export class EndpointReconciler {
     const { masterLeases, ownMasterLease } = this.#options;
     const lease = ownMasterLease(address.host);
     const stop = masterLeases.onChange(() => this.#due.wake());
-    const loop = async (): Promise<void> => {
-      while (!signal.aborted) {
-        await this.#reconcile(address, signal);
-        await this.#due.wait(RECONCILE_MS, signal);
+    const loop = async (until: AbortSignal): Promise<void> => {
+      while (!until.aborted) {
+        await this.#reconcile(address, until);
+        await this.#due.wait(RECONCILE_MS, until);
       }
     };
-    const running = Promise.all([lease.run(signal), loop()]).then(stop);
+    const running = runTogether(signal, [(until) => lease.run(until), loop]).finally(stop);
     this.#own = { address, lease, running };
     await running;
   }

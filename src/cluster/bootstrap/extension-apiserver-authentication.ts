@@ -2,7 +2,8 @@
 import type { TrustParts } from "../../access/auth/cluster-trust.ts";
 import type { Catalog } from "../../objects/catalog/catalog.ts";
 
-import { type BackgroundTask, whenOrAborted } from "../../base/background.ts";
+import type { BackgroundTask } from "../../base/background.ts";
+import { Wakeable } from "../../base/wakeable.ts";
 import { publishTrust } from "./hooks.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { InProcessRequest, InProcessResponse } from "../../client/in-process.ts";
@@ -22,19 +23,31 @@ export function trustOf({ authorities, requestHeader }: TrustConfig): () => Trus
   };
 }
 
+const IDLE_MS = 60_000;
+
 /** A background task that publishes the CAs again after each reload. */
 export function trustPublisher(
   { env, config, catalog }: { readonly env: BaseEnv; readonly config: TrustConfig; readonly catalog: Catalog },
   call: (request: InProcessRequest) => Promise<InProcessResponse>,
 ): BackgroundTask {
   const { clock, log } = env;
+  const due = new Wakeable(clock);
+  let [reloads, publishedReloads] = [0, 0];
+  config.authorities.onChange(() => {
+    reloads++;
+    due.wake();
+  });
   return {
     name: "cluster-authentication",
     async run(signal) {
-      config.authorities.onChange(() => {
-        if (!signal.aborted) void publishTrust({ call, clock, log, catalog, trust: trustOf(config) }, signal);
-      });
-      await whenOrAborted(new Promise(() => {}), signal);
+      while (!signal.aborted) {
+        const current = reloads;
+        if (current !== publishedReloads)
+          await publishTrust({ call, clock, log, catalog, trust: trustOf(config) }, signal);
+        if (signal.aborted) return;
+        publishedReloads = current;
+        await due.wait(IDLE_MS, signal);
+      }
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Random } from "../../base/random.ts";
 import { messageOf } from "../../base/within.ts";
 import { WorkQueue, type WorkQueueHooks } from "../../base/work-queue.ts";
 import type { ControllerSpec, KeySource } from "./controller.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "../../base/until-aborted.ts";
 
 export type ReconcileOutcome = "success" | "requeue" | "error";
 

@@ -5,7 +5,7 @@
 import type { InformerHandler } from "../../client/handler-queue.ts";
 import type { Informer } from "../../client/informer.ts";
 import { keyText, type KubernetesObject } from "../../client/objects.ts";
-import { untilAborted } from "./until-aborted.ts";
+import { untilAborted } from "../../base/until-aborted.ts";
 
 export interface ReconcileResult {
   /** The key is reconciled again after this time, even if nothing changes. */

@@ -5,6 +5,7 @@
 import { eitherSignal } from "../../base/either-signal.ts";
 import type { ControllerManager } from "../controller-runtime/manager.ts";
 import { whenOrAborted, type BackgroundTask } from "../../base/background.ts";
+import { untilAborted } from "../../base/until-aborted.ts";
 
 export interface Leadership {
   readonly tasks: readonly BackgroundTask[];
@@ -18,7 +19,7 @@ export interface Leadership {
 /** The managers compete for their leases only after `ready` has resolved. */
 export function createLeadership(managers: readonly ControllerManager[], ready: Promise<void>): Leadership {
   const leaving = new AbortController();
-  const running: Promise<void>[] = [];
+  const running = new Set<Promise<void>>();
   const compete = async (manager: ControllerManager, signal: AbortSignal): Promise<void> => {
     const either = eitherSignal(signal, leaving.signal);
     if (await whenOrAborted(ready, either)) await manager.run(either);
@@ -26,10 +27,16 @@ export function createLeadership(managers: readonly ControllerManager[], ready: 
   return {
     tasks: managers.map((manager) => ({
       name: "controllers",
-      run(signal) {
+      async run(signal) {
         const run = compete(manager, signal);
-        running.push(run);
-        return run;
+        running.add(run);
+        try {
+          await run;
+        } finally {
+          running.delete(run);
+        }
+        // A shutdown ends the controllers before this task, and a server without controllers has nothing to run.
+        await untilAborted(signal);
       },
     })),
     async giveUp() {

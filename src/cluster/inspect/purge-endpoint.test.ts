@@ -180,6 +180,20 @@ describe("the removal", () => {
     expect(await purging.has("resourceclaimparameters/team/a")).toBe(true);
   });
 
+  test("removes no object of a resource for which a server publishes a StorageVersion entry meanwhile", async () => {
+    await using purging = await start();
+    await purging.api.delete(TEAM);
+    const { token } = await purging.ask("get", "namespace=team");
+    let isPublished = false;
+    purging.beforeRemoval = async () => {
+      if (!isPublished) await purging.put("storageversions/resource.k8s.io.resourceclaimparameters");
+      isPublished = true;
+    };
+    expect(await purging.ask("post", `namespace=team&token=${token}`)).toMatchObject({ removed: 0, changed: 2 });
+    expect(await purging.has("resourceclaimparameters/team/a")).toBe(true);
+    expect(await purging.has("resourceclaimparameters/team/b")).toBe(true);
+  });
+
   test("is rejected with the reason as soon as a server serves the resource again", async () => {
     await using purging = await start();
     await purging.api.delete(TEAM);

@@ -18,11 +18,14 @@ import {
 import type { ApiResponse } from "../../serving/http/message.ts";
 import { jsonResponse } from "../../serving/http/respond.ts";
 import { namespaceKeys, namespaceParts, type NamespaceKey, type NamespacePart } from "./namespace-content.ts";
-import { formatGroupResource } from "../../meta/group-version.ts";
+import { formatGroupResource, type GroupResource } from "../../meta/group-version.ts";
 import { badRequest, conflict, forbidden, methodNotAllowed, serviceUnavailable } from "../../meta/status-error.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
 import { translated } from "../../serving/registry/storage-errors.ts";
-import type { Kv } from "../../storage/kv.ts";
+import { prefixEnd, type Guard, type Kv } from "../../storage/kv.ts";
+import { storagePlaceOf } from "../../objects/catalog/storage-places.ts";
+import { STORAGE_VERSION_TYPE, storageVersionName } from "../storageversion/objects.ts";
+import { must } from "../../base/assert.ts";
 import { recordPurge } from "./purge-record.ts";
 import type { BaseEnv } from "../../base/env.ts";
 
@@ -106,6 +109,8 @@ interface Survey {
   readonly more: number;
   readonly token: string;
   readonly kept: Leftovers["kept"];
+  /** The guards with which a key of this resource may be removed. */
+  readonly guardsOf: (resource: GroupResource) => readonly Guard[];
 }
 
 async function survey(parts: PurgeParts, name: string): Promise<Survey> {
@@ -117,6 +122,8 @@ async function survey(parts: PurgeParts, name: string): Promise<Survey> {
       name,
       "it is not being deleted: only the content of a namespace that is being deleted can be purged",
     );
+  // Read before the live servers are determined: a server that joins later publishes an entry before it stores objects.
+  const guardsOf = await readGuards(parts);
   if (!(await resources.catchUp()))
     throw serviceUnavailable("the live servers are currently unknown, please try again later", 1);
   const reading = { kv, storageRoot: config.storageRoot };
@@ -125,7 +132,18 @@ async function survey(parts: PurgeParts, name: string): Promise<Survey> {
   for (const part of judged.leftover) keys.push(...(await namespaceKeys(reading, part, KEYS_MAX - keys.length)));
   const total = judged.leftover.reduce((sum, { count }) => sum + count, 0);
   const more = Math.max(0, total - keys.length);
-  return { namespace, name, keys, more, token: tokenOf(namespace, keys), kept: judged.kept };
+  return { namespace, name, keys, more, token: tokenOf(namespace, keys), kept: judged.kept, guardsOf };
+}
+
+async function readGuards({ kv, config: { storageRoot } }: PurgeParts): Promise<Survey["guardsOf"]> {
+  const { group, resource } = STORAGE_VERSION_TYPE;
+  const prefix = `${storageRoot}${must(storagePlaceOf(group, resource), "storage versions have a place").prefix}/`;
+  const { items } = await kv.range({ start: prefix, end: prefixEnd(prefix) });
+  const revisions = new Map(items.map(({ key, modRevision }) => [key, modRevision]));
+  return (of) => {
+    const key = prefix + storageVersionName(of.group, of.resource);
+    return [{ key, revision: revisions.get(key) ?? 0 }];
+  };
 }
 
 /** Separates the keys that may be removed from the resources that must stay, with the reason for each. */
@@ -180,7 +198,7 @@ async function purge(
   if (found.keys.length === 0) throw conflict(NAMESPACES, name, nothingToRemove(found));
   if (found.token !== token)
     throw conflict(NAMESPACES, name, "its content has changed since it was listed: list it again");
-  const removed = await removeAll(parts, found.keys);
+  const removed = await removeAll(parts, found);
   const at = timestampAt(parts.env.clock.now());
   const what = `${at} by ${user}: ${countsText(removed)} that no server served`;
   parts.env.log.warn("removed keys of a namespace that no server serves", { namespace: name, what });
@@ -202,13 +220,18 @@ function nothingToRemove({ kept }: Survey): string {
   return `none of its content may be removed: ${reasons.join("; ")}`;
 }
 
-/** Removes each key only if its revision is still the listed one. */
-async function removeAll({ kv }: PurgeParts, keys: readonly NamespaceKey[]): Promise<NamespaceKey[]> {
+/**
+ * Removes each key only if its revision is still the listed one, and no server has published since the survey that it
+ * stores the resource. The namespace needs no guard: no other namespace can take its name while it holds the key.
+ */
+async function removeAll({ kv }: PurgeParts, { keys, guardsOf }: Survey): Promise<NamespaceKey[]> {
   const removed: NamespaceKey[] = [];
   for (let at = 0; at < keys.length; at += REMOVALS_AT_ONCE) {
     const batch = keys.slice(at, at + REMOVALS_AT_ONCE);
     const results = await Promise.all(
-      batch.map(({ key, revision }) => kv.commit({ kind: "delete", key, expectedRevision: revision })),
+      batch.map((one) =>
+        kv.commit({ kind: "delete", key: one.key, expectedRevision: one.revision, guards: guardsOf(one) }),
+      ),
     );
     removed.push(...batch.filter((_key, index) => results[index]?.committed === true));
   }

@@ -41,6 +41,7 @@ export function followUnreadable(options: UnreadableOptions): BackgroundTask {
   const report = createReport(options, followed);
   return {
     name: "unreadable-objects",
+    mayReturn: true,
     async run(signal) {
       // One wait for all resources, because each of them would poll.
       await waitUntil(env.clock, () => cache.state !== "loading", signal);

@@ -108,7 +108,12 @@ export interface KeeperInput {
 
 export type KeeperWrite =
   | { readonly kind: "put"; readonly key: string; readonly value: Buffer; readonly expectedRevision: number }
-  | { readonly kind: "delete"; readonly key: string; readonly expectedRevision: number };
+  | {
+      readonly kind: "delete";
+      readonly key: string;
+      readonly expectedRevision: number;
+      readonly guards?: readonly { readonly key: string; readonly revision: number }[];
+    };
 
 const GRACE_MS = 10 * 60_000;
 const JOIN_MS = 60_000;
@@ -247,15 +252,18 @@ function redundantOnes(records: readonly StoredServedRecord[], states: ReadonlyM
   if (departed.length < 2) return [];
   const bySaid = Map.groupBy(departed, ({ record }) => JSON.stringify([...record.resources]));
   return [...bySaid.values()].flatMap((same) => {
-    const kept = new Set<string>();
-    return same
-      .toSorted((left, right) => right.revision - left.revision)
+    const [last, ...others] = same.toSorted((left, right) => right.revision - left.revision);
+    if (last === undefined) return [];
+    const kept = new Set([last.record.serverId]);
+    // If the newest record has changed since this server read it, the others may still be needed.
+    const guards = [{ key: last.key, revision: last.revision }];
+    return others
       .filter(({ record: { serverId } }) => {
         const isRedundant = kept.has(serverId) || kept.size >= EQUAL_RECORDS_MAX;
         kept.add(serverId);
         return isRedundant;
       })
-      .map(({ key, revision }): KeeperWrite => ({ kind: "delete", key, expectedRevision: revision }));
+      .map(({ key, revision }): KeeperWrite => ({ kind: "delete", key, expectedRevision: revision, guards }));
   });
 }
 

@@ -113,7 +113,7 @@ export class IdentityLease {
 
   /** Holds the lease until the signal aborts. */
   run(signal: AbortSignal): Promise<void> {
-    this.#running ??= this.#hold(eitherSignal(signal, this.#removed.signal));
+    this.#running = this.#hold(eitherSignal(signal, this.#removed.signal));
     return this.#running;
   }
 
@@ -124,7 +124,7 @@ export class IdentityLease {
   async remove(): Promise<void> {
     const { clock, log } = this.#options;
     this.#removed.abort();
-    await this.#running;
+    await Promise.allSettled([this.#running]);
     if (!this.#hasHeld) return;
     try {
       await within(clock, REMOVE_LIMIT_MS, (signal) => this.#delete(signal));

@@ -13,6 +13,7 @@ import { waitUntil, whenOrAborted, type BackgroundTask } from "../../base/backgr
 import type { MemberConfig } from "./peer-config.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
+import { untilAborted } from "../../base/until-aborted.ts";
 
 interface IdentityOptions {
   /** Default kube-apiserver. */
@@ -105,6 +106,8 @@ export function createIdentity(options: IdentityOptions): Identity {
         name: "identity-lease",
         async run(signal) {
           if (await whenOrAborted(turn.promise, signal)) await lease.run(signal);
+          // When the server leaves the cluster, the lease is removed before this task is stopped.
+          await untilAborted(signal);
         },
       },
       { name: "identity-lease-collector", run: (signal) => leases.run(signal) },

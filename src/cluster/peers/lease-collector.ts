@@ -16,6 +16,7 @@
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
+import { runTogether } from "../../base/run-together.ts";
 import type { Client } from "../../client/client.ts";
 import type { HandlerRegistration, Informer } from "../../client/informer.ts";
 import type { ResourceClient } from "../../client/resource-client.ts";
@@ -188,14 +189,16 @@ export class LeaseCollector {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    await runTogether(signal, [(until) => this.#informer.run(until), (until) => this.#collectPeriodically(until)]);
+  }
+
+  async #collectPeriodically(signal: AbortSignal): Promise<void> {
     const { clock, random, timing } = this.#options;
-    const following = this.#informer.run(signal);
     // Jitter, so that servers that started together do not all collect at the same time.
     while (await sleep(clock, timing.leaseCollectIntervalMs * (0.8 + 0.2 * random.float()), signal)) {
       this.#tick();
       if (this.#couldSee) this.#collecting ??= this.#collect(signal).finally(() => (this.#collecting = undefined));
     }
-    await following;
     await this.#collecting;
   }
 

@@ -80,7 +80,7 @@ export class LeasedRecord<Content extends object> {
 
   /** Keeps the record in the store until the signal aborts. Called when peers may send requests to this server. */
   run(signal: AbortSignal): Promise<void> {
-    this.#running ??= this.#keep(eitherSignal(signal, this.#removed.signal));
+    this.#running = this.#keep(eitherSignal(signal, this.#removed.signal));
     return this.#running;
   }
 
@@ -121,7 +121,7 @@ export class LeasedRecord<Content extends object> {
   async remove(): Promise<void> {
     const { name, store, clock, log, timing } = this.#options;
     this.#removed.abort();
-    await this.#running;
+    await Promise.allSettled([this.#running]);
     const lease = this.#lease;
     if (lease === undefined) return;
     this.#lease = undefined;
@@ -153,7 +153,8 @@ export class LeasedRecord<Content extends object> {
       await sleep(clock, waitMs, this.#pause.signal);
     }
     signal.removeEventListener("abort", stop);
-    for (const { resolve } of this.#waiting.splice(0)) resolve(false);
+    // After a failed run the record is kept by the next one.
+    if (this.#removed.signal.aborted) for (const { resolve } of this.#waiting.splice(0)) resolve(false);
   }
 
   async #sync(signal: AbortSignal): Promise<void> {

@@ -10,6 +10,7 @@ import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import type { Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { encodeEndpointRecord, endpointKey, type EndpointRecord, type EndpointTable } from "./endpoint-record.ts";
+import { untilAborted } from "../../base/until-aborted.ts";
 import type { Identity } from "./identity.ts";
 import { LeasedRecord } from "./leased-record.ts";
 import type { MemberConfig } from "./peer-config.ts";
@@ -69,6 +70,8 @@ export function createOwnRecord(parts: OwnRecordParts): OwnRecord {
           await kept;
         }
         await start;
+        // When the server leaves the cluster, the records are removed before this task is stopped.
+        await untilAborted(signal);
       },
     },
     async appear(signal) {

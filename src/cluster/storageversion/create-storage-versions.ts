@@ -66,7 +66,7 @@ export function agreedEncodings({ clock, serverId, storageRoot, catalog }: Agree
     keyPrefix,
     encodingOf(of) {
       const name = names.get(formatGroupResource(of));
-      return name === undefined ? undefined : { current: (lost) => encodings.current(name, lost) };
+      return name === undefined ? undefined : encodings.of(name);
     },
   };
 }

@@ -166,6 +166,67 @@ test("the gate is open once every built-in resource has been published", () => {
   expect(encodings.isOpen).toBe(false);
 });
 
+describe("the guard of a delete", () => {
+  const PEER = entry("apiserver-peer", "example.com/v1", ["example.com/v1"]);
+  const key = "/registry/storageversions/example.com.widgets";
+  const guardOf = (encodings: Encodings, lost?: number): Promise<unknown> =>
+    encodings
+      .deletionGuard(WIDGETS.name, lost === undefined ? undefined : { key, revision: lost })
+      .catch((thrown: unknown) => (thrown instanceof Error ? thrown.message : thrown));
+
+  test("is the newest object with the entry of this server, even if no version may be written", async () => {
+    const { encodings, ask } = setUp();
+    encodings.published(WIDGETS.name);
+    encodings.observe(WIDGETS.name, 7, { storageVersions: [OWN, PEER] });
+    encodings.setUnreadable(WIDGETS.name, "v3 cannot be read");
+    expect(await ask()).toContain("cannot be written now");
+    expect(await guardOf(encodings)).toEqual({ key, revision: 7 });
+  });
+
+  test("is missing for a resource that is needed to publish, and for one that is not stored here", async () => {
+    const { encodings } = setUp();
+    expect(await encodings.deletionGuard(LEASES.name)).toBeUndefined();
+    expect(await encodings.deletionGuard("example.com.unknown")).toBeUndefined();
+  });
+
+  test("is rejected until this run has published its entry", async () => {
+    const { encodings } = setUp();
+    encodings.observe(WIDGETS.name, 7, OPEN);
+    expect(await guardOf(encodings)).toContain("wait for storage version registration");
+  });
+
+  test("is a newer object if the store has rejected the previous one", async () => {
+    const { world, encodings } = setUp();
+    encodings.published(WIDGETS.name);
+    encodings.observe(WIDGETS.name, 7, OPEN);
+    const guard = guardOf(encodings, 7);
+    await world.advance(100);
+    encodings.observe(WIDGETS.name, 9, { storageVersions: [OWN, PEER] });
+    expect(await guard).toEqual({ key, revision: 9 });
+  });
+
+  test.each([
+    [
+      "is removed from the object",
+      (encodings: Encodings) => encodings.observe(WIDGETS.name, 9, { storageVersions: [] }),
+    ],
+    ["is deleted with the object", (encodings: Encodings) => encodings.forget(WIDGETS.name)],
+  ])("is rejected at once if the entry of this server %s, also for a delete that began before", async (_, drop) => {
+    const { world, encodings } = setUp();
+    encodings.published(WIDGETS.name);
+    encodings.observe(WIDGETS.name, 7, OPEN);
+    const waiting = guardOf(encodings, 7);
+    await world.advance(100);
+    drop(encodings);
+    const dropped = expect.stringContaining("other servers treat this server as departed");
+    expect(await waiting).toEqual(dropped);
+    expect(await guardOf(encodings)).toEqual(dropped);
+    encodings.observe(WIDGETS.name, 11, OPEN);
+    expect(await guardOf(encodings, 7)).toEqual(dropped);
+    expect(await guardOf(encodings)).toEqual({ key, revision: 11 });
+  });
+});
+
 describe("a custom resource", () => {
   const GADGETS: StoredResourceVersions = {
     ...WIDGETS,

@@ -15,6 +15,8 @@ import {
   type GroupVersion,
 } from "../../meta/group-version.ts";
 import { serviceUnavailable } from "../../meta/status-error.ts";
+import type { Encoding } from "../../serving/registry/resource.ts";
+import type { Guard } from "../../storage/kv.ts";
 import { writability, type StoredVersions } from "./agreement.ts";
 import type { StorageVersionStatus } from "./objects.ts";
 
@@ -36,7 +38,7 @@ export interface StoredResourceVersions extends GroupResource, StoredVersions {
 
 interface BoundEncoding {
   readonly version: GroupVersion;
-  readonly guard?: { readonly key: string; readonly revision: number };
+  readonly guard?: Guard;
 }
 
 interface EncodingsOptions {
@@ -65,6 +67,8 @@ interface State {
 }
 
 const NO_OBJECT = "it has no StorageVersion object";
+const UNREAD = "its StorageVersion object has changed and has not been read yet";
+const DROPPED = "other servers treat this server as departed until it has published its StorageVersion entry again";
 
 export class Encodings {
   readonly #options: EncodingsOptions;
@@ -73,6 +77,10 @@ export class Encodings {
   readonly #unpublished = new Set<string>();
   /** The evaluation of every object, including objects of resources that are not stored here yet. */
   readonly #seen = new Map<string, Verdict>();
+  /** The revision of each object that has an entry of this server. */
+  readonly #registered = new Map<string, Guard>();
+  /** The last revision of each object before peers removed the entry of this server from it. */
+  readonly #droppedAfter = new Map<string, number>();
 
   constructor(options: EncodingsOptions) {
     this.#options = options;
@@ -150,6 +158,8 @@ export class Encodings {
     const verdict: Verdict =
       status === undefined ? { closed: "its StorageVersion object is invalid" } : this.#judge(name, revision, status);
     this.#seen.set(name, verdict);
+    if (hasEntryOf(this.#options.serverId, status)) this.#registered.set(name, this.#guard(name, revision));
+    else this.#drop(name);
     const state = this.#states.get(name);
     if (state === undefined) return;
     state.verdict = verdict;
@@ -158,8 +168,11 @@ export class Encodings {
 
   forget(name: string): void {
     this.#seen.delete(name);
+    this.#drop(name);
     const state = this.#states.get(name);
-    if (state !== undefined) state.verdict = { closed: NO_OBJECT };
+    if (state === undefined) return;
+    state.verdict = { closed: NO_OBJECT };
+    wake(state);
   }
 
   /** Removes all objects that are not in `names`. */
@@ -178,6 +191,14 @@ export class Encodings {
     wake(state);
   }
 
+  /** The encoding of the resource whose StorageVersion object has this name. */
+  of(name: string): Encoding {
+    return {
+      current: (lost) => this.current(name, lost),
+      deletionGuard: (lost) => this.deletionGuard(name, lost),
+    };
+  }
+
   /**
    * Returns the version to write, with its guard. Waits for the servers to agree and for this server to publish a new
    * custom resource; throws a 503 if that takes too long. `lost` is the guard with which the store rejected the
@@ -193,7 +214,46 @@ export class Encodings {
     return known ?? this.#wait(state, lost);
   }
 
-  async #wait(state: State, lost: BoundEncoding["guard"]): Promise<BoundEncoding> {
+  /**
+   * Returns the guard of a delete: the StorageVersion object with the entry of this server. Peers remove this entry if
+   * they treat this server as departed, for example while its machine is suspended, so the server cannot delete by an
+   * old view afterwards. Unlike a put, a delete does not need an agreed version. Returns undefined for a resource that
+   * is not guarded. `lost` is the guard with which the store rejected the previous attempt.
+   */
+  async deletionGuard(name: string, lost?: Guard): Promise<Guard | undefined> {
+    const state = this.#states.get(name);
+    if (state === undefined || state.resource.isNeededToPublish) return undefined;
+    if (!state.isPublished && !isDefined(state)) throw unregistered(state);
+    const look = (): Guard | undefined => {
+      const guard = this.#registered.get(name);
+      if (this.#isDropped(name, lost)) throw this.#rejection(state, DROPPED);
+      return state.isPublished && guard?.revision !== lost?.revision ? guard : undefined;
+    };
+    const guard = look() ?? (await this.#waitFor(state, look));
+    if (guard === undefined) throw state.isPublished ? this.#rejection(state, UNREAD) : unregistered(state);
+    return guard;
+  }
+
+  /** Whether peers have removed the entry of this server, now or since `lost` was current. */
+  #isDropped(name: string, lost: Guard | undefined): boolean {
+    const droppedAfter = this.#droppedAfter.get(name);
+    if (droppedAfter === undefined) return false;
+    return !this.#registered.has(name) || (lost !== undefined && lost.revision <= droppedAfter);
+  }
+
+  #drop(name: string): void {
+    const before = this.#registered.get(name);
+    if (before === undefined) return;
+    this.#registered.delete(name);
+    this.#droppedAfter.set(name, before.revision);
+  }
+
+  #guard(name: string, revision: number): Guard {
+    return { key: this.#options.keyPrefix + name, revision };
+  }
+
+  /** Calls `look` after each change of the resource, until it returns a value. Resolves to undefined after a while. */
+  async #waitFor<T>(state: State, look: () => T | undefined, isWorthWaiting = () => true): Promise<T | undefined> {
     const { clock } = this.#options;
     let isLate = false;
     const cancel = clock.after(WAIT_MS, () => {
@@ -201,31 +261,31 @@ export class Encodings {
       wake(state);
     });
     try {
-      const isWorthWaiting = (): boolean => state.isPublished || isDefined(state);
-      while (!isLate && isWorthWaiting() && state.unreadable === undefined) {
+      while (!isLate && isWorthWaiting() && (state.isPublished || isDefined(state))) {
         await new Promise<void>((resolve) => state.waiting.push(resolve));
-        const known = encodingIfChanged(state, lost);
-        if (known !== undefined && state.isPublished) return known;
+        const found = look();
+        if (found !== undefined) return found;
       }
     } finally {
       cancel();
     }
+    return undefined;
+  }
+
+  async #wait(state: State, lost: BoundEncoding["guard"]): Promise<BoundEncoding> {
+    const look = (): BoundEncoding | undefined => (state.isPublished ? encodingIfChanged(state, lost) : undefined);
+    const found = await this.#waitFor(state, look, () => state.unreadable === undefined);
+    if (found !== undefined) return found;
     if (state.unreadable !== undefined) throw this.#rejection(state, state.unreadable);
     if (!state.isPublished) throw unregistered(state);
-    throw this.#rejection(
-      state,
-      "closed" in state.verdict
-        ? state.verdict.closed
-        : "its StorageVersion object has changed and has not been read yet",
-    );
+    throw this.#rejection(state, "closed" in state.verdict ? state.verdict.closed : UNREAD);
   }
 
   #judge(name: string, revision: number, status: StorageVersionStatus): Verdict {
-    const { serverId, keyPrefix } = this.#options;
-    const verdict = writability(status, serverId);
+    const verdict = writability(status, this.#options.serverId);
     if (verdict.kind === "closed") return { closed: verdict.because };
     return {
-      open: { version: parseGroupVersion(verdict.version), guard: { key: keyPrefix + name, revision } },
+      open: { version: parseGroupVersion(verdict.version), guard: this.#guard(name, revision) },
     };
   }
 
@@ -245,6 +305,10 @@ function isDefined({ resource }: State): boolean {
 
 function unregistered({ resource }: State): Error {
   return serviceUnavailable(UNREGISTERED + formatGroupResource(resource), RETRY_AFTER_SECONDS);
+}
+
+function hasEntryOf(serverId: string, status: StorageVersionStatus | undefined): boolean {
+  return status?.storageVersions?.some(({ apiServerID }) => apiServerID === serverId) === true;
 }
 
 /** Returns undefined if the write must wait for a newer object. */

@@ -15,6 +15,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { MetricsRegistry, Counter, MetricFamily } from "../../base/metrics.ts";
 import type { Random } from "../../base/random.ts";
+import { runTogether } from "../../base/run-together.ts";
 import { messageOf } from "../../base/within.ts";
 import { WorkQueue } from "../../base/work-queue.ts";
 import type { Client } from "../../client/client.ts";
@@ -140,28 +141,26 @@ export class Publisher {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const stop = (): void => this.#queue.close();
-    signal.addEventListener("abort", stop, { once: true });
-    const following = this.#informer.run(signal);
-    await this.#informer.waitForSync(signal);
-    await Promise.all(Array.from({ length: WORKERS }, () => this.#work(signal)));
-    await following;
+    await runTogether(signal, [
+      (until) => this.#informer.run(until),
+      async (until) => {
+        if (await this.#informer.waitForSync(until))
+          await this.#queue.run(WORKERS, (name) => this.#work(name, until), until);
+      },
+    ]);
   }
 
-  async #work(signal: AbortSignal): Promise<void> {
-    for (let name = await this.#queue.next(); name !== undefined; name = await this.#queue.next()) {
-      const wasDropped = this.#dropped.delete(name);
-      const resource = this.#resources.get(name);
-      try {
-        await this.#publish(name, signal);
-        if (!wasDropped) this.#queue.forget(name);
-        // If the resource has changed meanwhile, it is in the queue again and not published yet.
-        if (this.#resources.get(name) === resource) this.#done(name);
-      } catch (thrown) {
-        if (!signal.aborted) this.#failed(name, thrown);
-      } finally {
-        this.#queue.done(name);
-      }
+  async #work(name: string, signal: AbortSignal): Promise<void> {
+    const wasDropped = this.#dropped.delete(name);
+    const resource = this.#resources.get(name);
+    try {
+      await this.#publish(name, signal);
+      if (!wasDropped) this.#queue.forget(name);
+      // If the resource has changed meanwhile, it is in the queue again and not published yet.
+      if (this.#resources.get(name) === resource) this.#done(name);
+    } catch (thrown) {
+      if (!signal.aborted) this.#failed(name, thrown);
+      else this.#queue.add(name);
     }
   }
 

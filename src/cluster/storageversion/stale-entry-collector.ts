@@ -7,7 +7,7 @@
  * server has a lease before it has an entry, so an entry without a live server is stale. Every write has the
  * resourceVersion that was read as a precondition, so a server that publishes in between keeps its entry.
  */
-import { untilAborted } from "../controller-runtime/until-aborted.ts";
+import { untilAborted } from "../../base/until-aborted.ts";
 import { handlerSource, type KeySource } from "../controller-runtime/controller.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";

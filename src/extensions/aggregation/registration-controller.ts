@@ -54,6 +54,8 @@ export function createRegistration(options: RegistrationOptions): Registration {
   const pending = new Set<string>(builtIn.map(apiServiceName));
   const work = createWork(options);
   let known = new Map<string, LocalGroupVersion>();
+  /** The APIServices that existed when this server started; undefined until they have loaded. */
+  let atStart: ReadonlySet<string> | undefined;
 
   const lookAtLocal = (): void => {
     const before = known;
@@ -72,13 +74,17 @@ export function createRegistration(options: RegistrationOptions): Registration {
     missing: () => [...pending],
     async run(signal) {
       if (!(await apiServices.waitForSync(signal))) return;
-      const atStart = new Set(apiServices.list().map(({ metadata }) => metadata?.name ?? ""));
-      apiServices.addHandler({ onAdd: onSeen, onUpdate: onSeen, onDelete: onSeen });
+      const existed = (atStart ??= new Set(apiServices.list().map(({ metadata }) => metadata?.name ?? "")));
+      const registered = apiServices.addHandler({ onAdd: onSeen, onUpdate: onSeen, onDelete: onSeen });
       lookAtLocal();
       const task = "registration of an APIService";
       const one = (name: string): Promise<{ againAfterMs: number } | undefined> =>
-        work(name, { desired: known.get(name), existedAtStart: atStart.has(name) });
-      await runWorkers({ queue, workers: WORKERS, work: one, log, task }, signal);
+        work(name, { desired: known.get(name), existedAtStart: existed.has(name) });
+      try {
+        await runWorkers({ queue, workers: WORKERS, work: one, log, task }, signal);
+      } finally {
+        await registered.remove();
+      }
     },
   };
 }

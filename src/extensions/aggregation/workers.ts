@@ -19,16 +19,9 @@ interface QueueWorkOptions {
   readonly task: string;
 }
 
-/** Runs until the signal aborts, then closes the queue. */
-export async function runWorkers(options: QueueWorkOptions, signal: AbortSignal): Promise<void> {
-  const { queue } = options;
-  signal.addEventListener("abort", () => queue.close(), { once: true });
-  if (signal.aborted) queue.close();
-  await Promise.all(Array.from({ length: options.workers }, () => worker(options, signal)));
-}
-
-async function worker({ queue, work, log, task }: QueueWorkOptions, signal: AbortSignal): Promise<void> {
-  for (let key = await queue.next(); key !== undefined; key = await queue.next()) {
+/** Runs until the signal aborts. Keys that are left are worked on in the next run. */
+export function runWorkers({ queue, workers, work, log, task }: QueueWorkOptions, signal: AbortSignal): Promise<void> {
+  const workOn = async (key: string): Promise<void> => {
     try {
       const next = await work(key, signal);
       queue.forget(key);
@@ -37,6 +30,6 @@ async function worker({ queue, work, log, task }: QueueWorkOptions, signal: Abor
       log.debug(`${task} failed, retrying`, { key, why: messageOf(thrown) });
       queue.addRateLimited(key);
     }
-    queue.done(key);
-  }
+  };
+  return queue.run(workers, workOn, signal);
 }

@@ -99,10 +99,8 @@ export class CrdController {
     });
   }
 
-  async run(signal: AbortSignal): Promise<void> {
-    const stop = (): void => this.#queue.close();
-    signal.addEventListener("abort", stop, { once: true });
-    await Promise.all(Array.from({ length: WORKERS }, () => this.#work(signal)));
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run(WORKERS, (name) => this.#work(name, signal), signal);
   }
 
   /** Queues the other CRDs of the group that lack a name, because names have become free. */
@@ -111,18 +109,15 @@ export class CrdController {
       if (crd.group === group && crd.areNamesAccepted !== true) this.#queue.add(crd.name);
   }
 
-  async #work(signal: AbortSignal): Promise<void> {
-    for (let name = await this.#queue.next(); name !== undefined; name = await this.#queue.next()) {
-      try {
-        await this.#look(name, signal);
-        this.#queue.forget(name);
-      } catch (thrown) {
-        if (isReason(thrown, "NotFound")) this.#queue.forget(name);
-        else if (isReason(thrown, "Conflict")) this.#overtaken(name);
-        else if (!signal.aborted) this.#failed(name, thrown);
-      } finally {
-        this.#queue.done(name);
-      }
+  async #work(name: string, signal: AbortSignal): Promise<void> {
+    try {
+      await this.#look(name, signal);
+      this.#queue.forget(name);
+    } catch (thrown) {
+      if (isReason(thrown, "NotFound")) this.#queue.forget(name);
+      else if (isReason(thrown, "Conflict")) this.#overtaken(name);
+      else if (!signal.aborted) this.#failed(name, thrown);
+      else this.#queue.add(name);
     }
   }
 

@@ -11,6 +11,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
+import { runTogether } from "../../base/run-together.ts";
 import { messageOf } from "../../base/within.ts";
 import { WorkQueue } from "../../base/work-queue.ts";
 import type { Client } from "../../client/client.ts";
@@ -65,27 +66,24 @@ export class AgreementCopy {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener("abort", () => this.#queue.close(), { once: true });
-    if (signal.aborted) this.#queue.close();
     // Queues all names once, because the informer does not report objects that were deleted before it started.
     for (const name of this.#options.names) this.#queue.add(name);
-    await Promise.all([this.#informer.run(signal), ...Array.from({ length: WORKERS }, () => this.#work(signal))]);
+    await runTogether(signal, [
+      (until) => this.#informer.run(until),
+      (until) => this.#queue.run(WORKERS, (name) => this.#work(name, until), until),
+    ]);
   }
 
-  async #work(signal: AbortSignal): Promise<void> {
-    for (let name = await this.#queue.next(); name !== undefined; name = await this.#queue.next()) {
-      const waiting = this.#waiting.get(name) ?? [];
-      this.#waiting.delete(name);
-      try {
-        await this.#copy(name, signal);
-        this.#queue.forget(name);
-        for (const done of waiting) done();
-      } catch (thrown) {
-        this.#waiting.set(name, [...waiting, ...(this.#waiting.get(name) ?? [])]);
-        if (!signal.aborted) this.#failed(name, thrown);
-      } finally {
-        this.#queue.done(name);
-      }
+  async #work(name: string, signal: AbortSignal): Promise<void> {
+    const waiting = this.#waiting.get(name) ?? [];
+    this.#waiting.delete(name);
+    try {
+      await this.#copy(name, signal);
+      this.#queue.forget(name);
+      for (const done of waiting) done();
+    } catch (thrown) {
+      this.#waiting.set(name, [...waiting, ...(this.#waiting.get(name) ?? [])]);
+      if (!signal.aborted) this.#failed(name, thrown);
     }
   }
 

@@ -83,7 +83,7 @@ export function joinAgreement(options: AgreementOptions): OwnAgreement {
   return {
     fence: identity.fence,
     gate: agreement.gate,
-    encodingOf: (name) => ({ current: (lost) => encodings.current(name, lost) }),
+    encodingOf: (name) => encodings.of(name),
     hooks: [
       ...identity.hooks,
       {

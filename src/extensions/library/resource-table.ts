@@ -8,7 +8,7 @@ import { withCustomResources } from "../crd/serving/custom-groups.ts";
 import type { Crd } from "../crd/crd.ts";
 import type { ResourceEndpoint } from "../../serving/endpoints/endpoint.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
-import type { Encoding } from "../../serving/registry/resource.ts";
+import { fixedEncoding, type Encoding } from "../../serving/registry/resource.ts";
 import type { CustomSchema } from "../crd/structural-schema/custom-schema.ts";
 import type { StoredResourceVersions } from "../../cluster/storageversion/encodings.ts";
 import { storageVersionName } from "../../cluster/storageversion/objects.ts";
@@ -65,7 +65,7 @@ export function ownResourceTable(options: OwnTableOptions): ResourceTable {
 function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOptions): ResourceEndpoint[] {
   const { catalog, storageRoot, encodingOf } = options;
   const { group, storageVersion, names, versions } = definition;
-  const fixed = Promise.resolve({ version: { group, version: storageVersion } });
+  const fixed = fixedEncoding({ group, version: storageVersion });
   const schemas = new Map<string, CustomSchema>();
   const hooks = new Map(resource.versions.map((version) => [`${group}/${version.name}`, version]));
   const meanings: ResourceBehavior = {
@@ -79,7 +79,7 @@ function endpointsOf({ resource, definition }: OwnResource, options: OwnTableOpt
         catalog,
         storageRoot,
         schemas,
-        encoding: encodingOf?.(storageVersionName(group, names.plural)) ?? { current: () => fixed },
+        encoding: encodingOf?.(storageVersionName(group, names.plural)) ?? fixed,
         convert: undefined,
         // Never rejects, because the CRD of a program's resource is never deleted.
         rejectCreation: () => Promise.resolve(undefined),

@@ -53,7 +53,7 @@ export function createResources(on: Foundation, { cache }: ServerStore): Kuberne
     cache,
     catalog,
     builtIn,
-    encodingOf: agreed && ((name) => ({ current: (lost) => agreed.encodings.current(name, lost) })),
+    encodingOf: agreed && ((name) => agreed.encodings.of(name)),
     convert: webhookConversion({ callWebhook: services.callWebhook, clock, random }),
   });
   const shared = new SharedResources();

@@ -106,7 +106,7 @@ function joinAsLibrary(on: Foundation, store: ServerStore, { table, agreement }:
   const { clock, random } = env;
   const { isLoopback } = loopback;
   const { serverId } = config.peers;
-  const kv = agreement === undefined ? store.kv : fencedKv(store.kv, agreement.fence, "");
+  const kv = agreement === undefined ? store.kv : fencedKv(store.kv, { fence: agreement.fence, ownLeaseKey: "" });
   const view = loneView({ id: serverId, release: config.release });
   return {
     // The namespace prefix is undefined because the main API server stores the namespaces. There are no allocators,

@@ -13,7 +13,7 @@ import { removeNamespace } from "./namespace-finalize.ts";
 import { conversionOf, encodeForStorage, objectIn } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { serviceUnavailable } from "../../meta/status-error.ts";
-import { writeEncoded } from "./write-encoded.ts";
+import { removeGuarded, writeEncoded } from "./write-encoded.ts";
 
 /**
  * The change to the current object, in the served version: store a new state, or remove the object after setting a last
@@ -145,7 +145,7 @@ async function remove(
   const result =
     served.stored.strategy.deletionLifecycle === "namespace"
       ? await removeNamespace(context, served, { object, entry })
-      : await context.store.remove(entry);
+      : await removeGuarded(served, context.store, entry);
   if (!result.committed) return { kind: "lost", current: result.current };
   return { kind: "done", result: { object: withRevision(object, result.revision) } };
 }

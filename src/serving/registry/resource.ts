@@ -51,6 +51,18 @@ export interface Encoding {
    * `lost` is the guard that did not hold in the last attempt; the result is newer than this guard.
    */
   current(lost?: Guard): Promise<WriteEncoding>;
+  /**
+   * Returns the guard of a delete, which does not hold if other servers treat this server as departed; undefined if
+   * deletes need none. Throws a 503 while it does not hold.
+   */
+  deletionGuard(lost?: Guard): Promise<Guard | undefined>;
+}
+
+/** The encoding of a resource that no other server stores in another version. */
+export function fixedEncoding(version: GroupVersion): Encoding {
+  const encoding = Promise.resolve({ version });
+  const unguarded = Promise.resolve(undefined);
+  return { current: () => encoding, deletionGuard: () => unguarded };
 }
 
 export interface StoredResource extends GroupResource {

@@ -43,7 +43,7 @@ export function toStatusError(thrown: unknown): unknown {
       // The error has no Retry-After, because clients would automatically repeat a request that may have succeeded.
       return new StatusError(
         "Timeout",
-        "Timeout: the storage did not respond; it is unknown whether the request was executed",
+        "Timeout: the storage neither confirmed nor rejected the write; it is unknown whether the request was executed",
         {
           cause: thrown,
         },

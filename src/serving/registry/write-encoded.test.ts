@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { notFound } from "../../meta/status-error.ts";
 import type { Guard } from "../../storage/kv.ts";
-import type { WriteResult } from "../../storage/object-store.ts";
+import type { ObjectStore, WriteResult } from "../../storage/object-store.ts";
 import { NAMESPACES } from "./namespace-lifecycle.ts";
 import type { ServedResource } from "./resource.ts";
-import { writeEncoded, type WriteGuards } from "./write-encoded.ts";
+import { removeGuarded, writeEncoded, type WriteGuards } from "./write-encoded.ts";
 
 const ENCODING = "/encoding";
 const PLACE = "/place";
@@ -21,6 +21,8 @@ class Stage {
   readonly story: string[] = [];
   beforeWrite: () => void = () => {};
   isPlaceGone = false;
+  /** Whether other servers treat this one as departed. */
+  isDropped = false;
 
   readonly served = {
     stored: {
@@ -30,6 +32,12 @@ class Stage {
           if (lost !== undefined) this.known.encoding = this.stored.get(ENCODING)!;
           const guard = { key: ENCODING, revision: this.known.encoding };
           return Promise.resolve({ version: { group: "", version: `v${this.known.encoding}` }, guard });
+        },
+        deletionGuard: (lost?: Guard) => {
+          this.story.push(lost === undefined ? "guard" : `guard after ${lost.revision}`);
+          if (this.isDropped) return Promise.reject(new Error("departed"));
+          if (lost !== undefined) this.known.encoding = this.stored.get(ENCODING)!;
+          return Promise.resolve({ key: ENCODING, revision: this.known.encoding });
         },
       },
     },
@@ -44,6 +52,17 @@ class Stage {
         return [{ key: PLACE, revision: this.stored.get(PLACE)! }];
       },
     };
+  }
+
+  remove(): ReturnType<ObjectStore["remove"]> {
+    const remove: ObjectStore["remove"] = async (_entry, guards = []) => {
+      this.beforeWrite();
+      this.story.push(`remove at ${guards.map(({ revision }) => revision).join(" ")}`);
+      const lostGuard = guards.find(({ key, revision }) => this.stored.get(key) !== revision)?.key;
+      if (lostGuard !== undefined) return { committed: false, current: undefined, lostGuard };
+      return { committed: true, revision: 10 };
+    };
+    return removeGuarded(this.served, { remove }, undefined as never);
   }
 
   write(place?: WriteGuards): Promise<WriteResult> {
@@ -109,5 +128,31 @@ describe("a guarded write", () => {
     stage.stored.set(ENCODING, 8).set(PLACE, 9);
     expect(await stage.write()).toMatchObject({ committed: true });
     expect(stage.story.at(-1)).toBe("write v8 at 8");
+  });
+});
+
+describe("a guarded removal", () => {
+  test("is repeated with the newer guard if only the StorageVersion object has changed", async () => {
+    const stage = new Stage();
+    stage.stored.set(ENCODING, 8);
+    expect(await stage.remove()).toMatchObject({ committed: true });
+    expect(stage.story).toEqual(["guard", "remove at 5", "guard after 5", "remove at 8"]);
+  });
+
+  test("fails if other servers treat this server as departed meanwhile", async () => {
+    const stage = new Stage();
+    stage.beforeWrite = () => {
+      stage.stored.set(ENCODING, 8);
+      stage.isDropped = true;
+    };
+    await expect(stage.remove()).rejects.toThrow("departed");
+    expect(stage.story).toEqual(["guard", "remove at 5", "guard after 5"]);
+  });
+
+  test("fails with 503 if the StorageVersion object keeps changing", async () => {
+    const stage = new Stage();
+    stage.beforeWrite = () => stage.stored.set(ENCODING, stage.stored.get(ENCODING)! + 1);
+    await expect(stage.remove()).rejects.toMatchObject({ reason: "ServiceUnavailable" });
+    expect(stage.story.length).toBeLessThan(100);
   });
 });

@@ -1,8 +1,9 @@
-/** Writes an object in the encoding on which the servers agree, and retries the write if a guard does not hold. */
+/** Writes or removes an object with guards on the agreement of the servers, and retries if a guard does not hold. */
 import type { GroupVersion } from "../../meta/group-version.ts";
 import { serviceUnavailable } from "../../meta/status-error.ts";
 import type { Guard } from "../../storage/kv.ts";
-import type { WriteResult } from "../../storage/object-store.ts";
+import type { ObjectStore, WriteResult } from "../../storage/object-store.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { ServedResource } from "./resource.ts";
 
 /** The guards of a write besides the guard on its encoding. */
@@ -40,6 +41,25 @@ export async function writeEncoded(
     else placeGuards = (await place?.look()) ?? [];
   }
   throw serviceUnavailable("the namespace or encoding of the object changes too fast, please try again later", 1);
+}
+
+/**
+ * Removes an object if no server treats this one as departed. Repeats the removal if only the StorageVersion object has
+ * changed meanwhile.
+ */
+export async function removeGuarded(
+  { stored }: Pick<ServedResource, "stored">,
+  store: Pick<ObjectStore, "remove">,
+  entry: Entry,
+): ReturnType<ObjectStore["remove"]> {
+  let lost: Guard | undefined;
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const guard = await stored.encoding.deletionGuard(lost);
+    const result = await store.remove(entry, guard && [guard]);
+    if (result.committed || result.lostGuard === undefined) return result;
+    lost = guard;
+  }
+  throw serviceUnavailable("the encoding of the object changes too fast, please try again later", 1);
 }
 
 function guardsOf(encoding: Guard | undefined, place: readonly Guard[]): readonly Guard[] | undefined {

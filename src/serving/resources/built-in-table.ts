@@ -6,8 +6,8 @@ import { RELEASES, type ReleaseName } from "../../objects/catalog/release.ts";
 import { openSchemas } from "../../objects/catalog/schema-source.ts";
 import { tableColumns } from "../../objects/catalog/table-columns.ts";
 import type { KindOf } from "../../objects/kinds/kinds.ts";
-import { formatGroupVersion, parseGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
-import type { Encoding, ServedResource, StoredResource } from "../registry/resource.ts";
+import { formatGroupVersion, parseGroupVersion } from "../../meta/group-version.ts";
+import { fixedEncoding, type Encoding, type ServedResource, type StoredResource } from "../registry/resource.ts";
 import { tableRenderer } from "../../objects/table/table.ts";
 import { strategyFor } from "../registry/strategies.ts";
 import { gatesOf } from "../../objects/catalog/release-gates.ts";
@@ -68,11 +68,6 @@ function toStored(resource: CatalogResource, options: ResourceTableOptions): Sto
     encoding: options.encodingOf?.(resource) ?? fixedEncoding(parseGroupVersion(storageVersion)),
     strategy: strategyFor(group, resource.resource, { hasStatus, eventTtlSeconds: options.eventTtlSeconds }),
   };
-}
-
-function fixedEncoding(version: GroupVersion): Encoding {
-  const encoding = Promise.resolve({ version });
-  return { current: () => encoding };
 }
 
 function toEndpoint(

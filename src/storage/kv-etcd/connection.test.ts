@@ -3,7 +3,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { Change, Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
 import { MESSAGE_RECEIVE_BYTES_MAX, MESSAGE_SEND_BYTES_MAX } from "./etcd-limits.ts";
-import { METHOD } from "./messages.ts";
+import { encodeEmpty, METHOD } from "./messages.ts";
 import {
   type FakeReply,
   rangeFrame,
@@ -31,6 +31,11 @@ function failing(times: number, fail: FakeReply): FakeReply {
     if (failed++ < times) fail(stream, path);
     else respond(stream, rangeFrame(42));
   };
+}
+
+function replying(status: number, message: string): FakeReply {
+  const trailers = { "grpc-status": String(status), "grpc-message": message };
+  return (stream) => respondWithStatus(stream, { trailers });
 }
 
 describe("etcd endpoints", () => {
@@ -163,6 +168,43 @@ describe("an etcd server", () => {
     await using server = await startFakeServer(response);
     await using kv = await open([server.endpoint]);
     await expect(kv.range({ start: "/a" })).rejects.toMatchObject({ name: "StorageError", code });
+  });
+
+  test.each<[string, FakeReply]>([
+    ["an HTTP error page", (stream) => stream.respond({ ":status": 503 }, { endStream: true })],
+    ["no message", (stream) => respondWithStatus(stream, { trailers: { "grpc-status": "0" } })],
+    ["bytes that are not protobuf", (stream) => respond(stream, Buffer.from([0, 0, 0, 0, 2, 0x0a, 0x7f]))],
+    ["a message without a revision", (stream) => respond(stream, encodeEmpty())],
+    ["a message beyond the size limit", (stream) => respond(stream, oversizeHeader())],
+    ["status DATA_LOSS", replying(15, "etcdserver: corrupt cluster")],
+    ["an unknown status", replying(99, "etcdserver: key is not provided")],
+    ["an unknown message", replying(3, "etcdserver: something that a later release says")],
+    ["a message that only contains the text of a rejection", replying(14, "proxy: lost etcdserver: no leader")],
+    ["a timeout", replying(14, "etcdserver: request timed out, possibly due to connection lost")],
+    ["a change of its leader", replying(14, "etcdserver: leader changed")],
+    ["a stop", replying(14, "etcdserver: server stopped")],
+    ["a full database, which it may report after the change", replying(8, "etcdserver: mvcc: database space exceeded")],
+  ])("that responds to a commit with %s leaves the commit undecided", async (_, response) => {
+    await using server = await startFakeServer(response);
+    await using kv = await open([server.endpoint]);
+    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ name: "StorageError", code: "undecided" });
+    expect(server.calls).toEqual([METHOD.txn]);
+  });
+
+  test.each<[string, number, string]>([
+    ["too-large", 3, "etcdserver: request is too large"],
+    ["too-large", 8, "grpc: received message larger than max (3 vs. 2)"],
+    ["lease-not-found", 5, "etcdserver: requested lease not found"],
+    ["unavailable", 14, "etcdserver: no leader"],
+    ["unavailable", 8, "etcdserver: too many requests"],
+    ["unavailable", 14, "etcdserver: rpc not supported for learner"],
+    ["unavailable", 9, "etcdserver: rpc not supported for learner"],
+    ["unavailable", 7, "etcdserver: permission denied"],
+    ["unavailable", 2, "raft proposal dropped"],
+  ])("that rejects a commit causes the error %s: status %i, %s", async (code, status, message) => {
+    await using server = await startFakeServer(replying(status, message));
+    await using kv = await open([server.endpoint]);
+    await expect(kv.commit(CHANGE)).rejects.toMatchObject({ name: "StorageError", code });
   });
 
   test("receives a request for fewer keys after its response has exceeded the message size limit", async () => {

@@ -27,12 +27,56 @@ export class RpcFailure extends Error {
 
 export const STATUS = {
   ok: 0,
+  unknown: 2,
   invalidArgument: 3,
   notFound: 5,
+  permissionDenied: 7,
   resourceExhausted: 8,
+  failedPrecondition: 9,
   outOfRange: 11,
+  unimplemented: 12,
+  unavailable: 14,
   dataLoss: 15,
+  unauthenticated: 16,
 } as const;
+
+/**
+ * The statuses with which etcd 3.4 to 3.6 rejects a transaction that it has not applied and never will, each with the
+ * beginning of its message. Newer releases send some messages with another status than older ones.
+ *
+ * Two statuses are missing on purpose. "mvcc: database space exceeded" can also mean that etcd has applied the
+ * transaction: the member that finds its quota exceeded while it applies one reports the error after the change.
+ * "corrupt cluster" says nothing about the change on the other members.
+ */
+const REJECTIONS: readonly (readonly [text: string, ...statuses: number[]])[] = [
+  // Checked before the transaction is proposed to raft.
+  ["etcdserver: key is not provided", STATUS.invalidArgument],
+  ["etcdserver: value is provided", STATUS.invalidArgument],
+  ["etcdserver: lease is provided", STATUS.invalidArgument],
+  ["etcdserver: invalid sort option", STATUS.invalidArgument],
+  ["etcdserver: too many operations in txn request", STATUS.invalidArgument],
+  ["etcdserver: duplicate key given in txn request", STATUS.invalidArgument],
+  ["etcdserver: invalid client api version", STATUS.invalidArgument],
+  ["etcdserver: request is too large", STATUS.invalidArgument],
+  ["etcdserver: too many requests", STATUS.resourceExhausted],
+  ["etcdserver: no leader", STATUS.unavailable],
+  ["etcdserver: not capable", STATUS.unavailable, STATUS.failedPrecondition],
+  ["etcdserver: rpc not supported for learner", STATUS.unavailable, STATUS.failedPrecondition],
+  ["etcdserver: invalid auth token", STATUS.unauthenticated],
+  ["etcdserver: user name is empty", STATUS.invalidArgument],
+  ["raft proposal dropped", STATUS.unknown],
+  // Checked by every member when it applies the transaction, before the first change.
+  ["etcdserver: requested lease not found", STATUS.notFound],
+  ["etcdserver: key not found", STATUS.invalidArgument],
+  ["etcdserver: mvcc: required revision has been compacted", STATUS.outOfRange],
+  ["etcdserver: mvcc: required revision is a future revision", STATUS.outOfRange],
+  ["etcdserver: permission denied", STATUS.permissionDenied],
+  ["etcdserver: revision of auth store is old", STATUS.invalidArgument],
+  // The gRPC server rejects these calls before etcd receives them.
+  ["grpc: received message larger than max", STATUS.resourceExhausted],
+  ["unknown service", STATUS.unimplemented],
+  ["unknown method", STATUS.unimplemented],
+];
 
 export function unavailable(message: string, cause?: unknown): StorageError {
   return new StorageError("unavailable", message, { cause });
@@ -66,22 +110,21 @@ export function toStorageError(thrown: unknown): unknown {
 }
 
 /**
- * As `toStorageError`, but for a call that must not be resent: the error is `undecided` if etcd may have executed the
- * call.
+ * As `toStorageError`, but for a transaction: the error is `undecided` unless the transaction was not sent, or etcd
+ * responded with one of the statuses that prove that it was rejected.
  */
 export function toCommitError(thrown: unknown): unknown {
   const error = toStorageError(thrown);
-  const isUndecided = error instanceof StorageError && error.code === "unavailable" && mayHaveActed(thrown);
-  return isUndecided ? new StorageError("undecided", error.message, { cause: thrown }) : error;
+  if (!(error instanceof StorageError) || isWithoutEffect(thrown)) return error;
+  return new StorageError("undecided", error.message, { cause: thrown });
 }
 
-/**
- * A gRPC status means that etcd rejected the call, unless its message reports that the outcome of the raft proposal is
- * unknown.
- */
-function mayHaveActed(thrown: unknown): boolean {
-  if (!(thrown instanceof RpcFailure) || thrown.kind === "unsent") return false;
-  return thrown.kind !== "status" || /timed out|leader changed|server stopped/.test(thrown.message);
+/** False for a response that cannot be decoded: only etcd's response shows what it has done. */
+function isWithoutEffect(thrown: unknown): boolean {
+  if (!(thrown instanceof RpcFailure)) return false;
+  if (thrown.kind === "unsent") return true;
+  const { status, message } = thrown;
+  return REJECTIONS.some(([text, ...statuses]) => statuses.includes(status ?? STATUS.ok) && message.startsWith(text));
 }
 
 export function isCompacted(thrown: unknown): thrown is RpcFailure {

@@ -2,8 +2,8 @@
  * The storage port on a real etcd (3.4 or newer), with its own small gRPC client.
  *
  * It holds no data, only connections and watches: etcd keeps revisions, history and leases, and makes them durable. A
- * commit is sent at most once; if its response does not arrive, the commit fails as `undecided`, because etcd may or
- * may not have applied it.
+ * commit is sent at most once; unless etcd's response shows that the change was applied or rejected, the commit fails as
+ * `undecided`, because etcd may or may not have applied it.
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -12,7 +12,7 @@ import { type Change, type CommitResult, type Kv, GUARDS_MAX, StorageError } fro
 import { EtcdConnection } from "./connection.ts";
 import { CurrentRevision } from "./current-revision.ts";
 import { type EtcdTls, parseEndpoints } from "./endpoints.ts";
-import { isCompacted, toStorageError } from "./errors.ts";
+import { isCompacted, toCommitError } from "./errors.ts";
 import { grantLease, keepLeaseAlive, requireLeaseId, revokeLease } from "./leases.ts";
 import { ETCD_REQUEST_TIMEOUT_MS } from "./etcd-limits.ts";
 import { decodeTxn, encodeCommit, encodeCompact, METHOD } from "./messages.ts";
@@ -60,8 +60,8 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
 
 async function commit(connection: EtcdConnection, change: Change): Promise<CommitResult> {
   assert(change.key !== "", "a key is not empty");
-  const { guards = [] } = change.kind === "put" ? change : {};
-  assert(guards.length <= GUARDS_MAX, "a put has at most GUARDS_MAX guards");
+  const { guards = [] } = change;
+  assert(guards.length <= GUARDS_MAX, "a change has at most GUARDS_MAX guards");
   assert(
     guards.every((guard) => guard.key !== ""),
     "a guard's key is not empty",
@@ -74,10 +74,11 @@ async function commit(connection: EtcdConnection, change: Change): Promise<Commi
     // nothing was committed.
     const hasChanged = succeeded && (change.kind === "put" || deleted > 0);
     if (hasChanged) return { committed: true, revision };
-    const lost = guards.find((guard, index) => guardRevisions[index] !== guard.revision);
+    // etcd compares all guards before it executes a branch, so all of them held if the transaction succeeded.
+    const lost = succeeded ? undefined : guards.find((guard, index) => guardRevisions[index] !== guard.revision);
     return { committed: false, current, revision, lostGuard: lost?.key };
   } catch (thrown) {
-    throw toStorageError(thrown);
+    throw toCommitError(thrown);
   }
 }
 

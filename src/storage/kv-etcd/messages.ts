@@ -19,7 +19,7 @@ export const METHOD = {
 
 /** Size hint for the tags, lengths and numbers of any request, without its keys and values. */
 const OVERHEAD_BYTES = 160;
-/** Additional size hint for each guard of a write. */
+/** Additional size hint for each guard of a change. */
 const GUARD_OVERHEAD_BYTES = 40;
 
 export interface RangeMessage {
@@ -81,7 +81,7 @@ const COMPARE_TARGET_MOD = 2;
 export function encodeCommit(change: Change): Buffer {
   const { key, expectedRevision } = change;
   const valueBytes = change.kind === "put" ? change.value.length : 0;
-  const { guards = [] } = change.kind === "put" ? change : {};
+  const { guards = [] } = change;
   const guardBytes = guards.reduce((sum, guard) => sum + 3 * guard.key.length + GUARD_OVERHEAD_BYTES, 0);
   return encodeFrame(4 * key.length + guardBytes + valueBytes + OVERHEAD_BYTES, (txn) => {
     txn.message(1, (compare) => writeCompare(compare, { key, revision: expectedRevision }));

@@ -11,7 +11,7 @@ import {
 import { kvSuite } from "../../../test/testing/storage/conformance/kv-suite.ts";
 import { createManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { createMemoryKv } from "../kv-memory/kv.ts";
-import type { Kv } from "../kv.ts";
+import type { Change, Kv } from "../kv.ts";
 import { openChannelKv } from "./kv.ts";
 import { PAGE_KEYS, UNTAKEN_BATCHES_MAX } from "./ipc-limits.ts";
 import type { KvChannel } from "./protocol.ts";
@@ -80,16 +80,23 @@ describe("a store behind a channel", () => {
     expect(values.map((value) => Buffer.isBuffer(value))).toEqual([true, true, true]);
   });
 
-  test("rejects a malformed guard and writes nothing", async () => {
+  test("rejects a malformed guard and changes nothing", async () => {
     await using store = new FarStore();
     const { kv } = store.connect();
-    const change = { kind: "put", key: "/a/x", value: bytes("x"), expectedRevision: 0 } as const;
+    const kept = await create(kv, "/a/y");
+    const changes: Change[] = [
+      { kind: "put", key: "/a/x", value: bytes("x"), expectedRevision: 0 },
+      { kind: "delete", key: "/a/y", expectedRevision: kept },
+    ];
     const holds = { key: "/a/g", revision: 0 };
-    for (const guard of [null, "/a/g", {}, { key: "/a/g" }, { key: 7, revision: 0 }, { key: "/a/g", revision: NaN }])
-      await expectStorageError(kv.commit({ ...change, guards: [holds, guard] as never }), "unavailable");
-    for (const guards of [null, holds, "", { length: 0 }, Array.from({ length: 5 }, () => holds)])
-      await expectStorageError(kv.commit({ ...change, guards: guards as never }), "unavailable");
-    expect((await kv.range({ start: "/a/x" })).count).toBe(0);
+    const invalid = [null, "/a/g", {}, { key: "/a/g" }, { key: 7, revision: 0 }, { key: "/a/g", revision: NaN }];
+    for (const change of changes) {
+      for (const guard of invalid)
+        await expectStorageError(kv.commit({ ...change, guards: [holds, guard] as never }), "unavailable");
+      for (const guards of [null, holds, "", { length: 0 }, Array.from({ length: 5 }, () => holds)])
+        await expectStorageError(kv.commit({ ...change, guards: guards as never }), "unavailable");
+    }
+    expect((await kv.range({ start: "/a/", end: "/a0" })).items).toMatchObject([{ key: "/a/y" }]);
   });
 
   test("returns a range of many pages as one result at one revision", async () => {

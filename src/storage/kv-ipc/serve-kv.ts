@@ -119,10 +119,10 @@ class Client {
   }
 
   #commit(change: Change): Promise<CommitResult> {
-    if (change.kind !== "put") return this.#kv.commit(change);
     // A malformed guard must not be treated as a guard that holds.
     if (change.guards !== undefined && !areGuards(change.guards))
       return Promise.reject(new StorageError("unavailable", "The guards of a write are malformed."));
+    if (change.kind !== "put") return this.#kv.commit(change);
     return this.#kv.commit({ ...change, value: asBuffer(change.value) });
   }
 

@@ -82,7 +82,7 @@ export class StoreState implements ChangeLog {
       throw tooLargeError(change.key, change.value.length);
     const current = this.#liveAt(change.key, this.#revision);
     const isExpected = (current?.modRevision ?? 0) === change.expectedRevision;
-    const lostGuard = change.kind === "put" ? this.#lostAmong(change.guards) : undefined;
+    const lostGuard = this.#lostAmong(change.guards);
     if (!isExpected || lostGuard !== undefined || (change.kind === "delete" && current === undefined)) {
       return { committed: false, current, revision: this.#revision, lostGuard };
     }
@@ -146,7 +146,7 @@ export class StoreState implements ChangeLog {
 
   #lostAmong(guards: readonly Guard[] | undefined): string | undefined {
     if (guards === undefined) return undefined;
-    assert(guards.length <= GUARDS_MAX, "a put has at most GUARDS_MAX guards");
+    assert(guards.length <= GUARDS_MAX, "a change has at most GUARDS_MAX guards");
     return guards.find((guard) => !this.#holds(guard))?.key;
   }
 

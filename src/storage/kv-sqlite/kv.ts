@@ -174,11 +174,11 @@ class SqliteKv implements Kv {
 
   #writeChange(change: Change): ReturnType<WriteQueue["add"]> {
     const { key, expectedRevision } = change;
-    if (change.kind === "delete") return this.#writes.add({ kind: "delete", key, expectedRevision });
+    const guards = change.guards?.map((guard) => ({ key: guard.key, revision: guard.revision }));
+    assert(guards === undefined || guards.length <= GUARDS_MAX, "a change has at most GUARDS_MAX guards");
+    if (change.kind === "delete") return this.#writes.add({ kind: "delete", key, expectedRevision, guards });
     const { length } = change.value;
     if (length > VALUE_BYTES_MAX) throw tooLargeError(key, length);
-    const guards = change.guards?.map((guard) => ({ key: guard.key, revision: guard.revision }));
-    assert(guards === undefined || guards.length <= GUARDS_MAX, "a put has at most GUARDS_MAX guards");
     return this.#writes.add(
       { kind: "put", key, expectedRevision, offset: 0, length, lease: change.lease, guards },
       change.value,

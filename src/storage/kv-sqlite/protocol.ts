@@ -25,7 +25,7 @@ export type WireWrite =
       lease: LeaseId | undefined;
       guards: readonly Guard[] | undefined;
     }
-  | { kind: "delete"; key: string; expectedRevision: number }
+  | { kind: "delete"; key: string; expectedRevision: number; guards: readonly Guard[] | undefined }
   | { kind: "grant"; ttlSeconds: number }
   | { kind: "revoke"; lease: LeaseId };
 

@@ -96,10 +96,11 @@ export class RowWriter {
     return { kind: "committed", revision, createRevision };
   }
 
-  #delete(write: { key: string; expectedRevision: number }): WireWriteResult {
+  #delete(write: WireWrite & { kind: "delete" }): WireWriteResult {
     const current = this.#current(write.key);
-    if (current.liveRevision === 0 || current.liveRevision !== write.expectedRevision)
-      return this.#conflict(write.key, current);
+    const lostGuard = this.#lostAmong(write.guards);
+    const isExpected = current.liveRevision !== 0 && current.liveRevision === write.expectedRevision;
+    if (lostGuard !== undefined || !isExpected) return this.#conflict(write.key, current, lostGuard);
     return { kind: "committed", revision: this.#deleteKey(write.key, current), createRevision: 0 };
   }
 
@@ -131,7 +132,7 @@ export class RowWriter {
     return { revision, createRevision, liveRevision: deleted === 1 ? 0 : revision };
   }
 
-  #conflict(key: string, current: Current, lostGuard?: string): WireWriteResult {
+  #conflict(key: string, current: Current, lostGuard: string | undefined): WireWriteResult {
     return {
       kind: "conflict",
       revision: this.#revision,

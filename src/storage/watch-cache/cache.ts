@@ -52,7 +52,6 @@ export class WatchCache {
   #watching: Watching | undefined;
   #waiters: Waiter[] = [];
   readonly #remembered = new WeakMap<Buffer, JsonObject>();
-  readonly #stopped = new AbortController();
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
@@ -82,17 +81,23 @@ export class WatchCache {
    * the store.
    */
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener("abort", () => this.#stopped.abort(), { once: true });
-    while (!signal.aborted) {
-      try {
-        await this.#load();
-        await this.#follow();
-      } catch (thrown) {
-        if (!(thrown instanceof StorageError)) throw thrown;
-        await sleep(this.#options.clock, LOAD_RETRY_MS, signal);
-      }
+    try {
+      while (!signal.aborted) await this.#loadAndFollow(signal);
+    } finally {
+      this.#watching?.close();
+      // Without a watch the data gets old. The next run loads it again.
+      if (this.#state === "following") this.#changeState("interrupted");
     }
-    this.#watching?.close();
+  }
+
+  async #loadAndFollow(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#load(signal);
+      await this.#follow(signal);
+    } catch (thrown) {
+      if (!(thrown instanceof StorageError)) throw thrown;
+      await sleep(this.#options.clock, LOAD_RETRY_MS, signal);
+    }
   }
 
   get(key: string): Entry | undefined {
@@ -165,9 +170,9 @@ export class WatchCache {
     });
   }
 
-  async #load(): Promise<void> {
+  async #load(signal: AbortSignal): Promise<void> {
     const { kv, root } = this.#options;
-    const loaded = await this.#unlessStopped(kv.range({ start: root, end: prefixEnd(root) }));
+    const loaded = await unlessAborted(kv.range({ start: root, end: prefixEnd(root) }), signal);
     if (loaded === undefined) return;
     const { items, revision } = loaded;
     const previous = this.#partitions;
@@ -189,25 +194,12 @@ export class WatchCache {
     this.#changeState("following");
   }
 
-  /**
-   * Resolves to undefined if the cache is stopped before the store responds, because an unreachable store may take a
-   * long time.
-   */
-  #unlessStopped<T>(response: Promise<T>): Promise<T | undefined> {
-    const { signal } = this.#stopped;
-    return new Promise((resolve, reject) => {
-      const stop = (): void => resolve(undefined);
-      signal.addEventListener("abort", stop, { once: true });
-      response.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-    });
-  }
-
-  #follow(): Promise<void> {
+  #follow(signal: AbortSignal): Promise<void> {
     // If the cache was stopped during loading, the signal does not fire a second time.
-    if (this.#stopped.signal.aborted) return Promise.resolve();
+    if (signal.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const stop = (): void => resolve();
-      this.#stopped.signal.addEventListener("abort", stop, { once: true });
+      signal.addEventListener("abort", stop, { once: true });
       this.#watching = this.#options.kv.watch(
         { prefix: this.#options.root, fromRevision: this.#revision + 1 },
         {
@@ -215,7 +207,7 @@ export class WatchCache {
           progress: (revision) => this.#advance(revision),
           interrupted: (isInterrupted) => this.#changeState(isInterrupted ? "interrupted" : "following"),
           closed: () => {
-            this.#stopped.signal.removeEventListener("abort", stop);
+            signal.removeEventListener("abort", stop);
             this.#changeState("loading");
             resolve();
           },
@@ -296,4 +288,13 @@ export class WatchCache {
     const previous = entries.set(entry);
     return { kind: "put", revision: event.modRevision, entry, previous, memo: new Map() };
   }
+}
+
+/** Resolves to undefined if the signal aborts first, because an unreachable store may take a long time to respond. */
+function unlessAborted<T>(response: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => resolve(undefined);
+    signal.addEventListener("abort", stop, { once: true });
+    response.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
 }

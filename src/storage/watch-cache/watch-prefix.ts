@@ -47,10 +47,13 @@ export function watchPrefix({ cache, clock, prefix, table }: WatchPrefixOptions)
         const ended = Promise.withResolvers<void>();
         const stop = (): void => ended.resolve();
         signal.addEventListener("abort", stop, { once: true });
-        const following = follow(stop);
-        if (following !== undefined) await ended.promise;
-        following?.stop();
-        signal.removeEventListener("abort", stop);
+        try {
+          const following = follow(stop);
+          if (following !== undefined) await ended.promise;
+          following?.stop();
+        } finally {
+          signal.removeEventListener("abort", stop);
+        }
       }
     },
   };

@@ -1,14 +1,16 @@
 /**
  * One run of one machine: its clocks, its randomness and its state. A restart creates a new host.
  *
- *   running ⇄ paused → dead
+ *   running ⇄ paused or suspended → dead
  *
  * Every event of the server passes through `run`: a timer that fires, a response of the store, a request. Paused
- * behaves like SIGSTOP: clocks advance, and pending events run in order when the host is resumed. Dead behaves like
- * SIGKILL: no further event runs, and nothing is cleaned up.
+ * behaves like SIGSTOP: clocks advance, and pending events run in order when the host is resumed. Suspended behaves
+ * like a laptop whose lid is closed: the monotonic clock of the operating system and all timers stand still, too. Dead
+ * behaves like SIGKILL: no further event runs, and nothing is cleaned up.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
+import { throughSuspend } from "../../base/through-suspend.ts";
 
 interface HostOptions {
   readonly name: string;
@@ -23,12 +25,18 @@ interface HostOptions {
 
 /** Minimum delay of a timer, as in Node: a delay of a fraction of a millisecond still takes time. */
 const TIMER_MS_MIN = 1;
+const ROUNDING_MS = 0.001;
 
 export class Host {
   readonly name: string;
   readonly clock: Clock;
   readonly random: Random;
-  #state: "running" | "paused" | "dead" = "running";
+  #state: "running" | "paused" | "suspended" | "dead" = "running";
+  readonly #worldClock: Clock;
+  /** Time of the world at which the current suspend began. */
+  #suspendedAtMs: number | undefined;
+  /** Duration of the earlier suspends. */
+  #suspendedMs = 0;
   #held: (() => void)[] = [];
   readonly #onDeath = new Set<() => void>();
 
@@ -36,21 +44,27 @@ export class Host {
     this.name = name;
     this.random = random;
     const pace = 1 + drift;
+    this.#worldClock = clock;
+    const now = (): number => Math.round(clock.now() + offsetMs + clock.monotonic() * drift);
     this.clock = {
-      now: () => Math.round(clock.now() + offsetMs + clock.monotonic() * drift),
-      monotonic: () => clock.monotonic() * pace,
-      after: (delayMs, callback) => this.#after(clock, delayMs / pace, callback),
+      now,
+      monotonic: throughSuspend({
+        wall: now,
+        monotonic: () => this.#awakeMs() * pace,
+        sinceBoot: () => clock.monotonic() * pace,
+      }),
+      after: (delayMs, callback) => this.#after(delayMs / pace, callback),
     };
   }
 
-  get state(): "running" | "paused" | "dead" {
+  get state(): "running" | "paused" | "suspended" | "dead" {
     return this.#state;
   }
 
   /** Runs the work at once, when the host is resumed, or never if it is dead. */
   run(work: () => void): void {
     if (this.#state === "running") work();
-    else if (this.#state === "paused") this.#held.push(work);
+    else if (this.#state !== "dead") this.#held.push(work);
   }
 
   /** Calls `ask` and returns its promise, which settles only while the host is running. */
@@ -67,8 +81,16 @@ export class Host {
     if (this.#state === "running") this.#state = "paused";
   }
 
+  suspend(): void {
+    if (this.#state !== "running") return;
+    this.#state = "suspended";
+    this.#suspendedAtMs = this.#worldClock.monotonic();
+  }
+
   resume(): void {
-    if (this.#state !== "paused") return;
+    if (this.#state !== "paused" && this.#state !== "suspended") return;
+    this.#suspendedMs = this.#worldClock.monotonic() - this.#awakeMs();
+    this.#suspendedAtMs = undefined;
     this.#state = "running";
     const held = this.#held;
     this.#held = [];
@@ -89,9 +111,26 @@ export class Host {
     return () => this.#onDeath.delete(callback);
   }
 
-  #after(clock: Clock, delayMs: number, callback: () => void): () => void {
+  /** Time of the world, without the time during which the host was suspended. */
+  #awakeMs(): number {
+    return (this.#suspendedAtMs ?? this.#worldClock.monotonic()) - this.#suspendedMs;
+  }
+
+  #after(delayMs: number, callback: () => void): () => void {
     let isCancelled = false;
-    const cancel = clock.after(Math.max(delayMs, TIMER_MS_MIN), () => this.run(() => isCancelled || callback()));
+    const dueAtMs = this.#awakeMs() + Math.max(delayMs, TIMER_MS_MIN);
+    let cancel = (): void => {};
+    const fire = (): void => {
+      if (isCancelled) return;
+      // The host was suspended meanwhile, so the timer is not due yet.
+      const leftMs = dueAtMs - this.#awakeMs();
+      if (leftMs > ROUNDING_MS) wait(leftMs);
+      else callback();
+    };
+    const wait = (ms: number): void => {
+      cancel = this.#worldClock.after(ms, () => this.run(fire));
+    };
+    wait(Math.max(delayMs, TIMER_MS_MIN));
     return () => {
       isCancelled = true;
       cancel();

@@ -16,6 +16,7 @@ import { STORE_ROOT, type StoreHistory } from "./history.ts";
 import { Host } from "./host.ts";
 import type { Network } from "./network.ts";
 import type { PeerCertificate } from "./peer-certificate.ts";
+import { SimulatedTasks } from "./task-faults.ts";
 import { StoreLink, type InjectedCrash, type StoreFault } from "./store-link.ts";
 import type { Trace } from "./trace.ts";
 import type { World } from "./world.ts";
@@ -42,6 +43,7 @@ export interface Run {
   readonly release: string;
   readonly host: Host;
   readonly store: StoreLink;
+  readonly tasks: SimulatedTasks;
   readonly groups: readonly DiscoveryGroup[];
   readonly served: ServedSet;
   readonly server: Server;
@@ -140,13 +142,15 @@ export class SimulatedServer {
     });
     const what = [`release ${options.release}`, ...(options.runtimeConfig ?? []), `clock ${offsetMs} ms`];
     trace.add(this.id, `starts: ${what.join(", ")}`);
-    const server = await buildServer(this.#envOf(host, store), this.#configOf(options));
+    const tasks = new SimulatedTasks(host);
+    const server = await buildServer(this.#envOf({ host, store, tasks }), this.#configOf(options));
     const groups = localGroups(server.catalog);
     const run: Run = {
       serverId: this.id,
       release: options.release,
       host,
       store,
+      tasks,
       groups,
       served: createServedSet(groups),
       server,
@@ -201,10 +205,31 @@ export class SimulatedServer {
     this.#noteTrouble();
   }
 
+  /** Behaves like a suspended machine: no time passes for its monotonic clock and its timers. */
+  suspend(): void {
+    this.#context.trace.add(this.id, "is suspended");
+    this.#run?.host.suspend();
+    this.#noteTrouble();
+  }
+
   resume(): void {
-    if (this.#run?.host.state === "paused") this.#context.trace.add(this.id, "is resumed");
+    const state = this.#run?.host.state;
+    if (state === "paused" || state === "suspended") this.#context.trace.add(this.id, "is resumed");
     this.#run?.host.resume();
     this.#noteTrouble();
+  }
+
+  /**
+   * Makes a background task of the server throw now, such as "identity-lease". Returns false if no such task is running.
+   * A task that may not fail ends the server.
+   */
+  failTask(name: string): boolean {
+    const run = this.#run;
+    if (run === undefined || !run.tasks.fail(name)) return false;
+    const { trace, world } = this.#context;
+    trace.add(this.id, `the task ${name} fails`);
+    run.troubledUntilMs = Math.max(run.troubledUntilMs, world.clock.monotonic() + DETECTED_WITHIN_MS);
+    return true;
   }
 
   setStoreFault(fault: StoreFault): void {
@@ -260,7 +285,7 @@ export class SimulatedServer {
     return run;
   }
 
-  #envOf(host: Host, store: StoreLink): Parameters<typeof buildServer>[0] {
+  #envOf({ host, store, tasks }: Pick<Run, "host" | "store" | "tasks">): Parameters<typeof buildServer>[0] {
     const { world, network, wrapKv = (kv: Kv): Kv => kv, wrapClock = (clock: Clock): Clock => clock } = this.#context;
     const from = { name: this.id, host, ip: this.address.host };
     return {
@@ -270,6 +295,11 @@ export class SimulatedServer {
       log: this.#log(),
       openKv: () => Promise.resolve(wrapKv(store, this.id)),
       openUpstream: () => network.openUpstream(from),
+      taskFailure: tasks.failureOf,
+      onFatal: (because) => {
+        if (this.#run?.host === host) this.#end(`ends because ${because}`);
+        host.kill();
+      },
     };
   }
 

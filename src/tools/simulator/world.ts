@@ -60,6 +60,9 @@ export class World {
       openUpstream: () => {
         throw new Error("this world has no network");
       },
+      onFatal: (because) => {
+        throw new Error(`the server ends because ${because}`);
+      },
       processUsage: () => ({ residentBytes: 0, cpuSeconds: 0 }),
     };
   }

@@ -1,5 +1,5 @@
 /** Deletes the stored instances of a CRD that is being deleted. */
-import { objectAt } from "../../../meta/json.ts";
+import { objectAt, stringAt } from "../../../meta/json.ts";
 import { isReason } from "../../../meta/status-error.ts";
 import type { RegistryContext } from "../../../serving/registry/context.ts";
 import { deleteObject } from "../../../serving/registry/delete.ts";
@@ -33,14 +33,19 @@ function all(context: RegistryContext, served: ServedResource): ReturnType<typeo
   return list(context, served, { namespace: "", labels: undefined, fields: [], state: { kind: "newest" }, limit: 0 });
 }
 
-/** Deletes one instance. It is no error if the instance is already deleted. */
+/**
+ * Deletes one instance. It is no error if the instance is already deleted. An instance that was created meanwhile under
+ * the same name is kept, because it may belong to a new CRD.
+ */
 async function deleteInstance(context: RegistryContext, served: ServedResource, entry: Entry): Promise<void> {
   const path = entry.key.slice(served.stored.keyPrefix.length);
   const slash = path.lastIndexOf("/");
   const namespace = slash < 0 ? "" : path.slice(0, slash);
+  const preconditions = { uid: stringAt(objectAt(parseEntry(entry), "metadata"), "uid") };
+  const options = { dryRun: false, preconditions };
   try {
-    await deleteObject(context, served, { namespace, name: path.slice(slash + 1), options: { dryRun: false } });
+    await deleteObject(context, served, { namespace, name: path.slice(slash + 1), options });
   } catch (thrown) {
-    if (!isReason(thrown, "NotFound")) throw thrown;
+    if (!isReason(thrown, "NotFound") && !isReason(thrown, "Conflict")) throw thrown;
   }
 }

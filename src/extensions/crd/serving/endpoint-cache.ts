@@ -8,7 +8,12 @@ import { storageVersionName } from "../../../cluster/storageversion/objects.ts";
 import { forbidden, unknownResource } from "../../../meta/status-error.ts";
 import type { Catalog } from "../../../objects/catalog/catalog.ts";
 import type { ResourceEndpoint } from "../../../serving/endpoints/endpoint.ts";
-import type { CustomShape, Encoding, ServedResource } from "../../../serving/registry/resource.ts";
+import {
+  fixedEncoding,
+  type CustomShape,
+  type Encoding,
+  type ServedResource,
+} from "../../../serving/registry/resource.ts";
 import type { ResourceTable } from "../../../serving/resources/built-in-table.ts";
 import type { Guard } from "../../../storage/kv.ts";
 import type { WatchCache } from "../../../storage/watch-cache/cache.ts";
@@ -90,7 +95,7 @@ export class EndpointCache {
       storageRoot,
       catalog,
       schemas,
-      encoding: encodingOf?.(name) ?? { current: async () => ({ version: { group, version: storageVersion } }) },
+      encoding: encodingOf?.(name) ?? fixedEncoding({ group, version: storageVersion }),
       convert: convert(definition),
       rejectCreation: (object, looks) => this.#rejectCreation(definition, object, looks),
     };

@@ -13,6 +13,7 @@ export function reviewKind(
   const apiVersion = formatGroupVersion(groupVersion);
   const schema = schemaOf(groupVersion, kind);
   if (schema === undefined) throw new Error(`the catalog has no schema for ${apiVersion} ${kind}`);
+  const neverStored = (): Promise<never> => Promise.reject(new Error(`${kind} is never stored`));
   return {
     stored: {
       group,
@@ -20,7 +21,7 @@ export function reviewKind(
       namespaced,
       keyPrefix: "",
       storageVersion: groupVersion,
-      encoding: { current: () => Promise.reject(new Error(`${kind} is never stored`)) },
+      encoding: { current: neverStored, deletionGuard: neverStored },
       strategy: strategyFor(group, resource, { hasStatus: false, eventTtlSeconds: 0 }),
     },
     groupResource: { group, resource },

@@ -40,6 +40,7 @@ function createWorld(): World {
     random: { float: () => 0, bytes: (length) => new Uint8Array(length) },
     openKv: () => Promise.resolve(store.open()),
     openUpstream: () => upstream,
+    onFatal: () => {},
     processUsage: () => ({ residentBytes: 0, cpuSeconds: 0 }),
   };
   return { faults, env: faultyEnv(env, faults), clock, other: store.open(), sent, cut };

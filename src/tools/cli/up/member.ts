@@ -29,17 +29,24 @@ export type StartServer = (launch: Launch) => Promise<RunningServer>;
 export function inProcess(env: Env, shared: SharedKv | undefined): StartServer {
   return async (launch) => {
     const faults = new FaultSwitch();
+    const ended = Promise.withResolvers<string>();
     const own: Env = {
       ...env,
       log: logOf(launch.id, env.log),
+      // The other servers of this process continue.
+      onFatal: (because) => {
+        ended.resolve(`ended because ${because}`);
+        void hosting.then((server) => server.kill());
+      },
       ...(shared === undefined ? {} : { openKv: () => Promise.resolve(shared.open()) }),
     };
-    const hosted = await hostServer(own, launch, faults);
+    const hosting = hostServer(own, launch, faults);
+    const hosted = await hosting;
     return {
       pid: process.pid,
       port: hosted.port,
       ready: hosted.ready,
-      ended: new Promise<string>(() => {}),
+      ended: ended.promise,
       stop: () => hosted.stop(),
       kill: () => hosted.kill(),
       pause: () => faults.pause(),

@@ -8,7 +8,7 @@ import {
   type LeaderElectionOptions,
   type Term,
 } from "../../../../src/cluster/controller-runtime/leader-election.ts";
-import { untilAborted } from "../../../../src/cluster/controller-runtime/until-aborted.ts";
+import { untilAborted } from "../../../../src/base/until-aborted.ts";
 import { Host, type HostOptions } from "./host.ts";
 
 export const LEASE_NAME = "test-leader";

@@ -1,4 +1,4 @@
-/** Conformance tests of guards: a put is committed only if the keys of its guards have the expected revisions. */
+/** Conformance tests of guards: a change is committed only if the keys of its guards have the expected revisions. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { GUARDS_MAX, type CommitResult, type Guard, type Kv } from "../../../../src/storage/kv.ts";
@@ -8,6 +8,7 @@ export function guardTests(context: KvSuiteContext): void {
   outcomeTests(context);
   lossTests(context);
   severalTests(context);
+  deleteTests(context);
   tracelessTests(context);
   raceTests(context);
 }
@@ -222,6 +223,60 @@ function severalTests(context: KvSuiteContext): void {
       fixture.kv.commit({ kind: "put", key, value: bytes("x"), expectedRevision: 0, guards });
     await expect(commit()).rejects.toThrow();
     expect((await fixture.kv.range({ start: key })).count).toBe(0);
+  });
+}
+
+function deleteTests(context: KvSuiteContext): void {
+  const guardedDelete = (kv: Kv, key: string, expectedRevision: number, guard: Guard): Promise<CommitResult> =>
+    kv.commit({ kind: "delete", key, expectedRevision, guards: [guard] });
+
+  test("a delete whose guard holds is committed, and does not change the guard's key", async () => {
+    await using fixture = await context.open();
+    const { kv } = fixture;
+    const { key, guardKey } = keysOf(context);
+    const revision = await create(kv, guardKey);
+    const created = await create(kv, key);
+    const result = await guardedDelete(kv, key, created, { key: guardKey, revision });
+    expect(result).toMatchObject({ committed: true });
+    expect((await kv.range({ start: key })).count).toBe(0);
+    expect((await kv.range({ start: guardKey })).items).toMatchObject([{ modRevision: revision }]);
+  });
+
+  test("a delete whose guard's key has changed or is gone deletes nothing and names the guard", async () => {
+    await using fixture = await context.open();
+    const { kv } = fixture;
+    const { key, guardKey } = keysOf(context);
+    const revision = await create(kv, guardKey);
+    const created = await create(kv, key, "kept");
+    const lost = { committed: false, lostGuard: guardKey, current: { value: bytes("kept"), modRevision: created } };
+    const changed = await put(kv, { key: guardKey, value: "changed", expectedRevision: revision });
+    expect(await guardedDelete(kv, key, created, { key: guardKey, revision })).toMatchObject(lost);
+    await remove(kv, guardKey, changed);
+    expect(await guardedDelete(kv, key, created, { key: guardKey, revision: changed })).toMatchObject(lost);
+    expect((await kv.range({ start: key })).items).toMatchObject([{ modRevision: created }]);
+    expect(await guardedDelete(kv, key, created, { key: guardKey, revision: 0 })).toMatchObject({ committed: true });
+  });
+
+  test("a delete of an absent key or of another revision reports no lost guard if its guard holds", async () => {
+    await using fixture = await context.open();
+    const { kv } = fixture;
+    const { key, guardKey } = keysOf(context);
+    const guard = { key: guardKey, revision: await create(kv, guardKey) };
+    const lost = { committed: false, lostGuard: undefined };
+    expect(await guardedDelete(kv, key, 0, guard)).toMatchObject({ ...lost, current: undefined });
+    const created = await create(kv, key);
+    expect(await guardedDelete(kv, key, 0, guard)).toMatchObject({ ...lost, current: { modRevision: created } });
+  });
+
+  test("a delete with too many guards is rejected, and nothing is deleted", async () => {
+    await using fixture = await context.open();
+    const { key } = keysOf(context);
+    const expectedRevision = await create(fixture.kv, key);
+    const guards = Array.from({ length: GUARDS_MAX + 1 }, (_, index) => ({ key: `${key}-${index}`, revision: 0 }));
+    const commit = async (): Promise<CommitResult> =>
+      fixture.kv.commit({ kind: "delete", key, expectedRevision, guards });
+    await expect(commit()).rejects.toThrow();
+    expect((await fixture.kv.range({ start: key })).count).toBe(1);
   });
 }
 

@@ -1,0 +1,86 @@
+import { expect, test } from "vitest";
+import { simulate, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
+import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
+
+const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
+
+interface Response {
+  readonly status: number;
+  readonly message: string;
+  /** Virtual time that passed until the response. */
+  readonly tookMs: number;
+}
+
+async function create(cluster: SimulatedCluster, server: SimulatedServer, name: string): Promise<Response> {
+  const { clock } = cluster.world;
+  const startedAtMs = clock.monotonic();
+  const object = { kind: "ConfigMap", apiVersion: "v1", metadata: { name } };
+  const sending = server.request({ method: "POST", target: CONFIG_MAPS, body: JSON.stringify(object) });
+  const response = await cluster.world.run(sending, 60_000);
+  const { message } = await response.json<{ message?: string }>();
+  return { status: response.status, message: message ?? "", tookMs: clock.monotonic() - startedAtMs };
+}
+
+async function pair(): Promise<{ cluster: SimulatedCluster; first: SimulatedServer; second: SimulatedServer }> {
+  const cluster = simulate({ seed: 1 });
+  const first = await cluster.addServer({ release: "1.35" });
+  const second = await cluster.addServer({ release: "1.35" });
+  await cluster.settle();
+  return { cluster, first, second };
+}
+
+test("a server whose machine was suspended is fenced before its first write, until it has renewed its lease", async () => {
+  const { cluster, first, second } = await pair();
+  expect((await create(cluster, first, "before")).status).toBe(201);
+  first.suspend();
+  await cluster.advance({ seconds: 30 });
+  expect(second.run?.server.view().peers).toEqual([]);
+  first.resume();
+  expect(await create(cluster, first, "stale")).toMatchObject({
+    status: 503,
+    message: expect.stringMatching(/^this server rejects writes: .* has not been renewed for 3[0-9] s$/),
+    tookMs: 0,
+  });
+  await cluster.advance({ seconds: 10 });
+  expect((await create(cluster, first, "after")).status).toBe(201);
+  expect(second.run?.server.view().peers).toHaveLength(1);
+  cluster.shutDown();
+});
+
+test("a write that had passed the fence before the machine was suspended does not reach the store afterwards", async () => {
+  const { cluster, first, second } = await pair();
+  // The write waits for the slow store when the machine is suspended.
+  first.setStoreFault({ isDown: false, slowMs: 2_000, isLagging: false, responsesLost: 0 });
+  const writing = create(cluster, first, "late");
+  await cluster.advance({ seconds: 0 });
+  first.suspend();
+  await cluster.advance({ seconds: 30 });
+  first.setStoreFault({ isDown: false, slowMs: 0, isLagging: false, responsesLost: 0 });
+  first.resume();
+  const { status } = await writing;
+  expect(status).toBeGreaterThanOrEqual(500);
+  const stored = await cluster.world.run(second.request({ method: "GET", target: `${CONFIG_MAPS}/late` }));
+  expect(stored.status).toBe(404);
+  cluster.shutDown();
+});
+
+test("the timers of a suspended machine stand still, and those of a paused process do not", async () => {
+  const cluster = simulate({ seed: 1 });
+  const server = await cluster.addServer({ release: "1.35" });
+  const { host } = server.run!;
+  for (const [stop, ringsAfterMs] of [
+    [() => host.pause(), 0],
+    [() => host.suspend(), 4_000],
+  ] as const) {
+    let rangAtMs: number | undefined;
+    host.clock.after(5_000, () => (rangAtMs = cluster.world.clock.monotonic()));
+    await cluster.advance({ seconds: 1 });
+    stop();
+    await cluster.advance({ seconds: 10 });
+    const resumedAtMs = cluster.world.clock.monotonic();
+    host.resume();
+    await cluster.advance({ seconds: 10 });
+    expect(rangAtMs! - resumedAtMs).toBeCloseTo(ringsAfterMs, 3);
+  }
+  cluster.shutDown();
+});
