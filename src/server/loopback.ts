@@ -3,6 +3,7 @@
  * access.
  */
 import type { BaseEnv } from "../base/env.ts";
+import type { StoreEpoch } from "../base/store-epoch.ts";
 import { createClient, type Client } from "../client/client.ts";
 import {
   callInProcess,
@@ -32,11 +33,11 @@ export class Loopback {
   readonly #handle: Handler<ApiRequest>;
   #chain: Handler<ApiRequest> = () => Promise.reject(new Error("the server is still starting"));
 
-  constructor({ clock, random }: BaseEnv) {
+  constructor({ clock, random }: BaseEnv, epoch: StoreEpoch) {
     this.#handle = (request) => this.#chain(request);
     const transport = createInProcessTransport(this.#handle, this.connection);
     const client = (headers: Record<string, string>): Client =>
-      createClient({ transport, clock, random, userAgent: USER_AGENT, defaults: { retriesMax: 0, headers } });
+      createClient({ transport, clock, random, epoch, userAgent: USER_AGENT, defaults: { retriesMax: 0, headers } });
     this.transport = transport;
     this.client = client({});
     this.metadata = client({ accept: METADATA_ACCEPT });

@@ -8,6 +8,7 @@ import type { Client } from "../../client/client.ts";
 import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
+import type { HistoryStatus } from "../../storage/history-recovery.ts";
 import type { Kv } from "../../storage/kv.ts";
 import { clusterResources } from "../controllers/merge-cluster-resources.ts";
 import { CLUSTER_PATHS, clusterEndpoints } from "../peers/cluster-endpoints.ts";
@@ -30,13 +31,14 @@ interface EvenkeelEndpointsParts {
   /** The discovery document of this server. */
   readonly local: LocalDocument;
   readonly shared: SharedResources;
+  readonly storeHistory: () => HistoryStatus | undefined;
 }
 
 export function evenkeelEndpoints(
   parts: EvenkeelEndpointsParts,
 ): (request: WithUser) => ApiResponse | Promise<ApiResponse> {
   const { env, config, catalog, client, store, peers, local, shared } = parts;
-  const cluster = clusterEndpoints({ env, config, catalog, peers, local });
+  const cluster = clusterEndpoints({ env, config, catalog, peers, local, storeHistory: parts.storeHistory });
   const inspect = inspectEndpoints({ env, config, kv: store.whole });
   // Treats the proxy as on even if it is off: other servers may be live, and this server could not know what they
   // serve.

@@ -8,6 +8,7 @@ import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
 import { jsonResponse, pageNotFound } from "../../serving/http/respond.ts";
 import { badRequest, methodNotAllowed } from "../../meta/status-error.ts";
+import type { HistoryStatus } from "../../storage/history-recovery.ts";
 import { clusterStatus, type ClusterStatus } from "./cluster-status.ts";
 import { explainRoute, type ExplainOptions } from "./explain-route.ts";
 import { createUnmetNeed } from "./capabilities.ts";
@@ -23,6 +24,7 @@ interface ClusterEndpointsParts {
   readonly catalog: Catalog;
   readonly peers: Peers;
   readonly local: { readonly groups: readonly DiscoveryGroup[] };
+  readonly storeHistory: () => HistoryStatus | undefined;
 }
 
 export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithInfo) => ApiResponse {
@@ -47,7 +49,7 @@ export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithIn
   };
 }
 
-function statusNow({ env, config, peers, local }: ClusterEndpointsParts): ClusterStatus {
+function statusNow({ env, config, peers, local, storeHistory }: ClusterEndpointsParts): ClusterStatus {
   const { self, fence } = peers.identity;
   const { binaryVersion, compatibilityVersion, incarnation } = self;
   return clusterStatus({
@@ -56,6 +58,7 @@ function statusNow({ env, config, peers, local }: ClusterEndpointsParts): Cluste
     record: peers.records.endpoint,
     own: { binaryVersion, compatibilityVersion, incarnation },
     fence: fence.reason,
+    storeHistory: storeHistory(),
     localGroups: local.groups,
     sources: peers.documents.sources(),
     departed: peers.records.departed(),

@@ -40,6 +40,7 @@ export function createPeers(parts: PeersParts): Peers {
     client: parts.client,
     isStoreWatchAlive: () => store.cache.state === "following",
     hasEndpointRecord: (id) => table.has(id),
+    epoch: store.cache.epoch,
     recordOwner: (incarnation) => recordOwner(table, config.peers.serverId, incarnation),
   });
   const proxyMetrics = createProxyMetrics(metrics);

@@ -13,6 +13,7 @@ import { waitUntil, whenOrAborted, type BackgroundTask } from "../../base/backgr
 import type { MemberConfig } from "./peer-config.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
+import type { StoreEpoch } from "../../base/store-epoch.ts";
 
 interface IdentityOptions {
   /** Default kube-apiserver. */
@@ -24,6 +25,8 @@ interface IdentityOptions {
   /** Whether the server with this ID has an endpoint record. */
   readonly hasEndpointRecord: (id: string) => boolean;
   readonly recordOwner: (incarnation: string) => "this" | "other" | "nobody";
+  /** The history of the store that holds the lease. Absent if that store belongs to another server. */
+  readonly epoch?: StoreEpoch;
 }
 
 /** Publishes the records that peers need before this server writes, at its start and after each lapse of its lease. */
@@ -66,6 +69,10 @@ export function createIdentity(options: IdentityOptions): Identity {
     recordOwner: () => options.recordOwner(self.incarnation),
     onRenewed: (startedAtMs) => fence.renewed(startedAtMs),
     onLost: (because) => fence.lost(because),
+  });
+  options.epoch?.onChange(() => {
+    fence.lost("the store has another history, in which the identity lease has not been written yet");
+    lease.restart();
   });
   const { isStoreWatchAlive, hasEndpointRecord } = options;
   const leases = new LeaseCollector({

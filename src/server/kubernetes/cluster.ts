@@ -59,6 +59,7 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
   const leadership = createLeadership(controllers, lifecycle.ready);
   const endpoints = createKubernetesEndpoints(on, store, { resources, peers });
   const { identity, membership } = peers;
+  on.history.recovery.addStep(() => identity.fence.reason);
   const kv = fencedKv(store.kv, identity.fence, identityLeaseKey(config.storageRoot, config.peers.serverId));
   const { context, allocators } = createRegistry(on, { kv, cache: store.cache }, resources);
   return {

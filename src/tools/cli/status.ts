@@ -6,7 +6,7 @@ import { requestJson, printable, withServerFlags, type ServerFlags } from "./req
 import { alignColumns } from "./columns.ts";
 
 const TARGET = "/evenkeel/v1/status";
-/** Exit code if a server is unreachable or its discovery document is missing. */
+/** Exit code if a server is unreachable, its discovery document is missing, or the local server is recovering. */
 const INCOMPLETE = 1;
 const HEADINGS: readonly string[] = [
   "SERVER",
@@ -24,7 +24,8 @@ export function statusCommand(): Command {
       .summary("Show the servers of a cluster")
       .description(
         "Show the servers of a cluster from the view of one server: release, version, state, age of their discovery documents " +
-          "and resources that only they serve. Exit code 1 if a server is unreachable or has not published its discovery document.",
+          "and resources that only they serve. Exit code 1 if a server is unreachable or has not published its discovery document, " +
+          "or if the local server is recovering because the store was restored.",
       ),
   ).action((flags: ServerFlags) => status(flags));
 }
@@ -35,8 +36,9 @@ async function status(flags: ServerFlags): Promise<void> {
   if (!isComplete(response)) process.exitCode = INCOMPLETE;
 }
 
-/** True if every server is reachable and has published its discovery document. */
+/** True if every server is reachable and has published its discovery document, and the local server is not recovering. */
 export function isComplete(answer: JsonObject): boolean {
+  if (text(objectAt(answer, "storeHistory"), "waitsFor") !== "") return false;
   return objectsAt(answer, "servers").every(
     (server) => server["isReachable"] === true && server["isDescribed"] === true,
   );
@@ -103,6 +105,21 @@ function notes(answer: JsonObject): string[] {
       : []),
     ...(answer["isSynced"] === true ? [] : ["The local server has not synced its peers yet."]),
     ...(fence === "" ? [] : [`The local server rejects writes: ${fence}.`]),
+    ...historyNotes(objectAt(answer, "storeHistory")),
+  ];
+}
+
+function historyNotes(history: JsonObject): string[] {
+  const evidence = text(history, "evidence");
+  if (evidence === "") return [];
+  const waitsFor = text(history, "waitsFor");
+  const seconds = history["recoveredAfterSeconds"];
+  const recovery =
+    waitsFor === ""
+      ? `recovered${typeof seconds === "number" ? ` within ${seconds.toFixed(1)} s` : ""}`
+      : `is recovering: ${waitsFor}`;
+  return [
+    `The store was restored or replaced at ${text(history, "detectedAt")}: ${evidence}. The local server ${recovery}.`,
   ];
 }
 
