@@ -509,3 +509,18 @@ describe("start and end", () => {
     await expect(running.informer.run(new AbortController().signal)).rejects.toThrow("once");
   });
 });
+
+test("an informer whose store begins another history lists without a resourceVersion, and reports every object again", async () => {
+  const before = new ScriptedStream(added(configMap("a", 5)), added(configMap("b", 7)), initialEnd(9));
+  const after = new ScriptedStream(added(configMap("a", 5)), initialEnd(6));
+  await using running = new RunningInformer([before, after]);
+  expect(await running.takeNotifications()).toEqual(["add a@5 (initial)", "add b@7 (initial)"]);
+  expect(running.informer.isOfCurrentHistory).toBe(true);
+  running.epochs.advance("test");
+  expect(running.informer.isOfCurrentHistory).toBe(false);
+  expect(running.epochs.outdatedCopies).toBe(1);
+  expect(await running.takeNotifications(WAIT_MS)).toEqual(["delete b@7 (unknown)", "update a@5→5"]);
+  expect(running.informer.resourceVersion).toBe("6");
+  expect(running.epochs.outdatedCopies).toBe(0);
+  expect(running.transport.requests.at(-1)?.target).not.toMatch(/resourceVersion=\d/);
+});

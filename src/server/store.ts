@@ -24,6 +24,7 @@ export async function openServerStore({ env, config, history }: Foundation): Pro
     root: config.storageRoot,
     decodeForeign: storedProtobufDecoder(protobufTables),
     onStateChange: (state) => log.info("storage watch state changed", { state }),
+    onLoadFailed: (problem) => log.warn("storage not loaded", { problem }),
     epochs: history.epochs,
   });
   history.recovery.addStep(() => (cache.state === "following" ? undefined : `watch cache is ${cache.state}`));
@@ -44,8 +45,11 @@ export async function openServerStore({ env, config, history }: Foundation): Pro
 
 /** An unreachable store makes the server unready, but does not fail /livez, because the process itself is healthy. */
 function storageChecks(cache: WatchCache): HealthCheck[] {
-  const storage = (): string | undefined => (cache.state === "following" ? undefined : `watch cache is ${cache.state}`);
-  const filled = (): string | undefined => (cache.state === "loading" ? "watch cache is loading" : undefined);
+  const because = (): string => (cache.problem === undefined ? "" : `: ${cache.problem}`);
+  const storage = (): string | undefined =>
+    cache.state === "following" ? undefined : `watch cache is ${cache.state}${because()}`;
+  const filled = (): string | undefined =>
+    cache.state === "loading" ? `watch cache is loading${because()}` : undefined;
   return [
     { name: "ping", check: () => undefined, endpoints: ["healthz", "livez", "readyz"] },
     { name: "log", check: () => undefined, endpoints: ["healthz", "livez", "readyz"] },

@@ -43,6 +43,8 @@ interface WatchCacheOptions {
   /** Decodes values that are stored as protobuf. Without it, such values become corrupt entries. */
   readonly decodeForeign?: DecodeForeign;
   readonly onStateChange?: (state: CacheState) => void;
+  /** Called if the store cannot be loaded, once for each reason in a row. */
+  readonly onLoadFailed?: (problem: string) => void;
   /** Counts the changes of the store's history. Default: a counter of its own. */
   readonly epochs?: StoreEpochs;
 }
@@ -57,6 +59,7 @@ export class WatchCache {
   /** Whether the next load reads another history than the current one, so that its revision may be lower. */
   #isNewHistory = false;
   #historyChangedAtMs: number | undefined;
+  #problem: string | undefined;
   readonly #epochs: StoreEpochs;
   #waiters: Waiter[] = [];
   readonly #remembered = new WeakMap<Buffer, JsonObject>();
@@ -74,6 +77,11 @@ export class WatchCache {
 
   get state(): CacheState {
     return this.#state;
+  }
+
+  /** Why the store could not be loaded at the last attempt; undefined if it could. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /** The newest revision that the cache has reached. */
@@ -98,6 +106,7 @@ export class WatchCache {
         await this.#follow();
       } catch (thrown) {
         if (!(thrown instanceof StorageError)) throw thrown;
+        this.#noteProblem(thrown.message);
         await sleep(this.#options.clock, LOAD_RETRY_MS, signal);
       }
     }
@@ -193,6 +202,7 @@ export class WatchCache {
     if (epoch !== this.#epochs.current) throw historyChangedError("the history changed while it was loaded");
     if (this.#isNewHistory) this.#revision = revision;
     this.#isNewHistory = false;
+    this.#problem = undefined;
     const previous = this.#partitions;
     this.#partitions = new Map();
     this.#baseRevision = revision;
@@ -241,6 +251,11 @@ export class WatchCache {
         },
       );
     });
+  }
+
+  #noteProblem(problem: string): void {
+    if (problem !== this.#problem) this.#options.onLoadFailed?.(problem);
+    this.#problem = problem;
   }
 
   /**
