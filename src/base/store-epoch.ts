@@ -18,7 +18,7 @@ export interface StoreEpoch {
    * is used. The returned function removes it.
    */
   onChange(listener: (evidence: string) => void): () => void;
-  /** Adds a copy that must be read again after each change. The returned function removes it. */
+  /** Adds a copy that must be reloaded after each change. The returned function removes it. */
   register(copy: StoreCopy): () => void;
 }
 

@@ -26,7 +26,7 @@ function open(): Fixture {
   return { world, epochs, recovery, metrics, logged, [Symbol.dispose]: () => stopping.abort() };
 }
 
-test("a recovery lasts until every step is complete and every copy was read again, and names what it waits for", async () => {
+test("a recovery lasts until every step is complete and every copy is reloaded, and names what it waits for", async () => {
   using fixture = open();
   const { world, epochs, recovery, metrics, logged } = fixture;
   let missing: string | undefined = "watch cache is loading";

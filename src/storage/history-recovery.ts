@@ -23,7 +23,7 @@ export interface HistoryStatus {
   readonly detectedAt: string;
   /** Absent until the recovery is complete. */
   readonly recoveredAfterSeconds?: number;
-  /** What the recovery waits for; absent if it is complete. */
+  /** The reason why the recovery is not complete; absent if it is. */
   readonly waitsFor?: string;
 }
 
@@ -32,7 +32,7 @@ type RecoveryStep = () => string | undefined;
 
 /**
  * How long the recovery waits for copies of stored objects, such as informers. A copy of a resource that no reachable
- * server serves may be outdated for longer; it is read again before it is used.
+ * server serves may be outdated for longer; it is reloaded before it is used.
  */
 const COPIES_MS_MAX = 30_000;
 
@@ -73,7 +73,7 @@ export class HistoryRecovery {
     this.#steps.push(step);
   }
 
-  /** What the recovery waits for; undefined if the server is not recovering. */
+  /** The reason why the recovery is not complete; undefined if the server is not recovering. */
   get waitsFor(): string | undefined {
     const latest = this.#latest;
     if (latest === undefined || latest.recoveredAfterMs !== undefined) return undefined;

@@ -62,7 +62,7 @@ export class RestoreLoad {
     }
   }
 
-  /** Returns what is wrong; undefined if nothing is. */
+  /** Returns the problem; undefined if every response was right. */
   async #writeAndRead(
     own: Evenkeel,
     next: Evenkeel,

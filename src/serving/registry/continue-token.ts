@@ -7,7 +7,7 @@ import { badRequest, type StatusError } from "../../meta/status-error.ts";
 
 const VERSION = "meta.k8s.io/v1";
 
-export interface ContinueToken {
+interface ContinueToken {
   /** The revision of the list; -1 for the newest revision, if the revision of the list was compacted. */
   readonly revision: number;
   /** The first key of the next page, relative to the prefix of the list. */

@@ -128,7 +128,7 @@ export class CheckedCalls {
 
 /**
  * Reads the key of the change at the revision of the change. If that revision is compacted, the histories cannot be
- * compared. They then count as different: the watches of this client must start anew in any case.
+ * compared. They then count as different: the watches of this client must start again in any case.
  */
 async function missing(change: KvEvent, read: Read): Promise<string | undefined> {
   const { key, modRevision } = change;

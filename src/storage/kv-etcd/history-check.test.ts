@@ -13,7 +13,7 @@ import { openEtcdKv } from "./kv.ts";
 import { METHOD } from "./messages.ts";
 import { EtcdReader, type EtcdWriter } from "./wire.ts";
 
-/** What the fake etcd responds. A test changes it while the client runs. */
+/** The content of the responses of the fake etcd. A test changes it while the client runs. */
 interface FakeEtcd {
   clusterId: number;
   memberId: number;

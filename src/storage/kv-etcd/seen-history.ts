@@ -1,6 +1,6 @@
 /**
- * What this client has seen of the history of its etcd, and whether a response belongs to the same history. Without it,
- * a server would go on with the revisions of an etcd that was restored from an older snapshot, and would serve objects
+ * Remembers the history of etcd that this client has seen, and decides whether a response belongs to the same history.
+ * Without it, a server would continue to use the revisions of an etcd that was restored from an older snapshot, and would serve objects
  * that no longer exist.
  *
  * Only linearizable responses (Range, Txn) are compared, because a member that lags behind or has lost its leader may
@@ -12,7 +12,7 @@ import type { KeyValue, KvEvent } from "../kv.ts";
 import type { EtcdHeader } from "./messages.ts";
 
 /** The greatest values of all headers so far, at one moment. */
-export interface HistoryMark {
+interface HistoryMark {
   /** Increases with each detected change of the history. */
   readonly generation: number;
   readonly header: EtcdHeader;
@@ -75,7 +75,7 @@ export function headerContradicts(seen: EtcdHeader, header: EtcdHeader): string 
 }
 
 /** The key of a change, as etcd had it just before the revision of the change and at that revision. */
-export interface KeyAtChange {
+interface KeyAtChange {
   readonly before: KeyValue | undefined;
   readonly at: KeyValue | undefined;
 }

@@ -126,9 +126,10 @@ test("a database that is restored while no server uses it is served", async () =
   await after.close();
 });
 
-test("a database that the sqlite3 shell reads while a server uses it stays usable", async () => {
+test("a database that the sqlite3 shell reads and copies while a server uses it stays usable", async () => {
   const { kv, path } = await openWithBackup();
-  const shell = new DatabaseSync(path("evenkeel.db"), { readOnly: true });
+  const shell = new DatabaseSync(path("evenkeel.db"));
+  shell.exec(`VACUUM INTO '${path("copy.db")}'`);
   expect(shell.prepare("SELECT count(*) AS count FROM objects").get()).toEqual({ count: 2 });
   shell.close();
   await create(kv, "/c");
