@@ -524,3 +524,16 @@ test("an informer whose store begins another history lists without a resourceVer
   expect(running.epochs.outdatedCopies).toBe(0);
   expect(running.transport.requests.at(-1)?.target).not.toMatch(/resourceVersion=\d/);
 });
+
+test("an informer lists at once when its store begins another history, however often that happens and even during a wait", async () => {
+  const streams = Array.from({ length: 8 }, () => new ScriptedStream(added(configMap("a", 5)), initialEnd(6)));
+  const failure = rejects(500, "InternalError");
+  await using running = new RunningInformer([failure, failure, ...streams]);
+  await running.takeNotifications();
+  expect(running.informer.hasSynced).toBe(false);
+  for (let change = 1; change <= 8; change++) {
+    running.epochs.advance("test");
+    await running.takeNotifications();
+    expect(running.epochs.outdatedCopies).toBe(0);
+  }
+});

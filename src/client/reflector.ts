@@ -61,7 +61,7 @@ interface OpenWatch<T> {
 
 export class Reflector<T extends KubernetesObject> {
   readonly #options: ReflectorOptions<T>;
-  readonly #backoff: Backoff;
+  #backoff: Backoff;
   #version = "";
   /** The server does not have the resourceVersion any more, or not yet, so the next list names none. */
   #isVersionUnavailable = false;
@@ -86,26 +86,30 @@ export class Reflector<T extends KubernetesObject> {
   /** Runs until the signal aborts, and retries after every failure. */
   async run(signal: AbortSignal): Promise<void> {
     const unregister = this.#options.epoch?.register(this);
-    do await this.#listAndFollow(signal);
-    while (await this.#backoff.wait(signal));
+    while (!signal.aborted) await this.#listAndFollow(signal);
     unregister?.();
   }
 
-  /** Returns when the signal aborts, after a failure, or when the store begins another history. */
+  /**
+   * Lists, then watches until a failure, after which it waits. Returns at once if the store begins another history. This
+   * is no failure of the server, so the next wait is the shortest again.
+   */
   async #listAndFollow(signal: AbortSignal): Promise<void> {
     const { epoch, onError } = this.#options;
-    const round = new AbortController();
-    const either = eitherSignal(signal, round.signal);
-    const forget = epoch?.onChange(() => round.abort());
+    const changed = new AbortController();
+    const either = eitherSignal(signal, changed.signal);
+    const forget = epoch?.onChange(() => changed.abort());
     this.#listingIn = this.#currentEpoch;
     try {
       await this.#follow(await this.#list(either), either);
     } catch (thrown) {
       if (!either.aborted) onError(thrown);
-    } finally {
-      forget?.();
-      round.abort();
     }
+    if (!either.aborted) await this.#backoff.wait(either);
+    forget?.();
+    if (changed.signal.aborted) this.#backoff = new Backoff(this.#options);
+    // Removes the listeners of `either`.
+    else changed.abort();
   }
 
   get #currentEpoch(): number {

@@ -102,7 +102,7 @@ async function roundOf(etcd: EtcdProcess, servers: readonly Evenkeel[], round: R
   }
   await load.moreWrites(WRITES_PER_PHASE);
   expect(load.wrong).toEqual([]);
-  const seconds = histories.map((history) => history.recoveredAfterSeconds);
+  const seconds = histories.map((history) => history.recoveredAfterSeconds.toFixed(1));
   console.info(`restore (${kind}): window ${Math.round(windowMs)} ms, recovered after ${seconds.join(" s, ")} s`);
   console.info(`  evidence: ${histories.map((history) => history.evidence).join("; ")}`);
 }
