@@ -1,6 +1,7 @@
 /** A client of one API server: resources, informers and requests to any path. */
 import type { Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
+import type { StoreEpoch } from "../base/store-epoch.ts";
 import { Informer, type InformerSettings } from "./informer.ts";
 import type { KubernetesObject, ResourceType } from "./objects.ts";
 import { Requester, type TextResponse, type RequestSpec } from "./requester.ts";
@@ -12,6 +13,8 @@ export interface ClientOptions extends ReadinessOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
+  /** The history of the store, for clients in the process of the server: informers list again when it changes. */
+  readonly epoch?: StoreEpoch;
   /**
    * The User-Agent header, which access logs show and from which servers derive the field manager. Browsers do not let
    * clients set it.
@@ -43,7 +46,7 @@ export interface Client {
 }
 
 export function createClient(options: ClientOptions): Client {
-  const { transport, clock, random, userAgent, defaults = {} } = options;
+  const { transport, clock, random, epoch, userAgent, defaults = {} } = options;
   const headers = {
     ...(userAgent === undefined ? {} : { "user-agent": userAgent }),
     ...readinessHeaders(options),
@@ -65,7 +68,7 @@ export function createClient(options: ClientOptions): Client {
   return {
     resource,
     informer: <T extends KubernetesObject>(type: ResourceType, settings: InformerSettings<T> = {}) =>
-      new Informer<T>({ ...settings, source: resource<T>(type), clock, random }),
+      new Informer<T>({ ...settings, source: resource<T>(type), clock, random, epoch }),
     request: (spec) => requester.read(spec),
     get ready() {
       return readiness.latest;

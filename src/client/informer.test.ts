@@ -571,3 +571,31 @@ describe("start and end", () => {
     await again;
   });
 });
+
+test("an informer whose store begins another history lists without a resourceVersion, and reports every object again", async () => {
+  const before = new ScriptedStream(added(configMap("a", 5)), added(configMap("b", 7)), initialEnd(9));
+  const after = new ScriptedStream(added(configMap("a", 5)), initialEnd(6));
+  await using running = new RunningInformer([before, after]);
+  expect(await running.takeNotifications()).toEqual(["add a@5 (initial)", "add b@7 (initial)"]);
+  expect(running.informer.isOfCurrentHistory).toBe(true);
+  running.epochs.advance("test");
+  expect(running.informer.isOfCurrentHistory).toBe(false);
+  expect(running.epochs.outdatedCopies).toBe(1);
+  expect(await running.takeNotifications(WAIT_MS)).toEqual(["delete b@7 (unknown)", "update a@5→5"]);
+  expect(running.informer.resourceVersion).toBe("6");
+  expect(running.epochs.outdatedCopies).toBe(0);
+  expect(running.transport.requests.at(-1)?.target).not.toMatch(/resourceVersion=\d/);
+});
+
+test("an informer lists at once when its store begins another history, however often that happens and even during a wait", async () => {
+  const streams = Array.from({ length: 8 }, () => new ScriptedStream(added(configMap("a", 5)), initialEnd(6)));
+  const failure = rejects(500, "InternalError");
+  await using running = new RunningInformer([failure, failure, ...streams]);
+  await running.takeNotifications();
+  expect(running.informer.hasSynced).toBe(false);
+  for (let change = 1; change <= 8; change++) {
+    running.epochs.advance("test");
+    await running.takeNotifications();
+    expect(running.epochs.outdatedCopies).toBe(0);
+  }
+});

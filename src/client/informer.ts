@@ -4,6 +4,7 @@
  */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Random } from "../base/random.ts";
+import type { StoreEpoch } from "../base/store-epoch.ts";
 import { HandlerQueue, type InformerHandler, type Notification } from "./handler-queue.ts";
 import { keyText, type KubernetesObject, type ObjectKey, type SelectOptions } from "./objects.ts";
 import { ObjectCache, type IndexFunction } from "./object-cache.ts";
@@ -21,6 +22,7 @@ interface InformerOptions<T extends KubernetesObject> extends InformerSettings<T
   readonly source: ListerWatcher<T>;
   readonly clock: Clock;
   readonly random: Random;
+  readonly epoch?: StoreEpoch | undefined;
 }
 
 export interface HandlerRegistration {
@@ -47,15 +49,16 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
   constructor(options: InformerOptions<T>) {
     this.#options = options;
     this.#cache = new ObjectCache(options.indexes ?? {}, (thrown) => this.#report(thrown));
-    const { source, clock, random, namespace, labelSelector, fieldSelector } = options;
+    const { source, clock, random, epoch, namespace, labelSelector, fieldSelector } = options;
     this.#reflector = new Reflector({
       source,
       clock,
       random,
+      epoch,
       select: { namespace, labelSelector, fieldSelector },
       onError: (thrown) => this.#report(thrown),
       sink: {
-        replace: (objects) => this.#replace(objects),
+        replace: (objects, isNewHistory) => this.#replace(objects, isNewHistory),
         apply: (key, event) => this.#apply(key, event),
       },
     });
@@ -68,6 +71,11 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
 
   get resourceVersion(): string {
     return this.#reflector.resourceVersion;
+  }
+
+  /** Whether the cache was listed in the current history of the store. */
+  get isOfCurrentHistory(): boolean {
+    return this.#reflector.epoch === (this.#options.epoch?.current ?? 0);
   }
 
   /** Objects are shared with all callers, which must not change them. */
@@ -142,9 +150,9 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     this.#synced = Promise.withResolvers<boolean>();
   }
 
-  #replace(objects: ReadonlyMap<string, T>): void {
+  #replace(objects: ReadonlyMap<string, T>, isNewHistory: boolean): void {
     for (const key of this.#cache.keys()) if (!objects.has(key)) this.#remove(key, undefined);
-    for (const [key, object] of objects) this.#upsert(key, object);
+    for (const [key, object] of objects) this.#upsert(key, object, isNewHistory);
     if (!this.#hasSynced) {
       this.#hasSynced = true;
       this.#synced.resolve(true);
@@ -158,13 +166,14 @@ export class Informer<T extends KubernetesObject = KubernetesObject> {
     await this.#room();
   }
 
-  #upsert(key: string, object: T): void {
+  #upsert(key: string, object: T, isNewHistory = false): void {
     const before = this.#cache.get(key);
     if (before === undefined) {
       this.#cache.set(key, object);
       return this.#tell({ kind: "add", object, isInInitialList: !this.#hasSynced });
     }
-    if (before.metadata?.resourceVersion === object.metadata?.resourceVersion) return;
+    const isSame = before.metadata?.resourceVersion === object.metadata?.resourceVersion;
+    if (isSame && !isNewHistory) return;
     // DIFFERS: if another object with the same name was created meanwhile, client-go reports an update.
     if (before.metadata?.uid !== object.metadata?.uid) {
       this.#remove(key, undefined);

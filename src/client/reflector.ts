@@ -7,10 +7,15 @@
  *   starts at the last resourceVersion seen. If that version has expired, or after any other error → wait, then
  *   listing.
  *
+ * If the store begins another history (`epoch`), the current list or watch is aborted, and everything is listed again
+ * without a resourceVersion.
+ *
  * The resourceVersion is updated only after all changes up to it have been delivered, so that no change is lost when a
  * stream ends.
  */
 import type { Clock } from "../base/clock.ts";
+import { eitherSignal } from "../base/either-signal.ts";
+import type { StoreEpoch } from "../base/store-epoch.ts";
 import { randomInteger, type Random } from "../base/random.ts";
 import { StatusError } from "../meta/status-error.ts";
 import { Backoff } from "./backoff.ts";
@@ -25,8 +30,11 @@ export type ListerWatcher<T extends KubernetesObject> = Pick<ResourceClient<T>, 
 
 /** The receiver of the objects and changes. */
 interface ReflectorSink<T> {
-  /** Receives all existing objects, keyed by namespace and name. Objects that are not in the map were deleted. */
-  replace(objects: ReadonlyMap<string, T>): void;
+  /**
+   * Receives all existing objects, keyed by namespace and name. Objects that are not in the map were deleted. If
+   * `isNewHistory` is true, an object may differ from the known one although both have the same resourceVersion.
+   */
+  replace(objects: ReadonlyMap<string, T>, isNewHistory: boolean): void;
   /** The reflector reads the next event after the promise has resolved. */
   apply(key: string, event: ChangeEvent<T>): Promise<void>;
 }
@@ -41,6 +49,8 @@ interface ReflectorOptions<T extends KubernetesObject> {
   readonly sink: ReflectorSink<T>;
   /** Called for failures after which the reflector retries. */
   readonly onError: (thrown: unknown) => void;
+  /** Known only to clients in the process of the server. Other clients notice by the 410 that ends their watches. */
+  readonly epoch?: StoreEpoch | undefined;
 }
 
 interface OpenWatch<T> {
@@ -51,10 +61,13 @@ interface OpenWatch<T> {
 
 export class Reflector<T extends KubernetesObject> {
   readonly #options: ReflectorOptions<T>;
-  readonly #backoff: Backoff;
+  #backoff: Backoff;
   #version = "";
   /** The server does not have the resourceVersion any more, or not yet, so the next list names none. */
   #isVersionUnavailable = false;
+  /** The epochs in which the last complete list and the current list began; -1 before the first one. */
+  #listedIn = -1;
+  #listingIn = -1;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
@@ -65,15 +78,42 @@ export class Reflector<T extends KubernetesObject> {
     return this.#version;
   }
 
+  /** The epoch of the store in which the last complete list began; -1 before the first list. */
+  get epoch(): number {
+    return this.#listedIn;
+  }
+
   /** Runs until the signal aborts, and retries after every failure. */
   async run(signal: AbortSignal): Promise<void> {
-    do {
-      try {
-        await this.#follow(await this.#list(signal), signal);
-      } catch (thrown) {
-        if (!signal.aborted) this.#options.onError(thrown);
-      }
-    } while (await this.#backoff.wait(signal));
+    const unregister = this.#options.epoch?.register(this);
+    while (!signal.aborted) await this.#listAndFollow(signal);
+    unregister?.();
+  }
+
+  /**
+   * Lists, then watches until a failure, after which it waits. Returns at once if the store begins another history. This
+   * is no failure of the server, so the next wait is the shortest again.
+   */
+  async #listAndFollow(signal: AbortSignal): Promise<void> {
+    const { epoch, onError } = this.#options;
+    const changed = new AbortController();
+    const either = eitherSignal(signal, changed.signal);
+    const forget = epoch?.onChange(() => changed.abort());
+    this.#listingIn = this.#currentEpoch;
+    try {
+      await this.#follow(await this.#list(either), either);
+    } catch (thrown) {
+      if (!either.aborted) onError(thrown);
+    }
+    if (!either.aborted) await this.#backoff.wait(either);
+    forget?.();
+    if (changed.signal.aborted) this.#backoff = new Backoff(this.#options);
+    // Removes the listeners of `either`.
+    else changed.abort();
+  }
+
+  get #currentEpoch(): number {
+    return this.#options.epoch?.current ?? 0;
   }
 
   /** Returns the watch that continues a streaming list; undefined after a LIST. */
@@ -191,13 +231,16 @@ export class Reflector<T extends KubernetesObject> {
   }
 
   #replace(objects: ReadonlyMap<string, T>, version: string): void {
-    this.#options.sink.replace(objects);
+    const isNewHistory = this.#listedIn >= 0 && this.#listedIn !== this.#listingIn;
+    this.#options.sink.replace(objects, isNewHistory);
+    this.#listedIn = this.#listingIn;
     this.#version = version;
     this.#isVersionUnavailable = false;
   }
 
   #startVersion(): string {
-    return this.#isVersionUnavailable ? "" : this.#version;
+    const isOfThisHistory = this.#listedIn === this.#currentEpoch;
+    return this.#isVersionUnavailable || !isOfThisHistory ? "" : this.#version;
   }
 }
 

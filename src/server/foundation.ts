@@ -9,11 +9,13 @@ import { protobufTables } from "../objects/catalog/protobuf-tables.ts";
 import { decodeProtobufObject, PROTOBUF_MEDIA_TYPE } from "../objects/protobuf/decode.ts";
 import { parseYaml } from "../objects/yaml/yaml.ts";
 import { MetricsRegistry } from "../base/metrics.ts";
+import { StoreEpochs } from "../base/store-epoch.ts";
 import { HealthChecks } from "../serving/endpoints/health.ts";
 import type { OpenWatches } from "../serving/endpoints/watch-stream.ts";
 import { OpenRequests } from "../serving/http/open-requests.ts";
 import type { Outbound } from "../serving/http/outbound.ts";
 import type { Upstream } from "../serving/http/upstream.ts";
+import { HistoryRecovery } from "../storage/history-recovery.ts";
 import type { ServerConfig } from "./config.ts";
 import type { Env } from "./env.ts";
 import { Lifecycle } from "./lifecycle.ts";
@@ -28,6 +30,8 @@ export interface Foundation {
   readonly lifecycle: Lifecycle;
   readonly loopback: Loopback;
   readonly address: AnnouncedAddress;
+  /** Changes of the store's history, and the recovery from them. */
+  readonly history: { readonly epochs: StoreEpochs; readonly recovery: HistoryRecovery };
   readonly open: { readonly requests: OpenRequests; readonly watches: OpenWatches };
   readonly transports: Transports;
 }
@@ -42,14 +46,18 @@ interface Transports {
 /** Throws an OptionError if a certificate is unusable, before anything else is opened. */
 export function createFoundation(env: Env, config: ServerConfig): Foundation {
   const { credentials, egress, clientCertificate } = config.peers;
+  const { clock, log } = env;
+  const metrics = new MetricsRegistry();
+  const epochs = new StoreEpochs();
   return {
     env,
     config,
-    metrics: new MetricsRegistry(),
+    metrics,
     health: { checks: new HealthChecks(), metrics: new MetricsRegistry() },
     lifecycle: new Lifecycle(env.log),
-    loopback: new Loopback(env),
+    loopback: new Loopback(env, epochs),
     address: new AnnouncedAddress(),
+    history: { epochs, recovery: new HistoryRecovery({ clock, log, metrics, epochs }) },
     open: { requests: new OpenRequests(), watches: new Set() },
     transports: {
       upstream: credentials && env.openUpstream({ credentials, egress }),

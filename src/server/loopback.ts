@@ -3,6 +3,7 @@
  * access.
  */
 import type { BaseEnv } from "../base/env.ts";
+import type { StoreEpoch } from "../base/store-epoch.ts";
 import { createClient, type Client } from "../client/client.ts";
 import {
   callInProcess,
@@ -37,11 +38,13 @@ export class Loopback implements LoopbackClients {
   readonly metadata: Client;
   readonly #handle: Handler<ApiRequest>;
   readonly #env: BaseEnv;
+  readonly #epoch: StoreEpoch;
   #chain: Handler<ApiRequest> = () => Promise.reject(new Error("the server is still starting"));
 
-  constructor(env: BaseEnv) {
+  constructor(env: BaseEnv, epoch: StoreEpoch) {
     this.#handle = (request) => this.#chain(request);
     this.#env = env;
+    this.#epoch = epoch;
     this.transport = createInProcessTransport(this.#handle, { connection: this.connection });
     const { client, metadata } = this.#clients(this.transport);
     this.client = client;
@@ -59,8 +62,9 @@ export class Loopback implements LoopbackClients {
 
   #clients(transport: Transport): LoopbackClients {
     const { clock, random } = this.#env;
+    const shared = { transport, clock, random, epoch: this.#epoch, userAgent: USER_AGENT };
     const client = (headers: Record<string, string>): Client =>
-      createClient({ transport, clock, random, userAgent: USER_AGENT, defaults: { retriesMax: 0, headers } });
+      createClient({ ...shared, defaults: { retriesMax: 0, headers } });
     return { client: client({}), metadata: client({ accept: METADATA_ACCEPT }) };
   }
 

@@ -15,7 +15,7 @@ export interface ServerStore {
   readonly checks: () => readonly HealthCheck[];
 }
 
-export async function openServerStore({ env, config }: Foundation): Promise<ServerStore> {
+export async function openServerStore({ env, config, history }: Foundation): Promise<ServerStore> {
   const { clock, log } = env;
   const kv = await env.openKv(config.storage);
   const cache = new WatchCache({
@@ -24,22 +24,32 @@ export async function openServerStore({ env, config }: Foundation): Promise<Serv
     root: config.storageRoot,
     decodeForeign: storedProtobufDecoder(protobufTables),
     onStateChange: (state) => log.info("storage watch state changed", { state }),
+    onLoadFailed: (problem) => log.warn("storage not loaded", { problem }),
+    epochs: history.epochs,
   });
+  history.recovery.addStep(() => (cache.state === "following" ? undefined : `watch cache is ${cache.state}`));
   return {
     kv,
     cache,
     tasks: [
       { name: "watch-cache", run: (signal) => cache.run(signal) },
-      compactor({ kv, clock, log, intervalMs: config.compactionIntervalMs }),
+      compactor({ kv, clock, log, epoch: cache.epoch, intervalMs: config.compactionIntervalMs }),
+      history.recovery.task,
     ],
-    checks: () => storageChecks(cache),
+    checks: () => [
+      ...storageChecks(cache),
+      { name: "store-history", check: history.recovery.check, endpoints: ["readyz"] },
+    ],
   };
 }
 
 /** An unreachable store makes the server unready, but does not fail /livez, because the process itself is healthy. */
 function storageChecks(cache: WatchCache): HealthCheck[] {
-  const storage = (): string | undefined => (cache.state === "following" ? undefined : `watch cache is ${cache.state}`);
-  const filled = (): string | undefined => (cache.state === "loading" ? "watch cache is loading" : undefined);
+  const because = (): string => (cache.problem === undefined ? "" : `: ${cache.problem}`);
+  const storage = (): string | undefined =>
+    cache.state === "following" ? undefined : `watch cache is ${cache.state}${because()}`;
+  const filled = (): string | undefined =>
+    cache.state === "loading" ? `watch cache is loading${because()}` : undefined;
   return [
     { name: "ping", check: () => undefined, endpoints: ["healthz", "livez", "readyz"] },
     { name: "log", check: () => undefined, endpoints: ["healthz", "livez", "readyz"] },

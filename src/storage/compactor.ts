@@ -5,24 +5,36 @@
  */
 import { sleep, type Clock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import type { StoreEpoch } from "../base/store-epoch.ts";
 import { StorageError, type Kv } from "./kv.ts";
 import type { BackgroundTask } from "../base/background.ts";
 
 const COMPACT_KEY = "compact_rev_key";
 
-export function compactor(options: { kv: Kv; clock: Clock; log: Log; intervalMs: number }): BackgroundTask {
-  const { kv, clock, log, intervalMs } = options;
+interface CompactorOptions {
+  readonly kv: Kv;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly epoch: StoreEpoch;
+  readonly intervalMs: number;
+}
+
+export function compactor({ kv, clock, log, epoch, intervalMs }: CompactorOptions): BackgroundTask {
   return {
     name: "compactor",
     mayReturn: intervalMs <= 0,
     async run(signal) {
       if (intervalMs <= 0) return;
       let seen: Note | undefined;
+      // A revision of another history must not be compacted: it may be the newest one of this history.
+      let seenIn = epoch.current;
       while (await sleep(clock, intervalMs, signal)) {
         try {
-          const { note, compactTo } = await compactOnce(kv, seen);
+          const { current } = epoch;
+          const { note, compactTo } = await compactOnce(kv, seenIn === current ? seen : undefined);
           seen = note;
-          if (compactTo > 0) await kv.compact(compactTo);
+          seenIn = current;
+          if (compactTo > 0 && current === epoch.current) await kv.compact(compactTo);
         } catch (thrown) {
           if (!(thrown instanceof StorageError)) throw thrown;
           log.warn("compaction failed", { error: thrown.message });

@@ -24,6 +24,10 @@ export function futureError(revision: number, newest: number): StorageError {
   );
 }
 
+export function historyChangedError(cause: string): StorageError {
+  return new StorageError("history-changed", cause);
+}
+
 export function closedError(): StorageError {
   return new StorageError("unavailable", "The store has been closed.");
 }

@@ -9,6 +9,10 @@
  *   one revision in one batch.
  * - Values are opaque bytes. Neither the caller nor the store modifies a buffer after it was passed in or returned.
  * - Failures are `StorageError`s; any other thrown value is a bug.
+ *
+ * The one exception to these guarantees is a store that an operator restores from an older backup while servers run. A
+ * store that notices this ends all its watches with `history-changed`, and from then on serves the new history. Revisions
+ * that a client remembers from before then mean nothing, and a client must forget them.
  */
 export interface Kv {
   /** Reads the keys in [start, end) in byte order, at one revision. */
@@ -25,7 +29,8 @@ export interface Kv {
    * Watches all keys with a prefix from a revision (inclusive) until the watch is closed. The store calls the sink
    * synchronously, with batches in order. `sink.closed` is called at most once, and not after `close()`. After an
    * outage the store reconnects by itself, and the sink sees the outage only through `sink.interrupted`. A watch ends
-   * only if its start revision is compacted, or if the store or the sink fails or the store is closed.
+   * only if its start revision is compacted, if the history of the store has changed, or if the store or the sink fails
+   * or the store is closed.
    */
   watch(request: WatchRequest, sink: WatchSink): Watching;
 
@@ -149,8 +154,8 @@ export interface WatchSink {
    */
   interrupted(isInterrupted: boolean): void;
   /**
-   * Reports that the watch has ended: its start revision was compacted, the store was closed or failed, or the sink
-   * threw.
+   * Reports that the watch has ended: its start revision was compacted, the history of the store has changed, the store
+   * was closed or failed, or the sink threw.
    */
   closed(error: StorageError): void;
 }
@@ -162,6 +167,8 @@ export interface Watching {
 export type StorageErrorCode =
   | "revision-compacted"
   | "revision-future"
+  /** Only watches end with it: the store was restored from a backup or replaced. The message names the evidence. */
+  | "history-changed"
   | "lease-not-found"
   /** The store could not be reached in time, is closed or cannot be used. A commit had no effect. */
   | "unavailable"

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { put } from "../../test/testing/storage/conformance/kv-fixture.ts";
 import { createManualClock } from "../../test/testing/storage/conformance/manual-clock.ts";
+import { StoreEpochs } from "../base/store-epoch.ts";
 import { createMemoryKv } from "./kv-memory/kv.ts";
 import { StorageError, type Kv } from "./kv.ts";
 import { overlaidKv } from "./overlaid-kv.ts";
@@ -75,5 +76,15 @@ describe("a lease pool", () => {
     const { pool, grants } = open();
     await expect(pool.leaseFor(ttlSeconds)).rejects.toBeInstanceOf(StorageError);
     expect(grants).toEqual([]);
+  });
+
+  test("are not reused after the history of the store has changed, because the store may not have them", async () => {
+    const clock = createManualClock();
+    const epochs = new StoreEpochs();
+    const pool = createLeasePool(createMemoryKv({ clock }), clock, epochs);
+    const before = await pool.leaseFor(3_600);
+    expect(await pool.leaseFor(3_600)).toBe(before);
+    epochs.advance("test");
+    expect(await pool.leaseFor(3_600)).not.toBe(before);
   });
 });

@@ -3,6 +3,7 @@
  * one lease per object the store would spend most of its time on leases.
  */
 import type { Clock } from "../base/clock.ts";
+import type { StoreEpoch } from "../base/store-epoch.ts";
 import { StorageError, type Kv, type LeaseId } from "./kv.ts";
 
 export interface LeasePool {
@@ -15,8 +16,10 @@ const REUSE_FRACTION = 0.05;
 const REUSE_MS_MAX = 60_000;
 const OBJECTS_PER_LEASE_MAX = 1_000;
 
-export function createLeasePool(kv: Kv, clock: Clock): LeasePool {
+export function createLeasePool(kv: Kv, clock: Clock, epoch?: StoreEpoch): LeasePool {
   const open = new Map<number, { lease: Promise<LeaseId>; until: number; objects: number }>();
+  // A store that was restored from a backup may not have the leases.
+  epoch?.onChange(() => open.clear());
   return {
     async leaseFor(ttlSeconds) {
       if (!(ttlSeconds > 0)) throw new StorageError("unavailable", "a lease needs a positive TTL");

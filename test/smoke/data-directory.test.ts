@@ -5,11 +5,13 @@
 import { createHash } from "node:crypto";
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   rmdirSync,
   statSync,
   writeFileSync,
@@ -101,6 +103,42 @@ async function hold(holder: Holder): Promise<Holding> {
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
 }
+
+describe("a database that is replaced by a backup", { timeout: 60_000 }, () => {
+  test("under a running server makes it unready with the reason; restored while the server is stopped, it is served", async () => {
+    using directory = disposableDirectory();
+    const dataDir = directory.path;
+    const [database, backup] = [join(dataDir, "evenkeel.db"), join(dataDir, "backup.db")];
+    {
+      await using server = await startEvenkeel({ dataDir });
+      await server.request("POST", CONFIG_MAPS, configMap("kept"));
+      await server.stop();
+    }
+    copyFileSync(database, backup);
+    {
+      await using server = await startEvenkeel({ dataDir });
+      await server.request("POST", CONFIG_MAPS, configMap("lost"));
+      copyFileSync(backup, database);
+      while ((await server.request("GET", "/readyz")).status === 200) await delay(50);
+      const reason = "evenkeel.db in .* was replaced or changed while this server used it";
+      expect((await server.request("GET", "/readyz/etcd-readiness")).text).toMatch(new RegExp(reason));
+      expect((await server.request("GET", CONFIG_MAPS)).status).toBe(503);
+      expect((await server.request("POST", CONFIG_MAPS, configMap("c"))).status).toBeGreaterThanOrEqual(503);
+      expect((await server.request("GET", "/livez")).status).toBe(200);
+      expect(server.stderr).toMatch(new RegExp(reason));
+      await server.stop();
+    }
+    expect(readFileSync(database).equals(readFileSync(backup))).toBe(true);
+    const refused = await ended("serve", "--secure-port", "0", "--data-dir", dataDir);
+    expect(refused).toMatchObject({ code: 1, stdout: "" });
+    expect(refused.stderr).toMatch(ONE_SENTENCE);
+    expect(refused.stderr).toContain("If you have restored a backup, remove this file");
+    rmSync(join(dataDir, "evenkeel.db-wal.replaced"));
+    await using server = await startEvenkeel({ dataDir });
+    expect((await server.request("GET", `${CONFIG_MAPS}/kept`)).status).toBe(200);
+    expect((await server.request("GET", `${CONFIG_MAPS}/lost`)).status).toBe(404);
+  });
+});
 
 describe("a data directory in use", { timeout: 60_000 }, () => {
   const pairs: readonly (readonly [holder: Holder, refused: Holder])[] = [

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { startServer, type Json, type TestServer } from "../../../test/api/start.ts";
+import { StoreEpochs } from "../../base/store-epoch.ts";
 import { FaultyKv } from "../../../test/api/faulty-kv.ts";
 import { DEFAULT_LEADER_TIMING, leaderTimingErrors, runLeaderElection, type LeaderTiming } from "./leader-election.ts";
 import { Elector, LEASE_NAME, type ElectorOptions } from "../../../test/testing/cluster/controller-runtime/elector.ts";
@@ -412,4 +413,22 @@ test.each([
 
 test("the default timing is valid", () => {
   expect(leaderTimingErrors(DEFAULT_LEADER_TIMING)).toEqual([]);
+});
+
+test("a term ends when the store begins another history, and the server competes again by the lease of that history", async () => {
+  await using server = await startServer();
+  const epochs = new StoreEpochs();
+  await using one = elector(server, "one", { epoch: epochs });
+  await server.world.advance(0);
+  expect(one.isLeading).toBe(true);
+  epochs.advance("test");
+  expect(one.isLeading).toBe(false);
+  await server.world.advance(0);
+  expect(one.terms[0]?.endedAtMs).toBeDefined();
+  await server.mergePatch(LEASE, { spec: { holderIdentity: "two", leaseDurationSeconds: 15 } });
+  await server.world.advance(10_000);
+  expect(one.isLeading).toBe(false);
+  await server.world.advance(15_000 + LOOK_MS);
+  expect(one.isLeading).toBe(true);
+  expect(one.terms).toHaveLength(2);
 });

@@ -11,6 +11,7 @@ import { assert } from "../../base/assert.ts";
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
+import type { StoreEpoch } from "../../base/store-epoch.ts";
 import { messageOf, within } from "../../base/within.ts";
 import type { Client } from "../../client/client.ts";
 import type { KubernetesObject } from "../../client/objects.ts";
@@ -59,6 +60,8 @@ export interface LeaderElectionOptions {
   /** Unique among all servers, and different for each start of the process. */
   readonly identity: string;
   readonly timing?: LeaderTiming;
+  /** The history of the store: a term ends when it changes, because the lease of the new history may be another's. */
+  readonly epoch?: StoreEpoch;
   /**
    * Does the work of the leader. The signal aborts when the term ends, and the next term begins only after the promise
    * has settled.
@@ -68,19 +71,22 @@ export interface LeaderElectionOptions {
 
 /** Competes until the signal aborts, then ends the term, waits for its work, and releases the lease. */
 export async function runLeaderElection(options: LeaderElectionOptions, signal: AbortSignal): Promise<void> {
-  const { clock, log, timing = DEFAULT_LEADER_TIMING } = options;
+  const { clock, log, epoch, timing = DEFAULT_LEADER_TIMING } = options;
   const problems = leaderTimingErrors(timing);
   assert(problems.length === 0, problems.join("; "));
   const elector = new Elector(options, timing);
+  const forget = epoch?.onChange(() => elector.forget());
   while (!signal.aborted) {
+    const began = epoch?.current;
     try {
       const startedAtMs = clock.monotonic();
-      if (await elector.acquire(signal)) await elector.lead(startedAtMs, signal);
+      if ((await elector.acquire(signal)) && began === epoch?.current) await elector.lead(startedAtMs, signal);
     } catch (thrown) {
       if (!signal.aborted) log.warn("acquiring the leader lease failed", { error: messageOf(thrown) });
     }
     await sleep(clock, elector.pauseMs(), signal);
   }
+  forget?.();
 }
 
 /** Describes the invalid settings, one sentence each; empty if there are none. */
@@ -136,12 +142,20 @@ class Elector {
   /** The lease as this server last wrote it, on which the next write is based. */
   #ours: LeaseObject | undefined;
   #observed: Observation | undefined;
+  #term: RunningTerm | undefined;
 
   constructor(options: LeaderElectionOptions, timing: LeaderTiming) {
     this.#options = options;
     this.#timing = timing;
     this.#leases = options.client.resource<LeaseObject>(LEASE_TYPE);
     this.#attemptMs = timing.renewDeadlineMs / 2;
+  }
+
+  /** Forgets the lease, because the store has another history. */
+  forget(): void {
+    this.#ours = undefined;
+    this.#observed = undefined;
+    this.#term?.end("the history of the store has changed");
   }
 
   /**
@@ -165,6 +179,7 @@ class Elector {
   async lead(startedAtMs: number, signal: AbortSignal): Promise<void> {
     const { clock, log, identity, name } = this.#options;
     const term = new RunningTerm(clock, startedAtMs + this.#timing.renewDeadlineMs, signal);
+    this.#term = term;
     try {
       if (!term.isLeading) return;
       log.info("became leader", { lease: name, identity });
@@ -175,6 +190,7 @@ class Elector {
       log.info("no longer leader", { lease: name, because: term.because });
     } finally {
       term.end("the term ended before it began");
+      this.#term = undefined;
       await this.#release();
     }
   }

@@ -2,6 +2,7 @@
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
+import type { StoreEpoch } from "../../base/store-epoch.ts";
 import { messageOf } from "../../base/within.ts";
 import type { Client } from "../../client/client.ts";
 import { ControllerRun, type ControllerRunOptions } from "./controller-run.ts";
@@ -26,6 +27,7 @@ interface ControllerManagerOptions {
   readonly timing?: LeaderTiming;
   /** Called at the beginning of each term, before the controllers start. */
   readonly onTerm?: (term: Term) => void;
+  readonly epoch?: StoreEpoch;
 }
 
 interface ControllerState {

@@ -8,6 +8,7 @@ import type { Client } from "../../client/client.ts";
 import type { Catalog } from "../../objects/catalog/catalog.ts";
 import type { LocalDocument } from "../../serving/discovery/local-document.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
+import type { HistoryStatus } from "../../storage/history-recovery.ts";
 import type { Kv } from "../../storage/kv.ts";
 import { clusterResources } from "../controllers/merge-cluster-resources.ts";
 import { CLUSTER_PATHS, clusterEndpoints } from "../peers/cluster-endpoints.ts";
@@ -33,13 +34,14 @@ interface EvenkeelEndpointsParts {
   readonly builtIn: LocalDocument;
   readonly shared: SharedResources;
   readonly controllers: ObservedControllers["waits"];
+  readonly storeHistory: () => HistoryStatus | undefined;
 }
 
 export function evenkeelEndpoints(
   parts: EvenkeelEndpointsParts,
 ): (request: WithUser) => ApiResponse | Promise<ApiResponse> {
-  const { env, config, catalog, client, store, peers, local, builtIn, shared } = parts;
-  const cluster = clusterEndpoints({ env, config, catalog, peers, builtIn, controllers: parts.controllers });
+  const { env, config, catalog, client, store, peers, local, builtIn, shared, controllers, storeHistory } = parts;
+  const cluster = clusterEndpoints({ env, config, catalog, peers, builtIn, controllers, storeHistory });
   const inspect = inspectEndpoints({ env, config, kv: store.whole });
   // Treats the proxy as on even if it is off: other servers may be live, and this server could not know what they
   // serve.

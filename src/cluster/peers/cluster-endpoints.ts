@@ -8,6 +8,7 @@ import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import type { ApiResponse } from "../../serving/http/message.ts";
 import { jsonResponse, pageNotFound } from "../../serving/http/respond.ts";
 import { badRequest, methodNotAllowed } from "../../meta/status-error.ts";
+import type { HistoryStatus } from "../../storage/history-recovery.ts";
 import { clusterStatus, type ClusterStatus } from "./cluster-status.ts";
 import { explainRoute, type ExplainOptions } from "./explain-route.ts";
 import { createUnmetNeed } from "./capabilities.ts";
@@ -25,6 +26,7 @@ interface ClusterEndpointsParts {
   readonly builtIn: { readonly groups: readonly DiscoveryGroup[] };
   /** The controllers of the cluster, and the leaders and namespaces for which it waits now. */
   readonly controllers: () => Pick<ClusterStatus, "controllers" | "waitingFor">;
+  readonly storeHistory: () => HistoryStatus | undefined;
 }
 
 export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithInfo) => ApiResponse {
@@ -49,7 +51,8 @@ export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithIn
   };
 }
 
-function statusNow({ env, config, peers, builtIn, controllers }: ClusterEndpointsParts): ClusterStatus {
+function statusNow(parts: ClusterEndpointsParts): ClusterStatus {
+  const { env, config, peers, builtIn, controllers, storeHistory } = parts;
   const { self, fence } = peers.identity;
   const { binaryVersion, compatibilityVersion, incarnation } = self;
   return clusterStatus({
@@ -58,6 +61,7 @@ function statusNow({ env, config, peers, builtIn, controllers }: ClusterEndpoint
     record: peers.records.endpoint,
     own: { binaryVersion, compatibilityVersion, incarnation },
     fence: fence.reason,
+    storeHistory: storeHistory(),
     builtInGroups: builtIn.groups,
     sources: peers.documents.sources(),
     departed: peers.records.departed(),

@@ -14,6 +14,7 @@ function statusOf(view: ClusterView, input: Partial<ClusterStatusInput> = {}): C
     record: () => undefined,
     own: {},
     fence: undefined,
+    storeHistory: undefined,
     builtInGroups: documentOf(LOCAL),
     sources: [],
     departed: [],

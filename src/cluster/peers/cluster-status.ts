@@ -6,6 +6,7 @@ import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import { formatGroupVersion, parseGroupVersion } from "../../meta/group-version.ts";
 import { authorityOf } from "../../serving/http/upstream.ts";
+import type { HistoryStatus } from "../../storage/history-recovery.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
 import type { Liveness } from "./live-servers.ts";
 import { recordedResources, type ServedRecord } from "./served-record.ts";
@@ -24,6 +25,8 @@ export interface ClusterStatus {
   readonly proxy: ProxyStatus;
   /** Why this server rejects writes; absent if it accepts them. */
   readonly fence?: string;
+  /** The latest change of the store's history that this server has detected; absent if there was none. */
+  readonly storeHistory?: HistoryStatus;
   /** The reporting server first, then the others sorted by ID. */
   readonly servers: readonly ServerStatus[];
   /**
@@ -142,6 +145,7 @@ export interface ClusterStatusInput {
   readonly record: (id: string) => EndpointRecord | undefined;
   readonly own: Pick<ServerStatus, "binaryVersion" | "compatibilityVersion" | "incarnation">;
   readonly fence: string | undefined;
+  readonly storeHistory: HistoryStatus | undefined;
   /** The built-in resources of this server. */
   readonly builtInGroups: readonly DiscoveryGroup[];
   /** The documents of the peers, without custom and aggregated resources. */
@@ -161,7 +165,7 @@ export interface ClusterStatusInput {
 const IGNORED_SHOWN_MAX = 20;
 
 export function clusterStatus(input: ClusterStatusInput): ClusterStatus {
-  const { view, isProxyEnabled, fence } = input;
+  const { view, isProxyEnabled, fence, storeHistory } = input;
   const onlyServes = onlyServed(input);
   return {
     kind: "ClusterStatus",
@@ -169,7 +173,7 @@ export function clusterStatus(input: ClusterStatusInput): ClusterStatus {
     server: view.self.id,
     isSynced: view.isSynced,
     proxy: { isEnabled: isProxyEnabled, ...present({ missingFlag: view.missingFlag }) },
-    ...present({ fence }),
+    ...present({ fence, storeHistory }),
     servers: [selfStatus(input, onlyServes), ...view.peers.map((peer) => peerStatus(peer, input, onlyServes))],
     departed: departedStatus(input),
     kubernetesService: input.kubernetesService,

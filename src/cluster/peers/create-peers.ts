@@ -39,6 +39,7 @@ export function createPeers(parts: PeersParts): Peers {
     client: parts.client,
     isStoreWatchAlive: () => store.cache.state === "following",
     hasRecord: (id) => tables.hasRecord(id),
+    epoch: store.cache.epoch,
     recordOwner: (incarnation) => recordOwner(tables.endpoints, config.peers.serverId, incarnation),
     onListFailed: () => proxyMetrics.syncFailed("lease_list"),
   });

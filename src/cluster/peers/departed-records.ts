@@ -75,6 +75,7 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
     monotonic: () => env.clock.monotonic(),
     graceMs: peers.timing.departedGraceMs,
   });
+  cache.epoch.onChange(() => keeper.forget());
   const step = (): Promise<void> =>
     commitAll(
       parts,

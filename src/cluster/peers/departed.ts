@@ -156,6 +156,11 @@ export class DepartedKeeper {
     return this.#states.get(servedRecordKey(this.#options.storageRoot, record))?.name === "live";
   }
 
+  /** Forgets the departures that were noted, because the store has another history. */
+  forget(): void {
+    this.#states = new Map();
+  }
+
   /** Must be called whenever the resources that peers serve may have changed. */
   remember(unrecorded: readonly ServedRecord[]): void {
     const { storageRoot } = this.#options;

@@ -97,6 +97,8 @@ export class IdentityLease {
   #seen: LeaseObject | undefined;
   /** Whether this process has stored its holderIdentity at least once. */
   #hasHeld = false;
+  #pause = new AbortController();
+  #restarts = 0;
   #rival: { readonly holder: string; readonly version: string; readonly sinceMs: number } | undefined;
 
   constructor(options: IdentityLeaseOptions) {
@@ -109,6 +111,18 @@ export class IdentityLease {
   get conflict(): string | undefined {
     if (this.#rival === undefined) return undefined;
     return `another server uses the server ID ${this.#options.identity.id}: set --server-id on one of them`;
+  }
+
+  /**
+   * Takes the lease again at once, because the store has another history: its lease may be missing, or may name an
+   * earlier run of this server.
+   */
+  restart(): void {
+    this.#seen = undefined;
+    this.#hasHeld = false;
+    this.#rival = undefined;
+    this.#restarts++;
+    this.#pause.abort();
   }
 
   /** Holds the lease until the signal aborts. */
@@ -149,11 +163,20 @@ export class IdentityLease {
         nextAtMs = clock.monotonic() + retryMs * (0.5 + random.float() / 2);
         retryMs = Math.min(retryMs * 2, timing.leaseRenewMs);
       }
-      await sleep(clock, Math.max(0, nextAtMs - clock.monotonic()), signal);
+      await this.#sleepUntil(nextAtMs, signal);
     }
   }
 
+  /** Returns early if `restart` was called since the last call. */
+  async #sleepUntil(atMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    await sleep(clock, Math.max(0, atMs - clock.monotonic()), eitherSignal(signal, this.#pause.signal));
+    this.#pause.abort();
+    this.#pause = new AbortController();
+  }
+
   async #renew(signal: AbortSignal): Promise<void> {
+    const restarts = this.#restarts;
     let current = this.#seen ?? (await this.#get(signal));
     for (let round = 1; ; round++) {
       if (current !== undefined && this.#isRivals(current)) return this.#standAside(current);
@@ -161,6 +184,7 @@ export class IdentityLease {
       try {
         const written = await this.#write(current, signal);
         signal.throwIfAborted();
+        if (restarts !== this.#restarts) throw new Error("the history of the store has changed");
         return this.#hasRenewed(written, startedAtMs);
       } catch (thrown) {
         // Either the copy is outdated, or it is unknown whether the write succeeded.

@@ -14,6 +14,7 @@ import type { MemberConfig } from "./peer-config.ts";
 import type { BaseEnv } from "../../base/env.ts";
 import type { StartupHook } from "../../base/startup-hook.ts";
 import { untilAborted } from "../../base/until-aborted.ts";
+import type { StoreEpoch } from "../../base/store-epoch.ts";
 
 interface IdentityOptions {
   /** Default kube-apiserver. */
@@ -27,6 +28,8 @@ interface IdentityOptions {
   readonly recordOwner: (incarnation: string) => "this" | "other" | "nobody";
   /** Called when the identity leases could not be listed or watched. */
   readonly onListFailed?: () => void;
+  /** The history of the store that holds the lease. Absent if that store belongs to another server. */
+  readonly epoch?: StoreEpoch;
 }
 
 /** Publishes the records that peers need before this server writes, at its start and after each lapse of its lease. */
@@ -69,6 +72,10 @@ export function createIdentity(options: IdentityOptions): Identity {
     recordOwner: () => options.recordOwner(self.incarnation),
     onRenewed: (startedAtMs) => fence.renewed(startedAtMs),
     onLost: (because) => fence.lost(because),
+  });
+  options.epoch?.onChange(() => {
+    fence.lost("the store has another history, in which the identity lease has not been written yet");
+    lease.restart();
   });
   const { isStoreWatchAlive, hasRecord } = options;
   const leases = new LeaseCollector({

@@ -159,6 +159,7 @@ export class LeaseCollector {
    * never read, so that no caller waits for it.
    */
   hasSeen(id: string, revision: number): boolean {
+    if (!this.#informer.isOfCurrentHistory) return false;
     const entry = this.#entries.get(id);
     if (entry === undefined) return !this.#hasRoomFor(id);
     return Number(entry.lease.metadata?.resourceVersion) >= revision;

@@ -27,6 +27,8 @@ export interface LeasedRecordStore {
    * Revokes the lease and deletes the keys that are still attached to it, so never a record that another process wrote.
    */
   revoke(lease: string, signal: AbortSignal): Promise<void>;
+  /** Calls the listener when the store has another history, so that the record and its lease may be missing. */
+  onHistoryChange?(listener: () => void): void;
 }
 
 interface LeasedRecordOptions<Content> {
@@ -76,6 +78,11 @@ export class LeasedRecord<Content extends object> {
   constructor(options: LeasedRecordOptions<Content>) {
     this.#options = options;
     this.#content = options.content;
+    options.store.onHistoryChange?.(() => {
+      this.#written = undefined;
+      this.#lease = undefined;
+      this.#pause.abort();
+    });
   }
 
   /** Keeps the record in the store until the signal aborts. Called when peers may send requests to this server. */

@@ -43,6 +43,7 @@ export function leasedRecordStore(kv: Kv, cache: WatchCache): LeasedRecordStore 
       throw new Error(`the record ${key} changes faster than this server can write it`);
     },
     revoke: (lease) => kv.leaseRevoke(lease),
+    onHistoryChange: (listener) => void cache.epoch.onChange(listener),
   };
 }
 

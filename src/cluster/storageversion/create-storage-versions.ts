@@ -104,6 +104,10 @@ export function createAgreement(parts: AgreementParts): StorageVersions {
     isOwner,
     onPublished: (name) => whenPublished(name, () => encodings.published(name)),
   });
+  parts.cache.epoch.onChange(() => {
+    publisher.forgetRevisions();
+    encodings.unpublishAll();
+  });
   const turn = Promise.withResolvers<void>();
   let isFirst = true;
   return {

@@ -90,6 +90,11 @@ export class Publisher {
     });
   }
 
+  /** Forgets the revisions that this server has written, because the store has another history. */
+  forgetRevisions(): void {
+    this.#written.clear();
+  }
+
   /** Whether all entries have been published since the start or the last call of `publishAll`. */
   get isComplete(): boolean {
     return this.#pending.size === 0;
@@ -199,7 +204,7 @@ export class Publisher {
     if (!this.#options.isOwner()) throw new Error("duplicate server ID");
     const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
     let known = this.#informer.get({ name });
-    let isTrusted = revisionOf(known) >= (this.#written.get(name) ?? 0);
+    let isTrusted = this.#informer.isOfCurrentHistory && revisionOf(known) >= (this.#written.get(name) ?? 0);
     for (let race = 0; race < RACES_MAX; race++) {
       if (!isTrusted) known = await this.#objects.get({ name }, request).catch(absent);
       const status = await this.#next(this.#resources.get(name), known?.status ?? {});

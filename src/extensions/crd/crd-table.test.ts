@@ -33,6 +33,16 @@ describe("the table of CRDs", () => {
     expect(table.definitions()).toEqual([]);
   });
 
+  test("is replaced by a reset with older revisions, because the store may have been restored from a backup", () => {
+    const { table, told } = listening();
+    table.put(known("as", 5));
+    table.put(known("bs", 6));
+    told.length = 0;
+    table.reset([known("as", 3), known("bs", 6)]);
+    expect(table.get("as.test.example.com")?.revision).toBe(3);
+    expect(told).toEqual(["as as", "settled"]);
+  });
+
   test("ignores a revision of a CRD that is older than the known one", () => {
     const { table, told } = listening();
     table.put(known("as", 5));

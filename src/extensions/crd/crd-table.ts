@@ -27,12 +27,14 @@ export class CrdTable {
     return this.#isLoaded;
   }
 
-  /** Replaces the whole content of the table. */
+  /**
+   * Replaces the whole content of the table, also by older revisions: the store may have been restored from a backup.
+   */
   reset(all: readonly KnownCrd[]): void {
     const names = new Set(all.map(({ definition }) => definition.name));
     const before = this.#generation;
     for (const name of this.#byName.keys()) if (!names.has(name)) this.#remove(name);
-    for (const known of all) this.#put(known);
+    for (const known of all) if (this.#byName.get(known.definition.name)?.revision !== known.revision) this.#set(known);
     this.#isLoaded = true;
     this.#settled(before);
   }
@@ -84,9 +86,13 @@ export class CrdTable {
   }
 
   #put(known: KnownCrd): void {
-    const { definition, revision } = known;
+    const before = this.#byName.get(known.definition.name);
+    if (before === undefined || before.revision < known.revision) this.#set(known);
+  }
+
+  #set(known: KnownCrd): void {
+    const { definition } = known;
     const before = this.#byName.get(definition.name);
-    if (before !== undefined && before.revision >= revision) return;
     this.#byName.set(definition.name, known);
     this.#changed({ before: before?.definition, after: definition });
   }

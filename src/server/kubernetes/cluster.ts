@@ -66,6 +66,7 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
   const leadership = createLeadership(controllers, lifecycle.ready);
   const endpoints = createKubernetesEndpoints(on, store, { resources, peers });
   const { identity, membership } = peers;
+  on.history.recovery.addStep(() => identity.fence.reason);
   const recordKey = endpointKey(config.storageRoot, config.peers.serverId);
   const kv = fencedKv(store.kv, {
     fence: identity.fence,

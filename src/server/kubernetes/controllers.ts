@@ -62,6 +62,7 @@ export function createControllers(on: Foundation, store: ServerStore, parts: Con
       metrics: controllerMetrics,
       identity: `${id}_${incarnation}`,
       leaseName,
+      epoch: store.cache.epoch,
       enabled: config.controllers,
       onTerm: (term) => fencing?.begin(term),
     });

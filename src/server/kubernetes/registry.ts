@@ -31,7 +31,7 @@ export function createRegistry(
   const allocators = createAllocators({ store, random, storageRoot, clusterIpRange, nodePortRange, ipAddresses });
   const context: RegistryContext = {
     store,
-    leases: createLeasePool(kv, clock),
+    leases: createLeasePool(kv, clock, cache.epoch),
     clock,
     random,
     namespacePrefix: `${storageRoot}namespaces/`,

@@ -37,6 +37,7 @@ export function createRoutes(on: Foundation, store: ServerStore, stages: Kuberne
     discovery: discoveryRoute(on, store, stages),
     openApi: openApiRoute(on, stages),
     evenkeel: evenkeelEndpoints({
+      storeHistory: () => on.history.recovery.status(),
       env,
       config,
       catalog,

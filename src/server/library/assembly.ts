@@ -113,7 +113,7 @@ function joinAsLibrary(on: Foundation, store: ServerStore, { table, agreement }:
     // because no resource here has values from a range.
     context: {
       store: createObjectStore(kv, store.cache),
-      leases: createLeasePool(kv, clock),
+      leases: createLeasePool(kv, clock, store.cache.epoch),
       clock,
       random,
       namespacePrefix: undefined,

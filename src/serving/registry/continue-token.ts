@@ -12,14 +12,18 @@ interface ContinueToken {
   readonly revision: number;
   /** The first key of the next page, relative to the prefix of the list. */
   readonly start: string;
+  /** When the token was issued, in ms of wall-clock time; undefined in the tokens of a kube-apiserver. */
+  readonly issuedAtMs: number | undefined;
 }
 
 export function encodeContinueToken(token: ContinueToken): string {
-  return Buffer.from(JSON.stringify({ v: VERSION, rv: token.revision, start: token.start })).toString("base64url");
+  return Buffer.from(
+    JSON.stringify({ v: VERSION, rv: token.revision, start: token.start, at: token.issuedAtMs }),
+  ).toString("base64url");
 }
 
 export function decodeContinueToken(text: string): ContinueToken {
-  const { v: version, rv, start } = decodedMembers(text);
+  const { v: version, rv, start, at } = decodedMembers(text);
   if (version !== VERSION)
     throw invalidToken(`server does not recognize this encoded version ${JSON.stringify(version ?? "")}`);
   if (typeof rv !== "number" || !Number.isSafeInteger(rv) || rv === 0 || rv < -1)
@@ -28,7 +32,7 @@ export function decodeContinueToken(text: string): ContinueToken {
   // A key outside of the prefix would expose objects that the request is not authorized to read.
   if (start.startsWith("/") || start.split("/").includes("..") || start.length > 2_000)
     throw invalidToken(`the start key ${JSON.stringify(start.slice(0, 100))} is not valid`);
-  return { revision: rv, start };
+  return { revision: rv, start, issuedAtMs: typeof at === "number" ? at : undefined };
 }
 
 /** Returns an empty object if the token contains JSON that is not an object. */

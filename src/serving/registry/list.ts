@@ -47,7 +47,7 @@ export async function list(context: RegistryContext, served: ServedResource, req
   return {
     entries,
     revision: page.revision,
-    continueToken: encodeContinueToken({ revision: page.revision, start }),
+    continueToken: encodeContinueToken({ revision: page.revision, start, issuedAtMs: context.clock.now() }),
     remainingItemCount: selection.matches === undefined ? total - entries.length : undefined,
   };
 }
@@ -105,10 +105,12 @@ async function readContinued(
   const token = decodeContinueToken(at.token);
   const range = { start: selection.range.start + token.start, end: selection.range.end };
   if (token.revision < 0) return context.store.list(range, { kind: "newest" });
+  const issuedAtMs = context.clock.now();
+  const isOutdated = (): boolean => context.store.cache.isFromEarlierHistory(token.issuedAtMs);
   try {
-    return await context.store.listAt(range, token.revision, at.limit);
+    if (!isOutdated()) return await context.store.listAt(range, token.revision, at.limit);
   } catch (thrown) {
     if (!(thrown instanceof StorageError) || thrown.code !== "revision-compacted") throw thrown;
-    throw expired(EXPIRED_TOKEN, encodeContinueToken({ revision: -1, start: token.start }));
   }
+  throw expired(EXPIRED_TOKEN, encodeContinueToken({ revision: -1, start: token.start, issuedAtMs }));
 }

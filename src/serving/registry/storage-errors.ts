@@ -48,6 +48,7 @@ export function toStatusError(thrown: unknown): unknown {
           cause: thrown,
         },
       );
+    case "history-changed":
     case "lease-not-found":
     case "unavailable":
       return serviceUnavailable(

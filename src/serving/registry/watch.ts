@@ -65,6 +65,7 @@ export async function startWatch(
     revision = start.revision;
     const oldest = cache.oldestRevision(selection.prefix);
     if (revision < oldest) throw expired(`too old resource version: ${revision} (${oldest})`);
+    await rejectLostRevision(cache, revision);
   }
   return {
     initial,
@@ -91,6 +92,17 @@ function isReplaced(cache: WatchCache, { key, modRevision }: Entry): boolean {
  */
 function passedUnreadable(revision: number): StatusError {
   return expired(`too old resource version: ${revision} (a later change could not be read)`);
+}
+
+/**
+ * As kubernetes, a watch may start at a revision that does not exist yet. But after a restore of the store from a
+ * backup such a revision is one that was lost: the watch would miss all changes until the store reaches it.
+ */
+async function rejectLostRevision(cache: RegistryContext["store"]["cache"], revision: number): Promise<void> {
+  if (cache.epoch.current === 0 || revision <= cache.revision) return;
+  await cache.catchUp().catch(() => false);
+  if (revision > cache.revision)
+    throw expired(`the store was restored and has no resource version ${revision} (${cache.revision})`);
 }
 
 function classify(event: CacheEvent, matches: (entry: Entry) => boolean): SelectedEvent | undefined {

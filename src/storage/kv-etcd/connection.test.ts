@@ -27,8 +27,8 @@ async function open(endpoints: readonly string[], requestTimeoutMs = 3_000): Pro
 /** Fails the first calls in the given way, then responds. */
 function failing(times: number, fail: FakeReply): FakeReply {
   let failed = 0;
-  return (stream, path) => {
-    if (failed++ < times) fail(stream, path);
+  return (stream, path, body) => {
+    if (failed++ < times) fail(stream, path, body);
     else respond(stream, rangeFrame(42));
   };
 }

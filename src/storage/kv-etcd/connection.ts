@@ -2,8 +2,8 @@
  * Keeps one channel to one of the etcd endpoints open while the store is open, and sends requests over it.
  *
  * States and transitions:
- * - `connecting` to an endpoint: becomes `ready` when the channel is ready. If the attempt fails or times out, it
- *   becomes `connecting` to the next endpoint, or `waiting` if every endpoint has been tried once in this round.
+ * - `connecting` to an endpoint: becomes `ready` when the channel is ready and `verify` has accepted it. If the attempt
+ *   fails or times out, it becomes `connecting` to the next endpoint, or `waiting` if every endpoint has been tried once in this round.
  * - `ready`: if the channel is lost, silent or unusable, it continues as after a failed attempt; but a new round begins
  *   if the channel was ready for at least the maximum backoff.
  * - `waiting`: becomes `connecting` after the backoff.
@@ -25,6 +25,7 @@ import {
   ETCD_BACKOFF_MS_MAX,
   ETCD_BACKOFF_MS_MIN,
   CONNECT_TIMEOUT_MS,
+  HISTORY_CHECK_TIMEOUT_MS,
   MESSAGE_SEND_BYTES_MAX,
   REQUESTS_PENDING_BYTES_MAX,
   REQUESTS_PENDING_MAX,
@@ -39,6 +40,11 @@ interface ConnectionOptions {
   readonly clock: Clock;
   readonly requestTimeoutMs: number;
   readonly log: EtcdLog;
+  /**
+   * Checks a channel before any request is sent over it. The channel is not used if the promise rejects; undefined
+   * means that there is nothing to check.
+   */
+  readonly verify: (channel: Channel) => Promise<void> | undefined;
 }
 
 interface ConnectionObserver {
@@ -126,6 +132,11 @@ export class EtcdConnection {
     else if (this.#options.endpoints.length > 1 && isMemberUnusable(failure)) this.#leave(messageOf(failure));
   }
 
+  /** Fails the requests that wait for a channel and have not been sent. */
+  rejectWaiting(error: StorageError): void {
+    for (const waiter of this.#takeWaiters()) waiter.reject(error);
+  }
+
   /** From now on requests do not wait for an unreachable etcd: requests that have not been sent fail at once. */
   drain(): void {
     this.#isDraining = true;
@@ -176,8 +187,7 @@ export class EtcdConnection {
   }
 
   #turnAway(): void {
-    const error = unavailable(`the store is closing while etcd is unreachable: ${this.#lastProblem}`);
-    for (const waiter of this.#takeWaiters()) waiter.reject(error);
+    this.rejectWaiting(unavailable(`the store is closing while etcd is unreachable: ${this.#lastProblem}`));
   }
 
   #takeWaiters(): Waiter[] {
@@ -199,7 +209,7 @@ export class EtcdConnection {
       tls,
       clock,
       onReady: () => {
-        if (isCurrent()) this.#connected(channel);
+        if (isCurrent()) this.#verify(channel, isCurrent);
       },
       onLost: (reason) => {
         if (this.#state.kind === "ready" && this.#state.channel === channel) this.#goneAway(reason.message);
@@ -208,6 +218,24 @@ export class EtcdConnection {
     });
     const stop = clock.after(CONNECT_TIMEOUT_MS, () => fail(`no response within ${CONNECT_TIMEOUT_MS} ms`));
     this.#state = { kind: "connecting", channel, stop };
+  }
+
+  #verify(channel: Channel, isCurrent: () => boolean): void {
+    const checking = this.#options.verify(channel);
+    if (checking === undefined) return this.#connected(channel);
+    this.#stopTimers();
+    const fail = (problem: string): void => {
+      if (isCurrent()) this.#connectFailed(channel, problem);
+    };
+    const late = `its history could not be read within ${HISTORY_CHECK_TIMEOUT_MS} ms`;
+    const stop = this.#options.clock.after(HISTORY_CHECK_TIMEOUT_MS, () => fail(late));
+    this.#state = { kind: "connecting", channel, stop };
+    checking.then(
+      () => {
+        if (isCurrent()) this.#connected(channel);
+      },
+      (thrown: unknown) => fail(messageOf(thrown)),
+    );
   }
 
   #connected(channel: Channel): void {

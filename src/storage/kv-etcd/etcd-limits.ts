@@ -30,6 +30,11 @@ export const UNREACHABLE_WAIT_MS = 1_500;
 export const HEARTBEAT_INTERVAL_MS = 1_000;
 export const HEARTBEAT_TIMEOUT_MS = 2_500;
 
+/** Time limit for comparing the history of etcd on a new connection. Until then requests wait for the connection. */
+export const HISTORY_CHECK_TIMEOUT_MS = 5_000;
+/** Interval at which the history is compared on a connection that stays open. */
+export const HISTORY_CHECK_INTERVAL_MS = 5_000;
+
 /** If etcd does not confirm a watch within this time, the watches are created again on a new stream. */
 export const WATCH_CREATE_TIMEOUT_MS = 10_000;
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
+import { startSlowLink } from "../../../test/cluster/storage-versions-slow-link.ts";
 import { realClock } from "../../../test/testing/real-clock.ts";
 import { RecordingSink } from "../../../test/testing/storage/kv-etcd/recording-sink.ts";
 import {
@@ -49,6 +50,8 @@ async function expectWholeHistory({ etcd, sink }: Store): Promise<void> {
   }
 }
 
+/** A link with this delay is as good as stopped. */
+const STOPPED_MS = 30_000;
 const UNAVAILABLE = { name: "StorageError", code: "unavailable" };
 
 describe.skipIf(isMissing)("an etcd store whose etcd is stopped and continued", { timeout: 60_000 }, () => {
@@ -144,8 +147,27 @@ describe.skipIf(isMissing)("an etcd store whose etcd is killed and restarted", {
 
 describe.skipIf(isMissing)("an etcd store with two endpoints", { timeout: 60_000 }, () => {
   test("stops using an endpoint that stops, and its watch resumes on the other endpoint", async () => {
-    // The endpoints are two separate single-member clusters instead of two members of one cluster, because the test
-    // only checks which endpoint receives requests.
+    await using store = await openStore();
+    await using link = await startSlowLink(store.etcd.endpoint);
+    const endpoints = [link.endpoint, store.etcd.endpoint];
+    const kv = await openEtcdKv({ endpoints, clock: realClock(), requestTimeoutMs: 5_000 });
+    try {
+      const sink = new RecordingSink();
+      kv.watch({ prefix: "/k/", fromRevision: 1 }, sink);
+      await create(kv, "a");
+      await sink.until(({ seen }) => seen.length === 1);
+      link.lagMs = STOPPED_MS;
+      await create(store.kv, "b");
+      await sink.until(({ signals }) => signals.includes("following"));
+      await sink.until(({ seen }) => seen.length === 2);
+      expect(sink.seen.map(({ key }) => key)).toEqual(["/k/a", "/k/b"]);
+      expect((await kv.range({ start: "/k/", end: "/k0" })).count).toBe(2);
+    } finally {
+      await kv.close();
+    }
+  });
+
+  test("of two different clusters ends its watches when it changes from one cluster to the other", async () => {
     await using store = await openStore();
     const other = (await startEtcd())!;
     const kv = await openEtcdKv({
@@ -161,8 +183,8 @@ describe.skipIf(isMissing)("an etcd store with two endpoints", { timeout: 60_000
       await create(store.kv, "b");
       await sink.until(({ seen }) => seen.length === 1);
       other.pause();
-      await sink.until(({ signals }) => signals.includes("following"));
-      await sink.until(({ seen }) => seen.some((event) => event.key === "/k/b"));
+      await sink.until(({ signals }) => signals.at(-1) === "closed history-changed");
+      expect(sink.seen.map(({ key }) => key)).toEqual(["/k/other"]);
       expect((await kv.range({ start: "/k/", end: "/k0" })).count).toBe(2);
     } finally {
       await kv.close();

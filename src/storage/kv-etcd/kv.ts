@@ -8,14 +8,16 @@
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AcceptedCalls } from "../accepted-calls.ts";
-import { type Change, type CommitResult, type Kv, GUARDS_MAX, StorageError } from "../kv.ts";
+import { historyChangedError } from "../kv-errors.ts";
+import { type Change, type CommitResult, type Kv, type KvEvent, GUARDS_MAX, StorageError } from "../kv.ts";
+import { CheckedCalls } from "./checked-calls.ts";
 import { EtcdConnection } from "./connection.ts";
 import { CurrentRevision } from "./current-revision.ts";
 import { type EtcdTls, parseEndpoints } from "./endpoints.ts";
-import { isCompacted, toCommitError } from "./errors.ts";
+import { isCompacted, unavailable } from "./errors.ts";
 import { grantLease, keepLeaseAlive, requireLeaseId, revokeLease } from "./leases.ts";
 import { ETCD_REQUEST_TIMEOUT_MS } from "./etcd-limits.ts";
-import { decodeTxn, encodeCommit, encodeCompact, METHOD } from "./messages.ts";
+import { encodeCommit, encodeCompact, METHOD } from "./messages.ts";
 import { rangeOf, readCurrentRevision, withNewest } from "./range.ts";
 import { WatchHub } from "./watch.ts";
 
@@ -34,23 +36,42 @@ interface EtcdOptions {
 export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   const { clock, log = () => {}, requestTimeoutMs = ETCD_REQUEST_TIMEOUT_MS } = options;
   const endpoints = parseEndpoints(options.endpoints);
-  const connection = new EtcdConnection({ endpoints, tls: options.tls, clock, requestTimeoutMs, log });
-  const watches = new WatchHub({ connection, clock, log });
-  const currentRevision = new CurrentRevision(() => readCurrentRevision(connection));
+  const calls = new CheckedCalls({
+    connection: () => connection,
+    clock,
+    log,
+    onChanged: (evidence) => {
+      log("etcd history changed", { evidence });
+      connection.rejectWaiting(unavailable(`the history of etcd has changed: ${evidence}`));
+      watches.endAll(historyChangedError(evidence));
+    },
+  });
+  const connection = new EtcdConnection({
+    endpoints,
+    tls: options.tls,
+    clock,
+    requestTimeoutMs,
+    log,
+    verify: (channel) => calls.verify(channel),
+  });
+  const watches = new WatchHub({ connection, clock, log, onEvent: (event) => calls.sawChange(event) });
+  const currentRevision = new CurrentRevision(() => readCurrentRevision(calls));
+  void calls.run();
   const accepted = new AcceptedCalls();
 
   const close = async (): Promise<void> => {
+    calls.stop();
     watches.close();
     connection.drain();
     await accepted.close();
     connection.close();
   };
   return {
-    range: (request) => accepted.run(() => rangeOf(connection, request)),
-    commit: (change) => accepted.run(() => commit(connection, change)),
+    range: (request) => accepted.run(() => rangeOf(calls, request)),
+    commit: (change) => accepted.run(() => commit(calls, change)),
     watch: (request, sink) => watches.watch(request, sink),
     currentRevision: () => accepted.run(() => currentRevision.query()),
-    compact: (revision) => accepted.run(() => compact(connection, revision)),
+    compact: (revision) => accepted.run(() => compact({ connection, calls }, revision)),
     leaseGrant: (ttlSeconds) => accepted.run(() => grantLease(connection, ttlSeconds)),
     leaseKeepAlive: (lease) => accepted.run(() => keepLeaseAlive(connection, lease)),
     leaseRevoke: (lease) => accepted.run(() => revokeLease(connection, lease)),
@@ -58,7 +79,7 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   };
 }
 
-async function commit(connection: EtcdConnection, change: Change): Promise<CommitResult> {
+async function commit(calls: CheckedCalls, change: Change): Promise<CommitResult> {
   assert(change.key !== "", "a key is not empty");
   const { guards = [] } = change;
   assert(guards.length <= GUARDS_MAX, "a change has at most GUARDS_MAX guards");
@@ -67,25 +88,32 @@ async function commit(connection: EtcdConnection, change: Change): Promise<Commi
     "a guard's key is not empty",
   );
   if (change.kind === "put" && change.lease !== undefined) requireLeaseId(change.lease);
-  const response = await connection.request({ method: METHOD.txn, frame: encodeCommit(change), isIdempotent: false });
-  try {
-    const { revision, succeeded, current, guardRevisions, deleted } = decodeTxn(response);
-    // If a delete expects the key to be absent and it is, etcd's transaction succeeds but creates no revision, so
-    // nothing was committed.
-    const hasChanged = succeeded && (change.kind === "put" || deleted > 0);
-    if (hasChanged) return { committed: true, revision };
-    // etcd compares all guards before it executes a branch, so all of them held if the transaction succeeded.
-    const lost = succeeded ? undefined : guards.find((guard, index) => guardRevisions[index] !== guard.revision);
-    return { committed: false, current, revision, lostGuard: lost?.key };
-  } catch (thrown) {
-    throw toCommitError(thrown);
+  const { header, succeeded, current, guardRevisions, deleted } = await calls.txn(encodeCommit(change));
+  const { revision } = header;
+  // If a delete expects the key to be absent and it is, etcd's transaction succeeds but creates no revision, so
+  // nothing was committed.
+  const hasChanged = succeeded && (change.kind === "put" || deleted > 0);
+  if (hasChanged) {
+    calls.sawChange(toEvent(change, revision));
+    return { committed: true, revision };
   }
+  // etcd compares all guards before it executes a branch, so all of them held if the transaction succeeded.
+  const lost = succeeded ? undefined : guards.find((guard, index) => guardRevisions[index] !== guard.revision);
+  return { committed: false, current, revision, lostGuard: lost?.key };
 }
 
-async function compact(connection: EtcdConnection, revision: number): Promise<void> {
+function toEvent(change: Change, modRevision: number): KvEvent {
+  if (change.kind === "delete") return { kind: "delete", key: change.key, modRevision };
+  return { kind: "put", key: change.key, value: change.value, createRevision: 0, modRevision };
+}
+
+async function compact(
+  { connection, calls }: { readonly connection: EtcdConnection; readonly calls: CheckedCalls },
+  revision: number,
+): Promise<void> {
   try {
     await connection.request({ method: METHOD.compact, frame: encodeCompact(revision), isIdempotent: true });
   } catch (thrown) {
-    if (!(thrown instanceof StorageError && isCompacted(thrown.cause))) throw await withNewest(connection, thrown);
+    if (!(thrown instanceof StorageError && isCompacted(thrown.cause))) throw await withNewest(calls, thrown);
   }
 }

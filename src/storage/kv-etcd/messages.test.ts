@@ -94,8 +94,9 @@ describe("responses from etcd", () => {
         writer.int64(4, 77);
       }),
     );
+    const header = { clusterId: 2n ** 63n - 1n, revision: 12, raftTerm: 0n };
     const item = { key: "/a", value: Buffer.from("value"), createRevision: 5, modRevision: 6 };
-    expect(response).toEqual({ revision: 12, items: [item], hasMore: true, count: 77 });
+    expect(response).toEqual({ header, items: [item], hasMore: true, count: 77 });
   });
 
   test("contain the current value of the key if the commit lost a race", () => {
@@ -109,7 +110,11 @@ describe("responses from etcd", () => {
         );
       }),
     );
-    expect(response).toMatchObject({ revision: 12, succeeded: false, current: { key: "/a", modRevision: 6 } });
+    expect(response).toMatchObject({
+      header: { revision: 12 },
+      succeeded: false,
+      current: { key: "/a", modRevision: 6 },
+    });
   });
 
   test("report the written key and each guard separately if a guarded put failed", () => {

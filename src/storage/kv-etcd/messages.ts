@@ -33,15 +33,22 @@ export interface RangeMessage {
   readonly keysOnly?: boolean;
 }
 
-export interface RangeResponse {
+/** The fields of etcd's ResponseHeader by which a client recognizes the history of the store. */
+export interface EtcdHeader {
+  readonly clusterId: bigint;
   readonly revision: number;
+  readonly raftTerm: bigint;
+}
+
+export interface RangeResponse {
+  readonly header: EtcdHeader;
   readonly items: KeyValue[];
   readonly hasMore: boolean;
   readonly count: number;
 }
 
-interface TxnResponse {
-  readonly revision: number;
+export interface TxnResponse {
+  readonly header: EtcdHeader;
   readonly succeeded: boolean;
   /** The written key as read by the first range of the failure branch. */
   readonly current: KeyValue | undefined;
@@ -129,38 +136,40 @@ export function encodeLeaseReference(lease: LeaseId): Buffer {
 
 export function decodeRange(message: Buffer): RangeResponse {
   const response = readRange(new EtcdReader(message));
-  return { ...response, revision: requireRevision(response.revision) };
+  requireRevision(response.header);
+  return response;
 }
 
 function readRange(reader: EtcdReader): RangeResponse {
-  let revision = 0;
+  let header = NO_HEADER;
   let hasMore = false;
   let count = 0;
   const items: KeyValue[] = [];
   while (reader.next()) {
     if (reader.field === 2) items.push(readKeyValue(reader.message()));
-    else if (reader.field === 1) revision = readHeader(reader.message());
+    else if (reader.field === 1) header = readHeader(reader.message());
     else if (reader.field === 3) hasMore = reader.bool();
     else if (reader.field === 4) count = reader.int64();
     else reader.skip();
   }
-  return { revision, items, hasMore, count };
+  return { header, items, hasMore, count };
 }
 
 export function decodeTxn(message: Buffer): TxnResponse {
   const reader = new EtcdReader(message);
-  let revision = 0;
+  let header = NO_HEADER;
   let succeeded = false;
   const outcome: TxnOutcome = { found: [], deleted: 0 };
   while (reader.next()) {
-    if (reader.field === 1) revision = readHeader(reader.message());
+    if (reader.field === 1) header = readHeader(reader.message());
     else if (reader.field === 2) succeeded = reader.bool();
     else if (reader.field === 3) readOperation(reader.message(), outcome);
     else reader.skip();
   }
   const { found, deleted } = outcome;
   const guardRevisions = found.slice(1).map((item) => item?.modRevision ?? 0);
-  return { revision: requireRevision(revision), succeeded, current: found[0], guardRevisions, deleted };
+  requireRevision(header);
+  return { header, succeeded, current: found[0], guardRevisions, deleted };
 }
 
 interface TxnOutcome {
@@ -199,20 +208,24 @@ export function decodeLease(message: Buffer): { lease: LeaseId; ttlSeconds: numb
   return { lease: lease.toString(), ttlSeconds };
 }
 
-/** The store's revision from a ResponseHeader. */
-export function readHeader(reader: EtcdReader): number {
+const NO_HEADER: EtcdHeader = { clusterId: 0n, revision: 0, raftTerm: 0n };
+
+export function readHeader(reader: EtcdReader): EtcdHeader {
+  let clusterId = 0n;
   let revision = 0;
+  let raftTerm = 0n;
   while (reader.next()) {
-    if (reader.field === 3) revision = reader.int64();
+    if (reader.field === 1) clusterId = BigInt.asUintN(64, reader.bigInt64());
+    else if (reader.field === 3) revision = reader.int64();
+    else if (reader.field === 4) raftTerm = BigInt.asUintN(64, reader.bigInt64());
     else reader.skip();
   }
-  return revision;
+  return { clusterId, revision, raftTerm };
 }
 
 /** Rejects a response without a revision, which would look like an empty store; etcd's first revision is 1. */
-function requireRevision(revision: number): number {
+function requireRevision({ revision }: EtcdHeader): void {
   if (revision < 1) throw new DecodeError("a response has no revision");
-  return revision;
 }
 
 export function readKeyValue(reader: EtcdReader): KeyValue {

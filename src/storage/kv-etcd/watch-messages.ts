@@ -56,7 +56,7 @@ export function decodeWatchResponse(message: Buffer): WatchResponse {
   const flags = { isCreated: false, isCanceled: false, isFragment: false };
   while (reader.next()) {
     if (reader.field === 11) events.push(readEvent(reader.message()));
-    else if (reader.field === 1) response.revision = readHeader(reader.message());
+    else if (reader.field === 1) response.revision = readHeader(reader.message()).revision;
     else if (reader.field === 2) response.watchId = reader.int64();
     else if (reader.field === 3) flags.isCreated = reader.bool();
     else if (reader.field === 4) flags.isCanceled = reader.bool();

@@ -5,7 +5,7 @@
  * and 3.5.13, the response to a progress request may contain a revision whose events have not been delivered yet.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
-import { type Watching, type WatchRequest, type WatchSink, StorageError } from "../kv.ts";
+import { type KvEvent, type Watching, type WatchRequest, type WatchSink, StorageError } from "../kv.ts";
 import { closedError } from "../kv-errors.ts";
 import type { EtcdConnection, EtcdLog } from "./connection.ts";
 import { EtcdWatch } from "./etcd-watch.ts";
@@ -21,6 +21,8 @@ interface WatchHubOptions {
   readonly connection: EtcdConnection;
   readonly clock: Clock;
   readonly log: EtcdLog;
+  /** Called with the last event of each batch, before a sink receives the batch. */
+  readonly onEvent: (event: KvEvent | undefined) => void;
 }
 
 export class WatchHub {
@@ -65,9 +67,15 @@ export class WatchHub {
 
   close(): void {
     this.#isClosed = true;
+    this.endAll(closedError());
+  }
+
+  /** Ends all watches. A sink may start a new watch when it is notified. */
+  endAll(error: StorageError): void {
+    const ended = [...this.#followers];
     this.#dropStream();
-    for (const follower of this.#followers) follower.end(closedError());
     this.#followers.clear();
+    for (const follower of ended) follower.end(error);
   }
 
   #close(follower: EtcdWatch): void {
@@ -114,6 +122,7 @@ export class WatchHub {
       return;
     }
     if (response.isCreated) this.#created(follower);
+    this.#options.onEvent(response.events.at(-1));
     follower.accept(response);
   }
 

@@ -16,18 +16,29 @@ import type {
   Watching,
 } from "../kv.ts";
 import { closedError } from "../kv-errors.ts";
-import { StoreState } from "./store.ts";
+import { StoreState, type StoreBackup } from "./store.ts";
 import { Watcher } from "./watcher.ts";
 
 /** One store in memory that several servers of one process open, as they would connect to one etcd. */
 export interface MemoryStore {
   /** Opens a new handle. Closing the handle ends its watches; the store keeps the data and the leases. */
   open(): Kv;
+  /** Copies the content of the store, for `restore`. */
+  backUp(): StoreBackup;
+  /**
+   * Replaces the content of the store by that of a backup, as an operator restores etcd from a snapshot: the revision
+   * goes back, and every watch ends with `history-changed`.
+   */
+  restore(backup: StoreBackup): void;
 }
 
 export function createMemoryStore(options: { clock: Clock }): MemoryStore {
   const state = new StoreState(options.clock);
-  return { open: () => new MemoryKv(state, () => {}) };
+  return {
+    open: () => new MemoryKv(state, () => {}),
+    backUp: () => state.backUp(),
+    restore: (backup) => state.restore(backup),
+  };
 }
 
 /** Creates a store with a single handle. Closing the handle ends all watches and lease timers. */

@@ -35,6 +35,11 @@ export class LeaseTimers {
     this.#arm(lease, timer);
   }
 
+  /** All leases that have not expired, with their TTL. */
+  running(): { readonly lease: LeaseId; readonly ttlSeconds: number }[] {
+    return [...this.#timers].map(([lease, { ttlMs }]) => ({ lease, ttlSeconds: ttlMs / 1000 }));
+  }
+
   /** Restarts the lease's TTL; false if the lease does not exist. */
   keepAlive(lease: LeaseId): boolean {
     const timer = this.#timers.get(lease);

@@ -18,7 +18,14 @@ import {
   type RangeRequest,
   type RangeResult,
 } from "../kv.ts";
-import { compactedError, futureError, leaseError, tooLargeError, VALUE_BYTES_MAX } from "../kv-errors.ts";
+import {
+  compactedError,
+  futureError,
+  historyChangedError,
+  leaseError,
+  tooLargeError,
+  VALUE_BYTES_MAX,
+} from "../kv-errors.ts";
 import { LeaseTimers } from "./lease-timers.ts";
 import { SortedKeys } from "./sorted-keys.ts";
 import type { ChangeLog, Watcher } from "./watcher.ts";
@@ -31,8 +38,19 @@ interface Version {
   readonly lease: LeaseId | undefined;
 }
 
+/** The content of a store at one revision, with its history since the last compaction. */
+export interface StoreBackup {
+  readonly versions: ReadonlyMap<string, readonly Version[]>;
+  readonly log: readonly KvEvent[];
+  readonly logStart: number;
+  readonly revision: number;
+  readonly compactRevision: number;
+  /** The leases that have keys, with their TTL. */
+  readonly leases: readonly { readonly lease: LeaseId; readonly ttlSeconds: number }[];
+}
+
 export class StoreState implements ChangeLog {
-  readonly #keys = new SortedKeys();
+  #keys = new SortedKeys();
   readonly #versions = new Map<string, Version[]>();
   readonly #watchers = new Set<Watcher>();
   readonly #leaseKeys = new Map<LeaseId, Set<string>>();
@@ -132,6 +150,39 @@ export class StoreState implements ChangeLog {
     if (this.#leaseTimers.stop(lease)) this.#endLease(lease);
   }
 
+  backUp(): StoreBackup {
+    return {
+      versions: new Map([...this.#versions].map(([key, versions]) => [key, [...versions]])),
+      log: [...this.#log],
+      logStart: this.#logStart,
+      revision: this.#revision,
+      compactRevision: this.#compactRevision,
+      leases: this.#leaseTimers.running(),
+    };
+  }
+
+  /** As in etcd, the leases of the backup begin with their whole TTL. */
+  restore(backup: StoreBackup): void {
+    this.#leaseTimers.stopAll();
+    this.#leaseKeys.clear();
+    this.#versions.clear();
+    this.#keys = new SortedKeys();
+    for (const [key, versions] of backup.versions) {
+      this.#versions.set(key, [...versions]);
+      this.#keys.add(key);
+      const lease = versions.at(-1)?.lease;
+      if (lease !== undefined) this.#attach(lease, key);
+    }
+    const before = this.#revision;
+    this.#log = [...backup.log];
+    this.#logStart = backup.logStart;
+    this.#revision = backup.revision;
+    this.#compactRevision = backup.compactRevision;
+    for (const { lease, ttlSeconds } of backup.leases) this.#leaseTimers.start(lease, ttlSeconds);
+    const evidence = `the store is at revision ${this.#revision}, and was at ${before} before`;
+    for (const watcher of [...this.#watchers]) watcher.end(historyChangedError(evidence));
+  }
+
   stopTimers(): void {
     this.#leaseTimers.stopAll();
   }
@@ -158,14 +209,16 @@ export class StoreState implements ChangeLog {
   #put(change: { key: string; value: Buffer; lease?: LeaseId }, createRevision: number): void {
     const { key, value, lease } = change;
     this.#detach(key);
-    if (lease !== undefined) {
-      const attached = this.#leaseKeys.get(lease);
-      if (attached === undefined) this.#leaseKeys.set(lease, new Set([key]));
-      else attached.add(key);
-    }
+    if (lease !== undefined) this.#attach(lease, key);
     const modRevision = ++this.#revision;
     this.#append(key, { revision: modRevision, createRevision, value, lease });
     this.#log.push({ kind: "put", key, value, createRevision, modRevision });
+  }
+
+  #attach(lease: LeaseId, key: string): void {
+    const attached = this.#leaseKeys.get(lease);
+    if (attached === undefined) this.#leaseKeys.set(lease, new Set([key]));
+    else attached.add(key);
   }
 
   #delete(key: string): void {

@@ -9,6 +9,7 @@ import { closeSync, fsyncSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { StorageError } from "../kv.ts";
+import { DatabaseFiles, rejectSavedLog } from "./database-files.ts";
 import { lockDirectory, type DirectoryLock } from "./directory-lock.ts";
 import type { WorkerOptions } from "./protocol.ts";
 
@@ -50,12 +51,19 @@ const PAGE_BYTES = 4096;
 
 export interface Database {
   readonly db: DatabaseSync;
+  readonly files: DatabaseFiles;
   readonly lock: DirectoryLock;
 }
 
 export function openDatabase(options: WorkerOptions): Database {
   const { directory } = options;
   const lock = lockDirectory(directory, options.holder);
+  try {
+    rejectSavedLog(directory);
+  } catch (thrown) {
+    lock.release();
+    throw thrown;
+  }
   const db = new DatabaseSync(join(directory, "evenkeel.db"), { timeout: BUSY_TIMEOUT_MS });
   try {
     db.exec("PRAGMA journal_mode = WAL");
@@ -64,7 +72,7 @@ export function openDatabase(options: WorkerOptions): Database {
     if (options.sizeBytesMax !== undefined)
       db.exec(`PRAGMA max_page_count = ${Math.ceil(options.sizeBytesMax / PAGE_BYTES)}`);
     syncDirectory(directory);
-    return { db, lock };
+    return { db, files: new DatabaseFiles(directory), lock };
   } catch (thrown) {
     db.close();
     lock.release();
@@ -72,7 +80,8 @@ export function openDatabase(options: WorkerOptions): Database {
   }
 }
 
-export function closeDatabase({ db, lock }: Database): void {
+export function closeDatabase({ db, files, lock }: Database): void {
+  files.close();
   try {
     db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
   } finally {

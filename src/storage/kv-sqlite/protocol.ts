@@ -107,6 +107,12 @@ export interface WorkerError {
   readonly revision: number | undefined;
 }
 
+/** Sent without a request, once: the worker cannot use the database any more, and replies to no further request. */
+export interface WorkerFailure {
+  readonly kind: "failed";
+  readonly error: WorkerError;
+}
+
 export type WorkerReply =
   | { readonly kind: "write"; readonly results: readonly WireWriteResult[]; readonly revision: number }
   | PackedRangePage

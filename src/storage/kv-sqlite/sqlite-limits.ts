@@ -39,3 +39,6 @@ export const COMPACTION_STEP_REVISIONS = 500;
 
 /** Delay before the store retries a failed deletion of the keys of an expired lease. */
 export const LEASE_RETRY_MS = 1000;
+
+/** Interval at which an idle store checks that no other process has replaced its files. */
+export const FILES_CHECK_MS = 1000;

@@ -1,11 +1,12 @@
 /**
  * The event loop's side of the connection to the worker. Replies arrive in the order of the requests and are handled
  * synchronously, so the changes of a commit are known here before any later reply is handled. When the worker ends for
- * any reason, every pending request fails and `onFailure` is called once.
+ * any reason, or reports that it cannot use the database any more, every pending request fails and `onFailure` is called
+ * once.
  */
 import { Worker } from "node:worker_threads";
 import { StorageError } from "../kv.ts";
-import type { OpenReply, WorkerReply, WorkerRequest, WorkerError, WorkerOptions } from "./protocol.ts";
+import type { OpenReply, WorkerReply, WorkerRequest, WorkerError, WorkerFailure, WorkerOptions } from "./protocol.ts";
 
 export type WorkerOutcome = Exclude<WorkerReply, WorkerError> | StorageError;
 type Opened = Exclude<OpenReply, WorkerError>;
@@ -24,10 +25,13 @@ export class WorkerLink {
     this.#worker = new Worker(url, { workerData: options, execArgv: [], name: "evenkeel-kv-sqlite" });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#exited = promise;
-    this.#worker.on("message", (reply: OpenReply | WorkerReply) => this.#receive(reply));
-    this.#worker.on("error", (thrown) => this.#fail(thrown));
+    this.#worker.on("message", (message: OpenReply | WorkerReply | WorkerFailure) => {
+      if (message.kind === "failed") this.#fail(toError(message.error));
+      else this.#receive(message);
+    });
+    this.#worker.on("error", (thrown) => this.#fail(endedError(thrown)));
     this.#worker.on("exit", () => {
-      this.#fail(undefined);
+      this.#fail(endedError(undefined));
       resolve();
     });
   }
@@ -85,14 +89,19 @@ export class WorkerLink {
     onOutcome?.(reply.kind === "error" ? toError(reply) : (reply as Exclude<WorkerReply, WorkerError>));
   }
 
-  #fail(cause: unknown): void {
+  #fail(failure: StorageError): void {
     if (this.#failure !== undefined) return;
-    const reason = cause instanceof Error ? `: ${cause.message}` : "";
-    this.#failure = new StorageError("unavailable", `The storage thread has ended${reason}.`, { cause });
-    this.#onOpened?.(this.#failure);
-    for (const onOutcome of this.#pending.splice(0)) onOutcome(this.#failure);
-    this.#onFailure(this.#failure);
+    this.#failure = failure;
+    this.#worker.unref();
+    this.#onOpened?.(failure);
+    for (const onOutcome of this.#pending.splice(0)) onOutcome(failure);
+    this.#onFailure(failure);
   }
+}
+
+function endedError(cause: unknown): StorageError {
+  const reason = cause instanceof Error ? `: ${cause.message}` : "";
+  return new StorageError("unavailable", `The storage thread has ended${reason}.`, { cause });
 }
 
 function toError(error: WorkerError): StorageError {

@@ -13,11 +13,13 @@ import type {
   WorkerReply,
   WorkerRequest,
   WorkerError,
+  WorkerFailure,
   WireWriteResult,
   WorkerOptions,
 } from "./protocol.ts";
 import { RowReader } from "./reads.ts";
 import { RowWriter } from "./writes.ts";
+import { FILES_CHECK_MS } from "./sqlite-limits.ts";
 import { sqliteStorageError } from "./sqlite-errors.ts";
 
 class Engine {
@@ -42,7 +44,19 @@ class Engine {
     };
   }
 
+  /** Throws if another process has replaced the database. */
+  checkFiles(): void {
+    if (this.#database.db.isOpen) this.#database.files.check();
+  }
+
+  /** Called after `checkFiles`. */
   handle(request: WorkerRequest): WorkerReply {
+    const reply = this.#handle(request);
+    if (request.kind !== "close") this.#database.files.note();
+    return reply;
+  }
+
+  #handle(request: WorkerRequest): WorkerReply {
     switch (request.kind) {
       case "write":
         return {
@@ -76,7 +90,9 @@ class Engine {
       this.#isCompacting = false;
       if (!this.#database.db.isOpen) return;
       try {
+        this.checkFiles();
         this.#compactor.step();
+        this.#database.files.note();
       } catch {
         // A failed compaction step loses nothing: the next compaction or the next start continues from here.
         return;
@@ -119,7 +135,22 @@ function run(port: MessagePort, options: WorkerOptions): void {
     return;
   }
   engine.compactSoon();
+  const fail = (thrown: unknown): void => {
+    clearInterval(checking);
+    port.postMessage({ kind: "failed", error: toWireError(thrown, options.directory) } satisfies WorkerFailure);
+  };
+  const isUsable = (): boolean => {
+    try {
+      engine.checkFiles();
+      return true;
+    } catch (thrown) {
+      fail(thrown);
+      return false;
+    }
+  };
+  const checking = setInterval(isUsable, FILES_CHECK_MS).unref();
   port.on("message", (request: WorkerRequest) => {
+    if (!isUsable()) return;
     let reply: WorkerReply;
     try {
       reply = engine.handle(request);
@@ -127,7 +158,9 @@ function run(port: MessagePort, options: WorkerOptions): void {
       reply = toWireError(thrown, options.directory);
     }
     port.postMessage(reply, transferable(reply));
-    if (request.kind === "close") port.close();
+    if (request.kind !== "close") return;
+    clearInterval(checking);
+    port.close();
   });
 }
 

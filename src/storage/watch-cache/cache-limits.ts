@@ -17,3 +17,10 @@ export const HISTORY_EVENTS_MIN = 100;
 export const CATCH_UP_MS = 250;
 /** How long a request waits for a resource version that does not exist yet. */
 export const FUTURE_VERSION_WAIT_MS = 3_000;
+/**
+ * How long after a change of the store's history revisions of the earlier history are rejected. Compaction removes a
+ * revision sooner than this.
+ */
+export const HISTORY_OVERLAP_MS = 15 * 60_000;
+/** Clocks of servers may differ, and servers detect a change of the history within this time of each other. */
+export const HISTORY_CHANGE_MARGIN_MS = 5_000;

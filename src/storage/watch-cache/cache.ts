@@ -5,14 +5,17 @@
  *
  * States: `loading` (there is no current data, so the object store serves no reads); `following` (the data is current);
  * `interrupted` (the store is unreachable, so the data may be old). The cache goes back to `loading` only if its watch
- * ends, either because the store has compacted changes that the watch missed or because the store was closed.
+ * ends, because the store has compacted changes that the watch missed, because the history of the store has changed, or
+ * because the store was closed.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
+import { StoreEpochs, type StoreEpoch } from "../../base/store-epoch.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { prefixEnd, StorageError, type Kv, type KvEvent, type Watching } from "../kv.ts";
 import { createEntry, createTombstone, type DecodeForeign, type Entry, type StoredValue } from "./entry.ts";
 import { History, type CacheEvent, type HistoryWatcher, type HistoryWatch } from "./history.ts";
-import { CATCH_UP_MS } from "./cache-limits.ts";
+import { historyChangedError } from "../kv-errors.ts";
+import { CATCH_UP_MS, HISTORY_CHANGE_MARGIN_MS, HISTORY_OVERLAP_MS } from "./cache-limits.ts";
 import { SortedEntries } from "./sorted-entries.ts";
 
 export type CacheState = "loading" | "following" | "interrupted";
@@ -40,6 +43,10 @@ interface WatchCacheOptions {
   /** Decodes values that are stored as protobuf. Without it, such values become corrupt entries. */
   readonly decodeForeign?: DecodeForeign;
   readonly onStateChange?: (state: CacheState) => void;
+  /** Called if the store cannot be loaded, once for each reason in a row. */
+  readonly onLoadFailed?: (problem: string) => void;
+  /** Counts the changes of the store's history. Default: a counter of its own. */
+  readonly epochs?: StoreEpochs;
 }
 
 export class WatchCache {
@@ -50,15 +57,31 @@ export class WatchCache {
   readonly #corrupt = new Map<string, Entry>();
   #state: CacheState = "loading";
   #watching: Watching | undefined;
+  /** Whether the next load reads another history than the current one, so that its revision may be lower. */
+  #isNewHistory = false;
+  #historyChangedAtMs: number | undefined;
+  #problem: string | undefined;
+  readonly #epochs: StoreEpochs;
   #waiters: Waiter[] = [];
   readonly #remembered = new WeakMap<Buffer, JsonObject>();
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
+    this.#epochs = options.epochs ?? new StoreEpochs();
+  }
+
+  /** Changes when the store has another history, so that all revisions from before are meaningless. */
+  get epoch(): StoreEpoch {
+    return this.#epochs;
   }
 
   get state(): CacheState {
     return this.#state;
+  }
+
+  /** Why the store could not be loaded at the last attempt; undefined if it could. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /** The newest revision that the cache has reached. */
@@ -96,6 +119,7 @@ export class WatchCache {
       await this.#follow(signal);
     } catch (thrown) {
       if (!(thrown instanceof StorageError)) throw thrown;
+      this.#noteProblem(thrown.message);
       await sleep(this.#options.clock, LOAD_RETRY_MS, signal);
     }
   }
@@ -129,6 +153,16 @@ export class WatchCache {
   isUnchangedSince(prefix: string, revision: number): boolean {
     const partition = this.#partitions.get(this.#partitionOf(prefix));
     return revision <= this.#revision && revision >= (partition?.changedAt ?? this.#baseRevision);
+  }
+
+  /**
+   * Whether a revision that a client received at this time (wall clock, of any server) may belong to an earlier history
+   * of the store. The same revision may then exist, but with another content.
+   */
+  isFromEarlierHistory(receivedAtMs: number | undefined): boolean {
+    const changedAtMs = this.#historyChangedAtMs;
+    if (changedAtMs === undefined || this.#options.clock.now() - changedAtMs > HISTORY_OVERLAP_MS) return false;
+    return receivedAtMs === undefined || receivedAtMs <= changedAtMs + HISTORY_CHANGE_MARGIN_MS;
   }
 
   /** Watches changes after a revision. Returns undefined if the history does not reach back to the revision. */
@@ -172,9 +206,14 @@ export class WatchCache {
 
   async #load(signal: AbortSignal): Promise<void> {
     const { kv, root } = this.#options;
+    const epoch = this.#epochs.current;
     const loaded = await unlessAborted(kv.range({ start: root, end: prefixEnd(root) }), signal);
     if (loaded === undefined) return;
     const { items, revision } = loaded;
+    if (epoch !== this.#epochs.current) throw historyChangedError("the history changed while it was loaded");
+    if (this.#isNewHistory) this.#revision = revision;
+    this.#isNewHistory = false;
+    this.#problem = undefined;
     const previous = this.#partitions;
     this.#partitions = new Map();
     this.#baseRevision = revision;
@@ -206,14 +245,32 @@ export class WatchCache {
           events: (batch) => this.#apply(batch),
           progress: (revision) => this.#advance(revision),
           interrupted: (isInterrupted) => this.#changeState(isInterrupted ? "interrupted" : "following"),
-          closed: () => {
+          closed: (error) => {
             signal.removeEventListener("abort", stop);
             this.#changeState("loading");
+            if (error.code === "history-changed") this.#historyChanged(error.message);
             resolve();
           },
         },
       );
     });
+  }
+
+  #noteProblem(problem: string): void {
+    if (problem !== this.#problem) this.#options.onLoadFailed?.(problem);
+    this.#problem = problem;
+  }
+
+  /**
+   * Ends all watches at once, because a load may take long. Until it is complete, no watch can start, whatever revision
+   * it names.
+   */
+  #historyChanged(evidence: string): void {
+    this.#isNewHistory = true;
+    this.#historyChangedAtMs = this.#options.clock.now();
+    this.#baseRevision = Number.POSITIVE_INFINITY;
+    this.#epochs.advance(evidence);
+    for (const { history } of this.#partitions.values()) history.reset(this.#baseRevision);
   }
 
   #apply(batch: readonly KvEvent[]): void {

@@ -124,6 +124,18 @@ test("a cluster is complete if every server is reachable and has published its d
   expect(isComplete({ servers: [A, { ...A, isDescribed: false }] })).toBe(false);
 });
 
+test("a restore of the store is shown with its evidence, and the status is incomplete until the server has recovered", () => {
+  const change = { changes: 1, evidence: "etcd is at revision 5", detectedAt: "2030-01-01T00:00:00Z" };
+  const recovering = { servers: [A], storeHistory: { ...change, waitsFor: "watch cache is loading" } };
+  expect(statusTable({ ...HEALTHY, ...recovering })).toContain(
+    "The store was restored or replaced at 2030-01-01T00:00:00Z: etcd is at revision 5. The local server is recovering: watch cache is loading.",
+  );
+  expect(isComplete(recovering)).toBe(false);
+  const recovered = { servers: [A], storeHistory: { ...change, recoveredAfterSeconds: 1.25 } };
+  expect(statusTable({ ...HEALTHY, ...recovered })).toContain("The local server recovered within 1.3 s.");
+  expect(isComplete(recovered)).toBe(true);
+});
+
 test("an invalid status is still shown as a table, without control characters", () => {
   expect(statusTable({ servers: "none" })).toMatch(/^SERVER/);
   expect(statusTable({ ...HEALTHY, servers: [{ ...A, id: "\u001b[31mred" }, null] })).not.toContain("\u001b");

@@ -6,7 +6,7 @@ import { requestJson, printable, withServerFlags, type ServerFlags } from "./req
 import { alignColumns } from "./columns.ts";
 
 const TARGET = "/evenkeel/v1/status";
-/** Exit code if a server is unreachable, has no discovery document, or departed recently: see `isComplete`. */
+/** Exit code if the cluster is not complete: see `isComplete`. */
 const INCOMPLETE = 1;
 const HEADINGS: readonly string[] = [
   "SERVER",
@@ -26,7 +26,7 @@ export function statusCommand(): Command {
         "Show the servers of a cluster from the view of one server: release, version, state, age of their discovery documents " +
           "and resources that only they serve; then the servers that departed recently. Exit code 1 if a server is unreachable, " +
           "has not published its discovery document, or departed within --departed-grace by a crash or with resources that no " +
-          "other server serves.",
+          "other server serves, or if the local server is recovering because the store was restored.",
       ),
   ).action((flags: ServerFlags) => status(flags));
 }
@@ -38,11 +38,13 @@ async function status(flags: ServerFlags): Promise<void> {
 }
 
 /**
- * True if every server is reachable and has published its discovery document, and no server is missing. A server that
- * has departed is missing during its grace period, unless it was shut down and other servers serve all of its resources:
- * then it was removed, and a script that waits for the cluster need not wait for the end of the grace period.
+ * True if every server is reachable and has published its discovery document, no server is missing, and the local server
+ * is not recovering from a restore of the store. A server that has departed is missing during its grace period, unless it
+ * was shut down and other servers serve all of its resources: then it was removed, and a script that waits for the
+ * cluster need not wait for the end of the grace period.
  */
 export function isComplete(answer: JsonObject): boolean {
+  if (text(objectAt(answer, "storeHistory"), "waitsFor") !== "") return false;
   const isUsable = (server: JsonObject): boolean => server["isReachable"] === true && server["isDescribed"] === true;
   const isMissing = (departed: JsonObject): boolean =>
     departed["isGone"] === true && (departed["isGraceful"] !== true || departed["resourceCount"] !== 0);
@@ -124,6 +126,7 @@ function notes(answer: JsonObject): string[] {
       (server) => `${text(server, "server")} (${text(server, "release")}) is starting, and is not ready in time.`,
     ),
     ...leaseNotes(answer),
+    ...historyNotes(objectAt(answer, "storeHistory")),
   ];
 }
 
@@ -144,6 +147,20 @@ function leaseNotes(answer: JsonObject): string[] {
   const count = typeof ignored["count"] === "number" ? ignored["count"] : servers.length;
   return [
     `${count} identity leases in kube-system do not count as servers, because nothing else shows that their servers exist: ${someOf(servers, SHOWN_MAX)}.`,
+  ];
+}
+
+function historyNotes(history: JsonObject): string[] {
+  const evidence = text(history, "evidence");
+  if (evidence === "") return [];
+  const waitsFor = text(history, "waitsFor");
+  const seconds = history["recoveredAfterSeconds"];
+  const recovery =
+    waitsFor === ""
+      ? `recovered${typeof seconds === "number" ? ` within ${seconds.toFixed(1)} s` : ""}`
+      : `is recovering: ${waitsFor}`;
+  return [
+    `The store was restored or replaced at ${text(history, "detectedAt")}: ${evidence}. The local server ${recovery}.`,
   ];
 }
 

@@ -1,5 +1,6 @@
 /** A simulated cluster: servers of mixed releases on one store, with virtual time and a simulated network. */
 import { type PeerTiming, DEFAULT_PEER_TIMING } from "../../cluster/peers/timing.ts";
+import type { StoreBackup } from "../../storage/kv-memory/store.ts";
 import { StoreHistory } from "./history.ts";
 import { Network, NO_FAULTS, type ProxiedRequest, type NetworkOptions } from "./network.ts";
 import { createPeerCertificate } from "./peer-certificate.ts";
@@ -85,6 +86,15 @@ export class SimulatedCluster {
   partition(from: SimulatedServer, to: SimulatedServer): void {
     this.trace.add(from.id, `cannot reach ${to.id}`);
     this.network.links.block(from.id, to.id);
+  }
+
+  /**
+   * Restores the store from a backup of `world.backUpStore` while the servers run, as an operator restores etcd from a
+   * snapshot. All writes since the backup are lost.
+   */
+  restoreStore(backup: StoreBackup): void {
+    this.trace.add("world", `the store is restored to revision ${backup.revision}`);
+    this.world.restoreStore(backup);
   }
 
   /** Ends all network and store faults and pauses. Crashed servers stay down. */

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../base/clock.ts";
 import { parseJsonObject, type JsonObject } from "../../meta/json.ts";
-import type { Kv, KvEvent } from "../../storage/kv.ts";
+import { prefixEnd, type Kv, type KvEvent } from "../../storage/kv.ts";
 import type { Host } from "./host.ts";
 
 export interface StoreWriter {
@@ -45,19 +45,38 @@ export const STORE_ROOT = "/registry/";
 
 export class StoreHistory {
   readonly #clock: Clock;
+  readonly #kv: Kv;
+  readonly #onFailure: (thrown: unknown) => void;
   readonly #objects = new Map<string, JsonObject>();
   readonly #listeners: ((commit: Commit) => void)[] = [];
   #sending: SentWrite | undefined;
 
   constructor({ clock, kv, onFailure }: StoreHistoryOptions) {
     this.#clock = clock;
-    kv.watch(
-      { prefix: STORE_ROOT, fromRevision: 2 },
+    this.#kv = kv;
+    this.#onFailure = onFailure;
+    this.#follow(2);
+  }
+
+  /** Continues with the restored content of the store. Listeners receive no commit for the difference. */
+  async #continueAfterRestore(): Promise<void> {
+    const { items, revision } = await this.#kv.range({ start: STORE_ROOT, end: prefixEnd(STORE_ROOT) });
+    this.#objects.clear();
+    for (const { key, value } of items) this.#objects.set(key.slice(STORE_ROOT.length), parsed(value));
+    this.#follow(revision + 1);
+  }
+
+  #follow(fromRevision: number): void {
+    this.#kv.watch(
+      { prefix: STORE_ROOT, fromRevision },
       {
         events: (batch) => batch.forEach((event) => this.#add(event)),
         progress: () => {},
         interrupted: () => {},
-        closed: (error) => onFailure(error.cause ?? error),
+        closed: (error) => {
+          if (error.code === "history-changed") void this.#continueAfterRestore();
+          else this.#onFailure(error.cause ?? error);
+        },
       },
     );
   }
@@ -94,7 +113,7 @@ export class StoreHistory {
   #add(event: KvEvent): void {
     const key = event.key.slice(STORE_ROOT.length);
     const before = this.#objects.get(key);
-    const after = event.kind === "put" ? (parseJsonObject(event.value.toString("utf8")) ?? {}) : undefined;
+    const after = event.kind === "put" ? parsed(event.value) : undefined;
     if (after === undefined) this.#objects.delete(key);
     else this.#objects.set(key, after);
     const commit: Commit = {
@@ -107,4 +126,8 @@ export class StoreHistory {
     };
     for (const listener of this.#listeners) listener(commit);
   }
+}
+
+function parsed(value: Buffer): JsonObject {
+  return parseJsonObject(value.toString("utf8")) ?? {};
 }

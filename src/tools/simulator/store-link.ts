@@ -1,7 +1,7 @@
 /**
  * The connection of one host to the shared store, which may be down, slow or behind. As with a real store, a call fails
  * with `unavailable` if the store is down, and with `undecided` if its response is lost after the store has executed
- * it. Watch events may be late, but none is lost.
+ * it. Watch events may be late, but none is lost, unless the store is restored from a backup.
  */
 import { sleep } from "../../base/clock.ts";
 import {
@@ -49,6 +49,9 @@ interface OpenWatch {
   readonly whileOpen: (deliver: () => void) => void;
   readonly missed: (readonly KvEvent[])[];
   readonly close: () => void;
+  readonly end: (error: StorageError) => void;
+  /** The error with which the watch has ended while the store was down. */
+  endedWith: StorageError | undefined;
 }
 
 /** Maximum time for which a call tries to reach a store that is down. */
@@ -115,16 +118,21 @@ export class StoreLink implements Kv {
       },
       interrupted: (isInterrupted) => whileOpen(() => sink.interrupted(isInterrupted)),
       closed: (error) => {
-        this.#watches.delete(watch);
-        whileOpen(() => sink.closed(error));
+        // A server that cannot reach the store notices when it can: before it receives anything of the new history.
+        if (error.code === "history-changed" && this.#fault.isDown) watch.endedWith = error;
+        else end(error);
       },
     });
+    const end = (error: StorageError): void => {
+      this.#watches.delete(watch);
+      whileOpen(() => sink.closed(error));
+    };
     const close = (): void => {
       isOpen = false;
       this.#watches.delete(watch);
       watching.close();
     };
-    const watch: OpenWatch = { sink, whileOpen, missed, close };
+    const watch: OpenWatch = { sink, whileOpen, missed, close, end, endedWith: undefined };
     this.#watches.add(watch);
     if (this.#fault.isDown) queueMicrotask(() => whileOpen(() => sink.interrupted(true)));
     return { close };
@@ -150,8 +158,9 @@ export class StoreLink implements Kv {
   }
 
   #catchUp(): void {
-    for (const { sink, whileOpen, missed } of [...this.#watches]) {
-      for (const batch of missed.splice(0)) whileOpen(() => sink.events(batch));
+    for (const { sink, whileOpen, missed, end, endedWith } of [...this.#watches]) {
+      if (endedWith !== undefined) end(endedWith);
+      else for (const batch of missed.splice(0)) whileOpen(() => sink.events(batch));
     }
   }
 

@@ -7,6 +7,7 @@ import { SILENT_LOG } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
 import type { Env } from "../../server/env.ts";
 import type { Kv } from "../../storage/kv.ts";
+import type { StoreBackup } from "../../storage/kv-memory/store.ts";
 import { createMemoryStore, type MemoryStore } from "../../storage/kv-memory/kv.ts";
 
 /** Start of virtual time; a real date, so that timestamps look realistic. */
@@ -70,6 +71,16 @@ export class World {
   /** Opens a new handle on the store that all servers of this world share. */
   openKv(): Kv {
     return this.#store.open();
+  }
+
+  /** Copies the content of the store, for `restoreStore`. */
+  backUpStore(): StoreBackup {
+    return this.#store.backUp();
+  }
+
+  /** Restores the store from a backup while the servers run: revisions go back, and a new history begins. */
+  restoreStore(backup: StoreBackup): void {
+    this.#store.restore(backup);
   }
 
   /** A separate generator for each name, so that a draw for one name does not affect another. */

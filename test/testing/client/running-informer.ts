@@ -1,5 +1,6 @@
 /** An informer on a scripted server and a virtual clock, which records the notifications that its handler receives. */
 import { World } from "../../../src/tools/simulator/world.ts";
+import { StoreEpochs } from "../../../src/base/store-epoch.ts";
 import { createClient } from "../../../src/client/client.ts";
 import type { InformerHandler } from "../../../src/client/handler-queue.ts";
 import type { Informer, InformerSettings } from "../../../src/client/informer.ts";
@@ -27,6 +28,7 @@ function describe({ metadata }: KubernetesObject): string {
 
 export class RunningInformer {
   readonly world = new World({ seed: 3 });
+  readonly epochs = new StoreEpochs();
   readonly transport: ScriptedTransport;
   readonly informer: Informer;
   readonly reported: string[] = [];
@@ -41,6 +43,7 @@ export class RunningInformer {
       transport: this.transport,
       clock,
       random: this.world.randomFor("client"),
+      epoch: this.epochs,
       defaults: { retriesMax: 0 },
     });
     this.informer = client.informer(CONFIG_MAPS, { onError: (thrown) => void this.errors.push(thrown), ...settings });

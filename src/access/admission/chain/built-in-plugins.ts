@@ -18,6 +18,7 @@ export function createBuiltInPlugins(parts: AdmissionParts): readonly AdmissionP
     authorizer,
     clock,
     random,
+    epoch: context.store.cache.epoch,
     chargeQuota: createChargeQuota(context, preferredServed(followed)),
     resourcesOfKind: ({ group, version }, kind) =>
       (parts.served.groups().find(({ name }) => name === group)?.resources ?? [])

@@ -4,6 +4,7 @@
  */
 import type { Authorizer } from "../../auth/authorize.ts";
 import type { Clock } from "../../../base/clock.ts";
+import type { StoreEpoch } from "../../../base/store-epoch.ts";
 import type { Random } from "../../../base/random.ts";
 import type { ObjectReader } from "../../../meta/object-table.ts";
 import type { AdmissionPlugin } from "../admission.ts";
@@ -40,6 +41,7 @@ interface BuiltInPorts {
   readonly reader: ObjectReader;
   readonly authorizer: Authorizer;
   readonly chargeQuota: ChargeQuota;
+  readonly epoch?: StoreEpoch;
   readonly resourcesOfKind: ResourcesOfKind;
   readonly clock: Clock;
   readonly random: Random;
@@ -72,7 +74,7 @@ export function builtInPlugins(ports: BuiltInPorts): readonly AdmissionPlugin[] 
     podSecurity({ reader, minor }),
     podTopologyLabels(reader),
     priority(reader),
-    resourceQuota({ reader, chargeQuota, gates, now: () => clock.now() }),
+    resourceQuota({ reader, chargeQuota, epoch: ports.epoch, gates, now: () => clock.now() }),
     runtimeClass(reader),
     serviceAccount({ reader, random, clock }),
     taintNodesByCondition(),

@@ -3,6 +3,7 @@ import { isJsonObject, objectAt, stringAt, stringsAt, type JsonObject } from "..
 import type { ObjectTable } from "../../../meta/object-table.ts";
 import type { Operation } from "../../../serving/registry/admission.ts";
 import { type Criteria, readMatchResources } from "../matching/criteria.ts";
+import { isSameRevision } from "../same-revision.ts";
 import { type ParamKind, paramKindOf } from "./params.ts";
 
 /** `Compiled` is the type of the compiled expressions, which differs between validating and mutating policies. */
@@ -45,11 +46,16 @@ export interface PolicyTables<Compiled> {
   candidates(operation: Operation, resource: string): readonly BoundPolicy<Compiled>[];
 }
 
+interface ParsedObject<T> {
+  readonly object: JsonObject;
+  readonly entry: T;
+}
+
 /** A table that parses each revision of an object once. */
 class Table<T extends { readonly name: string }> implements ObjectTable {
   readonly #read: (object: JsonObject) => T;
   readonly #onChange: () => void;
-  #entries = new Map<string, { readonly revision: string; readonly entry: T }>();
+  #entries = new Map<string, ParsedObject<T>>();
 
   constructor(read: (object: JsonObject) => T, onChange: () => void) {
     this.#read = read;
@@ -80,14 +86,11 @@ class Table<T extends { readonly name: string }> implements ObjectTable {
     this.#onChange();
   }
 
-  #set(object: JsonObject, known: ReadonlyMap<string, { readonly revision: string; readonly entry: T }>): void {
-    const metadata = objectAt(object, "metadata");
-    const name = stringAt(metadata, "name");
-    const resourceVersion = stringAt(metadata, "resourceVersion");
-    const revision = `${stringAt(metadata, "uid")} ${resourceVersion}`;
+  #set(object: JsonObject, known: ReadonlyMap<string, ParsedObject<T>>): void {
+    const name = nameOf(object);
     const before = known.get(name);
-    const isKnown = before?.revision === revision && resourceVersion !== "";
-    this.#entries.set(name, isKnown ? before : { revision, entry: this.#read(object) });
+    const isKnown = before !== undefined && isSameRevision(before.object, object);
+    this.#entries.set(name, isKnown ? before : { object, entry: this.#read(object) });
   }
 }
 

@@ -1,6 +1,7 @@
 /** Keeps the webhooks of all mutating or of all validating configurations, in kubernetes' order. */
 import { objectAt, stringAt, type JsonObject } from "../../../meta/json.ts";
 import type { ObjectTable } from "../../../meta/object-table.ts";
+import { isSameRevision } from "../same-revision.ts";
 import { readWebhooks, type CompileConditions, type Webhook } from "./webhook.ts";
 
 export interface WebhookTable extends ObjectTable {
@@ -23,7 +24,7 @@ export function createWebhookTables(compile: CompileConditions): WebhookTables {
 }
 
 interface Configuration {
-  readonly revision: string;
+  readonly object: JsonObject;
   readonly webhooks: readonly Webhook[];
 }
 
@@ -73,12 +74,10 @@ class Table implements WebhookTable {
 
   /** Parses the configuration, unless this revision is already known. */
   #set(object: JsonObject, known: ReadonlyMap<string, Configuration>): void {
-    const metadata = objectAt(object, "metadata");
-    const name = stringAt(metadata, "name");
-    const revision = `${stringAt(metadata, "uid")} ${stringAt(metadata, "resourceVersion")}`;
+    const name = stringAt(objectAt(object, "metadata"), "name");
     const before = known.get(name);
-    const isKnown = before?.revision === revision && stringAt(metadata, "resourceVersion") !== "";
+    const isKnown = before !== undefined && isSameRevision(before.object, object);
     const webhooks = isKnown ? before.webhooks : readWebhooks(object, this.#compile);
-    this.#configurations.set(name, { revision, webhooks });
+    this.#configurations.set(name, { object, webhooks });
   }
 }

@@ -16,6 +16,7 @@ export const LEASE_NAME = "test-leader";
 export interface ElectorOptions extends Partial<Pick<HostOptions, "rate" | "offsetMs">> {
   readonly identity: string;
   readonly timing?: LeaderElectionOptions["timing"];
+  readonly epoch?: LeaderElectionOptions["epoch"];
   /** Default: requests and responses take no time, and none is lost. */
   readonly passage?: Host["passage"];
   /** Called at the start of a term. */
@@ -36,7 +37,7 @@ export class Elector {
   #term: Term | undefined;
 
   constructor(world: World, server: Transport, options: ElectorOptions) {
-    const { identity, timing, onStart, work = untilAborted } = options;
+    const { identity, timing, epoch, onStart, work = untilAborted } = options;
     this.identity = identity;
     this.#world = world;
     this.host = new Host({ ...options, clock: world.clock, server });
@@ -59,7 +60,17 @@ export class Elector {
     };
     const client = createClient({ transport, clock, random, defaults: { retriesMax: 0 } });
     this.#running = runLeaderElection(
-      { client, clock, random, log, name: LEASE_NAME, identity, onTerm, ...(timing === undefined ? {} : { timing }) },
+      {
+        client,
+        clock,
+        random,
+        log,
+        name: LEASE_NAME,
+        identity,
+        onTerm,
+        ...(timing && { timing }),
+        ...(epoch && { epoch }),
+      },
       this.#stop.signal,
     );
   }

@@ -14,7 +14,8 @@ export interface FakeServer extends AsyncDisposable {
   readonly sessions: ReadonlySet<ServerHttp2Session>;
 }
 
-export type FakeReply = (stream: ServerHttp2Stream, path: string) => void;
+/** `body` is the first part of the request, which is all of a small one. */
+export type FakeReply = (stream: ServerHttp2Stream, path: string, body: Buffer) => void;
 
 export async function startFakeServer(response: FakeReply): Promise<FakeServer> {
   const calls: string[] = [];
@@ -35,7 +36,7 @@ export async function startFakeServer(response: FakeReply): Promise<FakeServer> 
       );
     calls.push(path);
     stream.resume();
-    stream.once("data", () => response(stream, path));
+    stream.once("data", (body: Buffer) => response(stream, path, body));
     return undefined;
   });
   server.listen(0, "127.0.0.1");

@@ -1,7 +1,7 @@
 /** A real etcd for tests: one member on free ports of 127.0.0.1, its data in a temporary directory. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -21,8 +21,15 @@ export interface EtcdProcess {
   kill(): Promise<void>;
   /** Starts again after `kill`, with the same ports and data. */
   restart(): Promise<void>;
-  /** Stops the process and removes its data. */
+  /** Copies the data. Call it only while the process is killed. */
+  backUp(): EtcdBackup;
+  /** Stops the process and removes its data and backups. */
   stop(): Promise<void>;
+}
+
+interface EtcdBackup {
+  /** Replaces the data by that of the backup. Call it only while the process is killed. */
+  restore(): void;
 }
 
 export interface StartEtcdOptions {
@@ -62,6 +69,7 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdPro
     return started;
   };
   let child = await start();
+  const backups: string[] = [];
   const kill = async (): Promise<void> => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = once(child, "exit");
@@ -79,9 +87,20 @@ export async function startEtcd(options: StartEtcdOptions = {}): Promise<EtcdPro
     restart: async () => {
       child = await start();
     },
+    backUp: () => {
+      const copy = `${dataDirectory}-backup-${backups.length}`;
+      backups.push(copy);
+      cpSync(dataDirectory, copy, { recursive: true });
+      return {
+        restore() {
+          rmSync(dataDirectory, { recursive: true, force: true });
+          cpSync(copy, dataDirectory, { recursive: true });
+        },
+      };
+    },
     stop: async () => {
       await kill();
-      rmSync(dataDirectory, { recursive: true, force: true });
+      for (const path of [dataDirectory, ...backups]) rmSync(path, { recursive: true, force: true });
     },
   };
 }

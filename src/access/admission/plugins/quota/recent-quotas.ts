@@ -2,6 +2,7 @@
  * Remembers quotas that this server has just charged, because its cache may not contain the charge yet when the next
  * request arrives.
  */
+import type { StoreEpoch } from "../../../../base/store-epoch.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 
 const REMEMBERED_MAX = 100;
@@ -12,8 +13,9 @@ export interface RecentQuotas {
   newer(known: JsonObject): JsonObject;
 }
 
-export function createRecentQuotas(): RecentQuotas {
+export function createRecentQuotas(epoch?: StoreEpoch): RecentQuotas {
   const charged = new Map<string, JsonObject>();
+  epoch?.onChange(() => charged.clear());
   return {
     remember(quota) {
       const key = keyOf(quota);

@@ -1,5 +1,6 @@
 /** Enforces ResourceQuotas: charges each admitted write to the quotas of its namespace before the object is stored. */
 import { must } from "../../../../base/assert.ts";
+import type { StoreEpoch } from "../../../../base/store-epoch.ts";
 import type { GroupResource } from "../../../../meta/group-version.ts";
 import { objectAt, stringAt, type JsonObject } from "../../../../meta/json.ts";
 import type { ObjectReader } from "../../../../meta/object-table.ts";
@@ -21,6 +22,8 @@ export type ChargeQuota = (quota: JsonObject, status: JsonObject) => Promise<Jso
 interface ResourceQuotaPorts extends PodEvaluatorPorts {
   readonly reader: ObjectReader;
   readonly chargeQuota: ChargeQuota;
+  /** Absent if the history of the store never changes. */
+  readonly epoch?: StoreEpoch | undefined;
 }
 
 const UPDATES: Readonly<Record<string, readonly string[]>> = {
@@ -45,7 +48,7 @@ interface QuotaState {
 }
 
 export function resourceQuota(ports: ResourceQuotaPorts): AdmissionPlugin {
-  const books: QuotaState = { ports, recent: createRecentQuotas() };
+  const books: QuotaState = { ports, recent: createRecentQuotas(ports.epoch) };
   const evaluators = createEvaluators(ports);
   const waiting = new Map<string, Waiter[]>();
   return {

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "vitest";
+import { create, put, remove } from "../../../test/testing/storage/conformance/kv-fixture.ts";
+import { createManualClock, type ManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
+import { StoreEpochs } from "../../base/store-epoch.ts";
+import { createMemoryStore, type MemoryStore } from "../kv-memory/kv.ts";
+import type { Kv } from "../kv.ts";
+import { WatchCache } from "./cache.ts";
+import { HISTORY_CHANGE_MARGIN_MS, HISTORY_OVERLAP_MS } from "./cache-limits.ts";
+
+const PODS = "/registry/pods/";
+
+interface Fixture {
+  readonly clock: ManualClock;
+  readonly store: MemoryStore;
+  readonly kv: Kv;
+  readonly cache: WatchCache;
+  readonly evidence: string[];
+}
+
+function object(name: string): string {
+  return `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"${name}"}}`;
+}
+
+function settled(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve));
+}
+
+async function open(): Promise<Fixture> {
+  const clock = createManualClock();
+  const store = createMemoryStore({ clock });
+  const epochs = new StoreEpochs();
+  const evidence: string[] = [];
+  epochs.onChange((text) => evidence.push(text));
+  const cache = new WatchCache({ kv: store.open(), clock, root: "/registry/", epochs });
+  void cache.run(new AbortController().signal);
+  await settled();
+  return { clock, store, kv: store.open(), cache, evidence };
+}
+
+describe("a watch cache whose store is restored from a backup", () => {
+  test("reloads, goes back to the revision of the store, and serves the restored objects", async () => {
+    const { store, kv, cache, evidence } = await open();
+    const kept = await create(kv, `${PODS}a/kept`, object("kept"));
+    const backup = store.backUp();
+    await create(kv, `${PODS}a/lost`, object("lost"));
+    await remove(kv, `${PODS}a/kept`, kept);
+    store.restore(backup);
+    expect(cache.state).toBe("loading");
+    await settled();
+    expect(cache).toMatchObject({ state: "following", revision: backup.revision });
+    expect(cache.get(`${PODS}a/kept`)?.modRevision).toBe(kept);
+    expect(cache.get(`${PODS}a/lost`)).toBeUndefined();
+    expect(evidence).toEqual([`the store is at revision ${backup.revision}, and was at ${backup.revision + 2} before`]);
+    const later = await put(kv, { key: `${PODS}a/kept`, value: object("kept"), expectedRevision: kept });
+    expect(cache.get(`${PODS}a/kept`)?.modRevision).toBe(later);
+  });
+
+  test("ends all watches at once, and starts none until it is loaded", async () => {
+    const { store, kv, cache } = await open();
+    const backup = store.backUp();
+    await create(kv, `${PODS}a/lost`, object("lost"));
+    const { revision } = cache;
+    let ended = 0;
+    const watcher = { deliver: () => true, fellBehind: () => void ended++ };
+    expect(cache.follow(PODS, revision, watcher)).toBeDefined();
+    store.restore(backup);
+    expect(ended).toBe(1);
+    for (const after of [1, revision, revision + 100]) expect(cache.follow(PODS, after, watcher)).toBeUndefined();
+    expect(cache.oldestRevision("/registry/services/")).toBe(Infinity);
+    await settled();
+    expect(cache.follow(PODS, backup.revision, watcher)).toBeDefined();
+  });
+
+  test("treats revisions that clients received before, or soon after by another clock, as those of an earlier history", async () => {
+    const { clock, store, cache } = await open();
+    expect(cache.isFromEarlierHistory(undefined)).toBe(false);
+    store.restore(store.backUp());
+    await settled();
+    const changedAt = clock.now();
+    expect(cache.isFromEarlierHistory(undefined)).toBe(true);
+    expect(cache.isFromEarlierHistory(changedAt - 1)).toBe(true);
+    expect(cache.isFromEarlierHistory(changedAt + HISTORY_CHANGE_MARGIN_MS)).toBe(true);
+    expect(cache.isFromEarlierHistory(changedAt + HISTORY_CHANGE_MARGIN_MS + 1)).toBe(false);
+    clock.advance(HISTORY_OVERLAP_MS + 1);
+    expect(cache.isFromEarlierHistory(undefined)).toBe(false);
+  });
+});
