@@ -2,7 +2,9 @@
  * Store access of a server: writes its endpoint record, which no API user can change, and rejects other writes while
  * the fence has lapsed, and deletes after the record has expired.
  */
+import { endpointKey } from "./endpoint-record.ts";
 import type { Fence } from "./fence.ts";
+import type { MemberConfig } from "./peer-config.ts";
 import type { LeasedRecordStore } from "./leased-record.ts";
 import { IDENTITY_LEASE_NAMESPACE } from "./identity-lease.ts";
 import { StorageError, type Change, type CommitResult, type KeyValue, type Kv } from "../../storage/kv.ts";
@@ -75,6 +77,20 @@ export function fencedKv(kv: Kv, { fence, ownLeaseKey, ownRecord }: FencedKvOpti
         );
       return change.kind === "delete" ? remove(change) : kv.commit(change);
     },
+  });
+}
+
+/** The store through which a server writes. */
+export function serverKv(
+  { kv, cache }: { readonly kv: Kv; readonly cache: WatchCache },
+  { storageRoot, peers: { serverId } }: Pick<MemberConfig, "storageRoot" | "peers">,
+  fence: Fence,
+): Kv {
+  const key = endpointKey(storageRoot, serverId);
+  return fencedKv(kv, {
+    fence,
+    ownLeaseKey: identityLeaseKey(storageRoot, serverId),
+    ownRecord: { key, known: () => cache.get(key) },
   });
 }
 

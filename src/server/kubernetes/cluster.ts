@@ -10,9 +10,8 @@ import { peerAddressOf } from "../../cluster/peers/advertised-address.ts";
 import type { EndpointReconciler } from "../../cluster/bootstrap/endpoint-reconciler.ts";
 import type { Peers } from "../../cluster/peers/peers.ts";
 import { createPeers } from "../../cluster/peers/create-peers.ts";
-import { endpointKey } from "../../cluster/peers/endpoint-record.ts";
 import { fenceHealthCheck } from "../../cluster/peers/fence.ts";
-import { fencedKv, identityLeaseKey } from "../../cluster/peers/private-records.ts";
+import { serverKv } from "../../cluster/peers/private-records.ts";
 import type { StorageVersions } from "../../cluster/storageversion/create-storage-versions.ts";
 import { createAggregatedServers, type AggregatedServers } from "../../extensions/aggregation/aggregated-servers.ts";
 import { localGroupVersions } from "../../extensions/crd/serving/custom-sources.ts";
@@ -67,12 +66,7 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
   const endpoints = createKubernetesEndpoints(on, store, { resources, peers });
   const { identity, membership } = peers;
   on.history.recovery.addStep(() => identity.fence.reason);
-  const recordKey = endpointKey(config.storageRoot, config.peers.serverId);
-  const kv = fencedKv(store.kv, {
-    fence: identity.fence,
-    ownLeaseKey: identityLeaseKey(config.storageRoot, config.peers.serverId),
-    ownRecord: { key: recordKey, known: () => store.cache.get(recordKey) },
-  });
+  const kv = serverKv(store, config, identity.fence);
   const { context, allocators } = createRegistry(on, { kv, cache: store.cache }, resources);
   return {
     peers,
