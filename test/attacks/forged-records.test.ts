@@ -150,10 +150,22 @@ describe("a tenant with write permission granted by mistake", () => {
     );
   });
 
-  test("that creates an identity lease receives no requests and does not change the agreed version", async () => {
-    const [before, route] = [await storageVersion(), await routing()];
+  test("cannot create an identity lease or change that of a server", async () => {
+    const route = await routing();
     const created = await asTenant(site.first, LEASES, { method: "POST", body: lease("ghost") });
-    expect(created.status).toBe(201);
+    expect([created.status, created.body.reason]).toEqual([403, "Forbidden"]);
+    const headers = { "content-type": "application/merge-patch+json" };
+    const [peer] = site.first.view.peers;
+    const patch = { spec: { holderIdentity: "forged" } };
+    const changed = await asTenant(site.first, `${LEASES}/${peer!.id}`, { method: "PATCH", body: patch, headers });
+    expect([changed.status, changed.body.reason]).toEqual([403, "Forbidden"]);
+    expect(await writes("beside-ghost")).toBe(201);
+    expect(await routing()).toEqual(route);
+  });
+
+  test("with the rights of an administrator creates an identity lease that receives no requests and does not change the agreed version", async () => {
+    const [before, route] = [await storageVersion(), await routing()];
+    expect((await site.first.create(LEASES, lease("ghost"))).status).toBe(201);
     await eventually(
       () => site.first.view.peers.length,
       (count) => count === 2,
@@ -169,7 +181,7 @@ describe("a tenant with write permission granted by mistake", () => {
       release: undefined,
     };
     expect(peers).toEqual([...route.peers, { id: "ghost", ...nowhere }]);
-    expect(await writes("beside-ghost")).toBe(201);
+    expect(await writes("beside-ghost-2")).toBe(201);
     const { status } = await storageVersion();
     expect(status.storageVersions).toEqual(before.status.storageVersions);
     expect([undefined, before.status.commonEncodingVersion]).toContain(status.commonEncodingVersion);

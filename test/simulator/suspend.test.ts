@@ -21,8 +21,8 @@ async function create(cluster: SimulatedCluster, server: SimulatedServer, name: 
   return { status: response.status, message: message ?? "", tookMs: clock.monotonic() - startedAtMs };
 }
 
-async function pair(): Promise<{ cluster: SimulatedCluster; first: SimulatedServer; second: SimulatedServer }> {
-  const cluster = simulate({ seed: 1 });
+async function pair(seed = 1): Promise<{ cluster: SimulatedCluster; first: SimulatedServer; second: SimulatedServer }> {
+  const cluster = simulate({ seed });
   const first = await cluster.addServer({ release: "1.35" });
   const second = await cluster.addServer({ release: "1.35" });
   await cluster.settle();
@@ -47,22 +47,35 @@ test("a server whose machine was suspended is fenced before its first write, unt
   cluster.shutDown();
 });
 
-test("a write that had passed the fence before the machine was suspended does not reach the store afterwards", async () => {
-  const { cluster, first, second } = await pair();
-  // The write waits for the slow store when the machine is suspended.
-  first.setStoreFault({ isDown: false, slowMs: 2_000, isLagging: false, responsesLost: 0 });
-  const writing = create(cluster, first, "late");
-  await cluster.advance({ seconds: 0 });
-  first.suspend();
-  await cluster.advance({ seconds: 30 });
-  first.setStoreFault({ isDown: false, slowMs: 0, isLagging: false, responsesLost: 0 });
-  first.resume();
-  const { status } = await writing;
-  expect(status).toBeGreaterThanOrEqual(500);
-  const stored = await cluster.world.run(second.request({ method: "GET", target: `${CONFIG_MAPS}/late` }));
-  expect(stored.status).toBe(404);
-  cluster.shutDown();
-});
+/** The revision at which a key was last written; 0 if the store does not have the key. */
+async function revisionOf(cluster: SimulatedCluster, key: string): Promise<number> {
+  const { items } = await cluster.world.run(cluster.world.openKv().range({ start: key }));
+  return items[0]?.modRevision ?? 0;
+}
+
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  "a write that had passed the fence before the machine was suspended reaches the store only after the lease was renewed (seed %i)",
+  async (seed) => {
+    const { cluster, first } = await pair(seed);
+    const leaseKey = `/registry/leases/kube-system/${first.id}`;
+    // The write waits for the slow store when the machine is suspended.
+    first.setStoreFault({ isDown: false, slowMs: 2_000, isLagging: false, responsesLost: 0 });
+    const writing = create(cluster, first, "late");
+    await cluster.advance({ seconds: 0 });
+    first.suspend();
+    await cluster.advance({ seconds: 30 });
+    expect(await revisionOf(cluster, "/registry/configmaps/default/late")).toBe(0);
+    const before = await revisionOf(cluster, leaseKey);
+    first.setStoreFault({ isDown: false, slowMs: 0, isLagging: false, responsesLost: 0 });
+    first.resume();
+    const { status } = await writing;
+    const written = await revisionOf(cluster, "/registry/configmaps/default/late");
+    const renewed = await revisionOf(cluster, leaseKey);
+    if (status === 201) expect([before < renewed, renewed < written]).toEqual([true, true]);
+    else expect([status >= 500, written]).toEqual([true, 0]);
+    cluster.shutDown();
+  },
+);
 
 test("the timers of a suspended machine stand still, and those of a paused process do not", async () => {
   const cluster = simulate({ seed: 1 });

@@ -48,9 +48,19 @@ export class DoubtBudget {
     this.#table.onChange(() => this.#observe());
   }
 
+  /** Whether it is known if a window is open. */
+  get isLoaded(): boolean {
+    return this.#table.isLoaded;
+  }
+
   get task(): BackgroundTask {
     const { store, clock } = this.#options;
     return this.#table.follow(store.cache, clock);
+  }
+
+  /** Adds a listener that is called when a window was opened or closed. The returned function removes it. */
+  onChange(listener: () => void): () => void {
+    return this.#table.onChange(listener);
   }
 
   /**

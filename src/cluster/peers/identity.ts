@@ -117,7 +117,13 @@ export function createIdentity(options: IdentityOptions): Identity {
           await untilAborted(signal);
         },
       },
-      { name: "identity-lease-collector", run: (signal) => leases.run(signal) },
+      {
+        name: "identity-lease-collector",
+        async run(signal) {
+          await waitUntil(clock, isStoreWatchAlive, signal);
+          await leases.run(signal);
+        },
+      },
     ],
     beforeUnfence: (step) => void steps.push(step),
     isOwner: () => lease.conflict === undefined,

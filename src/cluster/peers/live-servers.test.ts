@@ -40,8 +40,8 @@ function starting(id: string, ageMs: number, incarnation = "run-2"): LivenessInp
   return { record: { id, incarnation, release: "1.36" }, ageMs };
 }
 
-function vanished(id: string, ageMs: number, isDraining = false): LivenessInput["vanished"][number] {
-  return { id, incarnation: "run-1", isDraining, hosts: ["192.0.2.2"], ageMs, hasDeparted: false };
+function vanished(id: string, ageMs: number, more: Partial<EndpointRecord> = {}): LivenessInput["vanished"][number] {
+  return { id, incarnation: "run-1", record: record(id, more), ageMs, hasDeparted: false };
 }
 
 function decide(more: Partial<LivenessInput>): Liveness {
@@ -105,7 +105,7 @@ describe("a server whose record has disappeared", () => {
   });
 
   test("departs at once if it was draining", () => {
-    expect(decide({ vanished: [vanished("a", 0, true)], leases: [lease("a")] }).servers).toEqual([]);
+    expect(decide({ vanished: [vanished("a", 0, { state: "draining" })], leases: [lease("a")] }).servers).toEqual([]);
   });
 
   test("that has departed stays departed, and its remaining lease is neither a server nor ignored", () => {

@@ -24,7 +24,7 @@ export interface LiveServer {
   readonly id: string;
   /** The ID of the current run; undefined if it is not known. */
   readonly incarnation: string | undefined;
-  /** The endpoint record of the current run. */
+  /** The endpoint record of the current run, also if it has just disappeared. */
   readonly record: EndpointRecord | undefined;
   /** The address at which the server can be called; undefined if it is not known. */
   readonly address: UpstreamAddress | undefined;
@@ -56,9 +56,8 @@ export interface LivenessInput {
 export interface VanishedServer {
   readonly id: string;
   readonly incarnation: string | undefined;
-  readonly isDraining: boolean;
-  /** The addresses in its endpoint record. */
-  readonly hosts: readonly string[];
+  /** Its last endpoint record; undefined if it had only a starting record. */
+  readonly record: EndpointRecord | undefined;
   /** The time since the record disappeared. */
   readonly ageMs: number;
   /** Whether the server was already found to have departed. It stays departed until it writes a record. */
@@ -142,16 +141,17 @@ function byRecords({ record, starting, vanished, lease }: Found, { rewriteMs }: 
   }
   if (vanished === undefined || vanished.hasDeparted) return undefined;
   if (vanished.ageMs >= keptMs(vanished, lease, rewriteMs)) return undefined;
-  const { id, incarnation = runOf(lease) } = vanished;
-  return { id, incarnation, record: undefined, address: undefined, evidence: "recent" };
+  // Until it is clear that the server has departed, requests are routed as before.
+  const { id, incarnation = runOf(lease), record: last } = vanished;
+  return { id, incarnation, record: last, address: last?.address, evidence: "recent" };
 }
 
 /**
  * How long a server counts as live after its record has disappeared. A draining server removes it itself. An
  * expired identity lease shows that the server has crashed; a missing one may have been deleted by any client.
  */
-function keptMs({ isDraining }: VanishedServer, lease: LeaseEvidence | undefined, rewriteMs: number): number {
-  if (isDraining || lease?.isExpired === true) return 0;
+function keptMs({ record }: VanishedServer, lease: LeaseEvidence | undefined, rewriteMs: number): number {
+  if (record?.state === "draining" || lease?.isExpired === true) return 0;
   return lease === undefined ? rewriteMs : RECENT_MS;
 }
 
@@ -176,12 +176,16 @@ function runOf(lease: LeaseEvidence | undefined): string | undefined {
 /** Whether a masterlease exists that belongs to no server which this server knows by its records or by a flag. */
 function hasUnexplainedMasterLease(input: LivenessInput): boolean {
   const { masterLeases, ownAddress, endpoints, vanished, named } = input;
-  const known = new Set([ownAddress, ...endpoints.flatMap(hostsOf), ...vanished.flatMap(({ hosts }) => hosts)]);
+  const known = new Set([
+    ownAddress,
+    ...endpoints.flatMap(hostsOf),
+    ...vanished.flatMap(({ record }) => (record === undefined ? [] : hostsOf(record))),
+  ]);
   for (const { host } of named.values()) known.add(host);
   return masterLeases.some((ip) => !known.has(ip));
 }
 
 /** The IP addresses that an endpoint record contains. */
-export function hostsOf({ address, publishedAddress }: EndpointRecord): string[] {
+function hostsOf({ address, publishedAddress }: EndpointRecord): string[] {
   return [address?.host, publishedAddress].filter((host) => host !== undefined);
 }

@@ -55,8 +55,8 @@ describe("a table of records", () => {
 
   test("reports a change of the content, but not of the generation alone", () => {
     const { table, news } = setUp();
-    table.upsert(...stored("a"));
-    expect(news()).toBe(1);
+    table.reset([stored("a")]);
+    expect([news(), table.isLoaded]).toEqual([1, true]);
     table.upsert(...stored("a", { generation: 2 }));
     table.reset([stored("a", { generation: 3 })]);
     table.remove("/registry/peerserverleases/nobody");

@@ -54,11 +54,11 @@ export class RecordTable<Stored> {
     if (id !== undefined && this.#delete(id)) this.#notify();
   }
 
-  /** Replaces all records. */
+  /** Replaces all records. The first call also counts as a change, because the table is loaded then. */
   reset(all: Iterable<readonly [key: string, value: unknown, revision?: number]>): void {
     const entries = [...all];
     const ids = new Set(entries.map(([key]) => this.#kind.idOf(key)));
-    let isChanged = false;
+    let isChanged = !this.#isLoaded;
     this.#isLoaded = true;
     for (const id of this.#records.keys()) if (!ids.has(id)) isChanged = this.#delete(id) || isChanged;
     for (const [key, value, revision = 0] of entries) isChanged = this.#set(key, value, revision) || isChanged;

@@ -12,7 +12,6 @@ import { DOUBT_WINDOW_MS } from "./doubt-budget.ts";
 import { isSameContent, type EndpointTable } from "./endpoint-record.ts";
 import {
   decideLiveness,
-  hostsOf,
   RECENT_MS,
   type LeaseEvidence,
   type Liveness,
@@ -34,6 +33,8 @@ interface ObserverOptions {
   /** The identity leases of other servers of this component. */
   readonly leases: () => readonly LeaseEvidence[];
   readonly named: ReadonlyMap<string, UpstreamAddress>;
+  /** Whether all records that existed at the start have been read. Until then no server is listed. */
+  readonly isLoaded: () => boolean;
   /** Whether identity leases without a record count now. Called only if there are any. */
   readonly mayDoubt: () => boolean;
   /** How often the list is decided again, although no record or lease has changed. */
@@ -50,7 +51,7 @@ const RUN_CHANGE_MS = 10_000;
 /** A lease may outlive the record of its departed server by less than this time. */
 const VANISHED_MS = 2 * RECENT_MS;
 const NAMES_MAX = 3;
-type Present = Pick<VanishedServer, "id" | "incarnation" | "isDraining" | "hosts">;
+type Present = Pick<VanishedServer, "id" | "incarnation" | "record">;
 
 interface Vanished extends Present {
   readonly atMs: number;
@@ -100,7 +101,8 @@ export class ServerObserver {
 
   /** Decides again. Called when a record or lease has changed. */
   reconsider(): void {
-    const { mayDoubt } = this.#options;
+    const { mayDoubt, isLoaded } = this.#options;
+    if (!isLoaded()) return;
     this.#observe();
     const input = this.#input();
     let next = decideLiveness({ ...input, mayDoubt: false });
@@ -174,10 +176,10 @@ function presentServers({
   starting,
 }: Pick<ObserverOptions, "endpoints" | "starting">): Map<string, Present> {
   const present = new Map<string, Present>();
-  for (const { id, incarnation } of starting.all()) present.set(id, { id, incarnation, isDraining: false, hosts: [] });
+  for (const { id, incarnation } of starting.all()) present.set(id, { id, incarnation, record: undefined });
   for (const record of endpoints.all()) {
-    const { id, incarnation, state } = record;
-    present.set(id, { id, incarnation, isDraining: state === "draining", hosts: hostsOf(record) });
+    const { id, incarnation } = record;
+    present.set(id, { id, incarnation, record });
   }
   return present;
 }

@@ -48,10 +48,11 @@ export function createServerTables({ env, config, store }: RecordParts): ServerT
 /** Observes the tables and the identity leases. */
 export function observeServers(
   parts: RecordParts,
-  { endpoints, starting, masterLeases }: ServerTables,
+  tables: ServerTables,
   leases: LeaseCollector,
 ): { readonly observer: ServerObserver; readonly tasks: readonly BackgroundTask[] } {
   const { env, config, store } = parts;
+  const { endpoints, starting, masterLeases } = tables;
   const { clock, log } = env;
   const { serverId, timing, servers } = config.peers;
   const budget = new DoubtBudget({ storageRoot: config.storageRoot, store, clock, log });
@@ -65,11 +66,13 @@ export function observeServers(
     masterLeases,
     leases: () => leases.evidence(),
     named: servers,
+    isLoaded: () => tables.isLoaded() && budget.isLoaded,
     mayDoubt: () => budget.mayDoubt(),
     intervalMs: timing.leaseCollectIntervalMs,
     rewriteMs: timing.endpointRefreshMs,
   });
   for (const table of [endpoints, starting]) table.onChange(() => leases.reconsider());
   leases.onChange(() => observer.reconsider());
+  budget.onChange(() => observer.reconsider());
   return { observer, tasks: [budget.task, observer.task] };
 }
