@@ -435,7 +435,7 @@ describe("an identity lease", () => {
   const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
   const LABEL = "apiserver.kubernetes.io/identity";
   const REJECTED = /^403 .*only API servers may create or change a lease in kube-system with the label/;
-  const asBob = (api: TestServer, method: string, target: string, body: Json): Promise<ApiTestResponse> =>
+  const writeAsBob = (api: TestServer, method: string, target: string, body: Json): Promise<ApiTestResponse> =>
     api.call(method, target, JSON.stringify(body), {
       asClient: true,
       headers: { authorization: "Bearer secret-bob", "content-type": method === "PATCH" ? MERGE : "application/json" },
@@ -448,22 +448,22 @@ describe("an identity lease", () => {
 
   test("can be created and changed by API servers and administrators only", async () => {
     await using api = await startServer({ access: { authorizationModes: ["AlwaysAllow"] } });
-    expect(outcome(await asBob(api, "POST", LEASES, lease("ghost", "kube-apiserver")))).toMatch(REJECTED);
+    expect(outcome(await writeAsBob(api, "POST", LEASES, lease("ghost", "kube-apiserver")))).toMatch(REJECTED);
     expect((await api.create(LEASES, lease("admins", "kube-apiserver"))).status).toBe(201);
     const forged = { spec: { holderIdentity: "forged" } };
-    expect(outcome(await asBob(api, "PATCH", `${LEASES}/admins`, forged))).toMatch(REJECTED);
+    expect(outcome(await writeAsBob(api, "PATCH", `${LEASES}/admins`, forged))).toMatch(REJECTED);
     const unlabeled = { metadata: { labels: { [LABEL]: null } } };
-    expect(outcome(await asBob(api, "PATCH", `${LEASES}/admins`, unlabeled))).toMatch(REJECTED);
+    expect(outcome(await writeAsBob(api, "PATCH", `${LEASES}/admins`, unlabeled))).toMatch(REJECTED);
     expect((await api.get(`${LEASES}/admins`)).body.spec.holderIdentity).toBe("admins_1");
   });
 
   test("of another component or without the label can be written by any client with the permission", async () => {
     await using api = await startServer({ access: { authorizationModes: ["AlwaysAllow"] } });
-    expect((await asBob(api, "POST", LEASES, lease("sample", "sample-apiserver"))).status).toBe(201);
-    expect((await asBob(api, "POST", LEASES, lease("leader"))).status).toBe(201);
+    expect((await writeAsBob(api, "POST", LEASES, lease("sample", "sample-apiserver"))).status).toBe(201);
+    expect((await writeAsBob(api, "POST", LEASES, lease("leader"))).status).toBe(201);
     const labeled = { metadata: { labels: { [LABEL]: "kube-apiserver" } } };
-    expect(outcome(await asBob(api, "PATCH", `${LEASES}/leader`, labeled))).toMatch(REJECTED);
+    expect(outcome(await writeAsBob(api, "PATCH", `${LEASES}/leader`, labeled))).toMatch(REJECTED);
     const elsewhere = LEASES.replace("kube-system", "default");
-    expect((await asBob(api, "POST", elsewhere, lease("ghost", "kube-apiserver"))).status).toBe(201);
+    expect((await writeAsBob(api, "POST", elsewhere, lease("ghost", "kube-apiserver"))).status).toBe(201);
   });
 });

@@ -41,8 +41,8 @@ export function serviceEndpoints(existing: JsonObject | undefined, live: LiveAdd
 }
 
 /** Undefined unless the Endpoints have exactly one subset with the one port that servers publish. */
-function portIn(endpoints: JsonObject): number | undefined {
-  const [subset = {}, ...furtherSubsets] = objectsAt(endpoints, "subsets");
+function portIn(existing: JsonObject): number | undefined {
+  const [subset = {}, ...furtherSubsets] = objectsAt(existing, "subsets");
   const [port = {}, ...furtherPorts] = objectsAt(subset, "ports");
   const isPublished = furtherSubsets.length === 0 && furtherPorts.length === 0 && port["name"] === PORT_NAME;
   return isPublished && typeof port["port"] === "number" ? port["port"] : undefined;

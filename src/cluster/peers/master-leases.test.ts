@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
-import type { JsonObject } from "../../meta/json.ts";
 import { encodeMasterLease, masterLeaseKey, masterLeaseKind } from "./master-leases.ts";
 
 const { idOf, decode } = masterLeaseKind("/registry/");
 
-function endpoints(subsets: unknown): JsonObject {
-  return { kind: "Endpoints", apiVersion: "v1", metadata: { generation: 3 }, subsets } as JsonObject;
+function endpoints(subsets: unknown): unknown {
+  return { kind: "Endpoints", apiVersion: "v1", metadata: { generation: 3 }, subsets };
 }
 
 describe("a masterlease", () => {
@@ -18,7 +17,7 @@ describe("a masterlease", () => {
 
   test.each<[string, unknown]>([
     ["is not an object", null],
-    ["is of another kind", { ...endpoints([{ addresses: [{ ip: "192.0.2.1" }] }]), kind: "Pod" }],
+    ["is of another kind", { kind: "Pod", subsets: [{ addresses: [{ ip: "192.0.2.1" }] }] }],
     ["has no address", endpoints([])],
     ["has the address of another key", endpoints([{ addresses: [{ ip: "192.0.2.2" }] }])],
   ])("that %s is invalid", (_name, stored) => {
