@@ -4,7 +4,6 @@
  */
 import { createServer } from "node:net";
 import { describe, expect, test } from "vitest";
-import { endpointKey } from "../../src/cluster/peers/endpoint-record.ts";
 import { AGGREGATED, groupNames, resourcesIn, type Json } from "./client.ts";
 import { SHORT_LEASES, startCluster, TestCluster, UNPROBED, type Member } from "./cluster.ts";
 import {
@@ -17,6 +16,7 @@ import {
   sendDocument,
   sendJson,
   startStub,
+  withdrawAddress,
   StubPeer,
   WIDGETS,
   type Respond,
@@ -109,10 +109,10 @@ describe("a kube-apiserver", () => {
     expect(await member.metric('apiserver_peer_discovery_sync_errors_total{type="hostport_resolution"}')).toBe(1);
   });
 
-  test("whose endpoint record disappears is not called, and a request that only it serves counts as endpoint_resolution", async () => {
+  test("that withdraws its address is not called, and a request that only it serves counts as endpoint_resolution", async () => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster);
-    await cluster.remove(endpointKey("/registry/", "stub"));
+    await withdrawAddress(cluster, "stub");
     await eventually(
       () => member.view.peers.map(({ address }) => address),
       ([address]) => address === undefined,

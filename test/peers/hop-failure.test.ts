@@ -10,6 +10,7 @@ import {
   sendJson,
   startStub,
   StubPeer,
+  withdrawAddress,
   WIDGETS,
   WIDGETS_LABELS,
   type Respond,
@@ -64,10 +65,10 @@ describe("an unreachable peer", () => {
     );
   });
 
-  test("§8.1-6 §9-12 without an endpoint record makes requests return 503", async () => {
+  test("§8.1-6 §9-12 without an address makes requests return 503", async () => {
     await using cluster = await startCluster([{}]);
     const { member } = await startStub(cluster);
-    await cluster.remove(RECORD);
+    await withdrawAddress(cluster, "stub");
     const response = await eventually(
       () => member.get(WIDGETS),
       ({ text }) => text.includes("has not published its address"),
@@ -131,10 +132,10 @@ describe("with several peers,", () => {
     expect(two.arrivals).toHaveLength(15);
   });
 
-  test("§8.1-8 a request returns 503 and is counted once if the only peer with an endpoint record is unreachable", async () => {
+  test("§8.1-8 a request returns 503 and is counted once if the only peer with an address is unreachable", async () => {
     const { cluster, member, one } = await twoStubs();
     await using _ = cluster;
-    await cluster.remove(endpointKey("/registry/", "stub2"));
+    await withdrawAddress(cluster, "stub2");
     await eventually(
       () => member.view.peers.find(({ id }) => id === "stub2")?.address,
       (address) => address === undefined,

@@ -1,5 +1,6 @@
 /** Tests of which servers count as live, and for how long (§9-13, §9-29). */
 import { describe, expect, test } from "vitest";
+import { endpointKey } from "../../src/cluster/peers/endpoint-record.ts";
 import { groupNames } from "./client.ts";
 import { SHORT_LEASES, startCluster, type Member } from "./cluster.ts";
 import { lease, LEASES, startStub, StubPeer, WIDGETS } from "./stub-peer.ts";
@@ -45,6 +46,29 @@ describe("forged leases", () => {
     await known(member, "planted");
     expect((await member.get(WIDGETS)).status).toBe(503);
     expect([...planted.arrivals, ...planted.discoveryArrivals]).toEqual([]);
+  });
+});
+
+describe("a server without an endpoint record", () => {
+  test("that --peer-server names is called at the address of the flag", async () => {
+    await using cluster = await startCluster([{}]);
+    const [first] = cluster.members as [Member];
+    const stub = await StubPeer.start(cluster, first, { id: "old", record: "none" });
+    const named = await cluster.start({ peers: { servers: [`old=127.0.0.1:${stub.port}`] } });
+    await named.knows("a", "old");
+    expect((await named.get(WIDGETS)).status).toBe(200);
+    expect((await first.get(WIDGETS)).status).toBe(503);
+  });
+
+  test("whose record disappeared a moment ago is still called", async () => {
+    await using cluster = await startCluster([{}]);
+    const { member } = await startStub(cluster);
+    await cluster.remove(endpointKey("/registry/", "stub"));
+    await eventually(
+      () => cluster.members[0]!.view.peers.length,
+      (count) => count === 1,
+    );
+    expect((await member.get(WIDGETS)).status).toBe(200);
   });
 });
 

@@ -208,6 +208,13 @@ export function endpoints(id: string, port: number): Json {
   };
 }
 
+/** Replaces the endpoint record of a peer by one without an address. */
+export async function withdrawAddress(cluster: TestCluster, id: string): Promise<void> {
+  const metadata = { labels: { apiserverIdentity: id }, annotations: { "evenkeel.io/release": "1.36" } };
+  const record = { kind: "Endpoints", apiVersion: "v1", metadata, subsets: [] };
+  await cluster.put(endpointKey("/registry/", id), JSON.stringify(record));
+}
+
 export function sendJson(response: ServerResponse, status: number, value: Json, headers: Json = {}): void {
   response.writeHead(status, { "content-type": "application/json", ...headers });
   response.end(`${JSON.stringify(value)}\n`);

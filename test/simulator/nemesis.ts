@@ -1,6 +1,6 @@
 /**
  * Injects random faults: crashes, pauses, suspends, failing tasks, restarts with other releases, network partitions,
- * store outages.
+ * store outages, forged identity leases.
  */
 import { randomInteger, randomItem, type Random } from "../../src/base/random.ts";
 import { RELEASES } from "../../src/objects/catalog/release.ts";
@@ -9,6 +9,7 @@ import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { FaultRates } from "../../src/tools/simulator/network.ts";
 import type { CrashPoint, RunOptions, SimulatedServer } from "../../src/tools/simulator/server.ts";
 import { STORE_IS_FINE, type StoreFault } from "../../src/tools/simulator/store-link.ts";
+import { forgeLease } from "./forge-lease.ts";
 import { RUNTIME_CONFIGS } from "./targets.ts";
 
 /** The severity of the faults in a simulation. It is derived from the seed and printed if the seed fails. */
@@ -38,6 +39,7 @@ const FAULTS = [
   "store-outage",
   "store-trouble",
   "lost-history",
+  "forged-leases",
 ] as const;
 export type FaultName = (typeof FAULTS)[number];
 
@@ -173,6 +175,8 @@ export class Nemesis {
       case "lost-history":
         this.#cluster.trace.add(server.id, "the store has compacted its history");
         return server.run?.store.loseHistory();
+      case "forged-leases":
+        return this.#forgeLeases(server);
     }
   }
 
@@ -202,6 +206,18 @@ export class Nemesis {
       this.#after(time * 3_000 * this.#random.float(), () => {
         server.failTask(name);
         if (server.run === undefined) this.#comeBack(server);
+      });
+  }
+
+  /** Forges identity leases for some time: one that is renewed, a new one each time, or the holder of a server's lease. */
+  #forgeLeases(server: SimulatedServer): void {
+    const names = [() => "ghost", (index: number) => `ghost-${index}`, () => server.id];
+    const nameAt = randomItem(this.#random, names);
+    const times = 1 + randomInteger(this.#random, 20);
+    this.#cluster.trace.add("forger", `writes ${nameAt(0)} ${times} times`);
+    for (let index = 0; index < times; index++)
+      this.#after(index * 2_000, () => {
+        forgeLease(this.#cluster.world, nameAt(index), `forged-${index}`).catch(this.#onFailure);
       });
   }
 

@@ -7,11 +7,10 @@ import { describe, expect, test } from "vitest";
 import { DOUBT_MS } from "../../src/cluster/peers/doubt-budget.ts";
 import { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
-import type { Kv } from "../../src/storage/kv.ts";
 import type { Json } from "../api/start.ts";
+import { forgeLease } from "../simulator/forge-lease.ts";
 
 const UNKNOWN = "/apis/unknown.example.com/v1/things";
-const LEASES = "/registry/leases/kube-system";
 const STORAGE_VERSIONS = "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions";
 /** Decisions are made once a second. */
 const TOLERANCE_S = 3;
@@ -24,33 +23,6 @@ async function startCluster(seed: number): Promise<{ cluster: SimulatedCluster; 
   for (const release of ["1.35", "1.36"] as const) servers.push(await cluster.addServer({ release }));
   await cluster.advance({ seconds: 10 });
   return { cluster, servers };
-}
-
-/** Writes an object to the store, whatever is there. */
-async function put(kv: Kv, key: string, object: Json, lease?: string): Promise<void> {
-  const { items } = await kv.range({ start: key });
-  const value = Buffer.from(JSON.stringify(object));
-  const expectedRevision = items[0]?.modRevision ?? 0;
-  await kv.commit({ kind: "put", key, value, expectedRevision, ...(lease === undefined ? {} : { lease }) });
-}
-
-function forgedLease(cluster: SimulatedCluster, name: string, holder = `${name}_run`): Json {
-  return {
-    kind: "Lease",
-    apiVersion: "coordination.k8s.io/v1",
-    metadata: {
-      name,
-      namespace: "kube-system",
-      uid: `00000000-0000-4000-8000-${name.padStart(12, "0").slice(-12)}`,
-      creationTimestamp: "2030-01-01T00:00:00Z",
-      labels: { "apiserver.kubernetes.io/identity": "kube-apiserver" },
-    },
-    spec: {
-      holderIdentity: holder,
-      leaseDurationSeconds: 3600,
-      renewTime: new Date(cluster.world.clock.now()).toISOString().replace("Z", "000Z"),
-    },
-  };
 }
 
 async function call(server: SimulatedServer, method: string, target: string, body?: Json): Promise<Json> {
@@ -112,10 +84,7 @@ describe("forged identity leases", () => {
   ])("%s cause doubt for 30 s in 10 minutes, and then change nothing", async (_name, ghost) => {
     const site = await startCluster(1);
     const { cluster, servers } = site;
-    const kv = cluster.world.openKv();
-    const forge = (second: number): Promise<void> =>
-      put(kv, `${LEASES}/${ghost(second)}`, forgedLease(cluster, ghost(second)));
-    const seen = await observe(site, 90, forge);
+    const seen = await observe(site, 90, (second) => forgeLease(cluster.world, ghost(second)));
     for (const seconds of seen.doubtfulSeconds) {
       expect(seconds).toBeGreaterThan(0);
       expect(seconds).toBeLessThanOrEqual(DOUBT_MS / 1000 + TOLERANCE_S);
@@ -131,11 +100,8 @@ describe("forged identity leases", () => {
   test("that change the holder of a server's lease every second cause no doubt", async () => {
     const site = await startCluster(2);
     const { cluster, servers } = site;
-    const kv = cluster.world.openKv();
     const target = servers[1]!.id;
-    const seen = await observe(site, 60, (second) =>
-      put(kv, `${LEASES}/${target}`, forgedLease(cluster, target, `${target}_forged-${second}`)),
-    );
+    const seen = await observe(site, 60, (second) => forgeLease(cluster.world, target, `forged-${second}`));
     expect(seen.doubtfulSeconds).toEqual([0, 0]);
     expect(await namespaceSeconds(cluster, servers[0]!, "during-the-attack")).toBeLessThanOrEqual(NAMESPACE_S);
     cluster.shutDown();
@@ -151,10 +117,12 @@ test("a server that hangs before it is ready causes doubt for 30 s, and is named
     ...{ kind: "StartingServer", apiVersion: "evenkeel.io/v1", metadata: { name: "hanging" } },
     ...{ incarnation: "run-1", release: "1.36" },
   };
-  await cluster.world.run(put(kv, "/registry/evenkeel/starting/hanging/run-1", record, lease));
+  const value = Buffer.from(JSON.stringify(record));
+  const key = "/registry/evenkeel/starting/hanging/run-1";
+  await cluster.world.run(kv.commit({ kind: "put", key, value, expectedRevision: 0, lease }));
   const seen = await observe(site, 60, async () => {
     await kv.leaseKeepAlive(lease);
-    await put(kv, `${LEASES}/hanging`, forgedLease(cluster, "hanging", "hanging_run-1"));
+    await forgeLease(cluster.world, "hanging", "run-1");
   });
   for (const seconds of seen.doubtfulSeconds) {
     expect(seconds).toBeGreaterThan(20);
