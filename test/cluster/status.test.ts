@@ -14,6 +14,8 @@ const FLAGS = [
   ...["--identity-lease-duration", "4s"],
   ...["--identity-lease-renew-interval", "500ms"],
   ...["--fence-after", "2s"],
+  ...["--peer-endpoint-ttl", "4s"],
+  ...["--peer-endpoint-refresh", "500ms"],
   "--controllers=",
 ];
 
