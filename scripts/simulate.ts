@@ -9,6 +9,7 @@ const HELP = `Usage: npm run sim -- [options]
   --seeds <n>     number of seeds to run (default 50; with --seed: 1)
   --seed <n>      first seed (default 1)
   --minutes <n>   virtual minutes per seed (default 10)
+  --restores      also restore the store from backups; checks fewer guarantees
   --trace         print the full trace
 `;
 
@@ -20,6 +21,7 @@ interface SimOptions {
   readonly count: number;
   readonly minutes: number;
   readonly isTraced: boolean;
+  readonly restores: boolean;
 }
 
 function readOptions(argv: readonly string[]): SimOptions | undefined {
@@ -30,13 +32,15 @@ function readOptions(argv: readonly string[]): SimOptions | undefined {
       seed: { type: "string" },
       minutes: { type: "string", default: "10" },
       trace: { type: "boolean", default: false },
+      restores: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return undefined;
   const first = wholeNumber("seed", values.seed ?? "1");
   const count = wholeNumber("seeds", values.seeds ?? (values.seed === undefined ? "50" : "1"));
-  return { first, count, minutes: wholeNumber("minutes", values.minutes), isTraced: values.trace };
+  const minutes = wholeNumber("minutes", values.minutes);
+  return { first, count, minutes, isTraced: values.trace, restores: values.restores };
 }
 
 function wholeNumber(name: string, text: string): number {
@@ -44,13 +48,14 @@ function wholeNumber(name: string, text: string): number {
   return Number(text);
 }
 
-function printFailure({ seed, swarm, violations, lines }: SeedReport, minutes: number): void {
+function printFailure({ seed, swarm, violations, lines }: SeedReport, { minutes, restores }: SimOptions): void {
   console.log(`\nseed ${seed} failed with ${violations.length} violations: ${JSON.stringify(swarm)}`);
   for (const { checker, promise, what } of violations.slice(0, 5)) console.log(`  ${checker}: ${promise}\n    ${what}`);
   const broken = lines.findIndex((line) => line.includes("BROKEN"));
   const end = broken < 0 ? lines.length : broken + 1;
   console.log(lines.slice(Math.max(0, end - LINES_SHOWN), end).join("\n"));
-  console.log(`replay: npm run sim -- --seed ${seed} --minutes ${minutes} --trace\n`);
+  const more = restores ? " --restores" : "";
+  console.log(`replay: npm run sim -- --seed ${seed} --minutes ${minutes}${more} --trace\n`);
 }
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -59,16 +64,16 @@ async function main(argv: readonly string[]): Promise<number> {
     process.stdout.write(HELP);
     return 0;
   }
-  const { first, count, minutes, isTraced } = options;
+  const { first, count, minutes, isTraced, restores } = options;
   const startedAt = performance.now();
   const seconds = (): number => (performance.now() - startedAt) / 1000;
   const failed: number[] = [];
   for (let seed = first; seed < first + count; seed++) {
-    const report = await runSeed({ seed, minutes, traceLinesMax: isTraced ? LINES_MAX : 10_000 });
+    const report = await runSeed({ seed, minutes, restores, traceLinesMax: isTraced ? LINES_MAX : 10_000 });
     if (isTraced) console.log(report.lines.join("\n"));
     if (report.violations.length > 0) {
       failed.push(seed);
-      printFailure(report, minutes);
+      printFailure(report, options);
     }
     const done = seed - first + 1;
     if (done % 10 === 0 && done < count) console.log(`${done} seeds, ${(done / seconds()).toFixed(2)} per second`);

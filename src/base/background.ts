@@ -55,7 +55,7 @@ export interface TaskFaults {
 const RESTART_MS_MIN = 1_000;
 const RESTART_MS_MAX = 60_000;
 /** A task that has run for this long without failing is healthy. */
-const HEALTHY_MS = 60_000;
+const HEALTHY_MS = 30_000;
 /** After this many failures in a row, a task keeps failing. */
 const FAILURES_MAX = 3;
 

@@ -15,8 +15,8 @@ if (isMissing) console.warn(ETCD_MISSING);
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const GROUP = "shapes.example.com";
 /** EVENKEEL_ROUNDS=1000 takes a minute or two. */
-const ROUNDS = Number(process.env["EVENKEEL_ROUNDS"] ?? 200);
-const FLIPS = Number(process.env["EVENKEEL_FLIPS"] ?? 40);
+const ROUNDS = Number(process.env["EVENKEEL_ROUNDS"] ?? 100);
+const FLIPS = Number(process.env["EVENKEEL_FLIPS"] ?? 20);
 const WRITERS = 4;
 /** The number of rounds that run at the same time, so that the test would detect a server that confuses their CRDs. */
 const AT_ONCE = 8;

@@ -78,7 +78,7 @@ test("servers do not count as departed because of a store outage", async () => {
 });
 
 test("the same seed produces the same trace, and another seed a different one", async () => {
-  const digest = async (seed: number): Promise<string> => (await runSeed({ seed, minutes: 3 })).digest;
+  const digest = async (seed: number): Promise<string> => (await runSeed({ seed, minutes: 2 })).digest;
   expect(await digest(11)).toBe(await digest(11));
   expect(await digest(11)).not.toBe(await digest(12));
 });

@@ -112,7 +112,7 @@ function outcomeOf(accepted: AcceptedNames): Outcome {
   return { shared: accepted.shared, decided };
 }
 
-test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+test.each([1, 2, 3, 4])(
   "two servers that decide in the same moment never accept one name for two CRDs, and accept it for one (seed %i)",
   async (seed) => {
     expect(await compete(seed)).toEqual({ shared: [], decided: ROUNDS });
@@ -150,7 +150,7 @@ async function competeWithLateWrites(seed: number, plant: Plant = {}): Promise<O
   return outcomeOf(accepted);
 }
 
-test.each([1, 2, 3, 4])(
+test.each([1, 2])(
   "a server does not accept a name by a decision that it made before another server took the turn (seed %i)",
   async (seed) => {
     expect(await competeWithLateWrites(seed)).toEqual({ shared: [], decided: ROUNDS });

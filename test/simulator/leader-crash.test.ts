@@ -106,7 +106,6 @@ const MOMENTS: Readonly<Record<string, (started: Started) => Promise<void>>> = {
 
 describe.each(Object.keys(MOMENTS))("if the leader crashes %s", (moment) => {
   test.each([
-    [1, ["1.35", "1.35", "1.35"]],
     [2, ["1.34", "1.33", "1.33"]],
     [3, ["1.33", "1.34", "1.36"]],
   ])("the namespace is removed within 10 s (seed %i, releases %j)", async (seed, releases) => {

@@ -90,6 +90,7 @@ export class Nemesis {
   readonly #cluster: SimulatedCluster;
   readonly #random: Random;
   readonly #swarm: Swarm;
+  readonly #restores: boolean;
   readonly #onFailure: (thrown: unknown) => void;
   #isStopped = false;
 
@@ -97,8 +98,11 @@ export class Nemesis {
     readonly cluster: SimulatedCluster;
     readonly random: Random;
     readonly swarm: Swarm;
+    /** Whether the store is also restored from backups. */
+    readonly restores: boolean;
     readonly onFailure: (thrown: unknown) => void;
   }) {
+    this.#restores = options.restores;
     this.#cluster = options.cluster;
     this.#random = options.random;
     this.#swarm = options.swarm;
@@ -110,6 +114,16 @@ export class Nemesis {
     network.rates = this.#swarm.rates;
     network.links.delay = { minMs: 1, maxMs: this.#swarm.delayMsMax };
     this.#next();
+    if (this.#restores) this.#backUp();
+  }
+
+  /** Backs up the store, and restores this backup some time later, again and again. */
+  #backUp(): void {
+    const backup = this.#cluster.world.backUpStore();
+    this.#after(2_000 + this.#random.float() * 40_000, () => {
+      this.#cluster.restoreStore(backup);
+      this.#after(this.#random.float() * 20_000, () => this.#backUp());
+    });
   }
 
   /** Stops injecting faults. Each server that is down restarts with a probability of 3/4, otherwise it stays down. */

@@ -12,6 +12,7 @@ import { documentsEqual } from "./checkers/documents-equal.ts";
 import { encodingsSettle } from "./checkers/encodings-settle.ts";
 import { fencedUntilPublished } from "./checkers/fenced-until-published.ts";
 import { garbageGoes } from "./checkers/garbage-goes.ts";
+import { listsMatchStore } from "./checkers/lists-match-store.ts";
 import { listedIsReachable } from "./checkers/listed-is-reachable.ts";
 import { migratedIsMigrated } from "./checkers/migrated-is-migrated.ts";
 import { namespacesEmpty } from "./checkers/namespaces-empty.ts";
@@ -43,6 +44,11 @@ export interface SeedOptions {
   readonly servers?: number;
   readonly traceLinesMax?: number;
   readonly plant?: Plant;
+  /**
+   * Whether the store is restored from backups while the servers run. Guarantees about the history of the store are then
+   * not checked, because a restore ends it.
+   */
+  readonly restores?: boolean;
   /** Replaces values that are otherwise derived from the seed. */
   readonly swarm?: Partial<Swarm>;
 }
@@ -83,14 +89,16 @@ class Simulation {
   readonly #seed: number;
   readonly #servers: number;
   readonly #swarm: Swarm;
+  readonly #restores: boolean;
   readonly #objects = new KnownObjects();
   readonly #checkers: readonly GuaranteeChecker[];
   readonly #violations: GuaranteeViolation[] = [];
   readonly #statuses = new Map<number, number>();
   #hops = 0;
 
-  constructor({ seed, servers = 3, traceLinesMax = 400, plant = {}, swarm = {} }: SeedOptions) {
+  constructor({ seed, servers = 3, traceLinesMax = 400, plant = {}, swarm = {}, restores = false }: SeedOptions) {
     this.#seed = seed;
+    this.#restores = restores;
     this.#servers = servers;
     this.#swarm = { ...drawSwarm(new World({ seed }).randomFor("swarm")), ...swarm };
     const { departedGraceMs, probeIntervalMs } = this.#swarm;
@@ -116,16 +124,19 @@ class Simulation {
       if (agreement !== undefined) this.cluster.trace.add(commit.sending?.serverId ?? "store", agreement);
       this.#check((checker) => checker.onCommit?.(commit));
     });
-    this.#checkers = [
-      noFalse404({ runs, ...kept }),
+    const whateverTheHistory = [
       atMostOneHop(),
       noCircle(),
-      sentOnce((path) => this.#objects.get(path) === "leaving"),
-      noLostWrite(this.#objects),
       readyAgain(),
       servedIsListed(),
       listedIsReachable(),
       documentsEqual(),
+      listsMatchStore(),
+    ];
+    const ofOneHistory = [
+      noFalse404({ runs, ...kept }),
+      sentOnce((path) => this.#objects.get(path) === "leaving"),
+      noLostWrite(this.#objects),
       writtenAsPublished(record),
       entriesMatchCommonVersion(record),
       migratedIsMigrated(record),
@@ -137,6 +148,7 @@ class Simulation {
       garbageGoes(objects, record),
       namespacesGo(objects, record),
     ];
+    this.#checkers = restores ? whateverTheHistory : [...whateverTheHistory, ...ofOneHistory];
   }
 
   async play(forMs: number): Promise<void> {
@@ -148,7 +160,7 @@ class Simulation {
     for (let index = 0; index < this.#servers; index++) await cluster.place().start(drawRun(random, this.#swarm));
     await world.advance(1_000);
     const workload = this.#createWorkload(onFailure);
-    const nemesis = new Nemesis({ cluster, random, swarm: this.#swarm, onFailure });
+    const nemesis = new Nemesis({ cluster, random, swarm: this.#swarm, restores: this.#restores, onFailure });
     const families = new FamilyWorkload({
       ...{ cluster, workload, random: world.randomFor("families"), paceMs: FAMILY_PACE_MS, onFailure },
     });

@@ -16,3 +16,12 @@ export function testSeeds(first: number, last: number): void {
     expect(violations, [replay, ...lines.slice(-LINES_SHOWN)].join("\n")).toEqual([]);
   });
 }
+
+export function testSeedsWithRestores(first: number, last: number): void {
+  const seeds = Array.from({ length: last - first + 1 }, (_, index) => first + index);
+  test.each(seeds)("the servers recover from restores of the store in the simulation of seed %i", async (seed) => {
+    const { violations, lines } = await runSeed({ seed, minutes: MINUTES, restores: true });
+    const replay = `npm run sim -- --seed ${seed} --minutes ${MINUTES} --restores --trace`;
+    expect(violations, [replay, ...lines.slice(-LINES_SHOWN)].join("\n")).toEqual([]);
+  });
+}

@@ -53,7 +53,7 @@ async function revisionOf(cluster: SimulatedCluster, key: string): Promise<numbe
   return items[0]?.modRevision ?? 0;
 }
 
-test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+test.each([1, 2, 3, 4])(
   "a write that had passed the fence before the machine was suspended reaches the store only after the lease was renewed (seed %i)",
   async (seed) => {
     const { cluster, first } = await pair(seed);

@@ -1,3 +1,3 @@
 import { testSeeds } from "./seeds.ts";
 
-testSeeds(14, 26);
+testSeeds(7, 12);

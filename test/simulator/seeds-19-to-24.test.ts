@@ -1,3 +1,3 @@
 import { testSeeds } from "./seeds.ts";
 
-testSeeds(27, 38);
+testSeeds(19, 24);

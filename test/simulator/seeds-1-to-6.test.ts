@@ -1,3 +1,3 @@
 import { testSeeds } from "./seeds.ts";
 
-testSeeds(39, 50);
+testSeeds(1, 6);

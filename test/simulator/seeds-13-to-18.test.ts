@@ -1,3 +1,3 @@
 import { testSeeds } from "./seeds.ts";
 
-testSeeds(1, 13);
+testSeeds(13, 18);

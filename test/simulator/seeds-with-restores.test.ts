@@ -1,0 +1,3 @@
+import { testSeedsWithRestores } from "./seeds.ts";
+
+testSeedsWithRestores(1, 3);
