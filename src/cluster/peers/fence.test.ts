@@ -155,6 +155,33 @@ describe("before the fence opens", () => {
     expect(publishing).toHaveLength(2);
   });
 
+  test("the record of the server is confirmed once, although the lease is late by then", async () => {
+    let confirmed = 0;
+    const { world, state } = setUp(() => {
+      confirmed++;
+      state.recordKept(world.clock.monotonic());
+      return Promise.resolve();
+    });
+    await world.advance(20_000);
+    state.renewed(0);
+    await world.advance(0);
+    expect(confirmed).toBe(1);
+    expect(state.reason).toBe("the identity lease of this server has not been renewed for 20 s");
+  });
+
+  test("the fence closes when the record is not renewed in time, although the lease is", async () => {
+    const { world, state } = setUp();
+    state.recordKept(0);
+    state.renewed(0);
+    await world.advance(FENCE_AFTER_MS);
+    state.renewed(FENCE_AFTER_MS);
+    expect(state.reason).toBe("the record by which peers find this server has not been renewed for 10 s");
+    state.recordKept(FENCE_AFTER_MS);
+    state.renewed(FENCE_AFTER_MS);
+    await world.advance(0);
+    expect(state.isFenced).toBe(false);
+  });
+
   test("the server publishes its records again if the lease lapses a second time meanwhile", async () => {
     const publishing: PromiseWithResolvers<void>[] = [];
     const { world, state } = setUp(() => {

@@ -83,7 +83,8 @@ export class Fence {
 
   /** Called when the record of this server is stored, with the monotonic time at which its store lease was renewed. */
   recordKept(startedAtMs: number): void {
-    if (this.#isLapsed()) this.#lapse();
+    // A late lease does not count here: the record is also confirmed while the fence opens.
+    if (this.#recordKeptAtMs !== undefined && this.#isLate(this.#recordKeptAtMs)) this.#lapse();
     this.#recordKeptAtMs = Math.max(this.#recordKeptAtMs ?? -Infinity, startedAtMs);
   }
 

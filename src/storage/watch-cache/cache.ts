@@ -211,6 +211,9 @@ export class WatchCache {
     if (loaded === undefined) return;
     const { items, revision } = loaded;
     if (epoch !== this.#epochs.current) throw historyChangedError("the history changed while it was loaded");
+    // A restore may happen while no watch is open that could report it.
+    if (!this.#isNewHistory && revision < this.#revision)
+      this.#historyChanged(`the store is at revision ${revision}, and this server has seen revision ${this.#revision}`);
     if (this.#isNewHistory) this.#revision = revision;
     this.#isNewHistory = false;
     this.#problem = undefined;

@@ -55,6 +55,27 @@ describe("a watch cache whose store is restored from a backup", () => {
     expect(cache.get(`${PODS}a/kept`)?.modRevision).toBe(later);
   });
 
+  test("notices a restore that happened while it was not running", async () => {
+    const clock = createManualClock();
+    const store = createMemoryStore({ clock });
+    const kv = store.open();
+    const epochs = new StoreEpochs();
+    const cache = new WatchCache({ kv: store.open(), clock, root: "/registry/", epochs });
+    const backup = store.backUp();
+    const stop = new AbortController();
+    const running = cache.run(stop.signal);
+    await settled();
+    await create(kv, `${PODS}a/lost`, object("lost"));
+    stop.abort();
+    await running;
+    store.restore(backup);
+    void cache.run(new AbortController().signal);
+    await settled();
+    expect([epochs.current, cache.revision, cache.get(`${PODS}a/lost`)]).toEqual([1, backup.revision, undefined]);
+    const created = await create(kv, `${PODS}a/new`, object("new"));
+    expect(cache.get(`${PODS}a/new`)?.modRevision).toBe(created);
+  });
+
   test("ends all watches at once, and starts none until it is loaded", async () => {
     const { store, kv, cache } = await open();
     const backup = store.backUp();
