@@ -111,7 +111,6 @@ export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecor
   const metadata = objectAt(stored, "metadata");
   if (stringAt(objectAt(metadata, "labels"), IDENTITY_LABEL) !== id) return undefined;
   const address = addressIn(stored["subsets"]);
-  const { generation } = metadata;
   const annotations = objectAt(metadata, "annotations");
   const text = (name: string): string | undefined => plainText(annotations[ANNOTATION + name]);
   const hasNone = objectsAt(stored, "subsets").length === 0 && text("release") !== undefined;
@@ -119,7 +118,7 @@ export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecor
   return {
     id,
     address,
-    generation: Number.isSafeInteger(generation) && Number(generation) > 0 ? Number(generation) : 0,
+    generation: generationOf(metadata),
     state: text("state") === "draining" ? "draining" : "serving",
     release: text("release"),
     compatibilityVersion: text("compatibility-version"),
@@ -129,6 +128,11 @@ export function decodeEndpointRecord(id: string, stored: unknown): EndpointRecor
     publishedAddress: text("published-address"),
     hasPublishedStorageVersions: text("storage-versions") === PUBLISHED,
   };
+}
+
+/** The number of times that a record was written; 0 if the metadata does not show it. */
+export function generationOf({ generation }: JsonObject): number {
+  return Number.isSafeInteger(generation) && Number(generation) > 0 ? Number(generation) : 0;
 }
 
 /** Whether the text is an IP address to which another host can connect. An IPv6 zone has no meaning on another host. */

@@ -8,7 +8,7 @@
  */
 import { isIP } from "node:net";
 import { isJsonObject, objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
-import { isReachableIp } from "./endpoint-record.ts";
+import { generationOf, isReachableIp } from "./endpoint-record.ts";
 import type { RecordKind, RecordTable } from "./record-table.ts";
 
 export interface MasterLease {
@@ -52,6 +52,5 @@ function decodeMasterLease(ip: string, stored: unknown): MasterLease | undefined
   const [subset = {}] = objectsAt(stored, "subsets");
   const [address = {}] = objectsAt(subset, "addresses");
   if (stringAt(address, "ip") !== ip || !isReachableIp(ip)) return undefined;
-  const { generation } = objectAt(stored, "metadata");
-  return { ip, generation: Number.isSafeInteger(generation) && Number(generation) > 0 ? Number(generation) : 0 };
+  return { ip, generation: generationOf(objectAt(stored, "metadata")) };
 }
