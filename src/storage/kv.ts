@@ -1,5 +1,5 @@
 /**
- * The storage port: a revisioned key-value store with etcd's data model, in nine methods.
+ * The storage port: a revisioned key-value store with etcd's data model, in ten methods.
  *
  * Guarantees of every implementation (tested by test/testing/storage/conformance/):
  * - There is one revision counter. Every successful commit takes the next revision; a commit whose conditions fail
@@ -11,8 +11,9 @@
  * - Failures are `StorageError`s; any other thrown value is a bug.
  *
  * The one exception to these guarantees is a store that an operator restores from an older backup while servers run. A
- * store that notices this ends all its watches with `history-changed`, and from then on serves the new history. Revisions
- * that a client remembers from before then mean nothing, and a client must forget them.
+ * store that notices this calls the listeners of `onHistoryChange`, ends all its watches with `history-changed`, and from
+ * then on serves the new history. Revisions that a client remembers from before then mean nothing, and a client must
+ * forget them.
  */
 export interface Kv {
   /** Reads the keys in [start, end) in byte order, at one revision. */
@@ -33,6 +34,13 @@ export interface Kv {
    * or the store is closed.
    */
   watch(request: WatchRequest, sink: WatchSink): Watching;
+
+  /**
+   * Adds a listener that is called synchronously with the evidence of each change of the history, before the watches end
+   * and before any call returns something of the new history; also while no watch is open. The returned function removes
+   * it.
+   */
+  onHistoryChange(listener: HistoryListener): () => void;
 
   /**
    * The newest revision, read linearizably: it is not older than any commit that was acknowledged to any client before
@@ -57,6 +65,8 @@ export interface Kv {
 }
 
 export type LeaseId = string;
+
+export type HistoryListener = (evidence: string) => void;
 
 export interface KeyValue {
   readonly key: string;

@@ -6,7 +6,7 @@ import type { Kv } from "./kv.ts";
 import { createObjectStore, type ObjectStore } from "./object-store.ts";
 import { holdKv, type HeldKv } from "../../test/testing/storage/held-kv.ts";
 import { WatchCache } from "./watch-cache/cache.ts";
-import { CATCH_UP_MS, FUTURE_VERSION_WAIT_MS } from "./watch-cache/cache-limits.ts";
+import { CATCH_UP_MS, DELIVERY_WAIT_MS, FUTURE_VERSION_WAIT_MS } from "./watch-cache/cache-limits.ts";
 
 const KEY = "/registry/pods/a/x";
 const RANGE = { start: "/registry/pods/", end: "/registry/pods0" };
@@ -152,10 +152,76 @@ describe("writing to the object store", () => {
     });
   });
 
-  test("returns a correct entry even before the cache has received the write", async () => {
+  test("acknowledges a write only after the watchers have received its event", async () => {
+    const { store, held } = await open();
+    const order: string[] = [];
+    store.cache.follow("/registry/pods/", store.cache.revision, {
+      deliver: ({ kind, revision }) => order.push(`event ${kind} ${revision}`) > 0,
+      fellBehind: () => order.push("fell behind"),
+    });
+    // As etcd does, acknowledges each commit before its event.
+    const acknowledged = async <T>(writing: Promise<T>, name: string): Promise<T> => {
+      await settled();
+      held.release();
+      held.hold();
+      const result = await writing;
+      order.push(name);
+      return result;
+    };
+    held.hold();
+    const created = await acknowledged(store.create(KEY, object("x")), "created");
+    if (!created.committed) throw new Error("the create was lost");
+    expect(created.entry).toBe(store.cache.get(KEY));
+    const replaced = await acknowledged(store.replace(created.entry, object("x")), "replaced");
+    if (!replaced.committed) throw new Error("the replace was lost");
+    await acknowledged(store.remove(replaced.entry), "removed");
+    expect(order).toEqual(["event put 2", "created", "event put 3", "replaced", "event delete 4", "removed"]);
+  });
+
+  test("does not wait for an event that is older than those that the watchers have received", async () => {
+    const { store, held, writer } = await open();
+    held.hold();
+    await create(writer, `${KEY}-2`, object("y"));
+    const writing = store.create(KEY, object("x"));
+    await create(writer, `${KEY}-3`, object("z"));
+    held.release();
+    expect(await writing).toMatchObject({ committed: true, entry: { modRevision: 3 } });
+    expect(store.cache.revision).toBe(4);
+  });
+
+  test("waits for a stalled watch once and for a bounded time, and again after the watch has caught up", async () => {
+    const { store, held, clock } = await open();
+    held.hold();
+    const late = store.create(KEY, object("x"));
+    await settled();
+    clock.advance(DELIVERY_WAIT_MS);
+    expect(await late).toMatchObject({ committed: true });
+    // The clock does not advance, so a write that waited would never complete.
+    expect(await store.create(`${KEY}-2`, object("y"))).toMatchObject({ committed: true });
+    held.release();
+    held.hold();
+    let isDone = false;
+    const next = store.create(`${KEY}-3`, object("z")).then(() => (isDone = true));
+    await settled();
+    expect(isDone).toBe(false);
+    held.release();
+    await next;
+  });
+
+  test("does not wait for its event while the watch is interrupted", async () => {
     const { store, held } = await open();
     held.hold();
-    const created = await store.create(KEY, object("x"));
+    held.interrupt(true);
+    expect(await store.create(KEY, object("x"))).toMatchObject({ committed: true });
+  });
+
+  test("returns a correct entry even if the cache has not received the write in time", async () => {
+    const { store, held, clock } = await open();
+    held.hold();
+    const creating = store.create(KEY, object("x"));
+    await settled();
+    clock.advance(DELIVERY_WAIT_MS);
+    const created = await creating;
     if (!created.committed) throw new Error("the create was lost");
     expect(store.cache.get(KEY)).toBeUndefined();
     expect(created.entry).toMatchObject({ modRevision: 2, createRevision: 2 });

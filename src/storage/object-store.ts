@@ -88,6 +88,7 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
         ...(lease !== undefined && { lease }),
         ...(guards !== undefined && { guards }),
       });
+      if (isUndelivered(cache, result)) await cache.untilDelivered(result.revision);
       return writeResult(cache, result, { key, value, createRevision: 0 });
     },
     async replace(current, value, lease, guards) {
@@ -100,6 +101,7 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
         ...(lease !== undefined && { lease }),
         ...(guards !== undefined && { guards }),
       });
+      if (isUndelivered(cache, result)) await cache.untilDelivered(result.revision);
       return writeResult(cache, result, { key, value, createRevision });
     },
     async remove({ key, modRevision: expectedRevision }, guards) {
@@ -109,6 +111,7 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
         expectedRevision,
         ...(guards !== undefined && { guards }),
       });
+      if (isUndelivered(cache, result)) await cache.untilDelivered(result.revision);
       if (result.committed) return result;
       return { committed: false, current: toEntry(cache, result.current), lostGuard: result.lostGuard };
     },
@@ -140,6 +143,14 @@ function futureRevision(cache: WatchCache, revision: number): StorageError {
   });
 }
 
+/**
+ * True if the watch has not delivered a committed change yet. Only etcd acknowledges a commit before its watch delivers
+ * the change.
+ */
+function isUndelivered(cache: WatchCache, result: CommitResult): boolean {
+  return result.committed && result.revision > cache.revision;
+}
+
 function writeResult(
   cache: WatchCache,
   result: CommitResult,
@@ -148,8 +159,7 @@ function writeResult(
   if (!result.committed)
     return { committed: false, current: toEntry(cache, result.current), lostGuard: result.lostGuard };
   const { key, value, createRevision } = written;
-  // The memory and SQLite stores deliver a change to the cache before they acknowledge its commit, so the cache may
-  // already have the entry.
+  // The cache has the entry, unless another write has replaced it or the watch did not deliver it in time.
   const cached = cache.get(key);
   if (cached?.modRevision === result.revision) return { committed: true, entry: cached };
   return {

@@ -9,6 +9,7 @@ export function overlaidKv(kv: Kv, methods: Partial<Kv>): Kv {
     range: (request) => kv.range(request),
     commit: (change) => kv.commit(change),
     watch: (request, sink) => kv.watch(request, sink),
+    onHistoryChange: (listener) => kv.onHistoryChange(listener),
     currentRevision: () => kv.currentRevision(),
     compact: (revision) => kv.compact(revision),
     leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),

@@ -5,6 +5,7 @@
 import type {
   Change,
   CommitResult,
+  HistoryListener,
   Kv,
   LeaseId,
   RangeRequest,
@@ -14,6 +15,7 @@ import type {
   Watching,
 } from "./kv.ts";
 import { AcceptedCalls } from "./accepted-calls.ts";
+import { HistoryListeners } from "./history-listeners.ts";
 import { closedError } from "./kv-errors.ts";
 
 export interface SharedKv {
@@ -35,10 +37,13 @@ class KvHandle implements Kv {
   readonly #kv: Kv;
   readonly #calls = new AcceptedCalls();
   readonly #watches = new Set<HandleWatch>();
+  readonly #historyListeners = new HistoryListeners();
+  readonly #unlisten: () => void;
   #closing: Promise<void> | undefined;
 
   constructor(kv: Kv) {
     this.#kv = kv;
+    this.#unlisten = kv.onHistoryChange((evidence) => this.#historyListeners.call(evidence));
   }
 
   range(request: RangeRequest): Promise<RangeResult> {
@@ -71,6 +76,10 @@ class KvHandle implements Kv {
     return { close: () => this.#unwatch(watch) };
   }
 
+  onHistoryChange(listener: HistoryListener): () => void {
+    return this.#historyListeners.add(listener);
+  }
+
   currentRevision(): Promise<number> {
     return this.#calls.run(() => this.#kv.currentRevision());
   }
@@ -98,6 +107,7 @@ class KvHandle implements Kv {
 
   async #close(): Promise<void> {
     await this.#calls.close();
+    this.#unlisten();
     for (const watch of this.#watches) {
       this.#unwatch(watch);
       watch.sink.closed(closedError());

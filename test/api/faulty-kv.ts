@@ -67,6 +67,7 @@ export class FaultyKv implements Kv {
   readonly leaseGrant: Kv["leaseGrant"] = (ttlSeconds) => this.#reach(() => this.#kv.leaseGrant(ttlSeconds));
   readonly leaseKeepAlive: Kv["leaseKeepAlive"] = (lease) => this.#reach(() => this.#kv.leaseKeepAlive(lease));
   readonly leaseRevoke: Kv["leaseRevoke"] = (lease) => this.#reach(() => this.#kv.leaseRevoke(lease));
+  readonly onHistoryChange: Kv["onHistoryChange"] = (listener) => this.#kv.onHistoryChange(listener);
 
   watch(request: WatchRequest, sink: WatchSink): Watching {
     const missed: (readonly KvEvent[])[] = [];

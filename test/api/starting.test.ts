@@ -85,6 +85,7 @@ function slowKv(world: World, kv: Kv): Kv {
     range: (request) => slowly(() => kv.range(request)),
     commit: (change) => slowly(() => kv.commit(change)),
     watch: (request, sink) => kv.watch(request, sink),
+    onHistoryChange: (listener) => kv.onHistoryChange(listener),
     currentRevision: () => slowly(() => kv.currentRevision()),
     compact: (revision) => slowly(() => kv.compact(revision)),
     leaseGrant: (ttlSeconds) => slowly(() => kv.leaseGrant(ttlSeconds)),

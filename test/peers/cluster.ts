@@ -288,6 +288,7 @@ function watched(kv: Kv, handle: StoreHandle): Kv {
       return guard(() => kv.commit(change));
     },
     watch: (request, sink) => kv.watch(request, sink),
+    onHistoryChange: (listener) => kv.onHistoryChange(listener),
     currentRevision: () => read(() => kv.currentRevision()),
     compact: (revision) => guard(() => kv.compact(revision)),
     leaseGrant: (ttlSeconds) => guard(() => kv.leaseGrant(ttlSeconds)),

@@ -67,6 +67,8 @@ export function joinAgreement(options: AgreementOptions): OwnAgreement {
     hasRecord: () => false,
     recordOwner: () => "nobody",
   });
+  // Such a server has no endpoint record for which its lease would have to wait.
+  identity.serve();
   const agreement: StorageVersions = createAgreement({
     ...options,
     serverId,

@@ -8,6 +8,7 @@
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
 import { AcceptedCalls } from "../accepted-calls.ts";
+import { HistoryListeners } from "../history-listeners.ts";
 import { historyChangedError } from "../kv-errors.ts";
 import { type Change, type CommitResult, type Kv, type KvEvent, GUARDS_MAX, StorageError } from "../kv.ts";
 import { CheckedCalls } from "./checked-calls.ts";
@@ -36,12 +37,14 @@ interface EtcdOptions {
 export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
   const { clock, log = () => {}, requestTimeoutMs = ETCD_REQUEST_TIMEOUT_MS } = options;
   const endpoints = parseEndpoints(options.endpoints);
+  const listeners = new HistoryListeners();
   const calls = new CheckedCalls({
     connection: () => connection,
     clock,
     log,
     onChanged: (evidence) => {
       log("etcd history changed", { evidence });
+      listeners.call(evidence);
       connection.rejectWaiting(unavailable(`the history of etcd has changed: ${evidence}`));
       watches.endAll(historyChangedError(evidence));
     },
@@ -70,6 +73,7 @@ export async function openEtcdKv(options: EtcdOptions): Promise<Kv> {
     range: (request) => accepted.run(() => rangeOf(calls, request)),
     commit: (change) => accepted.run(() => commit(calls, change)),
     watch: (request, sink) => watches.watch(request, sink),
+    onHistoryChange: (listener) => listeners.add(listener),
     currentRevision: () => accepted.run(() => currentRevision.query()),
     compact: (revision) => accepted.run(() => compact({ connection, calls }, revision)),
     leaseGrant: (ttlSeconds) => accepted.run(() => grantLease(connection, ttlSeconds)),

@@ -4,12 +4,14 @@
  * commits fail as `undecided` and all other calls as `unavailable`; the client does not reconnect.
  */
 import { AcceptedCalls } from "../accepted-calls.ts";
+import { HistoryListeners } from "../history-listeners.ts";
 import { closedError } from "../kv-errors.ts";
 import {
   keyAfter,
   StorageError,
   type Change,
   type CommitResult,
+  type HistoryListener,
   type KeyValue,
   type Kv,
   type KvEvent,
@@ -53,6 +55,7 @@ class ChannelKv implements Kv {
   readonly #pending = new Map<number, Pending>();
   readonly #watches = new Map<number, ChannelWatch>();
   readonly #calls = new AcceptedCalls();
+  readonly #historyListeners = new HistoryListeners();
   #nextId = 1;
   #closing: Promise<void> | undefined;
   #lost: StorageError | undefined;
@@ -85,6 +88,10 @@ class ChannelKv implements Kv {
         if (this.#watches.delete(watch.id)) this.#send({ kind: "unwatch", id: watch.id });
       },
     };
+  }
+
+  onHistoryChange(listener: HistoryListener): () => void {
+    return this.#historyListeners.add(listener);
   }
 
   currentRevision(): Promise<number> {
@@ -167,6 +174,9 @@ class ChannelKv implements Kv {
         return;
       case "closed":
         this.#end(message.id, fromWire(message.error));
+        return;
+      case "history-changed":
+        this.#historyListeners.call(message.evidence);
         return;
       default:
       // The channel may carry other messages, which the store ignores.

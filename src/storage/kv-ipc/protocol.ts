@@ -32,7 +32,8 @@ export type ServerMessage =
   | { readonly kind: "events"; readonly id: number; readonly batch: readonly KvEvent[] }
   | { readonly kind: "progress"; readonly id: number; readonly revision: number }
   | { readonly kind: "interrupted"; readonly id: number; readonly isInterrupted: boolean }
-  | { readonly kind: "closed"; readonly id: number; readonly error: ChannelError };
+  | { readonly kind: "closed"; readonly id: number; readonly error: ChannelError }
+  | { readonly kind: "history-changed"; readonly evidence: string };
 
 export interface ChannelError {
   readonly code: StorageErrorCode;

@@ -40,12 +40,14 @@ class Client {
   readonly #kv: Kv;
   readonly #channel: KvChannel;
   readonly #watches = new Map<number, ServedWatch>();
+  readonly #unlisten: () => void;
   #pending = 0;
   #isOpen = true;
 
   constructor(kv: Kv, channel: KvChannel) {
     this.#kv = kv;
     this.#channel = channel;
+    this.#unlisten = kv.onHistoryChange((evidence) => this.#send({ kind: "history-changed", evidence }));
   }
 
   take(received: unknown): void {
@@ -70,6 +72,7 @@ class Client {
 
   end(): void {
     this.#isOpen = false;
+    this.#unlisten();
     for (const watch of this.#watches.values()) this.#forget(watch);
   }
 

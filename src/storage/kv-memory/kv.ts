@@ -7,6 +7,7 @@ import type { Clock } from "../../base/clock.ts";
 import type {
   Change,
   CommitResult,
+  HistoryListener,
   Kv,
   LeaseId,
   RangeRequest,
@@ -27,7 +28,7 @@ export interface MemoryStore {
   backUp(): StoreBackup;
   /**
    * Replaces the content of the store by that of a backup, as an operator restores etcd from a snapshot: the revision
-   * goes back, and every watch ends with `history-changed`.
+   * goes back, the listeners are called, and every watch ends with `history-changed`.
    */
   restore(backup: StoreBackup): void;
 }
@@ -75,6 +76,10 @@ class MemoryKv implements Kv {
     this.#watchers.add(watcher);
     this.#state.follow(watcher);
     return watcher;
+  }
+
+  onHistoryChange(listener: HistoryListener): () => void {
+    return this.#state.historyListeners.add(listener);
   }
 
   async currentRevision(): Promise<number> {

@@ -26,6 +26,7 @@ import {
   tooLargeError,
   VALUE_BYTES_MAX,
 } from "../kv-errors.ts";
+import { HistoryListeners } from "../history-listeners.ts";
 import { LeaseTimers } from "./lease-timers.ts";
 import { SortedKeys } from "./sorted-keys.ts";
 import type { ChangeLog, Watcher } from "./watcher.ts";
@@ -50,6 +51,7 @@ export interface StoreBackup {
 }
 
 export class StoreState implements ChangeLog {
+  readonly historyListeners = new HistoryListeners();
   #keys = new SortedKeys();
   readonly #versions = new Map<string, Version[]>();
   readonly #watchers = new Set<Watcher>();
@@ -180,7 +182,9 @@ export class StoreState implements ChangeLog {
     this.#compactRevision = backup.compactRevision;
     for (const { lease, ttlSeconds } of backup.leases) this.#leaseTimers.start(lease, ttlSeconds);
     const evidence = `the store is at revision ${this.#revision}, and was at ${before} before`;
-    for (const watcher of [...this.#watchers]) watcher.end(historyChangedError(evidence));
+    const ended = [...this.#watchers];
+    this.historyListeners.call(evidence);
+    for (const watcher of ended) watcher.end(historyChangedError(evidence));
   }
 
   stopTimers(): void {

@@ -100,6 +100,11 @@ class SqliteKv implements Kv {
     return this.#watches.start(request, sink);
   }
 
+  /** Never calls the listener: if the file is replaced, the store fails instead. */
+  onHistoryChange(): () => void {
+    return () => {};
+  }
+
   currentRevision(): Promise<number> {
     return this.#calls.run(async () => this.#watches.revision);
   }

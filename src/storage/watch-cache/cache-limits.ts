@@ -24,3 +24,8 @@ export const FUTURE_VERSION_WAIT_MS = 3_000;
 export const HISTORY_OVERLAP_MS = 15 * 60_000;
 /** Clocks of servers may differ, and servers detect a change of the history within this time of each other. */
 export const HISTORY_CHANGE_MARGIN_MS = 5_000;
+/**
+ * How long the response to a write waits for the watch to deliver the change. etcd delivers it within about 0.2 ms of
+ * its response, so a longer wait means that the watch has stalled.
+ */
+export const DELIVERY_WAIT_MS = 50;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { create, put, remove } from "../../../test/testing/storage/conformance/kv-fixture.ts";
 import { createManualClock, type ManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
+import { overlaidKv } from "../overlaid-kv.ts";
 import { createMemoryStore } from "../kv-memory/kv.ts";
 import { StorageError, type Kv } from "../kv.ts";
 import { holdKv, type HeldKv } from "../../../test/testing/storage/held-kv.ts";
@@ -142,7 +143,7 @@ describe("loading the watch cache", () => {
   test("ends when the cache is stopped, even if the store does not respond", async () => {
     const stopping = new AbortController();
     const clock = createManualClock();
-    const silent: Kv = { ...createMemoryStore({ clock }).open(), range: () => new Promise(() => {}) };
+    const silent = overlaidKv(createMemoryStore({ clock }).open(), { range: () => new Promise(() => {}) });
     const cache = new WatchCache({ kv: silent, clock, root: "/registry/" });
     const stopped = cache.run(stopping.signal);
     stopping.abort();

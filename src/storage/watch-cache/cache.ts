@@ -15,7 +15,7 @@ import { prefixEnd, StorageError, type Kv, type KvEvent, type Watching } from ".
 import { createEntry, createTombstone, type DecodeForeign, type Entry, type StoredValue } from "./entry.ts";
 import { History, type CacheEvent, type HistoryWatcher, type HistoryWatch } from "./history.ts";
 import { historyChangedError } from "../kv-errors.ts";
-import { CATCH_UP_MS, HISTORY_CHANGE_MARGIN_MS, HISTORY_OVERLAP_MS } from "./cache-limits.ts";
+import { CATCH_UP_MS, DELIVERY_WAIT_MS, HISTORY_CHANGE_MARGIN_MS, HISTORY_OVERLAP_MS } from "./cache-limits.ts";
 import { SortedEntries } from "./sorted-entries.ts";
 
 export type CacheState = "loading" | "following" | "interrupted";
@@ -63,6 +63,8 @@ export class WatchCache {
   #problem: string | undefined;
   readonly #epochs: StoreEpochs;
   #waiters: Waiter[] = [];
+  /** The newest revision of a write whose change the watch did not deliver in time. */
+  #lateRevision = 0;
   readonly #remembered = new WeakMap<Buffer, JsonObject>();
 
   constructor(options: WatchCacheOptions) {
@@ -104,9 +106,11 @@ export class WatchCache {
    * the store.
    */
   async run(signal: AbortSignal): Promise<void> {
+    const unlisten = this.#options.kv.onHistoryChange((evidence) => this.#historyChanged(evidence));
     try {
       while (!signal.aborted) await this.#loadAndFollow(signal);
     } finally {
+      unlisten();
       this.#watching?.close();
       // Without a watch the data gets old. The next run loads it again.
       if (this.#state === "following") this.#changeState("interrupted");
@@ -204,6 +208,23 @@ export class WatchCache {
     });
   }
 
+  /**
+   * Waits until the watchers have received all changes up to the revision of a write, so that its response does not
+   * arrive before its watch event. Returns undefined if they have. Does not wait while the watch is interrupted, or has
+   * not delivered the change of an earlier write in time: a stalled watch delays few writes, and none for long.
+   */
+  untilDelivered(revision: number): Promise<void> | undefined {
+    if (revision <= this.#revision || this.#state !== "following" || this.#revision < this.#lateRevision)
+      return undefined;
+    return this.#delivered(revision);
+  }
+
+  async #delivered(revision: number): Promise<void> {
+    const epoch = this.#epochs.current;
+    const isDelivered = await this.waitFor(revision, DELIVERY_WAIT_MS);
+    if (!isDelivered && epoch === this.#epochs.current) this.#lateRevision = Math.max(this.#lateRevision, revision);
+  }
+
   async #load(signal: AbortSignal): Promise<void> {
     const { kv, root } = this.#options;
     const epoch = this.#epochs.current;
@@ -211,7 +232,7 @@ export class WatchCache {
     if (loaded === undefined) return;
     const { items, revision } = loaded;
     if (epoch !== this.#epochs.current) throw historyChangedError("the history changed while it was loaded");
-    // A restore may happen while no watch is open that could report it.
+    // The store reports a change of its history itself. This is the last check before lists and watches would go back.
     if (!this.#isNewHistory && revision < this.#revision)
       this.#historyChanged(`the store is at revision ${revision}, and this server has seen revision ${this.#revision}`);
     if (this.#isNewHistory) this.#revision = revision;
@@ -237,8 +258,9 @@ export class WatchCache {
   }
 
   #follow(signal: AbortSignal): Promise<void> {
-    // If the cache was stopped during loading, the signal does not fire a second time.
-    if (signal.aborted) return Promise.resolve();
+    // If the cache was stopped during loading, the signal does not fire a second time. If the history has changed since
+    // the load, the loaded revision means nothing to the store.
+    if (signal.aborted || this.#isNewHistory) return Promise.resolve();
     return new Promise((resolve) => {
       const stop = (): void => resolve();
       signal.addEventListener("abort", stop, { once: true });
@@ -248,10 +270,9 @@ export class WatchCache {
           events: (batch) => this.#apply(batch),
           progress: (revision) => this.#advance(revision),
           interrupted: (isInterrupted) => this.#changeState(isInterrupted ? "interrupted" : "following"),
-          closed: (error) => {
+          closed: () => {
             signal.removeEventListener("abort", stop);
             this.#changeState("loading");
-            if (error.code === "history-changed") this.#historyChanged(error.message);
             resolve();
           },
         },
@@ -266,12 +287,14 @@ export class WatchCache {
 
   /**
    * Ends all watches at once, because a load may take long. Until it is complete, no watch can start, whatever revision
-   * it names.
+   * it names. The store may have no watch open when it notices the change.
    */
   #historyChanged(evidence: string): void {
+    this.#changeState("loading");
     this.#isNewHistory = true;
     this.#historyChangedAtMs = this.#options.clock.now();
     this.#baseRevision = Number.POSITIVE_INFINITY;
+    this.#lateRevision = 0;
     this.#epochs.advance(evidence);
     for (const { history } of this.#partitions.values()) history.reset(this.#baseRevision);
   }

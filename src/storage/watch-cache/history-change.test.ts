@@ -2,8 +2,10 @@ import { describe, expect, test } from "vitest";
 import { create, put, remove } from "../../../test/testing/storage/conformance/kv-fixture.ts";
 import { createManualClock, type ManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { StoreEpochs } from "../../base/store-epoch.ts";
+import { holdKv } from "../../../test/testing/storage/held-kv.ts";
 import { createMemoryStore, type MemoryStore } from "../kv-memory/kv.ts";
-import type { Kv } from "../kv.ts";
+import { StorageError, type Kv } from "../kv.ts";
+import { overlaidKv } from "../overlaid-kv.ts";
 import { WatchCache } from "./cache.ts";
 import { HISTORY_CHANGE_MARGIN_MS, HISTORY_OVERLAP_MS } from "./cache-limits.ts";
 
@@ -74,6 +76,71 @@ describe("a watch cache whose store is restored from a backup", () => {
     expect([epochs.current, cache.revision, cache.get(`${PODS}a/lost`)]).toEqual([1, backup.revision, undefined]);
     const created = await create(kv, `${PODS}a/new`, object("new"));
     expect(cache.get(`${PODS}a/new`)?.modRevision).toBe(created);
+  });
+
+  test("advances the epoch before it serves anything of the new history, also if the new history had overtaken its revision while it had no watch", async () => {
+    const clock = createManualClock();
+    const store = createMemoryStore({ clock });
+    const writer = store.open();
+    const epochs = new StoreEpochs();
+    let closeWatch = (): void => {};
+    const held = holdKv(store.open());
+    const kv = overlaidKv(held.kv, {
+      watch(request, sink) {
+        const watching = held.kv.watch(request, sink);
+        closeWatch = () => {
+          watching.close();
+          sink.closed(new StorageError("revision-compacted", "compacted"));
+        };
+        return watching;
+      },
+    });
+    const cache = new WatchCache({ kv, clock, root: "/registry/", epochs });
+    void cache.run(new AbortController().signal);
+    await settled();
+    const backup = store.backUp();
+    const lost = await create(writer, `${PODS}a/lost`, object("lost"));
+    let ended = 0;
+    cache.follow(PODS, lost, { deliver: () => true, fellBehind: () => void ended++ });
+    const seen: unknown[] = [];
+    epochs.onChange(() => seen.push([cache.state, ended, cache.get(`${PODS}a/new-0`)]));
+    held.fail(1);
+    closeWatch();
+    await settled();
+    store.restore(backup);
+    for (let index = 0; index < 5; index++) await create(writer, `${PODS}a/new-${index}`, object("new"));
+    clock.advance(1_000);
+    await settled();
+    expect(cache).toMatchObject({ state: "following", revision: lost + 4 });
+    expect([epochs.current, seen, ended]).toEqual([1, [["loading", 0, undefined]], 1]);
+    expect([cache.get(`${PODS}a/lost`), cache.isFromEarlierHistory(clock.now())]).toEqual([undefined, true]);
+  });
+
+  test("loads again if the history changes between the load and the start of its watch", async () => {
+    const clock = createManualClock();
+    const store = createMemoryStore({ clock });
+    const writer = store.open();
+    const backup = store.backUp();
+    await create(writer, `${PODS}a/lost`, object("lost"));
+    const epochs = new StoreEpochs();
+    let loads = 0;
+    const cache = new WatchCache({
+      kv: store.open(),
+      clock,
+      root: "/registry/",
+      epochs,
+      // The cache reports that it has loaded before it starts its watch.
+      onStateChange: (state) => {
+        if (state === "following" && ++loads === 1) store.restore(backup);
+      },
+    });
+    let hasServedLost = false;
+    epochs.onChange(() => (hasServedLost = cache.get(`${PODS}a/lost`) !== undefined));
+    void cache.run(new AbortController().signal);
+    await settled();
+    expect([loads, epochs.current, hasServedLost]).toEqual([2, 1, true]);
+    expect(cache).toMatchObject({ state: "following", revision: backup.revision });
+    expect(cache.get(`${PODS}a/lost`)).toBeUndefined();
   });
 
   test("ends all watches at once, and starts none until it is loaded", async () => {

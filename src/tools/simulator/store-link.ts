@@ -8,6 +8,7 @@ import {
   StorageError,
   type Change,
   type CommitResult,
+  type HistoryListener,
   type Kv,
   type KvEvent,
   type WatchRequest,
@@ -62,6 +63,8 @@ export class StoreLink implements Kv {
   readonly #kv: Kv;
   readonly #host: Host;
   readonly #watches = new Set<OpenWatch>();
+  /** Reports of changes of the history while the store was down. */
+  readonly #heldReports = new Set<() => void>();
   #fault: StoreFault = STORE_IS_FINE;
 
   constructor(options: StoreLinkOptions) {
@@ -78,6 +81,7 @@ export class StoreLink implements Kv {
   setFault(fault: StoreFault): void {
     const before = this.#fault;
     this.#fault = fault;
+    if (!fault.isDown) this.#reportHistoryChanges();
     if (!fault.isDown && !fault.isLagging) this.#catchUp();
     if (fault.isDown === before.isDown) return;
     for (const { sink, whileOpen } of [...this.#watches]) whileOpen(() => sink.interrupted(fault.isDown));
@@ -138,6 +142,20 @@ export class StoreLink implements Kv {
     return { close };
   }
 
+  /** A server that cannot reach the store notices a change when it can: before it receives anything of the new history. */
+  onHistoryChange(listener: HistoryListener): () => void {
+    let isListening = true;
+    const unlisten = this.#kv.onHistoryChange((evidence) => {
+      const report = (): void => this.#host.run(() => isListening && listener(evidence));
+      if (this.#fault.isDown) this.#heldReports.add(report);
+      else report();
+    });
+    return () => {
+      isListening = false;
+      unlisten();
+    };
+  }
+
   close(): Promise<void> {
     return this.#kv.close();
   }
@@ -155,6 +173,12 @@ export class StoreLink implements Kv {
 
   get #isSilent(): boolean {
     return this.#fault.isDown || this.#fault.isLagging;
+  }
+
+  #reportHistoryChanges(): void {
+    const reports = [...this.#heldReports];
+    this.#heldReports.clear();
+    for (const report of reports) report();
   }
 
   #catchUp(): void {

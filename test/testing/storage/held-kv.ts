@@ -37,6 +37,7 @@ export function holdKv(inner: Kv): HeldKv {
     leaseKeepAlive: (lease) => inner.leaseKeepAlive(lease),
     leaseRevoke: (lease) => inner.leaseRevoke(lease),
     close: () => inner.close(),
+    onHistoryChange: (listener) => inner.onHistoryChange(listener),
     async range(request) {
       ranges++;
       failIfRequested();

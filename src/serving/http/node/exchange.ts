@@ -7,12 +7,14 @@ import type { TLSSocket } from "node:tls";
 
 import { type ApiRequest, type ApiResponse, bytesBody, type ConnectionInfo } from "../message.ts";
 import type { HttpLimits } from "./http-limits.ts";
+import type { StreamFlush } from "./stream-flush.ts";
 
 /** The parts of the listener that the code of a protocol uses. */
 export interface Edge {
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
   readonly log: (message: string, detail?: object) => void;
   readonly limits: HttpLimits;
+  readonly streams: StreamFlush;
   requestOpened(): void;
   requestClosed(): void;
 }
@@ -81,6 +83,11 @@ export class ServedExchange {
     else this.#whenOver.push(callback);
   }
 
+  /** Called for each frame that the response, a stream, writes. */
+  frameWritten(): void {
+    this.#edge.streams.written();
+  }
+
   /** Calls a callback of the server inside a socket event, where a throw would end the process. */
   call(callback: () => void): void {
     try {
@@ -121,7 +128,10 @@ export class ServedExchange {
   /** Calls the handler. A handler should never throw. If it does, the response is a plain 500. */
   async respond(request: ApiRequest): Promise<ApiResponse> {
     try {
-      return await this.#edge.handle(request);
+      const response = await this.#edge.handle(request);
+      // A read has no watch event, so its response need not wait.
+      if (request.method !== "GET" && this.#edge.streams.flushed !== undefined) await this.#edge.streams.flushed;
+      return response;
     } catch (error) {
       this.#edge.log("request handler failed", { error, method: request.method, path: request.path });
       return plainText(500, "Internal Server Error");

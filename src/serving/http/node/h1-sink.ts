@@ -31,6 +31,7 @@ export class Http1Sink implements StreamSink {
 
   write(frame: StreamFrame): boolean {
     if (this.#ended || this.#exchange.over || frame.bytes.length === 0) return true;
+    this.#exchange.frameWritten();
     const response = this.#response;
     const { socket } = response;
     // The response has no socket while an earlier pipelined response is being sent. HTTP/1.0 has no chunked encoding.

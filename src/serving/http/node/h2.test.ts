@@ -1,5 +1,7 @@
 import { once } from "node:events";
-import { constants } from "node:http2";
+import { connect, constants } from "node:http2";
+import { Duplex } from "node:stream";
+import type { TLSSocket } from "node:tls";
 
 import { describe, expect, test } from "vitest";
 
@@ -146,6 +148,36 @@ describe("HTTP/2 streams:", () => {
     expect(session.closed).toBe(false);
   });
 
+  test("the frame that a write causes in a stream is sent before the response to the write", async () => {
+    const WRITES = 10;
+    const opened = deferred<StreamSink>();
+    await using server = await startServer(async (request) => {
+      if (request.path === "/watch") return streaming((sink) => opened.resolve(sink));
+      (await opened.promise).write({ bytes: Buffer.from("event") });
+      return ok(Buffer.from("written"));
+    });
+    const { connection, received } = recorded(await rawConnection(server, "h2"));
+    const session = connect(`https://127.0.0.1:${server.listener.port}`, { createConnection: () => connection });
+    const watch = session.request({ ":path": "/watch" });
+    watch.on("data", () => undefined);
+    await http2Response(watch);
+    for (let write = 0; write < WRITES; write++) {
+      const stream = session.request({ ":path": "/write", ":method": "POST" });
+      stream.resume();
+      await once(stream, "end");
+    }
+    session.destroy();
+    const frames = framesOf(Buffer.concat(received)).filter(({ type, stream }) => type <= HEADERS && stream > 0);
+    const expected = Array.from({ length: WRITES }, (_, write) => 2 * write + 3).flatMap((stream) => [
+      { type: DATA, stream: 1 },
+      { type: HEADERS, stream },
+      { type: DATA, stream },
+    ]);
+    expect(
+      frames.filter(({ type, length }) => type === HEADERS || length > 0).map(({ type, stream }) => ({ type, stream })),
+    ).toEqual([{ type: HEADERS, stream: 1 }, ...expected]);
+  });
+
   test("an aborted stream is reset with an internal error", async () => {
     await using server = await startServer(async () => streaming((sink) => sink.abort()));
     await using session = http2Session(server);
@@ -173,3 +205,31 @@ describe("HTTP/2 streams:", () => {
     expect(await body).toHaveLength(10_000_000);
   });
 });
+
+const DATA = 0;
+const HEADERS = 1;
+
+/** A connection for Node's client that records the bytes which the server sends. */
+function recorded(socket: TLSSocket): { readonly connection: Duplex; readonly received: Buffer[] } {
+  const received: Buffer[] = [];
+  const connection = new Duplex({
+    read: () => undefined,
+    write: (chunk: Buffer, _encoding, done) => void socket.write(chunk, () => done()),
+    destroy: (_error, done) => {
+      socket.destroy();
+      done(null);
+    },
+  });
+  socket.on("data", (chunk: Buffer) => {
+    received.push(chunk);
+    connection.push(chunk);
+  });
+  return { connection, received };
+}
+
+function framesOf(bytes: Buffer): { readonly type: number; readonly stream: number; readonly length: number }[] {
+  const frames: { type: number; stream: number; length: number }[] = [];
+  for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3))
+    frames.push({ type: bytes[at + 3]!, stream: bytes.readUInt32BE(at + 5), length: bytes.readUIntBE(at, 3) });
+  return frames;
+}

@@ -291,6 +291,7 @@ class Http2Sink implements StreamSink {
 
   write(frame: StreamFrame): boolean {
     if (this.#isClosed() || frame.bytes.length === 0) return true;
+    this.#exchange.frameWritten();
     return this.#stream.write(frame.bytes);
   }
 

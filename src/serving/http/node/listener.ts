@@ -17,6 +17,7 @@ import type { Edge, Protocol } from "./exchange.ts";
 import { createHttp1 } from "./h1.ts";
 import { createHttp2 } from "./h2.ts";
 import { HTTP_LIMITS, type HttpLimits } from "./http-limits.ts";
+import { StreamFlush } from "./stream-flush.ts";
 
 export interface ListenOptions {
   readonly host: string;
@@ -127,6 +128,7 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
   const load = new Load();
   const edge: Edge = {
     ...options,
+    streams: new StreamFlush(),
     requestOpened: () => load.requestOpened(),
     requestClosed: () => load.requestClosed(),
   };

@@ -60,6 +60,7 @@ function faultyKv(kv: Kv, faults: FaultSwitch): Kv {
     range: (request) => faults.settleWhileRunning(() => kv.range(request)),
     commit: (change) => faults.settleWhileRunning(() => kv.commit(change)),
     watch: (request, sink) => faultyWatch({ kv, request, sink, faults }),
+    onHistoryChange: (listener) => kv.onHistoryChange((evidence) => faults.run(() => listener(evidence))),
     currentRevision: () => faults.settleWhileRunning(() => kv.currentRevision()),
     compact: (revision) => faults.settleWhileRunning(() => kv.compact(revision)),
     leaseGrant: (ttlSeconds) => faults.settleWhileRunning(() => kv.leaseGrant(ttlSeconds)),
