@@ -318,6 +318,28 @@ describe("requests", () => {
   });
 });
 
+test('with the representation "metadata", each verb names the kind that it returns first in Accept', async () => {
+  const deleted: Reply = { status: 200, body: status(200, "", "") };
+  const replies: Reply[] = [ok, ok, list(1), new ScriptedStream(), deleted, deleted];
+  const { world, transport, client } = setup(replies, { representation: "metadata" });
+  const configMaps = client.resource(CONFIG_MAPS);
+  await world.run(configMaps.get(KEY));
+  await world.run(configMaps.patch(KEY, { type: "merge", body: {} }));
+  await world.run(configMaps.list());
+  const watch = configMaps.watch();
+  const first = watch.next();
+  await world.advance(0);
+  await world.run(configMaps.delete(KEY));
+  await world.run(configMaps.deleteCollection({ namespace: "default" }));
+  const ofObject = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+  const ofList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+  const plain = "application/json";
+  expect(transport.requests.map(({ headers }) => headers["accept"])).toEqual([
+    ...[ofObject, ofObject, ofList, ofObject, plain, plain],
+  ]);
+  void first;
+});
+
 describe("lists", () => {
   const page = (token: string, ...names: string[]): Reply => ({
     status: 200,

@@ -5,7 +5,7 @@ import type { StoreEpoch } from "../base/store-epoch.ts";
 import { Informer, type InformerSettings } from "./informer.ts";
 import type { KubernetesObject, ResourceType } from "./objects.ts";
 import { Requester, type TextResponse, type RequestSpec } from "./requester.ts";
-import { ResourceClient } from "./resource-client.ts";
+import { ResourceClient, type ObjectRepresentation } from "./resource-client.ts";
 import { readinessHeaders, Readiness, waitForServerMs, type Ready, type ReadinessOptions } from "./readiness.ts";
 import type { Transport } from "./transport.ts";
 
@@ -27,6 +27,11 @@ export interface ClientOptions extends ReadinessOptions {
     readonly timeoutMs?: number;
     /** Maximum number of retries if the server asks for them. Default 10. */
     readonly retriesMax?: number;
+    /**
+     * Which part of objects gets, lists, watches and patches return. With "metadata", servers send only apiVersion, kind
+     * and metadata, which is less than whole objects. Default "object".
+     */
+    readonly representation?: ObjectRepresentation;
   };
 }
 
@@ -52,7 +57,7 @@ export function createClient(options: ClientOptions): Client {
     ...readinessHeaders(options),
     ...defaults.headers,
   };
-  const { timeoutMs, retriesMax } = defaults;
+  const { timeoutMs, retriesMax, representation = "object" } = defaults;
   const readiness = new Readiness(options);
   const requester = new Requester({
     transport,
@@ -64,7 +69,7 @@ export function createClient(options: ClientOptions): Client {
     onResponse: (answered) => readiness.note(answered),
   });
   const resource = <T extends KubernetesObject>(type: ResourceType): ResourceClient<T> =>
-    new ResourceClient<T>(requester, type);
+    new ResourceClient<T>(requester, type, representation);
   return {
     resource,
     informer: <T extends KubernetesObject>(type: ResourceType, settings: InformerSettings<T> = {}) =>

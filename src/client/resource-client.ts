@@ -35,13 +35,32 @@ const PATCH_CONTENT_TYPES = {
   apply: "application/apply-patch+yaml",
 } as const;
 
+/** Which part of an object a response contains. */
+export type ObjectRepresentation = "object" | "metadata";
+
+/**
+ * The Accept headers of requests for metadata. As in client-go, each verb names the kind that it returns: kube-apiserver
+ * responds with 406 if the first clause names the other kind, whatever the later clauses allow.
+ */
+const METADATA_ACCEPT = {
+  accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+} as const;
+const METADATA_LIST_ACCEPT = {
+  accept: "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+} as const;
+
 export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
   readonly type: ResourceType;
   readonly #requester: Requester;
+  /** The headers of requests that return an object or a watch, and of lists. */
+  readonly #ofObject: Headers;
+  readonly #ofList: Headers;
 
-  constructor(requester: Requester, type: ResourceType) {
+  constructor(requester: Requester, type: ResourceType, representation: ObjectRepresentation = "object") {
     this.#requester = requester;
     this.type = type;
+    this.#ofObject = representation === "metadata" ? METADATA_ACCEPT : {};
+    this.#ofList = representation === "metadata" ? METADATA_LIST_ACCEPT : {};
   }
 
   get(key: ObjectKey, options: GetOptions = {}): Promise<T> {
@@ -53,7 +72,7 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
   async list(options: ListOptions = {}): Promise<KubernetesList<T>> {
     const { namespace, limit, continue: token, resourceVersion, resourceVersionMatch } = options;
     const query = { ...selectors(options), limit, continue: token, resourceVersion, resourceVersionMatch };
-    return toList<T>(await this.#json("GET", { namespace }, { query, options }));
+    return toList<T>(await this.#json("GET", { namespace }, { query, headers: this.#ofList, options }));
   }
 
   /** Yields the pages of one consistent list. Throws a StatusError (Expired) if the continue token expires. */
@@ -140,12 +159,17 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
       timeoutSeconds,
     };
     const target = resourcePath(this.type, { namespace: options.namespace }) + queryText({ watch: true, ...query });
-    const response = await this.#requester.stream({ method: "GET", target, signal: options.signal });
+    const response = await this.#requester.stream({
+      method: "GET",
+      target,
+      headers: this.#ofObject,
+      signal: options.signal,
+    });
     yield* decodeWatch<T>(response.body);
   }
 
   async #object(method: string, place: ResourcePath, how: How): Promise<T> {
-    return (await this.#json(method, place, how)) as KubernetesObject as T;
+    return (await this.#json(method, place, { headers: this.#ofObject, ...how })) as KubernetesObject as T;
   }
 
   async #json(method: string, place: ResourcePath, { query = {}, options, ...rest }: How): Promise<JsonObject> {
@@ -161,7 +185,9 @@ export class ResourceClient<T extends KubernetesObject = KubernetesObject> {
   }
 }
 
-interface How extends Pick<RequestSpec, "body" | "contentType"> {
+type Headers = NonNullable<RequestSpec["headers"]>;
+
+interface How extends Pick<RequestSpec, "body" | "contentType" | "headers"> {
   readonly query?: QueryValues;
   readonly options: RequestOptions;
 }

@@ -12,7 +12,6 @@ import {
   type InProcessResponse,
 } from "../client/in-process.ts";
 import type { Transport } from "../client/transport.ts";
-import { METADATA_ACCEPT } from "../cluster/controllers/garbage-collector/live-objects.ts";
 import type { CommitCondition } from "../meta/commit-condition.ts";
 import type { Handler } from "../serving/http/chain.ts";
 import type { ApiRequest, ConnectionInfo } from "../serving/http/message.ts";
@@ -63,9 +62,9 @@ export class Loopback implements LoopbackClients {
   #clients(transport: Transport): LoopbackClients {
     const { clock, random } = this.#env;
     const shared = { transport, clock, random, epoch: this.#epoch, userAgent: USER_AGENT };
-    const client = (headers: Record<string, string>): Client =>
-      createClient({ ...shared, defaults: { retriesMax: 0, headers } });
-    return { client: client({}), metadata: client({ accept: METADATA_ACCEPT }) };
+    const client = (representation: "object" | "metadata"): Client =>
+      createClient({ ...shared, defaults: { retriesMax: 0, representation } });
+    return { client: client("object"), metadata: client("metadata") };
   }
 
   readonly isLoopback = ({ connection }: ApiRequest): boolean => connection === this.connection;

@@ -41,6 +41,12 @@ describe("seats", () => {
     expect([busy! + idle!, idle! < 10, busy! > 90]).toEqual([100, true, true]);
   });
 
+  test("of a level that may lend all of them shrink to one, and of a level without nominal seats to none", () => {
+    expect(currentLimits([claim(99, 99, 200, 200), claim(1, 0, 100, 0), claim(0, 0, 0, 5)])).toEqual([100, 1, 0]);
+    const exempt: SeatClaim = { ...claim(0, 0, 100, 90), isExempt: true };
+    expect(currentLimits([exempt, claim(50, 50, 100, 50), claim(1, 0, 100, 0)])).toEqual([90, 50, 1]);
+  });
+
   test("stay within the demand and the upper limit of each level", () => {
     expect(currentLimits([claim(50, 5, 150, 200), claim(50, 5, 150, 200)])).toEqual([50, 50]);
     expect(currentLimits([claim(50, 50, 60, 200), claim(50, 5, 150, 0)])[0]).toBe(60);

@@ -31,8 +31,18 @@ export interface SeatClaim {
   readonly demand: Demand;
 }
 
-/** The current number of seats of each level: levels with low demand lend seats to levels with high demand. */
+/**
+ * The current number of seats of each level: levels with low demand lend seats to levels with high demand. A level with
+ * nominal seats keeps at least one. DIFFERS: in kube-apiserver, a level can lend all its seats, and its next request
+ * waits for the next adjustment.
+ */
 export function currentLimits(claims: readonly SeatClaim[]): number[] {
+  return allocatedSeats(claims).map((seats, index) =>
+    (claims[index]?.limits.nominal ?? 0) > 0 ? Math.max(1, seats) : seats,
+  );
+}
+
+function allocatedSeats(claims: readonly SeatClaim[]): number[] {
   const all: AssuredClaim[] = claims.map((claim) => ({ ...claim, assured: assuredSeats(claim) }));
   const seats = claims.reduce((sum, { limits }) => sum + limits.nominal, 0);
   let [left, lowerSum, assuredSum] = [seats, 0, 0];

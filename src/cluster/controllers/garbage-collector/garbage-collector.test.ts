@@ -15,7 +15,6 @@ import {
 } from "../../../../test/testing/client/scripted-transport.ts";
 import { World } from "../../../tools/simulator/world.ts";
 import type { ClusterResource } from "../cluster-resources.ts";
-import { METADATA_ACCEPT } from "./live-objects.ts";
 import {
   ALL_VERBS,
   ManualResources,
@@ -81,7 +80,11 @@ describe("an object whose owner is absent", () => {
       propagationPolicy: "Background",
       preconditions: { uid: "uid-child", resourceVersion: "3" },
     });
-    expect(run.transport.requests.map(({ headers }) => headers["accept"])).toEqual(Array(4).fill(METADATA_ACCEPT));
+    const metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+    expect(run.transport.requests.map(({ headers }) => headers["accept"])).toEqual([
+      ...Array<string>(3).fill(metadata),
+      "application/json",
+    ]);
   });
 
   test("is examined again if another client changed it meanwhile", async () => {

@@ -30,7 +30,7 @@ import type { Wait } from "./wait.ts";
 interface GarbageCollectorOptions {
   /** Writes events. */
   readonly client: Client;
-  /** Reads and writes the collected objects. Its default Accept header should be METADATA_ACCEPT. */
+  /** Reads and writes the collected objects; it requests only their metadata. */
   readonly metadata: Client;
   readonly resources: ClusterResources;
   readonly clock: Clock;

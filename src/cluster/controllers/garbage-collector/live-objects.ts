@@ -21,11 +21,6 @@ import { toLiveObject, type LiveObject } from "./seen-object.ts";
 import type { ServedResources } from "./served-resources.ts";
 import { wait, type Wait } from "./wait.ts";
 
-/** The Accept header that requests only the metadata of objects, if the server supports that. */
-export const METADATA_ACCEPT =
-  "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1," +
-  "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
-
 export interface LiveObjectPlace {
   readonly resource: GroupResource;
   readonly namespace: string;

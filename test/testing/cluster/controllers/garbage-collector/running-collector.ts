@@ -10,7 +10,6 @@ import {
   createGarbageCollector,
   type GarbageCollector,
 } from "../../../../../src/cluster/controllers/garbage-collector/garbage-collector.ts";
-import { METADATA_ACCEPT } from "../../../../../src/cluster/controllers/garbage-collector/live-objects.ts";
 
 export interface RunningCollectorOptions {
   readonly world: World;
@@ -39,7 +38,7 @@ export class RunningCollector {
     this.collector = createGarbageCollector({
       ...{ resources, clock, random, log, metrics: this.#registry },
       client: createClient({ ...common, defaults: { retriesMax: 0 } }),
-      metadata: createClient({ ...common, defaults: { retriesMax: 0, headers: { accept: METADATA_ACCEPT } } }),
+      metadata: createClient({ ...common, defaults: { retriesMax: 0, representation: "metadata" } }),
     });
     this.run = new ControllerRun(this.collector, {
       ...{ clock, random, log, mayWork: () => true, queueHooks: {}, onReconciled: () => {} },

@@ -13,8 +13,6 @@ import {
 import type { NamespaceCondition } from "../../../../../src/cluster/controllers/namespace/objects.ts";
 import type { FixedResources } from "./fixed-resources.ts";
 
-const METADATA_ACCEPT = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-
 export class Deleting {
   readonly api: TestServer;
   readonly resources: FixedResources;
@@ -29,14 +27,14 @@ export class Deleting {
     this.api = api;
     this.resources = resources;
     this.controller = createNamespaceController({
-      client: this.#client({}),
-      metadata: this.#client({ accept: METADATA_ACCEPT }),
+      client: this.#client("object"),
+      metadata: this.#client("metadata"),
       ...{ resources, clock, random: { float: () => 0, bytes: (length) => new Uint8Array(length) } },
       ...{ log: SILENT_LOG, metrics: this.metrics },
     });
   }
 
-  #client(headers: Record<string, string>): Client {
+  #client(representation: "object" | "metadata"): Client {
     const { world, server } = this.api;
     return createClient({
       transport: {
@@ -47,7 +45,7 @@ export class Deleting {
       },
       clock: world.clock,
       random: world.randomFor("client"),
-      defaults: { retriesMax: 0, headers },
+      defaults: { retriesMax: 0, representation },
     });
   }
 
