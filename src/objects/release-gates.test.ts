@@ -50,6 +50,7 @@ const CHANGES: Readonly<Record<string, string>> = {
   "1.33": `
     +CELSemverLibrary
     +InPlacePodVerticalScaling
+    +MultiCIDRServiceAllocator
     +PodLifecycleSleepActionAllowZero
     +RelaxedDNSSearchValidation
     +VersionReportsEmulation
@@ -62,6 +63,7 @@ const CHANGES: Readonly<Record<string, string>> = {
     +CRDFormatWarnings
     +CRDNameFormats
     +ContainerRestartRules
+    +DisableAllocatorDualWrite
     +HPAReferenceAPIVersionValidation
     +JobFinishedWithoutStartTime
     +JobStatusErrorsWithoutFieldNames
@@ -110,6 +112,7 @@ const CHANGES: Readonly<Record<string, string>> = {
     +RelaxedServiceNameValidation
     +RestartAllContainersOnContainerExits
     +ServiceExternalIPsDeprecated
+    +ServiceIPErrorNamesService
     +StaticConfigSuffixReserved
     +StrictIPCIDRValidation
     +UnknownVersionInteroperabilityProxy

@@ -68,6 +68,8 @@ const GATES = {
   DRAExtendedResource: { since: "1.36" },
   /** status.terminatingReplicas of Deployments and ReplicaSets can be written. */
   DeploymentReplicaSetTerminatingReplicas: { since: "1.35" },
+  /** Cluster IPs are no longer allocated in the bitmap as well. */
+  DisableAllocatorDualWrite: { since: "1.34" },
   /** Environment variables can come from files of a volume. */
   EnvFiles: { since: "1.35" },
   /** gitRepo volumes work. */
@@ -102,6 +104,8 @@ const GATES = {
   MatchLabelKeysInPodAffinity: { since: "1.31" },
   /** Topology spread constraints: matchLabelKeys are merged into the selector. */
   MatchLabelKeysInPodTopologySpreadSelectorMerge: { since: "1.34" },
+  /** Cluster IPs are allocated from ServiceCIDRs, as IPAddress objects. */
+  MultiCIDRServiceAllocator: { since: "1.33" },
   /** The allocatable count of a CSINode can change, and a CSIDriver can set how often it is updated. */
   MutableCSINodeAllocatableCount: { since: "1.35" },
   /** A suspended Job can change the resources of its containers. */
@@ -163,6 +167,8 @@ const GATES = {
   ServiceErrorsWithJSONLists: { since: "1.34" },
   /** spec.externalIPs of Services is deprecated. */
   ServiceExternalIPsDeprecated: { since: "1.36" },
+  /** The error for a full range of cluster IPs names the Service. */
+  ServiceIPErrorNamesService: { since: "1.36" },
   /** trafficDistribution PreferClose is deprecated. */
   ServicePreferCloseDeprecated: { since: "1.35" },
   /** StatefulSets: the templates of pods and claims are validated. */

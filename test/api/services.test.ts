@@ -3,18 +3,44 @@ import { sleep } from "../../src/base/clock.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import { StorageError, type Kv } from "../../src/storage/kv.ts";
 import { startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
+import { Bitmap } from "../../src/cluster/allocation/bitmap.ts";
+import { encodeRangeAllocation } from "../../src/cluster/allocation/range-allocation.ts";
+import { protobufTables } from "../../src/objects/catalog/protobuf-tables.ts";
+import { decodeProtobufObject } from "../../src/objects/protobuf/decode.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 
 const SERVICES = "/api/v1/namespaces/default/services";
-const CLAIMS = "/registry/ranges/evenkeel/";
 
 function service(name: string, spec: Json = {}): Json {
   return { apiVersion: "v1", kind: "Service", metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } };
 }
 
-async function claims(kv: Kv): Promise<string[]> {
-  const { items } = await kv.range({ start: CLAIMS, end: "/registry/ranges/evenkeel0" });
-  return items.map(({ key }) => key.slice(CLAIMS.length));
+/** The numbers that kube-apiserver's records contain: bitmaps and IPAddress objects. */
+async function allocated(kv: Kv): Promise<string[]> {
+  const addresses = await kv.range({ start: "/registry/ipaddresses/", end: "/registry/ipaddresses0" });
+  const ips = new Set([
+    ...addresses.items.map(({ key }) => key.slice("/registry/ipaddresses/".length)),
+    ...(await bitsOf(kv, "serviceips")).map((index) => `10.0.0.${index + 1}`),
+  ]);
+  const ports = await bitsOf(kv, "servicenodeports");
+  return [...[...ips].map((ip) => `clusterips/${ip}`), ...ports.map((index) => `nodeports/${30_000 + index}`)];
+}
+
+async function bitsOf(kv: Kv, range: string): Promise<number[]> {
+  const { items } = await kv.range({ start: `/registry/ranges/${range}` });
+  if (items[0] === undefined) return [];
+  const { data } = decodeProtobufObject(items[0].value, protobufTables()) as { data?: string };
+  return [...Bitmap.decode(Buffer.from(data ?? "", "base64")).indexes()];
+}
+
+async function setBits(kv: Kv, range: string, text: string, indexes: readonly number[]): Promise<void> {
+  const { items } = await kv.range({ start: `/registry/ranges/${range}` });
+  await kv.commit({
+    kind: "put",
+    key: `/registry/ranges/${range}`,
+    value: encodeRangeAllocation({ range: text, allocated: Bitmap.of(indexes) }),
+    expectedRevision: items[0]?.modRevision ?? 0,
+  });
 }
 
 function sentence(response: ApiTestResponse): string {
@@ -41,7 +67,6 @@ describe("a cluster IP", () => {
     expect(body.status).toEqual({ loadBalancer: {} });
     const address = await server.get(`/apis/networking.k8s.io/v1/ipaddresses/${clusterIP}`);
     expect(address.body.spec.parentRef).toEqual({ resource: "services", namespace: "default", name: "web" });
-    expect(await claims(server.kv)).toEqual([`clusterips/${clusterIP}`]);
   });
 
   test("can be requested by one Service only", async () => {
@@ -105,7 +130,7 @@ describe("a cluster IP", () => {
       spec: { type: "ExternalName", externalName: "example.com" },
     });
     expect(name.body.spec).toEqual({ type: "ExternalName", externalName: "example.com", sessionAffinity: "None" });
-    expect(await claims(server.kv)).toEqual([]);
+    expect(await allocated(server.kv)).toEqual([]);
   });
 
   test("can be an IPv6 address", async () => {
@@ -131,7 +156,6 @@ describe("a cluster IP", () => {
         await server.mergePatch(`${SERVICES}/web`, { spec: { clusterIP: "10.0.0.200", clusterIPs: ["10.0.0.200"] } }),
       ),
     ).toBe('422 Service "web" is invalid: spec.clusterIPs[0]: Invalid value: ["10.0.0.200"]: may not change once set');
-    expect(await claims(server.kv)).toEqual([`clusterips/${clusterIP}`]);
   });
 
   test("is released with its IPAddress when its Service is deleted or becomes an ExternalName", async () => {
@@ -147,7 +171,7 @@ describe("a cluster IP", () => {
       undefined,
     ]);
     expect((await server.delete(`${SERVICES}/b`)).status).toBe(200);
-    expect(await claims(server.kv)).toEqual([]);
+    expect(await allocated(server.kv)).toEqual([]);
     expect((await server.get("/apis/networking.k8s.io/v1/ipaddresses")).body.items).toEqual([]);
     expect((await server.create(SERVICES, service("c", { clusterIP: "10.0.0.6" }))).status).toBe(201);
     expect(
@@ -164,9 +188,9 @@ describe("a cluster IP", () => {
     const held = service("held", { clusterIP: "10.0.0.5" });
     await server.create(SERVICES, { ...held, metadata: { name: "held", finalizers: ["example.com/hold"] } });
     await server.delete(`${SERVICES}/held`);
-    expect(await claims(server.kv)).toEqual(["clusterips/10.0.0.5"]);
+    expect(await allocated(server.kv)).toEqual(["clusterips/10.0.0.5"]);
     await server.mergePatch(`${SERVICES}/held`, { metadata: { finalizers: null } });
-    expect(await claims(server.kv)).toEqual([]);
+    expect(await allocated(server.kv)).toEqual([]);
   });
 
   test("cannot be allocated while the range is full, and can be after an address is released", async () => {
@@ -174,7 +198,7 @@ describe("a cluster IP", () => {
     await server.create(SERVICES, service("a"));
     await server.create(SERVICES, service("b"));
     expect(sentence(await server.create(SERVICES, service("c")))).toBe(
-      "500 Internal error occurred: failed to allocate a serviceIP: range is full",
+      '500 Internal error occurred: failed to allocate a serviceIP for Service "c": range is full',
     );
     await server.call("DELETE", SERVICES);
     expect((await server.create(SERVICES, service("c"))).status).toBe(201);
@@ -208,7 +232,7 @@ describe("node ports", () => {
       await server.create(SERVICES, service("without", { type: "LoadBalancer", allocateLoadBalancerNodePorts: false }))
     ).body.spec;
     expect(without.ports[0].nodePort).toBeUndefined();
-    expect((await claims(server.kv)).filter((claim) => claim.startsWith("nodeports/"))).toHaveLength(4);
+    expect((await allocated(server.kv)).filter((claim) => claim.startsWith("nodeports/"))).toHaveLength(4);
   });
 
   test("can be shared by two ports of a Service with the same number and different protocols", async () => {
@@ -231,7 +255,7 @@ describe("node ports", () => {
   test("that are taken or outside the range are rejected, and the cluster IP is released", async () => {
     await using server = await startServer();
     await server.create(SERVICES, service("a", { type: "NodePort", ports: [{ port: 80, nodePort: 30080 }] }));
-    const before = await claims(server.kv);
+    const before = await allocated(server.kv);
     expect(
       sentence(
         await server.create(SERVICES, service("b", { type: "NodePort", ports: [{ port: 80, nodePort: 30080 }] })),
@@ -244,7 +268,7 @@ describe("node ports", () => {
     ).toBe(
       '422 Service "b" is invalid: spec.ports[0].nodePort: Invalid value: 80: provided port is not in the valid range. The range of valid ports is 30000-32767',
     );
-    expect(await claims(server.kv)).toEqual(before);
+    expect(await allocated(server.kv)).toEqual(before);
   });
 
   test("stay with the port of the same name, and are released when the port is removed or the type changes", async () => {
@@ -271,19 +295,19 @@ describe("node ports", () => {
       }),
     );
     expect(put.body.spec.ports.map(({ nodePort }: Json) => nodePort)).toEqual([30_002, 30_003]);
-    expect(await claims(server.kv)).toEqual(["clusterips/10.0.0.5", "nodeports/30002", "nodeports/30003"]);
+    expect(await allocated(server.kv)).toEqual(["clusterips/10.0.0.5", "nodeports/30002", "nodeports/30003"]);
     const plain = await server.mergePatch(`${SERVICES}/web`, { spec: { type: "ClusterIP" } });
     expect(plain.body.spec.ports.map(({ nodePort }: Json) => nodePort)).toEqual([undefined, undefined]);
     expect(plain.body.spec.externalTrafficPolicy).toBeUndefined();
-    expect(await claims(server.kv)).toEqual(["clusterips/10.0.0.5"]);
+    expect(await allocated(server.kv)).toEqual(["clusterips/10.0.0.5"]);
   });
 
-  test("of a Service with thousands of ports are rejected before any node port is claimed", async () => {
+  test("of a Service with thousands of ports are rejected before any node port is allocated", async () => {
     await using server = await startServer();
     await server.create(SERVICES, service("a", { type: "NodePort", ports: [{ port: 80, nodePort: 32_767 }] }));
     const written: string[] = [];
     const watching = server.kv.watch(
-      { prefix: `${CLAIMS}nodeports/`, fromRevision: (await server.kv.currentRevision()) + 1 },
+      { prefix: "/registry/ranges/", fromRevision: (await server.kv.currentRevision()) + 1 },
       {
         events: (batch) => written.push(...batch.map(({ key }) => key)),
         progress: () => {},
@@ -320,7 +344,7 @@ describe("node ports", () => {
   });
 });
 
-test("a dry run returns an address and a port, and claims none", async () => {
+test("a dry run returns an address and a port, and allocates none", async () => {
   await using server = await startServer();
   const revision = await server.kv.currentRevision();
   const { body } = await server.create(`${SERVICES}?dryRun=All`, service("web", { type: "NodePort" }));
@@ -332,9 +356,9 @@ test("a dry run returns an address and a port, and claims none", async () => {
 test("a Service whose creation fails releases its allocations", async () => {
   await using server = await startServer();
   await server.create(SERVICES, service("web"));
-  const before = await claims(server.kv);
+  const before = await allocated(server.kv);
   expect((await server.create(SERVICES, service("web", { type: "NodePort" }))).status).toBe(409);
-  expect(await claims(server.kv)).toEqual(before);
+  expect(await allocated(server.kv)).toEqual(before);
 });
 
 test("a Service with port number 0 is rejected", async () => {
@@ -416,10 +440,10 @@ describe("several servers on one store", () => {
     };
     for (let round = 0; round < 20; round++) {
       await world.run(Promise.all([patch(one, toPort), patch(two, toPlain), patch(two, toPort), patch(one, toPlain)]));
-      expect(await claims(one.kv)).toEqual(expect.arrayContaining(await held()));
+      expect(await allocated(one.kv)).toEqual(expect.arrayContaining(await held()));
     }
     await world.advance(600_000);
-    expect(await claims(one.kv)).toEqual(await held());
+    expect(await allocated(one.kv)).toEqual(await held());
   });
 });
 
@@ -437,49 +461,64 @@ describe("a commit of a Service with an unknown result", () => {
   }
 
   test.each([true, false])(
-    "keeps the claims at first, and releases them later if the Service is not stored (isStored: %s)",
+    "keeps the numbers at first, and releases them later if the Service is not stored (isStored: %s)",
     async (isStored) => {
       const store = { fails: false, isStored };
       await using server = await startServer({ wrapKv: uncertain(store) });
       store.fails = true;
       const { status, headers } = await server.create(SERVICES, service("web", { type: "NodePort" }));
       expect([status, headers["retry-after"]]).toEqual([504, undefined]);
-      expect(await claims(server.kv)).toHaveLength(2);
+      expect(await allocated(server.kv)).toHaveLength(2);
       await server.world.advance(600_000);
-      expect(await claims(server.kv)).toHaveLength(isStored ? 2 : 0);
+      expect(await allocated(server.kv)).toHaveLength(isStored ? 2 : 0);
       expect((await server.get("/apis/networking.k8s.io/v1/ipaddresses")).body.items).toHaveLength(isStored ? 1 : 0);
     },
   );
 });
 
 describe("the repair of allocations", () => {
-  test("releases claims for a Service that is not stored, but not before the request that made them has timed out", async () => {
+  test("releases a bit without a Service only when it finds the bit for the third time", async () => {
     await using server = await startServer({ serviceNodePortRange: "30000-30000" });
-    const leaked = {
-      kind: "Claim",
-      apiVersion: "evenkeel/v1",
-      metadata: { name: "lost", namespace: "default", uid: "gone" },
-    };
-    await server.kv.commit({
-      kind: "put",
-      key: `${CLAIMS}nodeports/30000`,
-      value: Buffer.from(JSON.stringify(leaked)),
-      expectedRevision: 0,
-    });
-    await server.kv.commit({
-      kind: "put",
-      key: `${CLAIMS}clusterips/10.0.0.9`,
-      value: Buffer.from("broken"),
-      expectedRevision: 0,
-    });
-    await server.world.advance(200_000);
+    await setBits(server.kv, "servicenodeports", "30000-30000", [0]);
+    await server.world.advance(400_000);
+    expect(await allocated(server.kv)).toEqual(["nodeports/30000"]);
     expect((await server.create(SERVICES, service("web", { type: "NodePort" }))).status).toBe(500);
     await server.world.advance(200_000);
-    expect(await claims(server.kv)).toEqual([]);
+    expect(await allocated(server.kv)).toEqual([]);
     expect((await server.create(SERVICES, service("web", { type: "NodePort" }))).status).toBe(201);
   });
 
-  test("claims the addresses and ports of Services that were stored without claims", async () => {
+  test("converts the claims of an earlier version: it records their numbers and removes them", async () => {
+    const world = new World({ seed: 1 });
+    const kv = world.openKv();
+    for (const number of ["nodeports/30007", "clusterips/10.0.0.9"])
+      await kv.commit({
+        kind: "put",
+        key: `/registry/ranges/evenkeel/${number}`,
+        value: Buffer.from(JSON.stringify({ kind: "Claim", apiVersion: "evenkeel/v1", metadata: { name: "lost" } })),
+        expectedRevision: 0,
+      });
+    await using one = await startServer({ world, release: "1.33" });
+    await using two = await startServer({ world, release: "1.33" });
+    expect((await kv.range({ start: "/registry/ranges/evenkeel/", end: "/registry/ranges/evenkeel0" })).count).toBe(0);
+    expect(await allocated(one.kv)).toEqual(["clusterips/10.0.0.9", "nodeports/30007"]);
+    expect(await allocated(two.kv)).toEqual(await allocated(one.kv));
+    await kv.close();
+  });
+
+  test("restores an IPAddress that a user deleted, and the address is not allocated meanwhile", async () => {
+    await using server = await startServer();
+    await server.create(SERVICES, service("web", { clusterIP: "10.0.0.5" }));
+    await server.delete("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.5");
+    expect(await allocated(server.kv)).toEqual([]);
+    expect(sentence(await server.create(SERVICES, service("b", { clusterIP: "10.0.0.5" })))).toContain(
+      "provided IP is already allocated",
+    );
+    await server.world.advance(200_000);
+    expect(await allocated(server.kv)).toEqual(["clusterips/10.0.0.5"]);
+  });
+
+  test("allocates the addresses and ports of Services that were stored without records", async () => {
     const world = new World({ seed: 1 });
     const kv = world.openKv();
     const stored = {
@@ -500,38 +539,29 @@ describe("the repair of allocations", () => {
       expectedRevision: 0,
     });
     await using server = await startServer({ world });
-    expect(await claims(server.kv)).toEqual(["clusterips/10.0.0.5", "nodeports/30080"]);
+    expect(await allocated(server.kv)).toEqual(["clusterips/10.0.0.5", "nodeports/30080"]);
     expect(sentence(await server.create(SERVICES, service("b", { clusterIP: "10.0.0.5" })))).toContain(
       "provided IP is already allocated",
     );
     await kv.close();
   });
 
-  test("creates the missing IPAddress of a Service that an older release created, and a deletion by that release removes the IPAddress", async () => {
+  test("creates the missing IPAddress of a Service that an older release created when a newer one joins, and the older release deletes it", async () => {
     const world = new World({ seed: 1 });
     await using old = await startServer({ release: "1.30", world });
-    await using young = await startServer({ release: "1.37", world });
     await old.create(SERVICES, service("web", { clusterIP: "10.0.0.5" }));
-    expect((await young.get("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.5")).status).toBe(404);
-    await world.advance(200_000);
+    expect((await old.kv.range({ start: "/registry/ipaddresses/10.0.0.5" })).count).toBe(0);
+    expect(await allocated(old.kv)).toContain("clusterips/10.0.0.5");
+    await using young = await startServer({ release: "1.37", world });
     expect((await young.get("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.5")).status).toBe(200);
     await old.delete(`${SERVICES}/web`);
     expect((await young.get("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.5")).status).toBe(404);
+    expect(await allocated(old.kv)).not.toContain("clusterips/10.0.0.5");
   });
 
   test("changes nothing while a Service cannot be decoded", async () => {
     await using server = await startServer();
-    const leaked = {
-      kind: "Claim",
-      apiVersion: "evenkeel/v1",
-      metadata: { name: "lost", namespace: "default", uid: "gone" },
-    };
-    await server.kv.commit({
-      kind: "put",
-      key: `${CLAIMS}nodeports/30000`,
-      value: Buffer.from(JSON.stringify(leaked)),
-      expectedRevision: 0,
-    });
+    await setBits(server.kv, "servicenodeports", "30000-32767", [0]);
     await server.kv.commit({
       kind: "put",
       key: "/registry/services/specs/default/broken",
@@ -539,6 +569,6 @@ describe("the repair of allocations", () => {
       expectedRevision: 0,
     });
     await server.world.advance(900_000);
-    expect(await claims(server.kv)).toEqual(["nodeports/30000"]);
+    expect(await allocated(server.kv)).toEqual(["nodeports/30000"]);
   });
 });

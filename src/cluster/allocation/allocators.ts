@@ -1,24 +1,33 @@
-/** The allocators of cluster IPs and node ports, and the storage keys of their claims. */
+/** The allocators of cluster IPs and node ports, and the storage keys of their records. */
+import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
-import type { ObjectStore } from "../../storage/object-store.ts";
 import type { ServedResource } from "../../serving/registry/resource.ts";
-import { createClaimPool, type ClaimPool } from "./claims.ts";
+import type { ObjectStore } from "../../storage/object-store.ts";
+import { createClusterIps, type ClusterIps } from "./cluster-ips.ts";
 import { createIpAddresses, type IpAddresses } from "./ip-addresses.ts";
-import type { IpFamily } from "../../meta/ip-address.ts";
 import type { IpRange } from "./ip-range.ts";
+import { createNodePorts, type NodePorts } from "./node-ports.ts";
 import type { NumberRange } from "./number-range.ts";
+import { createRecordsInUse, type NumberRecords, type RecordsInUse } from "./number-records.ts";
+import { createRangeRecord } from "./range-record.ts";
+import { readyServiceCidrs } from "./service-cidrs.ts";
+import { createStoredServices, numbersOf, type StoredServices } from "./stored-services.ts";
 
 export interface Allocators {
-  readonly clusterIps: ClaimPool;
-  readonly family: IpFamily;
-  readonly nodePorts: ClaimPool;
+  readonly clusterIps: ClusterIps;
+  readonly nodePorts: NodePorts;
   readonly ipAddresses: IpAddresses;
-  /** Returns the same allocators on another store. */
-  on(store: ObjectStore): Allocators;
+  readonly services: StoredServices;
+  readonly records: RecordsInUse;
+  /** Whether this release allocates from ServiceCIDRs. */
+  readonly usesServiceCidrs: boolean;
+  /** The key prefix of the claims that earlier versions of this project wrote instead of kube-apiserver's records. */
+  readonly claimPrefix: string;
 }
 
 interface AllocatorsOptions {
   readonly store: ObjectStore;
+  readonly clock: Clock;
   readonly random: Random;
   /** Ends with a slash. */
   readonly storageRoot: string;
@@ -26,31 +35,63 @@ interface AllocatorsOptions {
   readonly nodePortRange: NumberRange;
   /** The resource of IPAddress, if the release serves it. */
   readonly ipAddresses: ServedResource | undefined;
+  /** The records that the live servers use. */
+  readonly liveRecords: () => NumberRecords;
 }
 
 export function createAllocators(options: AllocatorsOptions): Allocators {
-  const { store, random, storageRoot, clusterIpRange, nodePortRange } = options;
-  const ipAddresses = createIpAddresses({ store, prefix: `${storageRoot}ipaddresses/`, served: options.ipAddresses });
-  // The claims are stored beside kubernetes' bitmaps ranges/serviceips and ranges/servicenodeports, and never replace
-  // them.
-  const claims = `${storageRoot}ranges/evenkeel/`;
-  return {
-    clusterIps: createClaimPool({
+  const { store, clock, random, storageRoot, clusterIpRange, nodePortRange, ipAddresses: served } = options;
+  const ipAddresses = createIpAddresses({ store, clock, random, prefix: `${storageRoot}ipaddresses/`, served });
+  const services = createStoredServices(store, `${storageRoot}services/specs/`);
+  const records = createRecordsInUse(options.liveRecords);
+  const claimPrefix = `${storageRoot}ranges/evenkeel/`;
+  const usesServiceCidrs = served !== undefined;
+  const clusterIps = createClusterIps({
+    range: clusterIpRange,
+    record: createRangeRecord({
       store,
-      random,
-      prefix: `${claims}clusterips/`,
-      range: clusterIpRange,
-      isReserved: (ip) => ipAddresses.has(ip),
+      key: `${storageRoot}ranges/serviceips`,
+      range: clusterIpRange.text,
+      async inUse() {
+        const inServices = (await services.list()).filter(isDecoded).flatMap((entry) => numbersOf(entry).ips);
+        const inAddresses = (await ipAddresses.listAll()).map((entry) => ipAddresses.ipOf(entry));
+        return indexesIn(clusterIps.bitmapRange, [...inServices, ...inAddresses]);
+      },
     }),
-    family: clusterIpRange.family,
-    nodePorts: createClaimPool({
+    serviceCidrs: () =>
+      usesServiceCidrs
+        ? readyServiceCidrs(store.cache, `${storageRoot}servicecidrs/`, clusterIpRange.family)
+        : undefined,
+    addresses: ipAddresses,
+    records: () => records.current(),
+    isInUse: (ip) => services.hasIp(ip),
+    isClaimed: (ip) => store.cache.get(`${claimPrefix}clusterips/${ip}`) !== undefined,
+    random,
+    clock,
+  });
+  const nodePorts = createNodePorts({
+    range: nodePortRange,
+    record: createRangeRecord({
       store,
-      random,
-      prefix: `${claims}nodeports/`,
-      range: nodePortRange,
-      isReserved: () => false,
+      key: `${storageRoot}ranges/servicenodeports`,
+      range: nodePortRange.text,
+      async inUse() {
+        const ports = (await services.list()).filter(isDecoded).flatMap((entry) => numbersOf(entry).ports);
+        return indexesIn(nodePortRange, ports.map(String));
+      },
     }),
-    ipAddresses,
-    on: (other) => createAllocators({ ...options, store: other }),
-  };
+    isClaimed: (port) => store.cache.get(`${claimPrefix}nodeports/${port}`) !== undefined,
+    random,
+    clock,
+  });
+  return { clusterIps, nodePorts, ipAddresses, services, records, usesServiceCidrs, claimPrefix };
+}
+
+function isDecoded({ corrupt }: { readonly corrupt: string | undefined }): boolean {
+  return corrupt === undefined;
+}
+
+/** The indexes of the numbers that are in the range. */
+export function indexesIn(range: NumberRange, numbers: readonly string[]): number[] {
+  return numbers.map((number) => range.indexOf(number)).filter((index) => index !== undefined);
 }

@@ -1,34 +1,32 @@
 /**
- * Publishes IPAddress objects, by which releases that have this kind show the service of each cluster IP. They are
- * derived from the claims and written after them. If another client created an IPAddress, its address is not allocated
- * to services.
+ * Creates and deletes the IPAddress objects of cluster IPs. An address with an IPAddress is allocated, also if a user
+ * created the object.
  */
+import type { Clock } from "../../base/clock.ts";
+import { randomUuid, type Random } from "../../base/random.ts";
 import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { prefixEnd, type Guard } from "../../storage/kv.ts";
-import type { ObjectStore } from "../../storage/object-store.ts";
+import type { ObjectStore, WriteResult } from "../../storage/object-store.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
+import { timestamp } from "../../serving/registry/context.ts";
 import { encodeForStorage } from "../../serving/registry/representation.ts";
 import { writeEncoded } from "../../serving/registry/write-encoded.ts";
 import type { ServedResource } from "../../serving/registry/resource.ts";
 import { familyOf } from "../../meta/ip-address.ts";
 
 export interface IpAddresses {
-  /**
-   * Undefined if the release does not have the kind. Such a server publishes no IPAddress, but still deletes those that
-   * other servers published.
-   */
-  readonly served: ServedResource | undefined;
+  keyOf(ip: string): string;
   /** Whether the cache has an IPAddress for this IP, created by any client. */
   has(ip: string): boolean;
   find(ip: string): Promise<Entry | undefined>;
   /** Lists the IPAddress objects that servers created; those of users are omitted. */
   listPublished(): Promise<readonly Entry[]>;
-  /** `prepare` sets uid and timestamps of the object. */
-  publish(
-    ip: string,
-    parent: Parent,
-    prepare: (served: ServedResource, object: JsonObject) => JsonObject,
-  ): Promise<void>;
+  /** Lists all IPAddress objects. */
+  listAll(): Promise<readonly Entry[]>;
+  /** Creates the object; undefined if one exists. */
+  publish(ip: string, parent: Parent): Promise<Entry | undefined>;
+  /** Replaces the object; undefined if it has been written since it was read. */
+  rewrite(entry: Entry, parent: Parent): Promise<Entry | undefined>;
   /** Deletes the object, unless it has been written since it was read or a guard does not hold. */
   withdraw(entry: Entry, guards?: readonly Guard[]): Promise<void>;
   ipOf(entry: Entry): string;
@@ -43,34 +41,74 @@ const MANAGED_BY = "ipaddress.kubernetes.io/managed-by";
 const IP_FAMILY = "ipaddress.kubernetes.io/ip-family";
 const ALLOCATOR = "ipallocator.k8s.io";
 
-export function createIpAddresses(options: {
+/** All releases that use IPAddress objects without being configured to can decode this version. */
+const API_VERSION = "networking.k8s.io/v1";
+
+interface IpAddressesOptions {
   readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly random: Random;
   readonly prefix: string;
+  /** The resource of IPAddress; undefined if the release does not serve it. */
   readonly served: ServedResource | undefined;
-}): IpAddresses {
-  const { store, prefix, served } = options;
+}
+
+export function createIpAddresses(options: IpAddressesOptions): IpAddresses {
+  const { store, prefix } = options;
+  const keyOf = (ip: string): string => prefix + ip;
   return {
-    served,
-    has: (ip) => store.cache.get(prefix + ip) !== undefined,
-    find: (ip) => store.get(prefix + ip, { kind: "newest" }),
+    keyOf,
+    has: (ip) => store.cache.get(keyOf(ip)) !== undefined,
+    find: (ip) => store.get(keyOf(ip), { kind: "newest" }),
     async listPublished() {
       const { entries } = await store.list({ start: prefix, end: prefixEnd(prefix) }, { kind: "newest" });
       return entries.filter((entry) => entry.labels[MANAGED_BY] === ALLOCATOR);
     },
-    async publish(ip, parent, prepare) {
-      if (served === undefined) return;
-      const object = prepare(served, {
-        metadata: { name: ip, labels: { [IP_FAMILY]: familyOf(ip), [MANAGED_BY]: ALLOCATOR } },
-        spec: { parentRef: { resource: "services", namespace: parent.namespace, name: parent.name } },
-      });
-      await writeEncoded(served, async (version, guards) =>
-        store.create(prefix + ip, await encodeForStorage(object, served, version), undefined, guards),
-      );
+    async listAll() {
+      return (await store.list({ start: prefix, end: prefixEnd(prefix) }, { kind: "newest" })).entries;
+    },
+    async publish(ip, parent) {
+      const result = await write(options, undefined, newIpAddress(options, ip, parent));
+      return result.committed ? result.entry : undefined;
+    },
+    async rewrite(entry, parent) {
+      const result = await write(options, entry, newIpAddress(options, entry.key.slice(prefix.length), parent));
+      return result.committed ? result.entry : undefined;
     },
     async withdraw(entry, guards) {
       await store.remove(entry, guards);
     },
     ipOf: (entry) => entry.key.slice(prefix.length),
+  };
+}
+
+/** A release that does not serve the kind takes no part in the agreement on its encoding. */
+function write(
+  { store, prefix, served }: IpAddressesOptions,
+  before: Entry | undefined,
+  object: JsonObject,
+): Promise<WriteResult> {
+  const key = prefix + stringAt(objectAt(object, "metadata"), "name");
+  const put = (value: Buffer, guards?: readonly Guard[]): Promise<WriteResult> =>
+    before === undefined
+      ? store.create(key, value, undefined, guards)
+      : store.replace(before, value, undefined, guards);
+  if (served === undefined) return put(Buffer.from(JSON.stringify(object)));
+  return writeEncoded(served, async (version, guards) => put(await encodeForStorage(object, served, version), guards));
+}
+
+function newIpAddress({ clock, random, served }: IpAddressesOptions, ip: string, parent: Parent): JsonObject {
+  const { namespace, name } = parent;
+  return {
+    kind: "IPAddress",
+    apiVersion: served?.apiVersion ?? API_VERSION,
+    metadata: {
+      name: ip,
+      uid: randomUuid(random),
+      creationTimestamp: timestamp(clock),
+      labels: { [IP_FAMILY]: familyOf(ip), [MANAGED_BY]: ALLOCATOR },
+    },
+    spec: { parentRef: { resource: "services", namespace, name } },
   };
 }
 

@@ -4,13 +4,14 @@ import { unaskedFrom, type NumberRange } from "./number-range.ts";
 
 export interface IpRange extends NumberRange {
   readonly family: IpFamily;
+  /** The same range with at most this many addresses. */
+  first(count: number): IpRange;
 }
 
 /**
- * Maximum number of addresses that are used of a larger subnet. No cluster needs more services, and every index stays a
- * safe integer.
+ * Maximum number of addresses that are used of a larger subnet, so that every index is a safe integer.
  */
-const ADDRESSES_MAX = 2 ** 24;
+const ADDRESSES_MAX = 2 ** 52;
 
 /** Throws an error if the text is not a subnet with at least one address to allocate. */
 export function parseIpRange(text: string): IpRange {
@@ -44,6 +45,7 @@ function ipRange({
     family,
     text: `${formatAddress({ family, value: network })}/${prefixLength}`,
     size,
+    first: (count) => ipRange({ family, network, prefixLength, size: Math.min(size, count) }),
     unaskedFrom: unaskedFrom(size + 2, { min: 16, max: 256, step: 16 }),
     nameAt: (index) => formatAddress({ family, value: network + 1n + BigInt(index) }),
     indexOf(name) {

@@ -26,13 +26,13 @@ describe("a range of addresses", () => {
     expect([parsePortRange("30000-32767").unaskedFrom, parsePortRange("30000-30010").unaskedFrom]).toEqual([86, 0]);
   });
 
-  test("may be IPv6; of a large subnet only the first 2^24 addresses are used", () => {
+  test("may be IPv6; of a large subnet only the first 2^52 addresses are used", () => {
     const range = parseIpRange("fd00:10::/64");
     expect([range.family, range.nameAt(0), range.nameAt(0xffff), range.size]).toEqual([
       "IPv6",
       "fd00:10::1",
       "fd00:10::1:0",
-      2 ** 24,
+      2 ** 52,
     ]);
     expect(range.indexOf("FD00:0010:0::0:1")).toBe(0);
   });

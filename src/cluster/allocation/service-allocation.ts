@@ -1,24 +1,22 @@
 /**
  * Allocates addresses and ports for one write of a Service. The order of the steps is such that a crash at any point
- * never gives two services the same number, and leaks at most a claim, which the repair frees:
+ * never gives two services the same number, and leaks at most a number, which the repair releases:
  *
- *    claim what the service will need → store the service → release what it no longer needs
+ *    allocate what the service will need → store the service → release what it no longer needs
  *
- * A write whose outcome is unknown keeps its claims, because the service may be stored.
+ * A write whose outcome is unknown keeps its numbers, because the service may be stored.
  */
-import { objectAt, specOf, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { specOf, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { invalid, serviceUnavailable, StatusError, type FieldError } from "../../meta/status-error.ts";
 import { StorageError } from "../../storage/kv.ts";
-import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { AllocatesNumbers, AllocationSession } from "../../serving/registry/allocation.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import type { Allocators } from "./allocators.ts";
 import type { ObjectChange } from "../../serving/registry/guaranteed-update.ts";
 import { invalidValue } from "../../meta/field-errors.ts";
-import { prepareForCreate } from "../../serving/registry/prepare.ts";
 import type { ServedResource } from "../../serving/registry/resource.ts";
-import { isOwnedBy, type Claim, type ClaimPool, type ClaimOwner, type Taken } from "./claims.ts";
-import { isFor } from "./ip-addresses.ts";
+import type { NodePorts } from "./node-ports.ts";
+import type { NumberOwner, NumberPool, Taken } from "./number-pool.ts";
 import { fillIpFamilies } from "./ip-families.ts";
 import { canonicalIp } from "../../meta/ip-address.ts";
 import { invalidStrings } from "../../objects/kinds/core/services/go-strings.ts";
@@ -33,22 +31,20 @@ import {
   portsOf,
   type AllocatedValues,
 } from "../../objects/kinds/core/services/service-fields.ts";
+import { ownerOf } from "./stored-services.ts";
+import { STORE_MS } from "./timing.ts";
 import { countAt } from "../../objects/kinds/checks.ts";
 
 const ALREADY_ALLOCATED = "provided port is already allocated";
 const NODE_PORTS_FULL = "failed to allocate a nodePort: range is full";
-
-/** An allocation that takes longer than this fails, because the repair might soon remove its claims as leaked. */
-const CLAIMS_FRESH_MS = 60_000;
 
 /** Allocates cluster IPs and node ports for Services. */
 export function allocateForServices(allocators: Allocators): AllocatesNumbers {
   return {
     begin: (context, served, dryRun) =>
       isServices(served.stored)
-        ? new ServiceAllocation({ context, allocators, served, mode: dryRun ? "suggest" : "claim" })
+        ? new ServiceAllocation({ context, allocators, served, mode: dryRun ? "suggest" : "allocate" })
         : undefined,
-    on: (store) => allocateForServices(allocators.on(store)),
   };
 }
 
@@ -56,22 +52,19 @@ interface ServiceAllocationOptions {
   readonly context: RegistryContext;
   readonly allocators: Allocators;
   readonly served: ServedResource;
-  readonly mode: "claim" | "suggest";
+  readonly mode: "allocate" | "suggest";
 }
 
 class ServiceAllocation implements AllocationSession {
   readonly #context: RegistryContext;
   readonly #allocators: Allocators;
   readonly #served: ServedResource;
-  readonly #mode: "claim" | "suggest";
-  /** The claims of the latest attempt, each with its pool. */
-  #taken: (Taken & { readonly pool: ClaimPool })[] = [];
-  /** The claims and IPAddress objects that the service will not need after the latest attempt. */
-  #dropped: { readonly claims: { readonly pool: ClaimPool; readonly claim: Claim }[]; readonly addresses: Entry[] } = {
-    claims: [],
-    addresses: [],
-  };
-  #owner: ClaimOwner = { namespace: "", name: "", uid: "" };
+  readonly #mode: "allocate" | "suggest";
+  /** The numbers that the latest attempt has allocated. */
+  #taken: Taken[] = [];
+  /** Releases the numbers that the service will not need after the latest attempt. */
+  #releases: (() => Promise<void>)[] = [];
+  #owner: NumberOwner = { namespace: "", name: "" };
 
   constructor({ context, allocators, served, mode }: ServiceAllocationOptions) {
     this.#context = context;
@@ -95,14 +88,11 @@ class ServiceAllocation implements AllocationSession {
       },
     };
     const held = existing === undefined ? { ips: [], ports: [] } : allocatedValuesOf(existing);
-    // Both assignments run to completion even if one fails, so that all claims are known and can be released.
-    const outcomes = await Promise.allSettled([
-      this.#assignIps(service, existing, held),
-      this.#assignPorts(service, existing, held),
-    ]);
-    for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
+    // As kubernetes: first the addresses. If two servers get the same numbers in another order, both fail.
+    await this.#assignIps(service, existing, held);
+    await this.#assignPorts(service, existing, held);
     if (existing !== undefined) await this.#noteDropped(held, allocatedValuesOf(service));
-    if (this.#taken.length > 0 && clock.monotonic() - startedAt > CLAIMS_FRESH_MS) {
+    if (this.#taken.length > 0 && clock.monotonic() - startedAt > STORE_MS) {
       throw serviceUnavailable("allocating took too long, please try again later", 1);
     }
     return service;
@@ -116,53 +106,24 @@ class ServiceAllocation implements AllocationSession {
     return change;
   }
 
-  /** Releases the claims of the latest attempt, except those that the service already had. */
+  /** Releases the numbers that the latest attempt has allocated. */
   async revert(): Promise<void> {
     const taken = this.#taken;
     this.#taken = [];
-    this.#dropped = { claims: [], addresses: [] };
-    await leavingFailuresToRepair(
-      taken
-        .filter(({ wasOwned }) => !wasOwned)
-        .map(
-          ({ pool, claim }) =>
-            () =>
-              pool.release(claim),
-        ),
-    );
+    this.#releases = [];
+    await leavingFailuresToRepair(taken.map((one) => () => one.revert()));
   }
 
   /** Called after the service was stored. */
   async finish(): Promise<void> {
-    if (this.#mode === "suggest") return;
-    const { clusterIps, ipAddresses } = this.#allocators;
-    const { namespace, name } = this.#owner;
-    const published = this.#taken.filter(({ pool }) => pool === clusterIps);
-    const prepare = (served: ServedResource, object: JsonObject): JsonObject =>
-      prepareForCreate(this.#context, served, object);
-    // An IPAddress is deleted before its claim is released, so that the next owner of the address can create its own.
-    await leavingFailuresToRepair([
-      ...published.map(
-        ({ claim }) =>
-          () =>
-            ipAddresses.publish(claim.number, { namespace, name }, prepare),
-      ),
-      ...this.#dropped.addresses.map((entry) => () => ipAddresses.withdraw(entry)),
-    ]);
-    await leavingFailuresToRepair(
-      this.#dropped.claims.map(
-        ({ pool, claim }) =>
-          () =>
-            pool.release(claim),
-      ),
-    );
+    await leavingFailuresToRepair(this.#releases);
   }
 
   async #assignIps(service: JsonObject, existing: JsonObject | undefined, held: AllocatedValues): Promise<void> {
     const spec = specOf(service);
     if (!needsClusterIp(spec)) return;
     const errors = fillIpFamilies(spec, existing === undefined ? undefined : specOf(existing), {
-      family: this.#allocators.family,
+      family: this.#allocators.clusterIps.family,
       gates: this.#served.gates,
     });
     if (errors.length > 0) throw this.#invalid(errors);
@@ -178,27 +139,29 @@ class ServiceAllocation implements AllocationSession {
   }
 
   async #takeIp(ip: string, asked: readonly string[]): Promise<string> {
-    const { clusterIps, ipAddresses } = this.#allocators;
+    const { clusterIps, usesServiceCidrs } = this.#allocators;
     if (ip === "") {
       const number = await this.#takeAny(clusterIps);
-      if (number === undefined) throw internalError("failed to allocate a serviceIP: range is full");
+      if (number === undefined)
+        throw internalError(`failed to allocate a serviceIP${this.#forService()}: range is full`);
       return number;
     }
     const canonical = canonicalIp(ip) ?? ip;
     const rejection = (why: string): StatusError =>
       this.#invalid([invalidStrings("spec.clusterIPs", asked, `failed to allocate IP ${ip}: ${why}`, this.#served)]);
-    if (clusterIps.range.indexOf(canonical) === undefined) {
+    if (clusterIps.ranges().every((range) => range.indexOf(canonical) === undefined)) {
       // Releases with ServiceCIDRs search for a ServiceCIDR that contains the IP; earlier releases name the only range
       // in the message.
-      const before = `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${clusterIps.range.text}`;
-      throw rejection(
-        ipAddresses.served === undefined ? before : "the provided network does not match the current range",
-      );
+      const text = clusterIps.ranges()[0]?.text;
+      const before = `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${text}`;
+      throw rejection(usesServiceCidrs ? "the provided network does not match the current range" : before);
     }
-    const reserved = await ipAddresses.find(canonical);
-    const isFree = reserved === undefined || isFor(reserved, this.#owner);
-    if (!isFree || !(await this.#take(clusterIps, canonical))) throw rejection("provided IP is already allocated");
+    if (!(await this.#take(clusterIps, canonical))) throw rejection("provided IP is already allocated");
     return ip;
+  }
+
+  #forService(): string {
+    return this.#served.gates.isOn("ServiceIPErrorNamesService") ? ` for Service "${this.#owner.name}"` : "";
   }
 
   async #assignPorts(service: JsonObject, existing: JsonObject | undefined, held: AllocatedValues): Promise<void> {
@@ -229,8 +192,8 @@ class ServiceAllocation implements AllocationSession {
   }
 
   /**
-   * Rejects unavailable ports before any port is claimed: a request may have thousands of ports, and all of their
-   * claims would have to be released.
+   * Rejects unavailable ports before any port is allocated: a request may have thousands of ports, and all of
+   * them would have to be released.
    */
   async #rejectUnavailablePorts(spec: JsonObject, own: ReadonlySet<number>, unasked: "shared" | "each"): Promise<void> {
     const { nodePorts } = this.#allocators;
@@ -242,12 +205,12 @@ class ServiceAllocation implements AllocationSession {
       const number = String(nodePort);
       if (nodePorts.range.indexOf(number) === undefined)
         throw this.#invalidNodePort(index, nodePort, outOfRange(nodePorts));
-      if (nodePorts.known(number) === undefined) asked.add(nodePort);
-      else {
-        const claim = await nodePorts.find(number);
-        if (claim !== undefined && !isOwnedBy(claim, this.#owner))
-          throw this.#invalidNodePort(index, nodePort, ALREADY_ALLOCATED);
+      if (!nodePorts.isFree(number)) {
+        // The port may have just been released, so the cache must catch up.
+        await nodePorts.record.read();
+        if (!nodePorts.isFree(number)) throw this.#invalidNodePort(index, nodePort, ALREADY_ALLOCATED);
       }
+      asked.add(nodePort);
     }
     if (asked.size + unaskedCount(spec, unasked) > nodePorts.freeCount()) throw internalError(NODE_PORTS_FULL);
   }
@@ -276,45 +239,30 @@ class ServiceAllocation implements AllocationSession {
     return Number(number);
   }
 
-  async #take(pool: ClaimPool, number: string): Promise<boolean> {
-    if (this.#mode === "suggest") {
-      const found = await pool.find(number);
-      return found === undefined || isOwnedBy(found, this.#owner);
-    }
+  async #take(pool: NumberPool, number: string): Promise<boolean> {
+    if (this.#mode === "suggest") return pool.isFree(number);
     const taken = await pool.take(number, this.#owner);
-    if (taken !== undefined) this.#taken.push({ ...taken, pool });
+    if (taken !== undefined) this.#taken.push(taken);
     return taken !== undefined;
   }
 
-  async #takeAny(pool: ClaimPool): Promise<string | undefined> {
+  async #takeAny(pool: NumberPool): Promise<string | undefined> {
     if (this.#mode === "suggest") return pool.suggest();
     const taken = await pool.takeAny(this.#owner);
-    if (taken !== undefined) this.#taken.push({ ...taken, pool });
-    return taken?.claim.number;
+    if (taken !== undefined) this.#taken.push(taken);
+    return taken?.number;
   }
 
-  /**
-   * Records which claims and addresses become superfluous. They are read before the service is stored, because a claim
-   * that is written again after that must not be released.
-   */
+  /** Prepares the release of the numbers that the service will not need, before it is stored. */
   async #noteDropped(before: AllocatedValues, after: AllocatedValues): Promise<void> {
     if (this.#mode === "suggest") return;
-    const { clusterIps, nodePorts, ipAddresses } = this.#allocators;
+    const { clusterIps, nodePorts } = this.#allocators;
     const ips = before.ips.filter((ip) => !after.ips.includes(ip)).map((ip) => canonicalIp(ip) ?? ip);
     const ports = before.ports.filter((port) => !after.ports.includes(port)).map(String);
-    const find = async (pool: ClaimPool, number: string): Promise<{ pool: ClaimPool; claim: Claim }[]> => {
-      const claim = await pool.find(number);
-      return claim !== undefined && isOwnedBy(claim, this.#owner) ? [{ pool, claim }] : [];
-    };
-    const claims = await Promise.all([
-      ...ips.map((ip) => find(clusterIps, ip)),
-      ...ports.map((port) => find(nodePorts, port)),
+    this.#releases = await Promise.all([
+      ...ips.map((ip) => clusterIps.prepareRelease(ip, this.#owner)),
+      ...ports.map((port) => nodePorts.prepareRelease(port, this.#owner)),
     ]);
-    const addresses = await Promise.all(ips.map((ip) => ipAddresses.find(ip)));
-    this.#dropped = {
-      claims: claims.flat(),
-      addresses: addresses.filter((entry) => entry !== undefined && isFor(entry, this.#owner)) as Entry[],
-    };
   }
 
   #invalidNodePort(index: number, nodePort: number, why: string): StatusError {
@@ -336,17 +284,8 @@ function unaskedCount(spec: JsonObject, unasked: "shared" | "each"): number {
   return new Set(open.map((port) => countAt(port, "port")).filter((port) => !given.has(port))).size;
 }
 
-function outOfRange({ range }: ClaimPool): string {
+function outOfRange({ range }: NodePorts): string {
   return `provided port is not in the valid range. The range of valid ports is ${range.text}`;
-}
-
-export function ownerOf(service: JsonObject): ClaimOwner {
-  const metadata = objectAt(service, "metadata");
-  return {
-    namespace: stringAt(metadata, "namespace"),
-    name: stringAt(metadata, "name"),
-    uid: stringAt(metadata, "uid"),
-  };
 }
 
 /** Ignores store errors, because the repair completes the work, and the request has already succeeded or failed. */
@@ -356,7 +295,7 @@ async function leavingFailuresToRepair(works: readonly (() => Promise<void>)[]):
       try {
         await work();
       } catch (thrown) {
-        if (!(thrown instanceof StorageError)) throw thrown;
+        if (!(thrown instanceof StorageError || thrown instanceof StatusError)) throw thrown;
       }
     }),
   );

@@ -57,13 +57,13 @@ export async function seed(
 async function planAll(seeding: Seeding, objects: readonly OwnedObject[]): Promise<Planned[]> {
   const { store, allocation } = seeding.context;
   const staging = createStagedStore(store);
-  const staged = { ...seeding.context, store: staging.store };
-  const context = allocation === undefined ? staged : { ...staged, allocation: allocation.on(staging.store) };
+  const context = { ...seeding.context, store: staging.store };
   const plan: Planned[] = [];
   for (const owned of objects) {
     const { group, version, resource, namespace } = owned.at;
     const served = seeding.resolve(group, version, resource)?.served;
-    if (served === undefined) continue;
+    // The records of allocated numbers are shared with other servers, so they cannot be prepared in memory.
+    if (served === undefined || allocation?.begin(context, served, false) !== undefined) continue;
     const key = objectKey(served.stored, namespace, ownedObjectName(owned));
     if (store.cache.get(key) !== undefined) continue;
     const before = staging.writes().length;

@@ -1,7 +1,7 @@
 /** The stage `running` of a server of a Kubernetes release: its start-up hooks, in order, and its background tasks. */
 import { waitUntil } from "../../base/background.ts";
 import { HOOK_PREFIX, runBefore, type StartupHook } from "../../base/startup-hook.ts";
-import { serviceRepair, serviceRepairHook } from "../../cluster/allocation/repair-task.ts";
+import { createServiceRepair } from "../../cluster/allocation/repair-task.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "../../cluster/bootstrap/hooks.ts";
 import { trustOf, trustPublisher } from "../../cluster/bootstrap/extension-apiserver-authentication.ts";
 import { followCorruptValues } from "../../cluster/inspect/corrupt-values.ts";
@@ -24,7 +24,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
   const { catalog, custom } = resources;
   const { context, allocators } = cluster;
   endOutdatedWatches(custom.table, on.open.watches);
-  const repair = { context, allocators, servicePrefix: `${config.storageRoot}services/specs/`, clock, log };
+  const repair = createServiceRepair({ store: context.store, allocators, clock, log });
   return {
     hooks: [
       ...loadingHooks(on, store, resources),
@@ -32,7 +32,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       // after it has published.
       ...runBefore(beforeIdentityLease(on, stages), cluster.peers.identity.hooks),
       ...(cluster.storageVersions === undefined ? [] : [cluster.storageVersions.hook]),
-      serviceRepairHook(repair),
+      repair.hook,
       {
         name: "rbac/roles-synced",
         run: (signal) => waitUntil(clock, () => access.access.authorization.isLoaded(), signal),
@@ -52,7 +52,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       ...cluster.observed.tasks,
       ...cluster.leadership.tasks,
       ...(cluster.endpoints === undefined ? [] : [cluster.endpoints.task]),
-      serviceRepair(repair),
+      repair.task,
       trustPublisher({ env, config, catalog }, loopback.callAsServer),
     ],
     checks: () => cluster.controllers.flatMap((manager) => manager.checks()),

@@ -5,12 +5,14 @@
 import { createAllocators, type Allocators } from "../../cluster/allocation/allocators.ts";
 import { allocateForServices } from "../../cluster/allocation/service-allocation.ts";
 import { createNamespaceContent } from "../../cluster/inspect/namespace-content.ts";
+import type { Peers } from "../../cluster/peers/peers.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import type { Kv } from "../../storage/kv.ts";
 import { createLeasePool } from "../../storage/lease-pool.ts";
 import { createObjectStore } from "../../storage/object-store.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import type { Foundation } from "../foundation.ts";
+import { liveNumberRecords } from "./live-number-records.ts";
 import type { KubernetesResources } from "./resources.ts";
 
 interface KubernetesRegistry {
@@ -22,13 +24,23 @@ export function createRegistry(
   { env, config }: Foundation,
   { kv, cache }: { readonly kv: Kv; readonly cache: WatchCache },
   { catalog, table }: KubernetesResources,
+  peers: Peers,
 ): KubernetesRegistry {
   const { clock, random } = env;
   const { storageRoot, serviceClusterIpRange: clusterIpRange, serviceNodePortRange: nodePortRange } = config;
   const store = createObjectStore(kv, cache);
   const addressVersion = catalog.resource("networking.k8s.io", "ipaddresses")?.versions[0]?.version ?? "";
   const ipAddresses = table.resolve("networking.k8s.io", addressVersion, "ipaddresses")?.served;
-  const allocators = createAllocators({ store, random, storageRoot, clusterIpRange, nodePortRange, ipAddresses });
+  const allocators = createAllocators({
+    store,
+    clock,
+    random,
+    storageRoot,
+    clusterIpRange,
+    nodePortRange,
+    ipAddresses,
+    liveRecords: () => liveNumberRecords(config.release, peers),
+  });
   const context: RegistryContext = {
     store,
     leases: createLeasePool(kv, clock, cache.epoch),

@@ -4,7 +4,6 @@
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { StorageError } from "../../storage/kv.ts";
-import type { ObjectStore } from "../../storage/object-store.ts";
 import type { RegistryContext } from "./context.ts";
 import { Forwarded } from "./forwarded-request.ts";
 import type { ObjectChange } from "./guaranteed-update.ts";
@@ -32,8 +31,6 @@ export interface AllocatesNumbers {
    * Begins the session of one write. Returns undefined for resources that need no numbers. A dry run claims no numbers.
    */
   begin(context: RegistryContext, served: ServedResource, dryRun: boolean): AllocationSession | undefined;
-  /** Returns the allocation of the same ranges in another store. */
-  on(store: ObjectStore): AllocatesNumbers;
 }
 
 const NOTHING_TO_ALLOCATE: Allocation = {
