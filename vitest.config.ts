@@ -7,6 +7,7 @@ const EXTERNAL = [
   "src/storage/kv-etcd/etcd*.test.ts",
   "src/storage/kv-sqlite/crash.test.ts",
   "test/cluster/**/*.test.ts",
+  "test/real-peers/**/*.test.ts",
   "test/smoke/**/*.test.ts",
 ];
 

@@ -21,9 +21,9 @@ import { certificateAuthorities, type CertificateAuthorities } from "../access/a
 import { fixedValue, type Reloading } from "../access/auth/reloading/reloading.ts";
 import { serviceAccountOptions, type ServiceAccountFlags } from "../access/auth/service-accounts/options.ts";
 import { resolveAccess, type AccessOptions, type AccessSettings } from "../access/access-config.ts";
-import { enabledControllers } from "../cluster/controller-runtime/enabled-controllers.ts";
+import { enabledControllers, standingBack } from "../cluster/controller-runtime/enabled-controllers.ts";
 import { STORAGE_VERSION_TYPE as STORAGE_VERSIONS } from "../cluster/storageversion/objects.ts";
-import { CONTROLLERS } from "../cluster/controllers/controller-names.ts";
+import { CONTROLLERS, KUBE_CONTROLLER_MANAGER_CONTROLLERS } from "../cluster/controllers/controller-names.ts";
 import { asOption, OptionError } from "../base/option-error.ts";
 import { publishedEndpoint, type Advertise } from "./advertise.ts";
 import {
@@ -110,8 +110,9 @@ export interface ServerOptions extends ReleaseOptions {
   /** Port range from which node ports are allocated. Default "30000-32767". */
   readonly serviceNodePortRange?: string;
   /**
-   * As kube-controller-manager's --controllers: "*", "name", "-name". Default "*", but none for a strict release,
-   * because kube-apiserver runs no controllers.
+   * As kube-controller-manager's --controllers: "*", "name", "-name". "auto" is "*", but controllers that
+   * kube-controller-manager has as well stand back while it runs. Default "auto", but none for a strict release, because
+   * kube-apiserver runs no controllers.
    */
   readonly controllers?: readonly string[];
   /** PEM of the CA that signs the serving certificates. It is published in every namespace. */
@@ -156,11 +157,14 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly serviceClusterIpRange: IpRange;
   readonly serviceNodePortRange: NumberRange;
   readonly controllers: ReadonlySet<string>;
+  /** The controllers that stand back while kube-controller-manager runs. */
+  readonly standingBack: ReadonlySet<string>;
   readonly rootCa: string | undefined;
 }
 
 export function resolveOptions(options: ServerOptions): ServerConfig {
   const { version, strictRelease, featureGates, gatesSet, catalog, allowsUnsafeDeletion } = resolveRelease(options);
+  const controllers = options.controllers ?? (strictRelease ? [] : ["auto"]);
   const { release } = version;
   const uses = usesStorageVersions({
     gate: gatesSet.get(STORAGE_VERSION_GATE),
@@ -206,7 +210,8 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     serviceNodePortRange: asOption(() => parsePortRange(options.serviceNodePortRange ?? "30000-32767")),
     published: publishedEndpoint(options.advertise, options.endpointReconcilerType),
     usesStorageVersions: uses,
-    controllers: asOption(() => enabledControllers(options.controllers ?? (strictRelease ? [] : ["*"]), CONTROLLERS)),
+    controllers: asOption(() => enabledControllers(controllers, CONTROLLERS)),
+    standingBack: standingBack(controllers, KUBE_CONTROLLER_MANAGER_CONTROLLERS),
     rootCa: options.rootCa,
     serviceOverrides: asOption(() => serviceOverrides(options.serviceEndpointOverrides ?? [])),
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;

@@ -26,7 +26,8 @@ test("every flag in docs/namespaces-and-garbage.md exists", () => {
 test("docs/namespaces-and-garbage.md explains every controller except those of storage versions, and how to disable them", () => {
   const own = CONTROLLERS.filter((name) => !name.startsWith("storage-version-"));
   expect(own.filter((name) => !DOCUMENT.includes(`| \`${name}\``))).toEqual([]);
-  expect(DOCUMENT).toContain(`--controllers=*,${own.map((name) => `-${name}`).join(",")}\``);
+  expect(DOCUMENT).toContain("'--controllers=*,-garbage-collector-controller'");
+  expect(DOCUMENT).toContain("The default is `auto`");
 });
 
 test("every metric in docs/namespaces-and-garbage.md exists, and every metric of both controllers is documented", async () => {

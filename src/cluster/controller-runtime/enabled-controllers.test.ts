@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { enabledControllers } from "./enabled-controllers.ts";
+import { enabledControllers, standingBack } from "./enabled-controllers.ts";
 
 const KNOWN = ["garbage", "namespace", "tokens"];
 const OFF = new Set(["tokens"]);
@@ -14,6 +14,8 @@ test.each([
     ["garbage", "namespace", "tokens"],
   ],
   [["*,-garbage"], ["namespace"]],
+  [["auto"], ["garbage", "namespace"]],
+  [["auto,-garbage"], ["namespace"]],
   [["-garbage,*"], ["namespace"]],
   [["-garbage"], []],
   [["namespace"], ["namespace"]],
@@ -40,3 +42,16 @@ test.each(["gc", "-gc", "--garbage", "Garbage", "**"])(
     );
   },
 );
+
+test.each([
+  [["*"], []],
+  [["garbage"], []],
+  [["auto"], ["garbage", "namespace"]],
+  [["auto,garbage"], ["namespace"]],
+  [
+    ["*", "auto"],
+    ["garbage", "namespace"],
+  ],
+])("with --controllers %j, %j stand back", (flags, names) => {
+  expect([...standingBack(flags, ["garbage", "namespace"])]).toEqual(names);
+});

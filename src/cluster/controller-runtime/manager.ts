@@ -1,5 +1,6 @@
 /** Runs the controllers while this server holds the leader lease, and reports their health. */
 import { sleep, type Clock } from "../../base/clock.ts";
+import { eitherSignal } from "../../base/either-signal.ts";
 import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
 import type { StoreEpoch } from "../../base/store-epoch.ts";
@@ -28,6 +29,11 @@ interface ControllerManagerOptions {
   /** Called at the beginning of each term, before the controllers start. */
   readonly onTerm?: (term: Term) => void;
   readonly epoch?: StoreEpoch;
+  /**
+   * Whether a controller must stand back, because another program runs it. Checked every second; a controller that runs
+   * is stopped. Default: never.
+   */
+  readonly mustStandBack?: (name: string) => boolean;
 }
 
 interface ControllerState {
@@ -69,6 +75,7 @@ const FAILURES_MAX = 20;
  * stopped.
  */
 const STOP_LIMIT_MS = 60_000;
+const STAND_BACK_CHECK_MS = 1_000;
 /** Delay before a failed controller restarts, because the cause may last a while. */
 const RESTART_MS = 5_000;
 
@@ -85,9 +92,13 @@ export function createControllerManager(options: ControllerManagerOptions): Cont
   const onTerm = async (signal: AbortSignal, term: Term): Promise<void> => {
     current = term;
     options.onTerm?.(term);
-    const { random } = options;
-    const common = { clock, random, log, mayWork: () => term.isLeading };
-    await Promise.all(active.map((spec) => keepRunning(spec, { ...common, metrics, runs }, signal)));
+    const { random, mustStandBack = () => false } = options;
+    const common = { clock, random, log, metrics, runs };
+    const run = (spec: ControllerSpec): Promise<void> => {
+      const isHeld = (): boolean => mustStandBack(spec.name);
+      return runUnlessHeld(spec, { ...common, mayWork: () => term.isLeading && !isHeld(), isHeld }, signal);
+    };
+    await Promise.all(active.map(run));
   };
   return {
     async run(signal) {
@@ -117,6 +128,31 @@ interface Kept {
   readonly run: ControllerRun;
   /** When the controller was last synced, or when the term began. Restarts do not reset it. */
   readonly unsyncedSinceMs: number;
+}
+
+/** Runs one controller while no other program runs it. */
+async function runUnlessHeld(
+  spec: ControllerSpec,
+  { isHeld, ...keeping }: Keeping & { readonly isHeld: () => boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, log } = keeping;
+  const whileHeld = async (expected: boolean): Promise<void> => {
+    while (isHeld() === expected && (await sleep(clock, STAND_BACK_CHECK_MS, signal)));
+  };
+  while (!signal.aborted) {
+    if (isHeld()) {
+      log.info("controller stands back", { controller: spec.name });
+      await whileHeld(true);
+      if (signal.aborted) return;
+      log.info("controller takes over", { controller: spec.name });
+    }
+    const stop = new AbortController();
+    const running = keepRunning(spec, keeping, eitherSignal(signal, stop.signal));
+    await whileHeld(false);
+    stop.abort();
+    await running;
+  }
 }
 
 /** Runs one controller, and restarts it with new sources if it fails, so that the other controllers continue. */

@@ -14,4 +14,12 @@ export const CONTROLLERS = [
   "storage-version-migrator-controller",
 ] as const;
 
+/**
+ * The controllers that kube-controller-manager also runs by default. It runs none of the storage version controllers by
+ * default: their feature gates StorageVersionAPI and StorageVersionMigrator are off.
+ */
+export const KUBE_CONTROLLER_MANAGER_CONTROLLERS: readonly string[] = CONTROLLERS.filter(
+  (name) => !name.startsWith("storage-version-"),
+);
+
 export type ControllerName = (typeof CONTROLLERS)[number];

@@ -32,6 +32,7 @@ function terminating(
 test("a leader that renews its lease is shown, and the cluster waits for nothing", () => {
   expect(waits()).toEqual({
     controllers: [{ lease: CONTROLLERS_LEASE, leader: "a", since: LEASE.acquireTime, renewedSecondsAgo: 0.4 }],
+    heldByKubeControllerManager: null,
     waitingFor: [],
   });
 });

@@ -5,12 +5,13 @@
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
 import { SETTLE_MS } from "../controllers/namespace/namespace-controller.ts";
-import type { ControllerStatus, Waiting } from "../peers/cluster-status.ts";
+import type { ControllerStatus, HeldControllers, Waiting } from "../peers/cluster-status.ts";
 import type { LeaderLease } from "./leader-leases.ts";
 
 interface ControllerWaitsInput {
   readonly leases: readonly LeaderLease[];
   readonly namespaces: Iterable<{ readonly seenAtMs: number; readonly object: JsonObject }>;
+  readonly heldElsewhere?: HeldControllers | undefined;
   /** The time of the report by the monotonic clock, and by the wall clock. */
   readonly nowMs: number;
   readonly now: number;
@@ -26,8 +27,9 @@ const MESSAGE_LENGTH_MAX = 300;
 export function controllerWaits(input: ControllerWaitsInput): {
   readonly controllers: readonly ControllerStatus[];
   readonly waitingFor: readonly Waiting[];
+  readonly heldByKubeControllerManager: HeldControllers | null;
 } {
-  const { leases, nowMs } = input;
+  const { leases, nowMs, heldElsewhere } = input;
   const leaders = leases.flatMap((lease) => leaderWait(lease, input) ?? []);
   return {
     controllers: leases.map(({ name: lease, leader, acquireTime, changedAtMs }) => ({
@@ -35,6 +37,7 @@ export function controllerWaits(input: ControllerWaitsInput): {
       ...(leader === "" ? {} : { leader, since: acquireTime }),
       renewedSecondsAgo: Math.max(0, Math.round((nowMs - changedAtMs) / 100) / 10),
     })),
+    heldByKubeControllerManager: heldElsewhere ?? null,
     waitingFor: [...leaders, ...namespaceWaits(input, leaders.length > 0)],
   };
 }

@@ -6,6 +6,10 @@ import type { BackgroundTask } from "../../base/background.ts";
 import type { Clock } from "../../base/clock.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import {
+  KUBE_CONTROLLER_MANAGER_LEASE,
+  KubeControllerManagerLease,
+} from "../controllers/kube-controller-manager-lease.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import { watchPrefix } from "../../storage/watch-cache/watch-prefix.ts";
 
@@ -27,6 +31,7 @@ export interface LeaderLease {
 interface LeaderLeases {
   readonly task: BackgroundTask;
   known(): readonly LeaderLease[];
+  readonly kubeControllerManager: KubeControllerManagerLease;
 }
 
 interface LeaderLeasesOptions {
@@ -38,9 +43,16 @@ interface LeaderLeasesOptions {
 export function leaderLeases({ cache, clock, storageRoot }: LeaderLeasesOptions): LeaderLeases {
   const prefix = `${storageRoot}leases/kube-system/`;
   const known = new Map<string, LeaderLease & { readonly revision: number }>();
+  const kubeControllerManager = new KubeControllerManagerLease();
   const put = (entry: Entry): void => {
     const name = entry.key.slice(prefix.length);
     const { modRevision: revision } = entry;
+    if (name === KUBE_CONTROLLER_MANAGER_LEASE && entry.corrupt === undefined)
+      kubeControllerManager.seen(
+        stringAt(objectAt(parseEntry(entry), "spec"), "holderIdentity"),
+        revision,
+        clock.monotonic(),
+      );
     if (name !== CONTROLLERS_LEASE && name !== MIGRATIONS_LEASE) return;
     if (entry.corrupt !== undefined) return void known.delete(name);
     if (known.get(name)?.revision === revision) return;
@@ -57,11 +69,18 @@ export function leaderLeases({ cache, clock, storageRoot }: LeaderLeasesOptions)
           const names = new Set(entries.map(({ key }) => key.slice(prefix.length)));
           for (const name of known.keys()) if (!names.has(name)) known.delete(name);
           entries.forEach(put);
+          if (!names.has(KUBE_CONTROLLER_MANAGER_LEASE)) kubeControllerManager.gone(clock.monotonic());
+          kubeControllerManager.synced();
         },
         put,
-        remove: (key) => void known.delete(key.slice(prefix.length)),
+        remove(key) {
+          const name = key.slice(prefix.length);
+          known.delete(name);
+          if (name === KUBE_CONTROLLER_MANAGER_LEASE) kubeControllerManager.gone(clock.monotonic());
+        },
       },
     }),
+    kubeControllerManager,
     known: () => [...known.values()].sort((left, right) => (left.name < right.name ? -1 : 1)),
   };
 }

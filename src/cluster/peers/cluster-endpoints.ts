@@ -25,7 +25,7 @@ interface ClusterEndpointsParts {
   readonly peers: Peers;
   readonly builtIn: { readonly groups: readonly DiscoveryGroup[] };
   /** The controllers of the cluster, and the leaders and namespaces for which it waits now. */
-  readonly controllers: () => Pick<ClusterStatus, "controllers" | "waitingFor">;
+  readonly controllers: () => Pick<ClusterStatus, "controllers" | "heldByKubeControllerManager" | "waitingFor">;
   readonly storeHistory: () => HistoryStatus | undefined;
 }
 

@@ -21,7 +21,7 @@ function statusOf(view: ClusterView, input: Partial<ClusterStatusInput> = {}): C
     kubernetesService: { addresses: [] },
     liveness: { overdue: [], ignored: [] },
     gone: [],
-    controllers: { controllers: [], waitingFor: [] },
+    controllers: { controllers: [], heldByKubeControllerManager: null, waitingFor: [] },
     nowMs: 0,
     wallMs: Date.parse("2030-01-01T00:00:25.000Z"),
     ...input,

@@ -40,6 +40,8 @@ export interface ClusterStatus {
   readonly ignoredLeases: IgnoredLeases;
   /** The leader elections of the controllers. Empty if no server runs controllers. */
   readonly controllers: readonly ControllerStatus[];
+  /** The controllers that stand back while kube-controller-manager renews its lease; null if none does. */
+  readonly heldByKubeControllerManager: HeldControllers | null;
   /** The leaders and the terminating namespaces for which the cluster waits, with the reasons. */
   readonly waitingFor: readonly Waiting[];
 }
@@ -68,6 +70,12 @@ export interface ControllerStatus {
   readonly since?: string;
   /** Time since the reporting server saw the last renewal. */
   readonly renewedSecondsAgo: number;
+}
+
+export interface HeldControllers {
+  /** The holderIdentity of the Lease kube-system/kube-controller-manager. */
+  readonly holder: string;
+  readonly controllers: readonly string[];
 }
 
 export interface Waiting {
@@ -156,7 +164,7 @@ export interface ClusterStatusInput {
   readonly gone: readonly GoneServer[];
   readonly kubernetesService: KubernetesServiceStatus;
   readonly liveness: Pick<Liveness, "overdue" | "ignored">;
-  readonly controllers: Pick<ClusterStatus, "controllers" | "waitingFor">;
+  readonly controllers: Pick<ClusterStatus, "controllers" | "heldByKubeControllerManager" | "waitingFor">;
   /** The time of the report by the monotonic clock, and by the wall clock. */
   readonly nowMs: number;
   readonly wallMs: number;

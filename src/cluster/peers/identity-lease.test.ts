@@ -20,7 +20,11 @@ class Process {
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
 
-  constructor(server: TestServer, incarnation: string, options: Partial<IdentityLeaseOptions["identity"]> = {}) {
+  constructor(
+    server: TestServer,
+    incarnation: string,
+    { isStarting = false, ...options }: Partial<IdentityLeaseOptions["identity"]> & { isStarting?: boolean } = {},
+  ) {
     this.server = server;
     const { clock } = server.world;
     const random = server.world.randomFor(incarnation);
@@ -45,6 +49,7 @@ class Process {
       onRenewed: (startedAtMs) => void this.renewals.push(startedAtMs),
       onLost: (because) => void this.lost.push(because),
     });
+    if (!isStarting) this.lease.serve();
     this.#running = this.lease.run(this.#stop.signal);
   }
 
@@ -110,6 +115,29 @@ describe("the identity lease", () => {
     expect(process.renewals.length).toBeGreaterThanOrEqual(20);
     expect(process.renewals.length).toBeLessThanOrEqual(24);
     expect(Date.parse((await stored(server)).spec.renewTime)).toBeGreaterThan(server.world.clock.now() - 3_100);
+  });
+
+  test("changes its holder at once when the server has its endpoint record, so that kube-apiservers read the record", async () => {
+    await using server = await startServer();
+    await using process = new Process(server, "one", { isStarting: true });
+    await server.world.advance(100);
+    expect(await holder(server)).toBe(`${ID}_one_starting`);
+    process.lease.serve();
+    await server.world.advance(100);
+    expect(await holder(server)).toBe(`${ID}_one`);
+    expect(process.renewals).toHaveLength(2);
+    process.lease.serve();
+    await server.world.advance(100);
+    expect(process.renewals).toHaveLength(2);
+  });
+
+  test("of a starting server is deleted by this server, and is no conflict for it", async () => {
+    await using server = await startServer();
+    await using process = new Process(server, "one", { isStarting: true });
+    await server.world.advance(4_000);
+    expect(process.lost).toEqual([]);
+    await server.world.run(process.lease.remove());
+    expect((await server.get(LEASE)).status).toBe(404);
   });
 
   test("is taken over by a restarted server in one write, so that no watcher sees a deletion", async () => {

@@ -35,6 +35,9 @@ export const IDENTITY_LEASE_NAMESPACE = "kube-system";
 export const IDENTITY_LABEL = "apiserver.kubernetes.io/identity";
 export const KUBE_APISERVER = "kube-apiserver";
 
+/** Ends the holderIdentity of a server that has no endpoint record yet. */
+const STARTING_SUFFIX = "_starting";
+
 export interface LeaseObject extends KubernetesObject {
   readonly spec?: {
     readonly holderIdentity?: string;
@@ -90,7 +93,6 @@ const REMOVE_LIMIT_MS = 3_000;
 export class IdentityLease {
   readonly #options: IdentityLeaseOptions;
   readonly #leases: ResourceClient<LeaseObject>;
-  readonly #holder: string;
   readonly #removed = new AbortController();
   #running: Promise<void> | undefined;
   /** Our lease as last read from or written to the store. */
@@ -99,12 +101,12 @@ export class IdentityLease {
   #hasHeld = false;
   #pause = new AbortController();
   #restarts = 0;
+  #isServing = false;
   #rival: { readonly holder: string; readonly version: string; readonly sinceMs: number } | undefined;
 
   constructor(options: IdentityLeaseOptions) {
     this.#options = options;
     this.#leases = options.client.resource<LeaseObject>(IDENTITY_LEASE_TYPE);
-    this.#holder = `${options.identity.id}_${options.identity.incarnation}`;
   }
 
   /** Why this server stays aside; undefined if it does not. */
@@ -123,6 +125,18 @@ export class IdentityLease {
     this.#rival = undefined;
     this.#restarts++;
     this.#pause.abort();
+  }
+
+  /**
+   * Changes the holder at once, because the store has the endpoint record now. A kube-apiserver reads the record only
+   * when a lease appears or its holder changes. The lease must exist before the server is ready, when there is no record
+   * yet; without the change, the kube-apiserver would find the record late, after a growing delay, and meanwhile return
+   * 404 for resources that only this server serves.
+   */
+  serve(): void {
+    if (this.#isServing) return;
+    this.#isServing = true;
+    if (this.#running !== undefined) this.#pause.abort();
   }
 
   /** Holds the lease until the signal aborts. */
@@ -145,6 +159,16 @@ export class IdentityLease {
     } catch (thrown) {
       log.warn("identity lease deletion failed", { error: messageOf(thrown) });
     }
+  }
+
+  get #holder(): string {
+    const { id, incarnation } = this.#options.identity;
+    return `${id}_${incarnation}${this.#isServing ? "" : STARTING_SUFFIX}`;
+  }
+
+  #isOwn({ spec }: LeaseObject): boolean {
+    const { id, incarnation } = this.#options.identity;
+    return runOfHolder(id, spec?.holderIdentity ?? "") === incarnation;
   }
 
   async #hold(signal: AbortSignal): Promise<void> {
@@ -242,7 +266,7 @@ export class IdentityLease {
     const { clock, log, timing, recordOwner } = this.#options;
     const holder = current.spec?.holderIdentity ?? "";
     // Until this process has held the lease, any other holder counts as the previous run of this server.
-    if (!this.#hasHeld || holder === this.#holder) return false;
+    if (!this.#hasHeld || this.#isOwn(current)) return false;
     if (recordOwner() === "this") {
       log.warn("identity lease holder was changed by another client, taking the lease back", { holder });
       return false;
@@ -267,7 +291,7 @@ export class IdentityLease {
   async #delete(signal: AbortSignal): Promise<void> {
     const key = { namespace: IDENTITY_LEASE_NAMESPACE, name: this.#options.identity.id };
     let current = this.#seen ?? (await this.#get(signal));
-    for (let round = 1; current !== undefined && current.spec?.holderIdentity === this.#holder; round++) {
+    for (let round = 1; current !== undefined && this.#isOwn(current); round++) {
       try {
         await this.#leases.delete(key, { preconditions: preconditionsOf(current), signal });
         return;
@@ -278,6 +302,14 @@ export class IdentityLease {
       }
     }
   }
+}
+
+/** The run of the server that is the holder; empty if the holder does not begin with the server ID. */
+export function runOfHolder(id: string, holderIdentity: string): string {
+  const prefix = `${id}_`;
+  if (!holderIdentity.startsWith(prefix)) return "";
+  const run = holderIdentity.slice(prefix.length);
+  return run.endsWith(STARTING_SUFFIX) ? run.slice(0, -STARTING_SUFFIX.length) : run;
 }
 
 /**

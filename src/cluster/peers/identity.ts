@@ -47,6 +47,8 @@ export interface Identity {
   readonly isOwner: () => boolean;
   /** Sets the address at which peers reach this server. */
   announce(address: UpstreamAddress): void;
+  /** Shows kube-apiservers that the store has the endpoint record of this server. */
+  serve(): void;
   /** Deletes the lease. This is the last step of leaving the cluster. */
   leave(): Promise<void>;
 }
@@ -130,6 +132,7 @@ export function createIdentity(options: IdentityOptions): Identity {
     announce: (address) => {
       peerAddress = authorityOf(address);
     },
+    serve: () => lease.serve(),
     leave: () => lease.remove(),
   };
 }

@@ -27,6 +27,7 @@ import {
   IDENTITY_LEASE_TYPE,
   KUBE_APISERVER,
   preconditionsOf,
+  runOfHolder,
   type LeaseObject,
 } from "./identity-lease.ts";
 import type { LeaseEvidence } from "./live-servers.ts";
@@ -316,9 +317,7 @@ function componentOf({ metadata }: LeaseObject): string {
 }
 
 function incarnationOf(id: string, { spec }: LeaseObject): string {
-  const prefix = `${id}_`;
-  const holderIdentity = spec?.holderIdentity ?? "";
-  return holderIdentity.startsWith(prefix) ? holderIdentity.slice(prefix.length) : "";
+  return runOfHolder(id, spec?.holderIdentity ?? "");
 }
 
 function isSameServers(left: readonly KnownLease[], right: readonly KnownLease[]): boolean {

@@ -29,6 +29,8 @@ export interface LiveServer {
   /** The address at which the server can be called; undefined if it is not known. */
   readonly address: UpstreamAddress | undefined;
   readonly evidence: Evidence;
+  /** The release that the server publishes; undefined if it publishes none. */
+  readonly release: string | undefined;
 }
 
 export interface LivenessInput {
@@ -132,18 +134,18 @@ function evidenceById({ endpoints, starting, vanished, leases }: LivenessInput):
 /** Judges by records that only servers write. */
 function byRecords({ record, starting, vanished, lease }: Found, { rewriteMs }: LivenessInput): LiveServer | undefined {
   if (starting !== undefined && starting.ageMs < STARTING_MS) {
-    const { id, incarnation } = starting.record;
-    return { id, incarnation, record: undefined, address: undefined, evidence: "starting" };
+    const { id, incarnation, release } = starting.record;
+    return { id, incarnation, record: undefined, address: undefined, evidence: "starting", release };
   }
   if (record !== undefined) {
     const { id, address, incarnation = runOf(lease) } = record;
-    return { id, incarnation, record, address, evidence: "record" };
+    return { id, incarnation, record, address, evidence: "record", release: record.release };
   }
   if (vanished === undefined || vanished.hasDeparted) return undefined;
   if (vanished.ageMs >= keptMs(vanished, lease, rewriteMs)) return undefined;
   // Until it is clear that the server has departed, requests are routed as before.
   const { id, incarnation = runOf(lease), record: last } = vanished;
-  return { id, incarnation, record: last, address: last?.address, evidence: "recent" };
+  return { id, incarnation, record: last, address: last?.address, evidence: "recent", release: last?.release };
 }
 
 /**
@@ -166,7 +168,7 @@ function byLease(
   const evidence =
     address !== undefined ? "flag" : hasUnknownAddress ? "masterlease" : input.mayDoubt ? "doubt" : undefined;
   if (evidence === undefined) return undefined;
-  return { id: lease.id, incarnation: runOf(lease), record: undefined, address, evidence };
+  return { id: lease.id, incarnation: runOf(lease), record: undefined, address, evidence, release: undefined };
 }
 
 function runOf(lease: LeaseEvidence | undefined): string | undefined {

@@ -113,6 +113,10 @@ function endpointWriter(parts: OwnRecordParts): LeasedRecord<Omit<EndpointRecord
   return new LeasedRecord<Omit<EndpointRecord, "generation">>({
     ...common(parts),
     name: "endpoint record",
+    onKept: (startedAtMs) => {
+      identity.fence.recordKept(startedAtMs);
+      identity.serve();
+    },
     key: endpointKey(config.storageRoot, id),
     content: {
       id,

@@ -59,15 +59,27 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
     discoveryGroups: (local) => aggregated.discoveryGroups(local),
   });
   const { storageRoot } = config;
-  const observed = observeControllers({ cache: store.cache, clock: on.env.clock, storageRoot });
-  const { namespaces } = observed;
-  const controllers = createControllers(on, store, { resources, peers, shown, storageVersions, namespaces });
+  const observed = observeControllers({
+    cache: store.cache,
+    clock: on.env.clock,
+    storageRoot,
+    standingBack: config.standingBack,
+  });
+  const { namespaces, mustStandBack } = observed;
+  const controllers = createControllers(on, store, {
+    resources,
+    peers,
+    shown,
+    storageVersions,
+    namespaces,
+    mustStandBack,
+  });
   const leadership = createLeadership(controllers, lifecycle.ready);
   const endpoints = createKubernetesEndpoints(on, store, { resources, peers });
   const { identity, membership } = peers;
   on.history.recovery.addStep(() => identity.fence.reason);
   const kv = serverKv(store, config, identity.fence);
-  const { context, allocators } = createRegistry(on, { kv, cache: store.cache }, resources);
+  const { context, allocators } = createRegistry(on, { kv, cache: store.cache }, resources, peers);
   return {
     peers,
     storageVersions,

@@ -22,6 +22,7 @@ interface ControllerParts extends ObjectControllerParts {
    * StorageVersions or migrate objects.
    */
   readonly storageVersions: StorageVersions | undefined;
+  readonly mustStandBack: (name: string) => boolean;
 }
 
 /**
@@ -64,6 +65,7 @@ export function createControllers(on: Foundation, store: ServerStore, parts: Con
       leaseName,
       epoch: store.cache.epoch,
       enabled: config.controllers,
+      mustStandBack: parts.mustStandBack,
       onTerm: (term) => fencing?.begin(term),
     });
   });

@@ -81,7 +81,7 @@ export function withServeFlags(command: Command): Command {
     )
     .option(
       "--controllers <names>",
-      'controllers to run while this server is the leader: "*" for all, name, -name (default: "*")',
+      'controllers to run while this server is the leader: "*" for all, "auto" for all that kube-controller-manager does not run, name, -name (default: "auto")',
       commaList,
     )
     .option("--etcd-servers <urls>", "etcd URLs; store objects in etcd instead of the data directory", commaList)

@@ -198,7 +198,13 @@ function controllers(answer: JsonObject): string[] {
     const what = `${text(wait, "kind")}${name === "" ? "" : ` ${name}`}`;
     return `Waiting for ${what}${until === "" ? "" : ` until ${until}`}: ${text(wait, "because")}.`;
   });
-  return [...leaders, ...waits];
+  const held = objectAt(answer, "heldByKubeControllerManager");
+  const names = stringsAt(held, "controllers").map((name) => printable(name));
+  const others =
+    names.length === 0
+      ? []
+      : [`Held by kube-controller-manager (holder ${text(held, "holder")}): ${names.join(", ")}.`];
+  return [...leaders, ...others, ...waits];
 }
 
 function text(parent: JsonObject, key: string): string {

@@ -44,7 +44,7 @@ export function upCommand(): Command {
     .option("--feature-gates <pairs>", "feature gates to set on all servers, Name=true or Name=false", commaList)
     .option(
       "--controllers <names>",
-      'controllers to run on the leader: "*" for all, name, -name (default: "*")',
+      'controllers to run on the leader: "*" for all, "auto" for all that kube-controller-manager does not run, name, -name (default: "auto")',
       commaList,
     );
   return withAccessFlags(withRoutingFlags(command))

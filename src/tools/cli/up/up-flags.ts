@@ -24,7 +24,7 @@ export interface UpFlags extends RoutingFlags, AccessFlags {
 const SERVERS_MAX = 32;
 
 export function commonOf(flags: UpFlags): CommonOptions {
-  const { featureGates = [], controllers = ["*"] } = flags;
+  const { featureGates = [], controllers = ["auto"] } = flags;
   return { featureGates, controllers, access: accessOptionsOf(flags), peers: routingOptionsOf(flags) };
 }
 
