@@ -211,12 +211,14 @@ function endTests(context: KvSuiteContext): void {
     const prefix = context.prefix();
     const fromRevision = (await fixture.kv.currentRevision()) + 1;
     let calls = 0;
+    const { promise: received, resolve: receive } = Promise.withResolvers<void>();
     const watching = fixture.kv.watch(
       { prefix, fromRevision },
       {
         events: () => {
           calls++;
           watching.close();
+          receive();
         },
         progress: () => {},
         interrupted: () => {},
@@ -224,6 +226,8 @@ function endTests(context: KvSuiteContext): void {
       },
     );
     await create(fixture.kv, `${prefix}a`);
+    // Another watch may receive both events before this one receives the first.
+    await received;
     await create(fixture.kv, `${prefix}b`);
     await Recorder.start(fixture.kv, { prefix, fromRevision }).first(2);
     expect(calls).toBe(1);
