@@ -19,7 +19,7 @@ const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
 
 describe.skipIf(isMissing)(
-  "while three servers are upgraded, downgraded and upgraded again, one at a time, under load,",
+  "while three servers are upgraded and downgraded, one at a time, under load,",
   { timeout: 300_000 },
   () => {
     test("no response is wrong, controllers keep their guarantees, and the discovery of every server shows every change", async () => {

@@ -1,6 +1,6 @@
 /**
- * Upgrades three servers to the next release, downgrades them, and upgrades them again, one server at a time.
- * Meanwhile, clients send requests to all servers, and the controllers have work. If this file is run as a program, it
+ * Upgrades three servers to the next release and downgrades them again, one server at a time, as often as
+ * EVENKEEL_ROUNDS says (default once). Meanwhile, clients send requests to all servers, and the controllers have work. If this file is run as a program, it
  * prints a summary of the responses.
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -15,7 +15,8 @@ import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 /** These releases serve the same resources, and store some of them in different versions. */
 const OLDER = "1.34";
 const NEWER = "1.35";
-const WAY = [NEWER, OLDER, NEWER] as const;
+const ROUNDS = Number(process.env["EVENKEEL_ROUNDS"] ?? 1);
+const WAY = Array.from({ length: ROUNDS }, () => [NEWER, OLDER]).flat();
 /**
  * Allows many missed probes, because a server that is slow on a busy machine must not be treated as unreachable.
  * Servers shut down gracefully here, so probes are not needed to detect their departure.
@@ -52,7 +53,7 @@ const FOLLOWED: readonly Followed[] = [
   { name: "configmaps", path: "/api/v1/configmaps", prefix: "configmaps/" },
   { name: "resourceclaims", path: "/apis/resource.k8s.io/v1/resourceclaims", prefix: "resourceclaims/" },
 ];
-export const PER_SECOND = 200;
+export const PER_SECOND = 100;
 const DISCOVERY_EVERY_MS = 100;
 /** The pause between the replacements of two servers, in which an operator would check the first one. */
 const BETWEEN_MS = 300;
