@@ -5,7 +5,8 @@ import { Tally, type Json } from "./client.ts";
 import { History, LOAD_PATH, probeFor, readForLong, ResumingWatcher, untilHealth, writeForLong } from "./etcd-load.ts";
 import { startEvenkeel, type Evenkeel } from "./start-evenkeel.ts";
 
-const OUTAGE_MS = 30_000;
+/** Long enough for every lease and record of the server to expire in etcd. */
+const OUTAGE_MS = 18_000;
 const WRITERS = 4;
 const READERS = 2;
 const WATCHERS = 2;
