@@ -49,6 +49,8 @@ export interface RealCluster extends AsyncDisposable {
   readonly addresses: readonly string[];
   /** The endpoint of etcd. */
   readonly etcd: string;
+  /** The paths of the credentials that all servers share. */
+  readonly files: { readonly directory: string; readonly ca: string; readonly signingKey: string };
   startKube(options: KubeOptions): Promise<RunningServer>;
   startEvenkeel(options: EvenkeelOptions): Promise<RunningServer>;
 }
@@ -75,6 +77,7 @@ export async function openRealCluster(count: number): Promise<RealCluster> {
   return {
     addresses: network.far,
     etcd: cluster.etcd.endpoint,
+    files: { directory: cluster.directory, ca: join(cluster.directory, "ca.crt"), signingKey: keys.signing },
     startKube: (options) => startKube(place, options),
     startEvenkeel: (options) => startEvenkeel(place, options),
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
