@@ -1,7 +1,10 @@
-/** A test client for HTTP/1.1 over TLS. It opens one connection for each request and returns the complete response. */
+/**
+ * A test client for HTTP/1.1 over TLS. It opens one connection for each request, unless the request asks for a shared
+ * one, and returns the complete response.
+ */
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { request as httpsRequest } from "node:https";
-import { connect, type TLSSocket } from "node:tls";
+import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import { connect, createSecureContext, type ConnectionOptions, type SecureContext, type TLSSocket } from "node:tls";
 import { once } from "node:events";
 import type { Credentials } from "./credentials.ts";
 
@@ -27,6 +30,8 @@ export interface CallOptions {
   readonly token?: string;
   /** True if the client presents the certificate with which servers proxy requests of users. */
   readonly asProxy?: boolean;
+  /** True if the request may use the connection of an earlier request, for tests that send very many. */
+  readonly sharesConnection?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -35,6 +40,8 @@ export const ADMIN_TOKEN = "admin-token";
 export class ApiClient {
   readonly port: number;
   readonly #credentials: Credentials;
+  readonly #agent = new Agent({ keepAlive: true });
+  readonly #contexts: { user?: SecureContext; proxy?: SecureContext } = {};
 
   constructor(port: number, credentials: Credentials) {
     this.port = port;
@@ -43,28 +50,32 @@ export class ApiClient {
 
   /** Sends the request and returns the response as soon as its headers have arrived. */
   open(target: string, options: CallOptions = {}): Promise<IncomingMessage> {
-    const { method = "GET", headers = {}, body, token = ADMIN_TOKEN, asProxy = false, signal } = options;
+    const {
+      method = "GET",
+      headers = {},
+      body,
+      token = ADMIN_TOKEN,
+      asProxy = false,
+      sharesConnection = false,
+      signal,
+    } = options;
     const isRaw = body === undefined || typeof body === "string" || Buffer.isBuffer(body);
-    const { servingCa, proxy } = this.#credentials;
+    const message: RequestOptions & Pick<ConnectionOptions, "secureContext"> = {
+      host: "127.0.0.1",
+      port: this.port,
+      path: target,
+      method,
+      agent: sharesConnection ? this.#agent : false,
+      secureContext: this.#context(asProxy ? "proxy" : "user"),
+      ...(signal === undefined ? {} : { signal }),
+      headers: {
+        ...(token === "" ? {} : { authorization: `Bearer ${token}` }),
+        ...(isRaw ? {} : { "content-type": "application/json" }),
+        ...(headers as Record<string, string | string[]>),
+      },
+    };
     return new Promise((resolve, reject) => {
-      const request = httpsRequest(
-        {
-          host: "127.0.0.1",
-          port: this.port,
-          path: target,
-          method,
-          agent: false,
-          ca: servingCa,
-          ...(asProxy ? { cert: proxy.certPem, key: proxy.keyPem } : {}),
-          ...(signal === undefined ? {} : { signal }),
-          headers: {
-            ...(token === "" ? {} : { authorization: `Bearer ${token}` }),
-            ...(isRaw ? {} : { "content-type": "application/json" }),
-            ...(headers as Record<string, string | string[]>),
-          },
-        },
-        resolve,
-      );
+      const request = httpsRequest(message, resolve);
       request.on("error", reject);
       request.end(isRaw ? body : JSON.stringify(body));
     });
@@ -107,11 +118,17 @@ export class ApiClient {
 
   /** Opens a TLS connection that sends and receives raw bytes. */
   async connect(): Promise<TLSSocket> {
-    const { servingCa: ca } = this.#credentials;
-    const socket = connect({ host: "127.0.0.1", port: this.port, ca, ALPNProtocols: ["http/1.1"] });
+    const secureContext = this.#context("user");
+    const socket = connect({ host: "127.0.0.1", port: this.port, secureContext, ALPNProtocols: ["http/1.1"] });
     socket.on("error", () => {});
     await once(socket, "secureConnect");
     return socket;
+  }
+
+  #context(as: "user" | "proxy"): SecureContext {
+    const { servingCa: ca, proxy } = this.#credentials;
+    const own = as === "proxy" ? { cert: proxy.certPem, key: proxy.keyPem } : {};
+    return (this.#contexts[as] ??= createSecureContext({ ca, ...own }));
   }
 }
 

@@ -1,7 +1,7 @@
 /** Tests of requests that fail on the way to a peer: the responses to clients and the metrics for operators. */
 import { describe, expect, test } from "vitest";
 import type { PeerResponse } from "./client.ts";
-import { startCluster, UNPROBED, type Member, type TestCluster } from "./cluster.ts";
+import { startCluster, TEST_TIMING, UNPROBED, type Member, type TestCluster } from "./cluster.ts";
 import {
   discoveryGroup,
   discoveryResource,
@@ -79,7 +79,7 @@ describe("an unreachable peer", () => {
   });
 
   test("§9-28 gets no requests while it does not respond to probes, and gets requests again after it responds", async () => {
-    await using cluster = await startCluster([{}]);
+    await using cluster = await startCluster([{ peers: { timing: { ...TEST_TIMING, probeTimeoutMs: 1_000 } } }]);
     const { member, stub } = await startStub(cluster);
     stub.isHanging = true;
     await member.knows();

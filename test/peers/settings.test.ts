@@ -5,7 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { resolveOptions, type ServerOptions } from "../../src/server/config.ts";
 import { groupNames, resourcesIn } from "./client.ts";
-import { startCluster, TestCluster, type Member } from "./cluster.ts";
+import { startCluster, TEST_TIMING, TestCluster, type Member } from "./cluster.ts";
 import { endpoints, EXTRA_GROUP, LEASES, startStub, StubPeer, WIDGETS } from "./stub-peer.ts";
 import { protobufEndpoints } from "./stored-endpoints.ts";
 import { eventually } from "./wait.ts";
@@ -134,9 +134,11 @@ describe("endpoint records and leases:", () => {
   });
 
   test("§9-30 one of two servers with the same ID logs the conflict and is not ready", async () => {
-    await using cluster = await startCluster([{}]);
+    // A server notices the other one when it renews its lease.
+    const peers = { timing: { ...TEST_TIMING, leaseRenewMs: 200 } };
+    await using cluster = await startCluster([{ peers }]);
     const [first] = cluster.members as [Member];
-    const second = await cluster.start({ id: "a", skipReady: true });
+    const second = await cluster.start({ id: "a", peers, skipReady: true });
     await eventually(
       () => cluster.log.some((line) => line.includes("--server-id")),
       (isSaid) => isSaid,

@@ -49,7 +49,7 @@ const KINDS: readonly ((server: Member, name: string, version: string) => Promis
 ];
 
 async function call(server: Member, target: string, options: CallOptions, status = 200): Promise<string | undefined> {
-  const response = await server.call(target, options);
+  const response = await server.call(target, { ...options, sharesConnection: true });
   if (response.status !== status)
     throw new Error(`${options.method ?? "GET"} ${target}: ${response.status} ${response.text}`);
   return servedBy(response);

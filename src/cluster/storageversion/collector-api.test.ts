@@ -7,6 +7,8 @@ import { startServer, type TestServer } from "../../../test/api/start.ts";
 import { MetricsRegistry } from "../../base/metrics.ts";
 import { SILENT_LOG } from "../../base/log.ts";
 import { createClient } from "../../client/client.ts";
+import type { Transport } from "../../client/transport.ts";
+import { ControllerRun } from "../controller-runtime/controller-run.ts";
 import { createCollector } from "./stale-entry-collector.ts";
 import type { StorageVersionStatus } from "./objects.ts";
 import {
@@ -83,6 +85,39 @@ describe("a collector that calls the API:", () => {
     const status = await statusIn(api, FOOS);
     expect(status?.conditions).toMatchObject([{ status: "Unknown" }]);
     expect(status).not.toHaveProperty("commonEncodingVersion");
+  });
+
+  test("a change of the live servers causes requests only for objects that must change", async () => {
+    await using api = await startBare();
+    const { world } = api;
+    const { clock } = world;
+    const members = new FakeMembers("id-1", "id-2", "id-3");
+    const requests: string[] = [];
+    const transport: Transport = {
+      send: (request) => {
+        requests.push(`${request.method} ${request.target.split("?")[0]}`);
+        return api.server.transport.send(request);
+      },
+    };
+    const random = world.randomFor("client");
+    const client = createClient({ transport, clock, random });
+    const common = { clock, log: SILENT_LOG };
+    const collector = createCollector({ ...common, client, members, metrics: new MetricsRegistry() });
+    await publish(api, statusOf([id1, id2], undefined, CONDITION_FALSE));
+    const run = { ...common, random, mayWork: () => true, queueHooks: {}, onReconciled: () => {} };
+    const stop = new AbortController();
+    const running = new ControllerRun(collector, run).run(stop.signal);
+    await world.advance(1_000);
+    requests.length = 0;
+    members.leave("id-3");
+    await world.advance(1_000);
+    expect([requests, members.catchUps]).toEqual([[], 0]);
+    members.leave("id-1");
+    await world.advance(1_000);
+    expect(requests).toEqual([`GET ${OBJECTS}/${FOOS}`, `PUT ${OBJECTS}/${FOOS}/status`]);
+    expect(await statusIn(api, FOOS)).toMatchObject({ storageVersions: [id2], commonEncodingVersion: "v2" });
+    stop.abort();
+    await world.run(running);
   });
 
   test("an object that is written meanwhile is neither deleted nor overwritten", async () => {

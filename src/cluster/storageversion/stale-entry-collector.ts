@@ -6,6 +6,11 @@
  * A failed read changes nothing. The collector reads an object first and determines the live servers afterwards: a
  * server has a lease before it has an entry, so an entry without a live server is stale. Every write has the
  * resourceVersion that was read as a precondition, so a server that publishes in between keeps its entry.
+ *
+ * A change of the live servers makes the collector reconcile all objects, and most of them stay as they are. Therefore
+ * it decides from its informer first, and reads an object only if the decision is a write. A decision to keep an object
+ * is safe even if the informer or the list of live servers is behind: it changes nothing, and when the change arrives,
+ * the object is reconciled again.
  */
 import { untilAborted } from "../../base/until-aborted.ts";
 import { handlerSource, type KeySource } from "../controller-runtime/controller.ts";
@@ -112,6 +117,8 @@ class StorageVersionCollector {
   readonly #collectedObjects: Counter;
   readonly #agreementSeconds: Histogram;
   #memory: CollectorMemory;
+  /** The informer of the current term. */
+  #informer: Informer<StorageVersionObject> | undefined;
 
   constructor(options: CollectorOptions) {
     const { client, metrics } = options;
@@ -147,6 +154,7 @@ class StorageVersionCollector {
       resyncMs: RESYNC_MS,
       onError: (thrown) => log.warn("storage version watch failed", { error: messageOf(thrown) }),
     });
+    this.#informer = informer;
     const onMembers = (enqueue: (key: string) => void): void => {
       memory.youngServers(members.live());
       for (const object of informer.list()) enqueue(nameOf(object));
@@ -155,24 +163,22 @@ class StorageVersionCollector {
   }
 
   async reconcile(name: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number } | undefined> {
-    const { members, clock } = this.#options;
     const memory = this.#memory;
+    const observed = this.#observed(name);
+    const kept = observed && this.#decide(memory, observed);
+    if (observed !== undefined && kept?.kind === "keep") {
+      this.#noteAgreement(memory, observed);
+      return requeueOf(kept);
+    }
     const object = await this.#read(name, signal);
     if (object === undefined) {
       memory.forget(name);
       return undefined;
     }
-    if (!(await members.catchUp())) throw new Error("the live servers are currently unknown");
+    if (!(await this.#options.members.catchUp())) throw new Error("the live servers are currently unknown");
     this.#noteAgreement(memory, object);
-    const live = members.live();
-    const decision = decideCollection(object, {
-      live,
-      now: timestampAt(clock.now()),
-      young: memory.youngServers(live),
-      emptyForMs: memory.emptyForMs(object),
-    });
-    if (decision.kind === "keep")
-      return decision.requeueAfterMs === undefined ? undefined : { requeueAfterMs: decision.requeueAfterMs };
+    const decision = this.#decide(memory, object);
+    if (decision.kind === "keep") return requeueOf(decision);
     try {
       await (decision.kind === "update" ? this.#update(object, decision.status, signal) : this.#delete(object, signal));
     } catch (thrown) {
@@ -182,6 +188,22 @@ class StorageVersionCollector {
     if (decision.kind === "delete") memory.forget(name);
     else this.#noteAgreement(memory, { ...object, status: decision.status });
     return undefined;
+  }
+
+  /** The object as the informer has it; undefined if it is not known, or known only from another history of the store. */
+  #observed(name: string): StorageVersionObject | undefined {
+    return this.#informer?.isOfCurrentHistory === true ? this.#informer.get({ name }) : undefined;
+  }
+
+  #decide(memory: CollectorMemory, object: StorageVersionObject): Collection {
+    const { members, clock } = this.#options;
+    const live = members.live();
+    return decideCollection(object, {
+      live,
+      now: timestampAt(clock.now()),
+      young: memory.youngServers(live),
+      emptyForMs: memory.emptyForMs(object),
+    });
   }
 
   async #read(name: string, signal: AbortSignal): Promise<StorageVersionObject | undefined> {
@@ -228,6 +250,10 @@ class StorageVersionCollector {
     const { clock, emptyGraceMs = EMPTY_GRACE_MS, pendingGraceMs = PENDING_GRACE_MS } = this.#options;
     return new CollectorMemory({ clock, emptyGraceMs, pendingGraceMs });
   }
+}
+
+function requeueOf({ requeueAfterMs }: Extract<Collection, { kind: "keep" }>): { requeueAfterMs: number } | undefined {
+  return requeueAfterMs === undefined ? undefined : { requeueAfterMs };
 }
 
 function objectSource(informer: Informer<StorageVersionObject>): KeySource {

@@ -19,5 +19,10 @@ export function gatesOf(release: ReleaseName): ReleaseGates {
   return must(BY_RELEASE.get(release), "every release has gates");
 }
 
+/** The gates of a release of the form 1.N that another server reports. It may be older or newer than those in the catalog. */
+export function gatesOfAny(release: string): ReleaseGates {
+  return BY_RELEASE.get(release as ReleaseName) ?? createReleaseGates(release);
+}
+
 /** The gates of the newest release. */
 export const NEWEST_GATES: ReleaseGates = gatesOf(must(RELEASES.at(-1), "there are releases"));

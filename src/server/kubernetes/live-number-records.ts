@@ -2,7 +2,8 @@
 import { numberRecordsOf, type NumberRecords } from "../../cluster/allocation/number-records.ts";
 import type { LiveServer } from "../../cluster/peers/live-servers.ts";
 import type { Peers } from "../../cluster/peers/peers.ts";
-import { createReleaseGates, type ReleaseGates } from "../../objects/release-gates.ts";
+import { gatesOfAny } from "../../objects/catalog/release-gates.ts";
+import type { ReleaseGates } from "../../objects/release-gates.ts";
 import type { ServedSet } from "../../cluster/peers/served-set.ts";
 
 export function liveNumberRecords(release: string, { records, view }: Peers): NumberRecords {
@@ -13,7 +14,7 @@ export function liveNumberRecords(release: string, { records, view }: Peers): Nu
 
 /** Undefined for a release that is unknown or has an unknown form. */
 function gatesOf(release: string | undefined): ReleaseGates | undefined {
-  return release !== undefined && /^1\.\d{1,3}$/.test(release) ? createReleaseGates(release) : undefined;
+  return release !== undefined && /^1\.\d{1,3}$/.test(release) ? gatesOfAny(release) : undefined;
 }
 
 /** A kube-apiserver does not publish its release, but its discovery document shows which records it uses. */

@@ -7,7 +7,13 @@ import { timestamp, type RegistryContext } from "./context.ts";
 import type { ServedResource } from "./resource.ts";
 
 export function kindContext(context: RegistryContext, { gates }: ServedResource): KindContext {
-  return { gates, time: timestamp(context.clock) };
+  return {
+    gates,
+    // Few kinds use the time, and formatting it is expensive.
+    get time() {
+      return timestamp(context.clock);
+    },
+  };
 }
 
 /** Changes and returns the object. */

@@ -8,6 +8,7 @@ import type { Random } from "../../base/random.ts";
 import type { Env } from "../../server/env.ts";
 import type { Kv } from "../../storage/kv.ts";
 import type { StoreBackup } from "../../storage/kv-memory/store.ts";
+import { EventQueue } from "./event-queue.ts";
 import { createMemoryStore, type MemoryStore } from "../../storage/kv-memory/kv.ts";
 
 /** Start of virtual time; a real date, so that timestamps look realistic. */
@@ -15,12 +16,6 @@ const EPOCH_MS = Date.UTC(2030, 0, 1);
 
 /** Maximum number of steps that simulated code may take before it settles; a starting server takes some thousand. */
 const STEPS_MAX = 1_000_000;
-
-interface Scheduled {
-  readonly at: number;
-  readonly sequence: number;
-  readonly callback: () => void;
-}
 
 export class World {
   readonly clock: Clock;
@@ -30,10 +25,9 @@ export class World {
   readonly #seed: number;
   readonly #store: MemoryStore;
   #now = 0;
-  #sequence = 0;
   #steps = 0;
   readonly #onStandstill: () => void;
-  readonly #queue: Scheduled[] = [];
+  readonly #queue = new EventQueue();
 
   constructor(options: {
     readonly seed: number;
@@ -93,11 +87,11 @@ export class World {
     const until = this.#now + byMs;
     await this.#settle();
     for (;;) {
-      const next = this.#queue[0];
+      const next = this.#queue.peek();
       if (next === undefined || next.at > until) break;
-      this.#queue.shift();
+      this.#queue.take();
       this.#now = Math.max(this.#now, next.at);
-      next.callback();
+      next.callback?.();
       await this.#settle();
     }
     this.#now = until;
@@ -113,7 +107,7 @@ export class World {
     const until = this.#now + withinMs;
     await this.#settle();
     while (!isSettled) {
-      const next = this.#queue[0];
+      const next = this.#queue.peek();
       if (next === undefined || next.at > until)
         throw new Error(`no event is left within ${withinMs} ms, and the promise is still pending`);
       await this.advance(next.at - this.#now);
@@ -139,18 +133,8 @@ export class World {
   }
 
   #schedule(delayMs: number, callback: () => void): Cancel {
-    const entry: Scheduled = { at: this.#now + Math.max(0, delayMs), sequence: this.#sequence++, callback };
-    const index = this.#queue.findLastIndex((other) => !isLater(other, entry)) + 1;
-    this.#queue.splice(index, 0, entry);
-    return () => {
-      const at = this.#queue.indexOf(entry);
-      if (at >= 0) this.#queue.splice(at, 1);
-    };
+    return this.#queue.add(this.#now + Math.max(0, delayMs), callback);
   }
-}
-
-function isLater(left: Scheduled, right: Scheduled): boolean {
-  return left.at > right.at || (left.at === right.at && left.sequence > right.sequence);
 }
 
 /** Waits one turn of the event loop, within which promises, generators and streams without I/O settle. */

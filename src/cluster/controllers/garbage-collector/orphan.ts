@@ -2,7 +2,7 @@
 import type { KubernetesObject } from "../../../client/objects.ts";
 import { isSeen, placeOf, type AttemptContext, type SeenNode } from "./attempt-context.ts";
 import { isOfForeignNamespace, type GraphNode } from "./graph.ts";
-import { CONFLICT_RETRY_MS, ORPHANS_AT_ONCE } from "./collector-limits.ts";
+import { CONFLICT_RETRY_MS, DEPENDENTS_UNKNOWN_MS, ORPHANS_AT_ONCE } from "./collector-limits.ts";
 import { toSeenObject, uidOfOwner } from "./seen-object.ts";
 import { wait, type Wait } from "./wait.ts";
 
@@ -22,6 +22,10 @@ export async function orphanDependents(
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const awaited = await orphanKnown(context, owner, signal);
     if (awaited !== undefined) return awaited;
+    // The lists are the last step before the owner is released, which must wait for the resources that cannot be read.
+    // Lists before that time would have to be repeated.
+    const unseen = context.unseen(owner.namespace);
+    if (unseen !== undefined) return wait("dependents-unknown", DEPENDENTS_UNKNOWN_MS, unseen);
     const unknown = await findUnknown(context, owner, signal);
     if (unknown !== "some") return unknown === "none" ? undefined : unknown;
   }
