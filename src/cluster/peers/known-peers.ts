@@ -2,12 +2,13 @@
 import type { EndpointTable } from "./endpoint-record.ts";
 import type { LiveServer } from "./live-servers.ts";
 import type { KnownPeer } from "./tracked-peer.ts";
-import type { PeerView } from "./view.ts";
+import type { KubeView, PeerView } from "./view.ts";
 
 export function knownPeers(servers: readonly LiveServer[]): KnownPeer[] {
-  return servers.map(({ id, incarnation, address, record }) => ({
+  return servers.map(({ id, incarnation, address, record, release }) => ({
     id,
     incarnation,
+    isKubeApiserver: release === undefined,
     release: record?.release,
     binaryVersion: record?.binaryVersion,
     address,
@@ -33,11 +34,14 @@ export function recordOwner(table: EndpointTable, id: string, incarnation: strin
   return record.incarnation === incarnation ? "this" : "other";
 }
 
+const NOTHING_READ: KubeView = { version: undefined, assumedRelease: undefined, proxiesToPeers: undefined };
+
 /** The views of peers on a server that cannot call any peer. */
 export function unreachable(known: readonly KnownPeer[]): PeerView[] {
-  return known.map(({ id, release, address, isDraining }) => ({
+  return known.map(({ id, isKubeApiserver, release, address, isDraining }) => ({
     id,
     release,
+    kube: isKubeApiserver ? NOTHING_READ : undefined,
     address,
     isDraining,
     isReachable: false,
