@@ -13,6 +13,8 @@ import {
   EXTRA_GROUP,
   EXTRA_GROUPS,
   LEASES,
+  OLD_GROUPS,
+  OLD_JOBS,
   sendDocument,
   sendJson,
   startStub,
@@ -78,7 +80,7 @@ describe("a kube-apiserver", () => {
 
   test("§8.2-4 §9-3 §8-last-peer that has departed leaves discovery at once, and requests for its resources return 503 during the grace period", async () => {
     await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LEASES, departedGraceMs: 2_500 } } }]);
-    const { member, stub } = await startStub(cluster);
+    const { member, stub } = await startStub(cluster, { groups: [...OLD_GROUPS, ...EXTRA_GROUPS] });
     expect(groupNames(await member.discovery("/apis"))).toContain(EXTRA_GROUP);
     await stub.leave(member);
     await eventually(
@@ -87,12 +89,37 @@ describe("a kube-apiserver", () => {
     );
     expect(groupNames(await member.discovery("/apis"))).not.toContain(EXTRA_GROUP);
     const responses = await until(
-      () => member.get(WIDGETS),
+      () => member.get(OLD_JOBS),
       ({ status }) => status === 404,
     );
     const before = responses.slice(0, -1);
     expect(new Set(before.map(({ status }) => status))).toEqual(new Set([503]));
-    expect(before.at(-1)!.body.message).toMatch(/was last served by stub, which departed at /);
+    expect(new Set(before.map(({ body }) => body.message)).size).toBe(1);
+    expect(before[0]!.body.message).toMatch(/was last served by stub, which departed at /);
+  });
+
+  test("that has departed leaves no custom resources behind, and a server that restarts reports the same departure", async () => {
+    await using cluster = await startCluster([{ peers: { timing: SHORT_LEASES } }]);
+    const { member, stub } = await startStub(cluster, {
+      groups: [...OLD_GROUPS, ...EXTRA_GROUPS],
+      version: { major: "1", minor: "33", gitVersion: "v1.33.13" },
+    });
+    expect((await member.get(WIDGETS)).headers["x-evenkeel-served-by"]).toContain("stub (kube-apiserver 1.33)");
+    await stub.leave(member);
+    await eventually(
+      () => member.view.peers.length,
+      (count) => count === 0,
+    );
+    const first = await member.get(OLD_JOBS);
+    expect(first.body.message).toMatch(/was last served by stub \(1\.33\), which departed at /);
+    await eventually(
+      () => cluster.kv.range({ start: "/registry/evenkeel/served/stub/0" }),
+      ({ count }) => count === 1,
+    );
+    await member.stop();
+    const again = await cluster.start({ id: member.id, peers: { timing: SHORT_LEASES } });
+    expect((await again.get(OLD_JOBS)).body.message).toBe(first.body.message);
+    expect((await again.get(WIDGETS)).status).toBe(404);
   });
 
   test("§8.2-5 §9-13 with a lease but without an endpoint record gets no request, and requests for its resources return 503", async () => {

@@ -1,6 +1,7 @@
 /**
  * A stub that looks like a kube-apiserver to its peers: it has an identity lease, an endpoint record without Evenkeel's
- * annotations, a discovery document, and responses that the test chooses. It records all requests except probes.
+ * annotations, a discovery document, and responses that the test chooses. It records all requests except probes and
+ * requests for its version and its checks.
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -34,6 +35,8 @@ export interface StubOptions {
   readonly groups?: readonly Json[];
   readonly discovery?: Respond;
   readonly respond?: Respond;
+  /** The response to /version. Without it the stub rejects the request, so that its release is unknown. */
+  readonly version?: Json;
   readonly certificate?: { readonly certPem: string; readonly keyPem: string };
   /** The endpoint record: JSON, no record, or the bytes that the function returns. */
   readonly record?: "json" | "none" | ((port: number) => Buffer);
@@ -43,6 +46,8 @@ export interface StubOptions {
 export const EXTRA_GROUP = "extra.example.com";
 export const WIDGETS = `/apis/${EXTRA_GROUP}/v1/widgets`;
 export const WIDGETS_LABELS = `group="${EXTRA_GROUP}",version="v1",resource="widgets"`;
+/** A resource in a group of Kubernetes that no release serves. */
+export const OLD_JOBS = "/apis/batch/v2alpha1/oldjobs";
 const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const RENEW_MS = 1_000;
 
@@ -69,6 +74,8 @@ export const EXTRA_GROUPS: readonly Json[] = [
   ]),
 ];
 
+export const OLD_GROUPS: readonly Json[] = [discoveryGroup("batch", [discoveryResource("oldjobs")], "v2alpha1")];
+
 export class StubPeer {
   readonly id: string;
   readonly port: number;
@@ -78,6 +85,7 @@ export class StubPeer {
   groups: readonly Json[];
   respond: Respond;
   discovery: Respond | undefined;
+  version: Json | undefined;
   /** True if the stub responds to no request, not even to probes. */
   isHanging = false;
   onUpgrade: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | undefined;
@@ -104,6 +112,7 @@ export class StubPeer {
     this.respond =
       options.respond ?? ((_request, response) => sendJson(response, 200, { kind: "WidgetList", items: [] }));
     this.discovery = options.discovery;
+    this.version = options.version;
     this.#cluster = cluster;
     this.#server = server;
     this.port = (server.address() as AddressInfo).port;
@@ -178,6 +187,11 @@ export class StubPeer {
     const path = request.url!.split("?")[0]!;
     if (path === "/livez/ping") {
       response.end("pong");
+      return;
+    }
+    if (path === "/version" || path === "/readyz") {
+      if (path === "/readyz" || this.version === undefined) sendJson(response, 403, {});
+      else sendJson(response, 200, this.version);
       return;
     }
     const isDiscovery = /^\/(api|apis)(\/[^/]+){0,2}$/.test(path) && !path.startsWith(WIDGETS);

@@ -5,6 +5,7 @@
  */
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
+import { pairAddresses } from "./paired-addresses.ts";
 import type { StartingRecord } from "./starting-record.ts";
 
 /**
@@ -13,8 +14,8 @@ import type { StartingRecord } from "./starting-record.ts";
  * - `record`: it has an endpoint record.
  * - `starting`: it has a starting record and has not been starting for long.
  * - `recent`: its record disappeared a moment ago; a live server writes it again.
- * - `masterlease`: it has only an identity lease, and a masterlease exists for an address that no known server has. It
- *   may be a kube-apiserver that writes no endpoint record.
+ * - `masterlease`: it has only an identity lease, and a masterlease exists for an address that no known server has: it
+ *   is a kube-apiserver that writes no endpoint record.
  * - `flag`: it has only an identity lease, and --peer-server names it.
  * - `doubt`: it has only an identity lease, which counts for a short time.
  */
@@ -46,6 +47,12 @@ export interface LivenessInput {
   readonly leases: readonly LeaseEvidence[];
   /** The IP addresses of all masterleases. */
   readonly masterLeases: readonly string[];
+  /** The port on which servers with a masterlease listen; undefined if it is not known. */
+  readonly kubernetesPort: number | undefined;
+  /** The addresses of masterleases that servers without a record had before, by server ID. */
+  readonly paired: ReadonlyMap<string, string>;
+  /** Servers that had such an address a moment ago, until its masterlease disappeared. */
+  readonly unpaired: ReadonlySet<string>;
   /** The servers that --peer-server names. */
   readonly named: ReadonlyMap<string, UpstreamAddress>;
   /** Whether identity leases without other evidence count. */
@@ -80,6 +87,8 @@ export interface Liveness {
   readonly overdue: readonly StartingRecord[];
   /** IDs in identity leases that do not count, because nothing else shows that their servers exist. */
   readonly ignored: readonly string[];
+  /** The addresses of masterleases at which servers without a record are called, by server ID. */
+  readonly paired: ReadonlyMap<string, string>;
 }
 
 /** How long a starting server makes requests for unknown resources return 503 instead of 404. */
@@ -90,18 +99,18 @@ export const RECENT_MS = 30_000;
 export function decideLiveness(input: LivenessInput): Liveness {
   const { selfId } = input;
   const evidence = evidenceById(input);
-  const hasUnknownAddress = hasUnexplainedMasterLease(input);
+  const paired = pairedAddresses(evidence, input);
   const servers: LiveServer[] = [];
   const overdue: StartingRecord[] = [];
   const ignored: string[] = [];
   for (const [id, found] of [...evidence].sort(([left], [right]) => (left < right ? -1 : 1))) {
     if (id === selfId) continue;
-    const server = byRecords(found, input) ?? byLease(found, input, hasUnknownAddress);
+    const server = byRecords(found, input) ?? byLease(found, input, paired);
     if (server !== undefined) servers.push(server);
     else if (found.starting !== undefined) overdue.push(found.starting.record);
-    else if (found.vanished === undefined && found.lease?.isExpired === false) ignored.push(id);
+    else if (hasOnlyLease(found) && !input.unpaired.has(id)) ignored.push(id);
   }
-  return { servers, overdue, ignored };
+  return { servers, overdue, ignored, paired };
 }
 
 /** The evidence for one server. */
@@ -157,34 +166,58 @@ function keptMs({ record }: VanishedServer, lease: LeaseEvidence | undefined, re
   return lease === undefined ? rewriteMs : RECENT_MS;
 }
 
-/** Judges a server that has never had a record, as far as this server knows. */
+/** Whether the server has never had a record, as far as this server knows, and its identity lease is valid. */
+function hasOnlyLease(found: Found): found is Found & { readonly lease: LeaseEvidence } {
+  const { record, lease, starting, vanished } = found;
+  const hasRecord = record !== undefined || starting !== undefined || vanished !== undefined;
+  return !hasRecord && lease !== undefined && !lease.isExpired;
+}
+
 function byLease(
-  { lease, starting, vanished }: Found,
-  input: LivenessInput,
-  hasUnknownAddress: boolean,
+  found: Found,
+  { named, kubernetesPort, unpaired, mayDoubt }: LivenessInput,
+  paired: ReadonlyMap<string, string>,
 ): LiveServer | undefined {
-  if (lease === undefined || lease.isExpired || starting !== undefined || vanished !== undefined) return undefined;
-  const address = input.named.get(lease.id);
-  const evidence =
-    address !== undefined ? "flag" : hasUnknownAddress ? "masterlease" : input.mayDoubt ? "doubt" : undefined;
-  if (evidence === undefined) return undefined;
-  return { id: lease.id, incarnation: runOf(lease), record: undefined, address, evidence, release: undefined };
+  if (!hasOnlyLease(found)) return undefined;
+  const { id } = found.lease;
+  const incarnation = runOf(found.lease);
+  const server = { id, record: undefined, release: undefined };
+  const address = named.get(id);
+  if (address !== undefined) return { ...server, incarnation, address, evidence: "flag" };
+  const host = paired.get(id);
+  if (host !== undefined)
+    return {
+      ...server,
+      // If the server gets the address of another one, its earlier pair has departed.
+      incarnation: incarnation && `${incarnation}-at-${host}`,
+      address: kubernetesPort === undefined ? undefined : { host, port: kubernetesPort },
+      evidence: "masterlease",
+    };
+  return mayDoubt && !unpaired.has(id) ? { ...server, incarnation, address: undefined, evidence: "doubt" } : undefined;
 }
 
 function runOf(lease: LeaseEvidence | undefined): string | undefined {
   return lease === undefined || lease.incarnation === "" ? undefined : lease.incarnation;
 }
 
-/** Whether a masterlease exists that belongs to no server which this server knows by its records or by a flag. */
-function hasUnexplainedMasterLease(input: LivenessInput): boolean {
-  const { masterLeases, ownAddress, endpoints, vanished, named } = input;
+/**
+ * Pairs the servers that have only an identity lease with the masterleases that belong to no server which this server
+ * knows by its records or by a flag.
+ */
+function pairedAddresses(evidence: ReadonlyMap<string, Found>, input: LivenessInput): ReadonlyMap<string, string> {
+  const { selfId, masterLeases, ownAddress, endpoints, vanished, named, paired } = input;
   const known = new Set([
     ownAddress,
     ...endpoints.flatMap(hostsOf),
     ...vanished.flatMap(({ record }) => (record === undefined ? [] : hostsOf(record))),
   ]);
   for (const { host } of named.values()) known.add(host);
-  return masterLeases.some((ip) => !known.has(ip));
+  const ids = [...evidence].filter(([id, found]) => id !== selfId && !named.has(id) && hasOnlyLease(found));
+  return pairAddresses(
+    ids.map(([id]) => id),
+    masterLeases.filter((ip) => !known.has(ip)),
+    paired,
+  );
 }
 
 /** The IP addresses that an endpoint record contains. */

@@ -19,6 +19,7 @@ import {
   type LiveServer,
   type VanishedServer,
 } from "./live-servers.ts";
+import { KUBERNETES_PORT, type KubernetesPortTable } from "./kubernetes-port.ts";
 import type { MasterLeaseTable } from "./master-leases.ts";
 import { startingId, type StartingTable } from "./starting-record.ts";
 
@@ -30,6 +31,7 @@ interface ObserverOptions {
   readonly endpoints: EndpointTable;
   readonly starting: StartingTable;
   readonly masterLeases: MasterLeaseTable;
+  readonly kubernetesPort: KubernetesPortTable;
   /** The identity leases of other servers of this component. */
   readonly leases: () => readonly LeaseEvidence[];
   readonly named: ReadonlyMap<string, UpstreamAddress>;
@@ -58,13 +60,15 @@ interface Vanished extends Present {
   hasDeparted: boolean;
 }
 
-const NONE: Liveness = { servers: [], overdue: [], ignored: [] };
+const NONE: Liveness = { servers: [], overdue: [], ignored: [], paired: new Map() };
 
 export class ServerObserver {
   readonly #options: ObserverOptions;
   readonly #listeners = new Set<() => void>();
   readonly #startingSince = new Map<string, number>();
   readonly #vanished = new Map<string, Vanished>();
+  /** When servers without a record lost the masterlease at whose address they were called. */
+  readonly #unpairedAtMs = new Map<string, number>();
   readonly #runs = new Map<string, { readonly incarnation: string; readonly sinceMs: number }>();
   /** The servers that have a record. */
   #present = new Map<string, Present>();
@@ -73,7 +77,7 @@ export class ServerObserver {
 
   constructor(options: ObserverOptions) {
     this.#options = options;
-    for (const table of [options.endpoints, options.starting, options.masterLeases])
+    for (const table of [options.endpoints, options.starting, options.masterLeases, options.kubernetesPort])
       table.onChange(() => this.reconsider());
   }
 
@@ -112,6 +116,7 @@ export class ServerObserver {
     this.#warn(next.ignored);
     const before = this.#liveness;
     this.#liveness = next;
+    this.#noteUnpaired(before.paired, next.paired);
     if (!isSame(before, next)) for (const listener of this.#listeners) listener();
   }
 
@@ -126,6 +131,14 @@ export class ServerObserver {
     const running = new Set(this.#options.starting.all().map(startingId));
     for (const id of this.#startingSince.keys()) if (!running.has(id)) this.#startingSince.delete(id);
     for (const id of running) if (!this.#startingSince.has(id)) this.#startingSince.set(id, now);
+  }
+
+  /** The lease of a kube-apiserver that has shut down outlives its masterlease. */
+  #noteUnpaired(before: Liveness["paired"], after: Liveness["paired"]): void {
+    const now = this.#options.clock.monotonic();
+    for (const id of before.keys()) if (!after.has(id)) this.#unpairedAtMs.set(id, now);
+    for (const [id, atMs] of this.#unpairedAtMs)
+      if (after.has(id) || now - atMs >= VANISHED_MS) this.#unpairedAtMs.delete(id);
   }
 
   #input(): Omit<LivenessInput, "mayDoubt"> {
@@ -143,6 +156,9 @@ export class ServerObserver {
       vanished: [...this.#vanished.values()].map((server) => ({ ...server, ageMs: now - server.atMs })),
       leases: leases.map((lease) => ({ ...lease, incarnation: this.#runOf(lease, now) })),
       masterLeases: masterLeases.all().map(({ ip }) => ip),
+      kubernetesPort: this.#options.kubernetesPort.get(KUBERNETES_PORT)?.port,
+      paired: this.#liveness.paired,
+      unpaired: new Set(this.#unpairedAtMs.keys()),
       named,
       rewriteMs,
     };
@@ -198,6 +214,10 @@ function isSameServer(left: LiveServer, right: LiveServer): boolean {
       ? left.record === right.record
       : isSameContent(left.record, right.record);
   return (
-    isSameRecord && left.id === right.id && left.incarnation === right.incarnation && left.evidence === right.evidence
+    isSameRecord &&
+    left.id === right.id &&
+    left.incarnation === right.incarnation &&
+    left.evidence === right.evidence &&
+    jsonEquals(left.address, right.address)
   );
 }
