@@ -19,12 +19,12 @@ export function knownPeers(servers: readonly LiveServer[]): KnownPeer[] {
 
 /**
  * Whether the current run of a peer has registered its storage versions. A server that registers them writes its
- * endpoint record afterwards, so without a record the registration is pending.
+ * endpoint record afterwards, so without a record the registration is pending, unless the peer writes no record.
  */
 export function registrationOf(servers: readonly LiveServer[], id: string): "complete" | "never" | "pending" {
-  const record = servers.find((server) => server.id === id)?.record;
-  if (record === undefined) return "pending";
-  return record.hasPublishedStorageVersions ? "complete" : "never";
+  const { record, evidence } = servers.find((server) => server.id === id) ?? {};
+  if (record !== undefined) return record.hasPublishedStorageVersions ? "complete" : "never";
+  return evidence === "masterlease" || evidence === "flag" ? "never" : "pending";
 }
 
 /** Which process owns the endpoint record under this ID. */
