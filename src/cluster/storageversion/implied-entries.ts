@@ -56,7 +56,7 @@ function withMember(
   return entry === undefined ? others : [...others, entry];
 }
 
-function isPublishedByServer({ servedVersions = [] }: ServerStorageVersion): boolean {
+export function isPublishedByServer({ servedVersions = [] }: ServerStorageVersion): boolean {
   return servedVersions.length > 0;
 }
 
