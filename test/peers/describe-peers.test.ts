@@ -23,6 +23,7 @@ import {
   WIDGETS,
   type Respond,
 } from "./stub-peer.ts";
+import { protobufMasterLease } from "./stored-endpoints.ts";
 import { eventually, until } from "./wait.ts";
 
 const FETCH_ERRORS = 'apiserver_peer_discovery_sync_errors_total{type="fetch_discovery"}';
@@ -120,6 +121,54 @@ describe("a kube-apiserver", () => {
     const again = await cluster.start({ id: member.id, peers: { timing: SHORT_LEASES } });
     expect((await again.get(OLD_JOBS)).body.message).toBe(first.body.message);
     expect((await again.get(WIDGETS)).status).toBe(404);
+  });
+
+  test("with a masterlease but without an endpoint record is called at the address of the masterlease and the port of the kubernetes Service", async () => {
+    await using cluster = await startCluster([{}]);
+    const [member] = cluster.members as [Member];
+    const version = { major: "1", minor: "33", gitVersion: "v1.33.13" };
+    const host = "127.0.0.2";
+    const stub = await StubPeer.start(cluster, member, { id: "stub", record: "none", host, version });
+    const ports = [{ name: "https", port: stub.port, protocol: "TCP" }];
+    const subsets = [{ addresses: [{ ip: host }], ports }];
+    const metadata = { name: "kubernetes", namespace: "default" };
+    await cluster.put(
+      "/registry/services/endpoints/default/kubernetes",
+      JSON.stringify({ kind: "Endpoints", apiVersion: "v1", metadata, subsets }),
+    );
+    await cluster.put(`/registry/masterleases/${host}`, protobufMasterLease(host));
+    await member.knows("stub");
+    expect((await member.get(WIDGETS)).status).toBe(200);
+    expect((await member.get("/apis/unknown.example.com/v1/things")).status).toBe(404);
+    const { servers } = (await member.get("/evenkeel/v1/status")).body;
+    expect(servers[1]).toMatchObject({ id: "stub", release: "1.33", address: `${host}:${stub.port}` });
+    expect(servers[1].lacks[0]).toMatch(/^writes no endpoint record/);
+    await cluster.remove(`/registry/masterleases/${host}`);
+    await eventually(
+      () => member.view.peers.length,
+      (count) => count === 0,
+    );
+    expect((await member.get(WIDGETS)).status).toBe(404);
+  });
+
+  test("of an older release makes other servers store objects in versions that its release can read", async () => {
+    const options = { strictRelease: false, featureGates: [], runtimeConfig: [] };
+    await using cluster = await startCluster([{ release: "1.36", options }]);
+    const [member] = cluster.members as [Member];
+    const entries = async (): Promise<Json[]> => {
+      const path = "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions/resource.k8s.io.deviceclasses";
+      return (await member.get(path)).body.status?.storageVersions ?? [];
+    };
+    expect(await entries()).toMatchObject([{ encodingVersion: "resource.k8s.io/v1" }]);
+    await startStub(cluster, {
+      groups: [discoveryGroup("resource.k8s.io", [discoveryResource("deviceclasses")], "v1beta1")],
+      version: { major: "1", minor: "33", gitVersion: "v1.33.13" },
+    });
+    const agreed = await eventually(entries, ([own]) => own?.encodingVersion !== "resource.k8s.io/v1");
+    expect(agreed).toMatchObject([
+      { apiServerID: "a", encodingVersion: "resource.k8s.io/v1beta2" },
+      { apiServerID: "stub", encodingVersion: "resource.k8s.io/v1beta1" },
+    ]);
   });
 
   test("§8.2-5 §9-13 with a lease but without an endpoint record gets no request, and requests for its resources return 503", async () => {

@@ -37,6 +37,8 @@ export interface StubOptions {
   readonly respond?: Respond;
   /** The response to /version. Without it the stub rejects the request, so that its release is unknown. */
   readonly version?: Json;
+  /** The IP address on which the stub listens. Default 127.0.0.1. */
+  readonly host?: string;
   readonly certificate?: { readonly certPem: string; readonly keyPem: string };
   /** The endpoint record: JSON, no record, or the bytes that the function returns. */
   readonly record?: "json" | "none" | ((port: number) => Buffer);
@@ -85,7 +87,7 @@ export class StubPeer {
   groups: readonly Json[];
   respond: Respond;
   discovery: Respond | undefined;
-  version: Json | undefined;
+  version: Json;
   /** True if the stub responds to no request, not even to probes. */
   isHanging = false;
   onUpgrade: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | undefined;
@@ -98,7 +100,7 @@ export class StubPeer {
     const { serving, proxyCa } = cluster.credentials;
     const { certPem, keyPem } = options.certificate ?? serving;
     const server = createServer({ cert: certPem, key: keyPem, ca: proxyCa, requestCert: true, keepAlive: true });
-    server.listen(0, "127.0.0.1");
+    server.listen(0, options.host ?? "127.0.0.1");
     await once(server, "listening");
     const stub = new StubPeer(cluster, server, options);
     cluster.defer(() => stub.close());

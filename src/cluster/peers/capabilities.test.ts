@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { openCatalog } from "../../objects/catalog/catalog.ts";
 import type { ReleaseName } from "../../objects/catalog/release.ts";
-import type { CapabilityNeed } from "./view.ts";
+import type { CapabilityNeed, PeerView } from "./view.ts";
 import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
-import type { PeerView } from "./view.ts";
 import { peerOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
 import { createSupports, createUnmetNeed } from "./capabilities.ts";
 

@@ -108,7 +108,7 @@ interface ServerStatus {
   /** This and the next field are absent for a kube-apiserver, which does not publish them. */
   readonly compatibilityVersion?: string;
   readonly incarnation?: string;
-  /** What a kube-apiserver does not publish or do, and what other servers assume instead. */
+  /** The gaps of a kube-apiserver, as `kubeLacks` lists them. */
   readonly lacks: readonly string[];
   /** Absent until the address of the server is known. */
   readonly address?: string;

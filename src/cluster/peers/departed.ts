@@ -30,7 +30,7 @@ export interface DepartedIndex {
   find(question: ResourceQuestion): Departed | undefined;
 }
 
-/** What is known about the end of runs that are not live. */
+/** The ends of runs that are not live. */
 export interface Departures {
   /** RFC 3339. The same value for a run whenever it is asked for. */
   departedAt(record: ServedRecord): string;

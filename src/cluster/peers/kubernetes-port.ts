@@ -6,7 +6,7 @@ import { isJsonObject, objectsAt } from "../../meta/json.ts";
 import { isPort } from "./endpoint-record.ts";
 import type { RecordKind, RecordTable } from "./record-table.ts";
 
-export interface KubernetesPort {
+interface KubernetesPort {
   /** Undefined while the Endpoints have no address. */
   readonly port: number | undefined;
 }

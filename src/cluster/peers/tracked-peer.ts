@@ -71,7 +71,7 @@ export class TrackedPeer {
   #document: PeerDocument | undefined;
   /** The incarnation and document hash of the peer when its document was fetched. */
   #describedAs: Pick<KnownPeer, "incarnation" | "documentHash"> | undefined;
-  /** What was read from a kube-apiserver last. */
+  /** The last facts that were read from a kube-apiserver. */
   #facts: KubeFacts = NO_FACTS;
   #confirmedAtMs = 0;
   #changedAtMs = 0;

@@ -34,7 +34,7 @@ export interface PeerView {
   readonly document: PeerDocumentView | undefined;
 }
 
-/** What this server has read from a kube-apiserver. */
+/** The facts that this server has read from a kube-apiserver. */
 export interface KubeView extends KubeFacts {
   /** The release that its discovery document suggests; undefined if the release was read, or there is no document. */
   readonly assumedRelease: string | undefined;

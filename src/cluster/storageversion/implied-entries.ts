@@ -13,7 +13,7 @@ import type { StoredVersions } from "./agreement.ts";
 import type { AgreementMember } from "./members.ts";
 import { storageVersionResource, type ServerStorageVersion } from "./objects.ts";
 
-/** What is known about a server that publishes no entries. */
+/** The properties of a server from which its unpublished entries follow. */
 export interface ImpliedStorage {
   /** The release, which shows how the server stores resources. */
   readonly release: ReleaseName;

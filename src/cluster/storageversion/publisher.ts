@@ -70,7 +70,7 @@ export class Publisher {
   readonly #written = new Map<string, number>();
   /** Objects from which another server has dropped our entry, until they are processed. */
   readonly #dropped = new Set<string>();
-  /** What is known about the servers whose entries are implied. */
+  /** The properties from which implied entries followed when they were last checked. */
   #implied: readonly ImpliedStorage[] = [];
   #waiting: (() => void)[] = [];
 

@@ -145,7 +145,7 @@ function serviceNotes(answer: JsonObject): string[] {
   return [`The Service default/kubernetes ${others}. The local server publishes no endpoint: ${reason}.`];
 }
 
-/** What kube-apiservers do not publish or do. */
+/** The gaps of each kube-apiserver. */
 function lackNotes(answer: JsonObject): string[] {
   return objectsAt(answer, "servers").flatMap((server) => {
     const lacks = stringsAt(server, "lacks").map((lack) => printable(lack));
