@@ -271,14 +271,17 @@ export async function registerStorageVersions(through: Member, id: string, group
         });
 }
 
-/** Adds an entry to a StorageVersion. Retries on conflicts, because other servers write the object, too. */
+/** Adds an entry to a StorageVersion, or replaces that of its server. Retries on conflicts, because other servers write the object, too. */
 async function addEntry(through: Member, name: string, entry: Json): Promise<void> {
   const kind = { apiVersion: "internal.apiserver.k8s.io/v1alpha1", kind: "StorageVersion" };
   await through.create(STORAGE_VERSIONS, { ...kind, metadata: { name }, spec: {} });
   const { status: code, text } = await eventually(
     async () => {
       const { body } = await through.get(`${STORAGE_VERSIONS}/${name}`);
-      const storageVersions = [...(body.status?.storageVersions ?? []), entry];
+      const others = (body.status?.storageVersions ?? []).filter(
+        (other: Json) => other.apiServerID !== entry.apiServerID,
+      );
+      const storageVersions = [...others, entry];
       const status = { commonEncodingVersion: entry.encodingVersion, ...body.status, storageVersions };
       return through.call(`${STORAGE_VERSIONS}/${name}/status`, { method: "PUT", body: { ...body, status } });
     },
