@@ -5,6 +5,7 @@
 import { describe, expect, test } from "vitest";
 import { serverId } from "../../src/cluster/peers/server-id.ts";
 import type { ServerStorageVersion } from "../../src/cluster/storageversion/objects.ts";
+import { inWords, startLoad } from "./codes.ts";
 import { minorOf, PROXYING, REAL_BINARIES, whySkipped, WITH_PROXY, type RealBinary } from "./real-binaries.ts";
 import { openRealCluster, type KubeOptions, type RealCluster, type RunningServer } from "./real-cluster.ts";
 
@@ -102,6 +103,31 @@ describe.skipIf(whySkipped(OLDER, "before 1.36") !== undefined)("beside an older
     const read = await kube.request("GET", "/apis/resource.k8s.io/v1beta1/deviceclasses/gpu");
     expect([read.status, read.body.metadata?.name]).toEqual([200, "gpu"]);
   });
+
+  test(
+    "Evenkeel calls two of them, and returns no 404 for their resources after one of them has departed",
+    { timeout: 400_000 },
+    async () => {
+      await using cluster = await openRealCluster(3);
+      const without = (api: string) => ({ binary: OLDER!, flags: [`--runtime-config=${api}=false`] });
+      const leaving = await cluster.startKube({ at: 0, ...without("autoscaling/v2") });
+      await cluster.startKube({ at: 1, ...without("batch/v1") });
+      const flags = ["--runtime-config=batch/v1=false,autoscaling/v2=false"];
+      const evenkeel = await cluster.startEvenkeel({ at: 2, release: "1.36", flags });
+      await untilStatus(evenkeel, CRON_JOBS, 200, DEADLINE_MS);
+      await untilStatus(evenkeel, AUTOSCALERS, 200, DEADLINE_MS);
+      const departed = startLoad(() => evenkeel.request("GET", CRON_JOBS));
+      const remaining = startLoad(() => evenkeel.request("GET", AUTOSCALERS));
+      await leaving.stop();
+      // The identity lease of a server without endpoint record counts for 30 s after its last renewal.
+      await pause(45_000);
+      const [ofDeparted, ofRemaining] = [await departed.stop(), await remaining.stop()];
+      console.log(`GET of a resource of the departed server: ${inWords(ofDeparted, "")}`);
+      console.log(`GET of a resource of the remaining server: ${inWords(ofRemaining, "200")}`);
+      expect([...ofDeparted, ...ofRemaining].filter(({ code }) => code === "404")).toEqual([]);
+      expect([ofDeparted.at(-1)!.code, ofRemaining.at(-1)!.code]).toEqual(["503", "200"]);
+    },
+  );
 });
 
 const [ANY] = REAL_BINARIES;

@@ -1,10 +1,16 @@
 /** Finds out in which records the live servers allocate cluster IPs, from their releases. */
 import { numberRecordsOf, type NumberRecords } from "../../cluster/allocation/number-records.ts";
-import type { Peers } from "../../cluster/peers/peers.ts";
+import type { Liveness } from "../../cluster/peers/live-servers.ts";
+import type { ClusterView } from "../../cluster/peers/view.ts";
 import { createReleaseGates, type ReleaseGates } from "../../objects/release-gates.ts";
 
-/** A server without a known release may be any. */
-export function liveNumberRecords(release: string, { records, view }: Peers): NumberRecords {
+interface LivePeers {
+  readonly records: { readonly liveness: () => Pick<Liveness, "servers" | "overdue"> };
+  readonly view: () => Pick<ClusterView, "peers">;
+}
+
+/** `release` is that of this server. A server without a known release may be any. */
+export function liveNumberRecords(release: string, { records, view }: LivePeers): NumberRecords {
   const { servers, overdue } = records.liveness();
   const { peers } = view();
   const releases = servers.map((server) => {
