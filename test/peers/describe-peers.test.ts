@@ -144,6 +144,7 @@ describe("a kube-apiserver", () => {
     expect(servers[1]).toMatchObject({ id: "stub", release: "1.33", address: `${host}:${stub.port}` });
     expect(servers[1].lacks[0]).toMatch(/^writes no endpoint record/);
     await cluster.remove(`/registry/masterleases/${host}`);
+    await stub.leave(member);
     await eventually(
       () => member.view.peers.length,
       (count) => count === 0,

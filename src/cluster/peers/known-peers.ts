@@ -19,12 +19,13 @@ export function knownPeers(servers: readonly LiveServer[]): KnownPeer[] {
 
 /**
  * Whether the current run of a peer has registered its storage versions. A server that registers them writes its
- * endpoint record afterwards, so without a record the registration is pending, unless the peer writes no record.
+ * endpoint record afterwards, so without a record the registration is pending, unless the peer has an address and
+ * thus writes no record.
  */
 export function registrationOf(servers: readonly LiveServer[], id: string): "complete" | "never" | "pending" {
-  const { record, evidence } = servers.find((server) => server.id === id) ?? {};
+  const { record, address } = servers.find((server) => server.id === id) ?? {};
   if (record !== undefined) return record.hasPublishedStorageVersions ? "complete" : "never";
-  return evidence === "masterlease" || evidence === "flag" ? "never" : "pending";
+  return address === undefined ? "pending" : "never";
 }
 
 /** Which process owns the endpoint record under this ID. */

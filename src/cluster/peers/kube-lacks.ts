@@ -39,8 +39,7 @@ function recordLack(evidence: KubeEvidence["evidence"]): string | undefined {
 }
 
 function proxyLack(evidence: KubeEvidence["evidence"]): string {
-  const hasRecord = evidence === "record" || evidence === "recent";
-  return hasRecord
+  return evidence === "record"
     ? "does not proxy requests to other servers (--peer-ca-file is not set on it)"
     : "does not proxy requests to other servers";
 }

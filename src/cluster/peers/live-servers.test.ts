@@ -12,7 +12,7 @@ const NOTHING: LivenessInput = {
   masterLeases: [],
   kubernetesPort: 6443,
   paired: new Map(),
-  unpaired: new Set(),
+  unpaired: new Map(),
   named: new Map(),
   mayDoubt: false,
   rewriteMs: 5_000,
@@ -153,9 +153,22 @@ describe("an identity lease without a record", () => {
     ]);
   });
 
-  test("whose masterlease has just disappeared belongs to a server that has departed: it is neither a server nor ignored", () => {
-    const result = decide({ leases: [lease("old")], unpaired: new Set(["old"]), mayDoubt: true });
-    expect([result.servers, result.ignored]).toEqual([[], []]);
+  test("whose masterlease has disappeared stays a server for 30 s; after that it is neither a server nor ignored", () => {
+    const after = (ageMs: number): Liveness =>
+      decide({ leases: [lease("old")], unpaired: new Map([["old", { ip: "192.0.2.9", ageMs }]]), mayDoubt: true });
+    expect(after(29_999).servers).toMatchObject([
+      { evidence: "recent", incarnation: "run-1-at-192.0.2.9", address: { host: "192.0.2.9" } },
+    ]);
+    expect([after(30_000).servers, after(30_000).ignored]).toEqual([[], []]);
+  });
+
+  test("that appears together with a masterlease gets its address, although another server has lost one", () => {
+    const unpaired = new Map([["departed", { ip: "192.0.2.8", ageMs: 10 }]]);
+    const leases = [lease("departed"), lease("new")];
+    expect(evidence({ leases, unpaired, masterLeases: ["192.0.2.9"] })).toEqual([
+      "departed: recent run-1-at-192.0.2.8",
+      "new: masterlease run-1-at-192.0.2.9",
+    ]);
   });
 
   test.each<[string, Partial<LivenessInput>]>([

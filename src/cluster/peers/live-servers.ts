@@ -13,7 +13,8 @@ import type { StartingRecord } from "./starting-record.ts";
  *
  * - `record`: it has an endpoint record.
  * - `starting`: it has a starting record and has not been starting for long.
- * - `recent`: its record disappeared a moment ago; a live server writes it again.
+ * - `recent`: its record, or the masterlease at whose address it is called, disappeared a moment ago; a live server
+ *   writes it again.
  * - `masterlease`: it has only an identity lease, and a masterlease exists for an address that no known server has: it
  *   is a kube-apiserver that writes no endpoint record.
  * - `flag`: it has only an identity lease, and --peer-server names it.
@@ -51,8 +52,8 @@ export interface LivenessInput {
   readonly kubernetesPort: number | undefined;
   /** The addresses of masterleases that servers without a record had before, by server ID. */
   readonly paired: ReadonlyMap<string, string>;
-  /** Servers that had such an address a moment ago, until its masterlease disappeared. */
-  readonly unpaired: ReadonlySet<string>;
+  /** Servers that had such an address until its masterlease disappeared within the last minute. */
+  readonly unpaired: ReadonlyMap<string, { readonly ip: string; readonly ageMs: number }>;
   /** The servers that --peer-server names. */
   readonly named: ReadonlyMap<string, UpstreamAddress>;
   /** Whether identity leases without other evidence count. */
@@ -173,27 +174,29 @@ function hasOnlyLease(found: Found): found is Found & { readonly lease: LeaseEvi
   return !hasRecord && lease !== undefined && !lease.isExpired;
 }
 
-function byLease(
-  found: Found,
-  { named, kubernetesPort, unpaired, mayDoubt }: LivenessInput,
-  paired: ReadonlyMap<string, string>,
-): LiveServer | undefined {
+function byLease(found: Found, input: LivenessInput, paired: ReadonlyMap<string, string>): LiveServer | undefined {
   if (!hasOnlyLease(found)) return undefined;
+  const { named, unpaired, mayDoubt } = input;
   const { id } = found.lease;
-  const incarnation = runOf(found.lease);
-  const server = { id, record: undefined, release: undefined };
+  const server = { id, incarnation: runOf(found.lease), record: undefined, release: undefined };
   const address = named.get(id);
-  if (address !== undefined) return { ...server, incarnation, address, evidence: "flag" };
-  const host = paired.get(id);
-  if (host !== undefined)
-    return {
-      ...server,
-      // If the server gets the address of another one, its earlier pair has departed.
-      incarnation: incarnation && `${incarnation}-at-${host}`,
-      address: kubernetesPort === undefined ? undefined : { host, port: kubernetesPort },
-      evidence: "masterlease",
-    };
-  return mayDoubt && !unpaired.has(id) ? { ...server, incarnation, address: undefined, evidence: "doubt" } : undefined;
+  if (address !== undefined) return { ...server, address, evidence: "flag" };
+  const ip = paired.get(id);
+  if (ip !== undefined) return { ...server, ...atMasterLease(found.lease, ip, input), evidence: "masterlease" };
+  const lost = unpaired.get(id);
+  if (lost === undefined) return mayDoubt ? { ...server, address: undefined, evidence: "doubt" } : undefined;
+  if (lost.ageMs >= RECENT_MS) return undefined;
+  return { ...server, ...atMasterLease(found.lease, lost.ip, input), evidence: "recent" };
+}
+
+/** The run includes the address: if the server gets the address of another one, its earlier pair has departed. */
+function atMasterLease(
+  lease: LeaseEvidence,
+  host: string,
+  { kubernetesPort: port }: LivenessInput,
+): Pick<LiveServer, "incarnation" | "address"> {
+  const run = runOf(lease);
+  return { incarnation: run && `${run}-at-${host}`, address: port === undefined ? undefined : { host, port } };
 }
 
 function runOf(lease: LeaseEvidence | undefined): string | undefined {
@@ -205,16 +208,20 @@ function runOf(lease: LeaseEvidence | undefined): string | undefined {
  * knows by its records or by a flag.
  */
 function pairedAddresses(evidence: ReadonlyMap<string, Found>, input: LivenessInput): ReadonlyMap<string, string> {
-  const { selfId, masterLeases, ownAddress, endpoints, vanished, named, paired } = input;
+  const { selfId, masterLeases, ownAddress, endpoints, vanished, named, paired, unpaired } = input;
   const known = new Set([
     ownAddress,
     ...endpoints.flatMap(hostsOf),
     ...vanished.flatMap(({ record }) => (record === undefined ? [] : hostsOf(record))),
   ]);
   for (const { host } of named.values()) known.add(host);
-  const ids = [...evidence].filter(([id, found]) => id !== selfId && !named.has(id) && hasOnlyLease(found));
+  const ids = [...evidence]
+    .filter(([id, found]) => id !== selfId && !named.has(id) && hasOnlyLease(found))
+    .sort(([left], [right]) => (left < right ? -1 : 1));
+  const [others, lost] = [ids.filter(([id]) => !unpaired.has(id)), ids.filter(([id]) => unpaired.has(id))];
   return pairAddresses(
-    ids.map(([id]) => id),
+    // A server that has lost its masterlease has probably departed, so a new masterlease belongs to another one.
+    [...others, ...lost].map(([id]) => id),
     masterLeases.filter((ip) => !known.has(ip)),
     paired,
   );

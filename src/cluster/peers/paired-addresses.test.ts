@@ -6,7 +6,7 @@ function pairs(ids: readonly string[], ips: readonly string[], before: readonly 
 }
 
 test("every address is paired with one server, and no server with two", () => {
-  expect(pairs(["b", "a"], ["192.0.2.2", "192.0.2.1"])).toEqual(["a 192.0.2.1", "b 192.0.2.2"]);
+  expect(pairs(["b", "a"], ["192.0.2.2", "192.0.2.1"])).toEqual(["a 192.0.2.2", "b 192.0.2.1"]);
   expect(pairs(["a"], ["192.0.2.1", "192.0.2.2"])).toEqual(["a 192.0.2.1"]);
   expect(pairs(["a", "b"], ["192.0.2.1"])).toEqual(["a 192.0.2.1"]);
   expect(pairs([], ["192.0.2.1"])).toEqual([]);

@@ -4,7 +4,7 @@
  * pairs are a guess; every address is in one pair, so every server is called, perhaps under the ID of another one.
  */
 
-/** IP addresses by server ID. A pair stays as it is while both of its parts exist. */
+/** IP addresses by server ID. A pair stays as it is while both of its parts exist. The first IDs are paired first. */
 export function pairAddresses(
   ids: readonly string[],
   ips: readonly string[],
@@ -17,7 +17,7 @@ export function pairAddresses(
   }
   const taken = new Set(pairs.values());
   const free = ips.filter((ip) => !taken.has(ip)).sort();
-  for (const id of ids.filter((one) => !pairs.has(one)).sort()) {
+  for (const id of ids.filter((one) => !pairs.has(one))) {
     const ip = free.shift();
     if (ip === undefined) break;
     pairs.set(id, ip);

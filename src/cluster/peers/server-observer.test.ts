@@ -97,7 +97,7 @@ test("a starting server is overdue 30 s after it was first seen", async () => {
   expect([observer.servers, observer.liveness.overdue]).toEqual([[], [run]]);
 });
 
-test("a kube-apiserver without a record is called at its masterlease, and departs when the masterlease disappears", async () => {
+test("a kube-apiserver without a record is called at its masterlease, and departs 30 s after the masterlease has disappeared", async () => {
   const { world, masterLeases, kubernetesPort, state, observer, shown } = setUp();
   const [ip, key] = ["192.0.2.9", masterLeaseKey(ROOT, "192.0.2.9")];
   state.leases = [lease("one")];
@@ -107,13 +107,26 @@ test("a kube-apiserver without a record is called at its masterlease, and depart
   kubernetesPort.upsert(`${ROOT}services/endpoints/default/kubernetes`, { kind: "Endpoints", subsets: [{ ports }] });
   expect(observer.servers).toMatchObject([{ address: { host: ip, port: 7443 }, evidence: "masterlease" }]);
   masterLeases.remove(key);
-  observer.reconsider();
-  expect([shown(), observer.liveness.ignored]).toEqual([[], []]);
+  expect(shown()).toEqual(["a recent one-at-192.0.2.9"]);
   masterLeases.upsert(key, encodeMasterLease({ ip, generation: 1 }));
   expect(shown()).toEqual(["a masterlease one-at-192.0.2.9"]);
   masterLeases.remove(key);
-  await world.advance(60_000);
+  await world.advance(30_000);
   observer.reconsider();
+  expect([shown(), observer.liveness.ignored]).toEqual([[], []]);
+  await world.advance(30_000);
   observer.reconsider();
   expect(shown()).toEqual(["a doubt one"]);
+});
+
+test("a kube-apiserver without a record departs as soon as its lease has expired after its masterlease", () => {
+  const { masterLeases, state, observer, shown } = setUp();
+  const [ip, key] = ["192.0.2.9", masterLeaseKey(ROOT, "192.0.2.9")];
+  state.leases = [lease("one")];
+  masterLeases.upsert(key, encodeMasterLease({ ip, generation: 1 }));
+  masterLeases.remove(key);
+  expect(shown()).toEqual(["a recent one-at-192.0.2.9"]);
+  state.leases = [lease("one", true)];
+  observer.reconsider();
+  expect([shown(), observer.liveness.ignored]).toEqual([[], []]);
 });

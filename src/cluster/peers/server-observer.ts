@@ -67,8 +67,8 @@ export class ServerObserver {
   readonly #listeners = new Set<() => void>();
   readonly #startingSince = new Map<string, number>();
   readonly #vanished = new Map<string, Vanished>();
-  /** When servers without a record lost the masterlease at whose address they were called. */
-  readonly #unpairedAtMs = new Map<string, number>();
+  /** Servers without a record whose masterlease has disappeared, and when. */
+  readonly #unpaired = new Map<string, { readonly ip: string; readonly atMs: number }>();
   readonly #runs = new Map<string, { readonly incarnation: string; readonly sinceMs: number }>();
   /** The servers that have a record. */
   #present = new Map<string, Present>();
@@ -116,7 +116,6 @@ export class ServerObserver {
     this.#warn(next.ignored);
     const before = this.#liveness;
     this.#liveness = next;
-    this.#noteUnpaired(before.paired, next.paired);
     if (!isSame(before, next)) for (const listener of this.#listeners) listener();
   }
 
@@ -128,17 +127,20 @@ export class ServerObserver {
     for (const [id, { atMs }] of this.#vanished)
       if (present.has(id) || now - atMs >= VANISHED_MS) this.#vanished.delete(id);
     this.#present = present;
+    this.#noteUnpaired(now);
     const running = new Set(this.#options.starting.all().map(startingId));
     for (const id of this.#startingSince.keys()) if (!running.has(id)) this.#startingSince.delete(id);
     for (const id of running) if (!this.#startingSince.has(id)) this.#startingSince.set(id, now);
   }
 
-  /** The lease of a kube-apiserver that has shut down outlives its masterlease. */
-  #noteUnpaired(before: Liveness["paired"], after: Liveness["paired"]): void {
-    const now = this.#options.clock.monotonic();
-    for (const id of before.keys()) if (!after.has(id)) this.#unpairedAtMs.set(id, now);
-    for (const [id, atMs] of this.#unpairedAtMs)
-      if (after.has(id) || now - atMs >= VANISHED_MS) this.#unpairedAtMs.delete(id);
+  #noteUnpaired(now: number): void {
+    const { endpoints, masterLeases, named } = this.#options;
+    for (const [id, ip] of this.#liveness.paired)
+      if (masterLeases.get(ip) === undefined) this.#unpaired.set(id, { ip, atMs: now });
+    for (const [id, { ip, atMs }] of this.#unpaired) {
+      const isBack = masterLeases.get(ip) !== undefined || endpoints.has(id) || named.has(id);
+      if (isBack || now - atMs >= VANISHED_MS) this.#unpaired.delete(id);
+    }
   }
 
   #input(): Omit<LivenessInput, "mayDoubt"> {
@@ -158,7 +160,7 @@ export class ServerObserver {
       masterLeases: masterLeases.all().map(({ ip }) => ip),
       kubernetesPort: this.#options.kubernetesPort.get(KUBERNETES_PORT)?.port,
       paired: this.#liveness.paired,
-      unpaired: new Set(this.#unpairedAtMs.keys()),
+      unpaired: new Map([...this.#unpaired].map(([id, { ip, atMs }]) => [id, { ip, ageMs: now - atMs }])),
       named,
       rewriteMs,
     };
