@@ -13,6 +13,8 @@ import {
   EXTRA_GROUP,
   EXTRA_GROUPS,
   LEASES,
+  OLD_GROUPS,
+  OLD_JOBS,
   sendDocument,
   sendJson,
   startStub,
@@ -21,6 +23,7 @@ import {
   WIDGETS,
   type Respond,
 } from "./stub-peer.ts";
+import { protobufMasterLease } from "./stored-endpoints.ts";
 import { eventually, until } from "./wait.ts";
 
 const FETCH_ERRORS = 'apiserver_peer_discovery_sync_errors_total{type="fetch_discovery"}';
@@ -78,7 +81,7 @@ describe("a kube-apiserver", () => {
 
   test("§8.2-4 §9-3 §8-last-peer that has departed leaves discovery at once, and requests for its resources return 503 during the grace period", async () => {
     await using cluster = await startCluster([{ peers: { timing: { ...SHORT_LEASES, departedGraceMs: 2_500 } } }]);
-    const { member, stub } = await startStub(cluster);
+    const { member, stub } = await startStub(cluster, { groups: [...OLD_GROUPS, ...EXTRA_GROUPS] });
     expect(groupNames(await member.discovery("/apis"))).toContain(EXTRA_GROUP);
     await stub.leave(member);
     await eventually(
@@ -87,12 +90,86 @@ describe("a kube-apiserver", () => {
     );
     expect(groupNames(await member.discovery("/apis"))).not.toContain(EXTRA_GROUP);
     const responses = await until(
-      () => member.get(WIDGETS),
+      () => member.get(OLD_JOBS),
       ({ status }) => status === 404,
     );
     const before = responses.slice(0, -1);
     expect(new Set(before.map(({ status }) => status))).toEqual(new Set([503]));
-    expect(before.at(-1)!.body.message).toMatch(/was last served by stub, which departed at /);
+    expect(new Set(before.map(({ body }) => body.message)).size).toBe(1);
+    expect(before[0]!.body.message).toMatch(/was last served by stub, which departed at /);
+  });
+
+  test("that has departed leaves no custom resources behind, and a server that restarts reports the same departure", async () => {
+    await using cluster = await startCluster([{ peers: { timing: SHORT_LEASES } }]);
+    const { member, stub } = await startStub(cluster, {
+      groups: [...OLD_GROUPS, ...EXTRA_GROUPS],
+      version: { major: "1", minor: "33", gitVersion: "v1.33.13" },
+    });
+    expect((await member.get(WIDGETS)).headers["x-evenkeel-served-by"]).toContain("stub (kube-apiserver 1.33)");
+    await stub.leave(member);
+    await eventually(
+      () => member.view.peers.length,
+      (count) => count === 0,
+    );
+    const first = await member.get(OLD_JOBS);
+    expect(first.body.message).toMatch(/was last served by stub \(1\.33\), which departed at /);
+    await eventually(
+      () => cluster.kv.range({ start: "/registry/evenkeel/served/stub/0" }),
+      ({ count }) => count === 1,
+    );
+    await member.stop();
+    const again = await cluster.start({ id: member.id, peers: { timing: SHORT_LEASES } });
+    expect((await again.get(OLD_JOBS)).body.message).toBe(first.body.message);
+    expect((await again.get(WIDGETS)).status).toBe(404);
+  });
+
+  test("with a masterlease but without an endpoint record is called at the address of the masterlease and the port of the kubernetes Service", async () => {
+    await using cluster = await startCluster([{}]);
+    const [member] = cluster.members as [Member];
+    const version = { major: "1", minor: "33", gitVersion: "v1.33.13" };
+    const host = "127.0.0.2";
+    const stub = await StubPeer.start(cluster, member, { id: "stub", record: "none", host, version });
+    const ports = [{ name: "https", port: stub.port, protocol: "TCP" }];
+    const subsets = [{ addresses: [{ ip: host }], ports }];
+    const metadata = { name: "kubernetes", namespace: "default" };
+    await cluster.put(
+      "/registry/services/endpoints/default/kubernetes",
+      JSON.stringify({ kind: "Endpoints", apiVersion: "v1", metadata, subsets }),
+    );
+    await cluster.put(`/registry/masterleases/${host}`, protobufMasterLease(host));
+    await member.knows("stub");
+    expect((await member.get(WIDGETS)).status).toBe(200);
+    expect((await member.get("/apis/unknown.example.com/v1/things")).status).toBe(404);
+    const { servers } = (await member.get("/evenkeel/v1/status")).body;
+    expect(servers[1]).toMatchObject({ id: "stub", release: "1.33", address: `${host}:${stub.port}` });
+    expect(servers[1].lacks[0]).toMatch(/^writes no endpoint record/);
+    await cluster.remove(`/registry/masterleases/${host}`);
+    await stub.leave(member);
+    await eventually(
+      () => member.view.peers.length,
+      (count) => count === 0,
+    );
+    expect((await member.get(WIDGETS)).status).toBe(404);
+  });
+
+  test("of an older release makes other servers store objects in versions that its release can read", async () => {
+    const options = { strictRelease: false, featureGates: [], runtimeConfig: [] };
+    await using cluster = await startCluster([{ release: "1.36", options }]);
+    const [member] = cluster.members as [Member];
+    const entries = async (): Promise<Json[]> => {
+      const path = "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions/resource.k8s.io.deviceclasses";
+      return (await member.get(path)).body.status?.storageVersions ?? [];
+    };
+    expect(await entries()).toMatchObject([{ encodingVersion: "resource.k8s.io/v1" }]);
+    await startStub(cluster, {
+      groups: [discoveryGroup("resource.k8s.io", [discoveryResource("deviceclasses")], "v1beta1")],
+      version: { major: "1", minor: "33", gitVersion: "v1.33.13" },
+    });
+    const agreed = await eventually(entries, ([own]) => own?.encodingVersion !== "resource.k8s.io/v1");
+    expect(agreed).toMatchObject([
+      { apiServerID: "a", encodingVersion: "resource.k8s.io/v1beta2" },
+      { apiServerID: "stub", encodingVersion: "resource.k8s.io/v1beta1" },
+    ]);
   });
 
   test("§8.2-5 §9-13 with a lease but without an endpoint record gets no request, and requests for its resources return 503", async () => {

@@ -6,7 +6,16 @@ import { describe, expect, test } from "vitest";
 import { openCatalog } from "../../src/objects/catalog/catalog.ts";
 import { type PeerResponse, type Json, resourcesIn } from "./client.ts";
 import { startCluster, TestCluster, UNPROBED, type Member, type MemberOptions } from "./cluster.ts";
-import { endpoints, EXTRA_GROUP, EXTRA_GROUPS, registerStorageVersions, StubPeer, WIDGETS } from "./stub-peer.ts";
+import {
+  endpoints,
+  EXTRA_GROUP,
+  EXTRA_GROUPS,
+  OLD_GROUPS,
+  OLD_JOBS,
+  registerStorageVersions,
+  StubPeer,
+  WIDGETS,
+} from "./stub-peer.ts";
 import { eventually, until } from "./wait.ts";
 
 const JOBS = "/apis/batch/v1/namespaces/default/jobs";
@@ -191,14 +200,14 @@ describe("StorageVersion entries of an ID without a lease", () => {
     const { cluster, servers: members } = await servers({});
     await using _ = cluster;
     const [member] = members as [Member];
-    const stub = await StubPeer.start(cluster, member, { id: "stub" });
-    await registerStorageVersions(member, stub.id, EXTRA_GROUPS);
+    const stub = await StubPeer.start(cluster, member, { id: "stub", groups: OLD_GROUPS });
+    await registerStorageVersions(member, stub.id, OLD_GROUPS);
     await member.knows("stub");
-    expect((await member.get(WIDGETS)).status).toBe(200);
+    expect((await member.get(OLD_JOBS)).status).toBe(200);
     await stub.leave(member);
     await member.knows();
     const response = await eventually(
-      () => member.get(WIDGETS),
+      () => member.get(OLD_JOBS),
       (one) => rule(one) === "departed",
     );
     expect(response.status).toBe(503);

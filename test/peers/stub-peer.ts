@@ -1,6 +1,7 @@
 /**
  * A stub that looks like a kube-apiserver to its peers: it has an identity lease, an endpoint record without Evenkeel's
- * annotations, a discovery document, and responses that the test chooses. It records all requests except probes.
+ * annotations, a discovery document, and responses that the test chooses. It records all requests except probes and
+ * requests for its version and its checks.
  */
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -34,6 +35,10 @@ export interface StubOptions {
   readonly groups?: readonly Json[];
   readonly discovery?: Respond;
   readonly respond?: Respond;
+  /** The response to /version. Without it the stub rejects the request, so that its release is unknown. */
+  readonly version?: Json;
+  /** The IP address on which the stub listens. Default 127.0.0.1. */
+  readonly host?: string;
   readonly certificate?: { readonly certPem: string; readonly keyPem: string };
   /** The endpoint record: JSON, no record, or the bytes that the function returns. */
   readonly record?: "json" | "none" | ((port: number) => Buffer);
@@ -43,6 +48,8 @@ export interface StubOptions {
 export const EXTRA_GROUP = "extra.example.com";
 export const WIDGETS = `/apis/${EXTRA_GROUP}/v1/widgets`;
 export const WIDGETS_LABELS = `group="${EXTRA_GROUP}",version="v1",resource="widgets"`;
+/** A resource in a group of Kubernetes that no release serves. */
+export const OLD_JOBS = "/apis/batch/v2alpha1/oldjobs";
 const ALL_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const RENEW_MS = 1_000;
 
@@ -69,6 +76,8 @@ export const EXTRA_GROUPS: readonly Json[] = [
   ]),
 ];
 
+export const OLD_GROUPS: readonly Json[] = [discoveryGroup("batch", [discoveryResource("oldjobs")], "v2alpha1")];
+
 export class StubPeer {
   readonly id: string;
   readonly port: number;
@@ -78,6 +87,7 @@ export class StubPeer {
   groups: readonly Json[];
   respond: Respond;
   discovery: Respond | undefined;
+  version: Json;
   /** True if the stub responds to no request, not even to probes. */
   isHanging = false;
   onUpgrade: ((request: IncomingMessage, socket: Duplex, head: Buffer) => void) | undefined;
@@ -90,7 +100,7 @@ export class StubPeer {
     const { serving, proxyCa } = cluster.credentials;
     const { certPem, keyPem } = options.certificate ?? serving;
     const server = createServer({ cert: certPem, key: keyPem, ca: proxyCa, requestCert: true, keepAlive: true });
-    server.listen(0, "127.0.0.1");
+    server.listen(0, options.host ?? "127.0.0.1");
     await once(server, "listening");
     const stub = new StubPeer(cluster, server, options);
     cluster.defer(() => stub.close());
@@ -104,6 +114,7 @@ export class StubPeer {
     this.respond =
       options.respond ?? ((_request, response) => sendJson(response, 200, { kind: "WidgetList", items: [] }));
     this.discovery = options.discovery;
+    this.version = options.version;
     this.#cluster = cluster;
     this.#server = server;
     this.port = (server.address() as AddressInfo).port;
@@ -178,6 +189,11 @@ export class StubPeer {
     const path = request.url!.split("?")[0]!;
     if (path === "/livez/ping") {
       response.end("pong");
+      return;
+    }
+    if (path === "/version" || path === "/readyz") {
+      if (path === "/readyz" || this.version === undefined) sendJson(response, 403, {});
+      else sendJson(response, 200, this.version);
       return;
     }
     const isDiscovery = /^\/(api|apis)(\/[^/]+){0,2}$/.test(path) && !path.startsWith(WIDGETS);
@@ -255,14 +271,17 @@ export async function registerStorageVersions(through: Member, id: string, group
         });
 }
 
-/** Adds an entry to a StorageVersion. Retries on conflicts, because other servers write the object, too. */
+/** Adds an entry to a StorageVersion, or replaces that of its server. Retries on conflicts, because other servers write the object, too. */
 async function addEntry(through: Member, name: string, entry: Json): Promise<void> {
   const kind = { apiVersion: "internal.apiserver.k8s.io/v1alpha1", kind: "StorageVersion" };
   await through.create(STORAGE_VERSIONS, { ...kind, metadata: { name }, spec: {} });
   const { status: code, text } = await eventually(
     async () => {
       const { body } = await through.get(`${STORAGE_VERSIONS}/${name}`);
-      const storageVersions = [...(body.status?.storageVersions ?? []), entry];
+      const others = (body.status?.storageVersions ?? []).filter(
+        (other: Json) => other.apiServerID !== entry.apiServerID,
+      );
+      const storageVersions = [...others, entry];
       const status = { commonEncodingVersion: entry.encodingVersion, ...body.status, storageVersions };
       return through.call(`${STORAGE_VERSIONS}/${name}/status`, { method: "PUT", body: { ...body, status } });
     },

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { Clock } from "../../src/base/clock.ts";
+import type { PeerTiming } from "../../src/cluster/peers/timing.ts";
 import { get, type GetResponse } from "./get.ts";
 import { simulate, type SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import { runSeed } from "./run-seed.ts";
@@ -15,8 +16,8 @@ interface Pair {
 }
 
 /** A cluster of 1.33 and 1.34, of which only 1.34 serves CLASSES. */
-async function mixedPair(): Promise<Pair> {
-  const cluster = simulate({ seed: 1 });
+async function mixedPair(timing: Partial<PeerTiming> = {}): Promise<Pair> {
+  const cluster = simulate({ seed: 1, timing });
   const older = await cluster.addServer({ release: "1.33" });
   const newer = await cluster.addServer({ release: "1.34" });
   await cluster.settle();
@@ -35,6 +36,22 @@ test("a request for a resource of a crashed server returns 503 during the grace 
   await cluster.advance({ seconds: 90 });
   expect((await askOlder()).status).toBe(503);
   await cluster.advance({ seconds: 12 * 60 });
+  expect((await askOlder()).status).toBe(404);
+});
+
+test("the grace period counts from the departure, although the server that reports it restarts, and its 503 stays the same", async () => {
+  const { cluster, older, newer, askOlder } = await mixedPair({ departedGraceMs: 60_000 });
+  newer.crash();
+  await cluster.advance({ seconds: 20 });
+  const { status, text } = await askOlder();
+  expect(status).toBe(503);
+  expect(text).toMatch(/was last served by server-2 \(1\.34\), which departed at /);
+  await cluster.advance({ seconds: 20 });
+  await cluster.stop(older);
+  await cluster.restart(older, { release: "1.33" });
+  await cluster.advance({ seconds: 10 });
+  expect((await askOlder()).text).toBe(text);
+  await cluster.advance({ seconds: 40 });
   expect((await askOlder()).status).toBe(404);
 });
 

@@ -111,8 +111,8 @@ function undescribedDoubts({ undescribed }: Pick<PeerDocuments, "undescribed">):
 }
 
 /**
- * Resources that only unreachable servers serve. A server that publishes its release is an Evenkeel server, whose
- * creates in a terminating namespace the store rejects. A kube-apiserver could still create an object there.
+ * Resources that only unreachable servers serve. The store rejects creates of an Evenkeel server in a terminating
+ * namespace. A kube-apiserver could still create an object there.
  */
 function unreachable(sources: readonly DiscoverySource[]): Doubt[] {
   const reachable = new Set(
@@ -120,11 +120,11 @@ function unreachable(sources: readonly DiscoverySource[]): Doubt[] {
   );
   return sources
     .filter(({ isReachable }) => !isReachable)
-    .flatMap(({ serverId, release, groups }) =>
+    .flatMap(({ serverId, isKubeApiserver, groups }) =>
       resourcesOf(groups)
         .filter((resource) => !reachable.has(formatGroupResource(resource)))
         .map(({ group, resource, namespaced }) => {
-          const isCountable = release !== undefined && storagePlaceOf(group, resource) !== undefined;
+          const isCountable = isKubeApiserver !== true && storagePlaceOf(group, resource) !== undefined;
           const doubt = { group, resource, namespaced, server: serverId, because: "cannot be reached" };
           return isCountable ? { ...doubt, isCountable } : doubt;
         }),

@@ -35,13 +35,15 @@ interface EvenkeelEndpointsParts {
   readonly shared: SharedResources;
   readonly controllers: ObservedControllers["waits"];
   readonly storeHistory: () => HistoryStatus | undefined;
+  /** Whether a server has published storage versions itself; undefined if this server does not use them. */
+  readonly publishesStorageVersions: (id: string) => boolean | undefined;
 }
 
 export function evenkeelEndpoints(
   parts: EvenkeelEndpointsParts,
 ): (request: WithUser) => ApiResponse | Promise<ApiResponse> {
-  const { env, config, catalog, client, store, peers, local, builtIn, shared, controllers, storeHistory } = parts;
-  const cluster = clusterEndpoints({ env, config, catalog, peers, builtIn, controllers, storeHistory });
+  const { env, config, client, store, peers, local, shared } = parts;
+  const cluster = clusterEndpoints(parts);
   const inspect = inspectEndpoints({ env, config, kv: store.whole });
   // Treats the proxy as on even if it is off: other servers may be live, and this server could not know what they
   // serve.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { openCatalog } from "../../objects/catalog/catalog.ts";
 import type { ReleaseName } from "../../objects/catalog/release.ts";
-import type { CapabilityNeed } from "./view.ts";
+import type { CapabilityNeed, PeerView } from "./view.ts";
 import { infoRequest } from "../../../test/testing/serving/http/requests.ts";
 import { peerOf } from "../../../test/testing/cluster/peers/cluster-view.ts";
 import { createSupports, createUnmetNeed } from "./capabilities.ts";
@@ -74,11 +74,12 @@ describe("a patch type", () => {
 
   test("is supported by a kube-apiserver if it is one of Kubernetes' patch types", () => {
     const supports = createSupports();
-    const asked = (release: string | undefined, patchType: string): boolean =>
-      supports(peerOf("b", { release }), SERVICES, { kind: "patch-type", patchType });
-    expect(asked(undefined, "application/apply-patch+cbor")).toBe(true);
-    expect(asked(undefined, "application/x")).toBe(false);
-    expect(asked("1.36", "application/apply-patch+cbor")).toBe(false);
+    const kube = { version: undefined, assumedRelease: undefined, proxiesToPeers: undefined };
+    const asked = (peer: PeerView, patchType: string): boolean =>
+      supports(peer, SERVICES, { kind: "patch-type", patchType });
+    expect(asked(peerOf("b", { kube }), "application/apply-patch+cbor")).toBe(true);
+    expect(asked(peerOf("b", { kube }), "application/x")).toBe(false);
+    expect(asked(peerOf("b"), "application/apply-patch+cbor")).toBe(false);
   });
 });
 

@@ -64,14 +64,13 @@ function selectableLabels(catalog: Catalog, asked: Omit<ResourceQuestion, "subre
 
 /**
  * Decides whether a peer supports a feature that the local server lacks. Field selectors and fields are looked up in
- * the catalog of the release that the peer publishes; without a known release the result is false. Only a
- * kube-apiserver, which publishes no release, supports further patch types, because all Evenkeel servers accept the
- * same ones.
+ * the catalog of the release of the peer; without a known release the result is false. Only a kube-apiserver supports
+ * further patch types, because all Evenkeel servers accept the same ones.
  */
 export function createSupports(): ClusterView["supports"] {
   const catalogs = new Map<string, Catalog>();
-  return ({ release }, asked, need) => {
-    if (need.kind === "patch-type") return release === undefined && KUBE_PATCH_TYPES.has(need.patchType);
+  return ({ release, kube }, asked, need) => {
+    if (need.kind === "patch-type") return kube !== undefined && KUBE_PATCH_TYPES.has(need.patchType);
     if (release === undefined || !isReleaseName(release)) return false;
     const catalog = catalogs.get(release) ?? openCatalog({ release });
     catalogs.set(release, catalog);

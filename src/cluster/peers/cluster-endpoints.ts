@@ -27,6 +27,8 @@ interface ClusterEndpointsParts {
   /** The controllers of the cluster, and the leaders and namespaces for which it waits now. */
   readonly controllers: () => Pick<ClusterStatus, "controllers" | "heldByKubeControllerManager" | "waitingFor">;
   readonly storeHistory: () => HistoryStatus | undefined;
+  /** Whether a server has published storage versions itself; undefined if this server does not use them. */
+  readonly publishesStorageVersions: (id: string) => boolean | undefined;
 }
 
 export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithInfo) => ApiResponse {
@@ -52,7 +54,7 @@ export function clusterEndpoints(parts: ClusterEndpointsParts): (request: WithIn
 }
 
 function statusNow(parts: ClusterEndpointsParts): ClusterStatus {
-  const { env, config, peers, builtIn, controllers, storeHistory } = parts;
+  const { env, config, peers, builtIn, controllers, storeHistory, publishesStorageVersions } = parts;
   const { self, fence } = peers.identity;
   const { binaryVersion, compatibilityVersion, incarnation } = self;
   return clusterStatus({
@@ -66,6 +68,7 @@ function statusNow(parts: ClusterEndpointsParts): ClusterStatus {
     sources: peers.documents.sources(),
     departed: peers.records.departed(),
     liveness: peers.records.liveness(),
+    publishesStorageVersions,
     kubernetesService: {
       addresses: peers.records.masterLeases.all().map(({ ip }) => ip),
       ...notPublished(config),

@@ -19,7 +19,8 @@ function statusOf(view: ClusterView, input: Partial<ClusterStatusInput> = {}): C
     sources: [],
     departed: [],
     kubernetesService: { addresses: [] },
-    liveness: { overdue: [], ignored: [] },
+    liveness: { servers: [], overdue: [], ignored: [] },
+    publishesStorageVersions: () => undefined,
     gone: [],
     controllers: { controllers: [], heldByKubeControllerManager: null, waitingFor: [] },
     nowMs: 0,
@@ -64,6 +65,8 @@ test("properties of a server that are unknown are omitted", () => {
   expect(b).toEqual({
     id: "b",
     isSelf: false,
+    isKubeApiserver: false,
+    lacks: [],
     isReachable: false,
     isDraining: false,
     isDescribed: false,
@@ -129,4 +132,20 @@ test("the reason of the fence and the missing flag are reported unchanged", () =
     fence: "the lease is late",
     proxy: { isEnabled: true, missingFlag: "--peer-ca-file" },
   });
+});
+
+test("a kube-apiserver has the release that it reports, and the list of what it lacks", () => {
+  const version = { release: "1.33", binary: "1.33", minCompatibility: undefined, binaryVersion: "1.33.13" };
+  const kube = { version, assumedRelease: undefined, proxiesToPeers: false };
+  const server = { id: "b", incarnation: "1", record: undefined, address: undefined, release: undefined } as const;
+  const [, b] = statusOf(viewOf({ peers: [peerOf("b", { release: "1.33", kube })] }), {
+    liveness: { servers: [{ ...server, evidence: "flag" }], overdue: [], ignored: [] },
+    publishesStorageVersions: () => false,
+  }).servers;
+  expect(b).toMatchObject({ isKubeApiserver: true, release: "1.33", binaryVersion: "1.33.13" });
+  expect(b?.lacks.map((lack) => lack.split(" (")[0])).toEqual([
+    "writes no endpoint record",
+    "does not proxy requests to other servers",
+    "publishes no storage versions",
+  ]);
 });

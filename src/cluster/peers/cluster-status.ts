@@ -8,6 +8,7 @@ import { formatGroupVersion, parseGroupVersion } from "../../meta/group-version.
 import { authorityOf } from "../../serving/http/upstream.ts";
 import type { HistoryStatus } from "../../storage/history-recovery.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
+import { kubeLacks } from "./kube-lacks.ts";
 import type { Liveness } from "./live-servers.ts";
 import { recordedResources, type ServedRecord } from "./served-record.ts";
 import type { ClusterView, Departed, GoneServer, PeerView, ResourceQuestion } from "./view.ts";
@@ -97,15 +98,19 @@ interface ProxyStatus {
 interface ServerStatus {
   readonly id: string;
   readonly isSelf: boolean;
-  /**
-   * The release that the server publishes. This and the next three fields are absent for a kube-apiserver, which does
-   * not publish them.
-   */
+  /** True for a kube-apiserver, and for a server of which nothing is known but its identity lease. */
+  readonly isKubeApiserver: boolean;
+  /** The release that the server publishes, or that the reporting server has read from a kube-apiserver. */
   readonly release?: string;
+  /** The release that the discovery document of a kube-apiserver suggests, if it does not report its release. */
+  readonly assumedRelease?: string;
   readonly binaryVersion?: string;
+  /** This and the next field are absent for a kube-apiserver, which does not publish them. */
   readonly compatibilityVersion?: string;
   readonly incarnation?: string;
-  /** Absent until the endpoint record of the server is known. */
+  /** The gaps of a kube-apiserver, as `kubeLacks` lists them. */
+  readonly lacks: readonly string[];
+  /** Absent until the address of the server is known. */
   readonly address?: string;
   readonly isReachable: boolean;
   /** Why the server is unreachable, such as "connection refused"; absent if it is reachable or not probed yet. */
@@ -163,7 +168,9 @@ export interface ClusterStatusInput {
   /** The servers that departed within their grace period and have not returned. */
   readonly gone: readonly GoneServer[];
   readonly kubernetesService: KubernetesServiceStatus;
-  readonly liveness: Pick<Liveness, "overdue" | "ignored">;
+  readonly liveness: Pick<Liveness, "servers" | "overdue" | "ignored">;
+  /** Whether a server has published storage versions itself; undefined if the reporting server does not use them. */
+  readonly publishesStorageVersions: (id: string) => boolean | undefined;
   readonly controllers: Pick<ClusterStatus, "controllers" | "heldByKubeControllerManager" | "waitingFor">;
   /** The time of the report by the monotonic clock, and by the wall clock. */
   readonly nowMs: number;
@@ -202,8 +209,10 @@ function selfStatus({ view, record, own }: ClusterStatusInput, onlyServes: OnlyS
   return {
     id,
     isSelf: true,
+    isKubeApiserver: false,
     release,
     ...own,
+    lacks: [],
     ...present({ address: stored?.address && authorityOf(stored.address) }),
     isReachable: true,
     isDraining: stored?.state === "draining",
@@ -212,19 +221,26 @@ function selfStatus({ view, record, own }: ClusterStatusInput, onlyServes: OnlyS
   };
 }
 
-function peerStatus(peer: PeerView, { record, nowMs }: ClusterStatusInput, onlyServes: OnlyServed): ServerStatus {
+function peerStatus(peer: PeerView, input: ClusterStatusInput, onlyServes: OnlyServed): ServerStatus {
   const { id, release, address, isReachable, unreachableBecause, isDraining, isDescribed, undescribedBecause } = peer;
-  const { document } = peer;
+  const { document, kube } = peer;
+  const { record, nowMs, liveness, publishesStorageVersions } = input;
   const stored = record(id);
   return {
     id,
     isSelf: false,
+    isKubeApiserver: kube !== undefined,
     ...present({
       release,
-      binaryVersion: stored?.binaryVersion,
+      assumedRelease: kube?.assumedRelease,
+      binaryVersion: stored?.binaryVersion ?? kube?.version?.binaryVersion,
       compatibilityVersion: stored?.compatibilityVersion,
       incarnation: stored?.incarnation,
       address: address && authorityOf(address),
+    }),
+    lacks: kubeLacks(peer, {
+      evidence: liveness.servers.find((server) => server.id === id)?.evidence,
+      publishesStorageVersions: publishesStorageVersions(id),
     }),
     isReachable,
     ...present({ unreachableBecause }),

@@ -56,7 +56,7 @@ export function createPeers(parts: PeersParts): Peers {
     listsUnread,
     onChange,
   });
-  const sources = (): readonly DiscoverySource[] => tracker?.sources() ?? [];
+  const sources = (): readonly DiscoverySource[] => withoutShared(tracker?.sources() ?? [], isExcluded);
   const { observer, tasks: observing } = observeServers(parts, tables, identity.leases);
   const live = (): LiveIncarnations => liveIncarnations(identity.self, observer.liveness);
   const departed = createDeparted({ env, config, store, identity, builtIn, sources, changes, live });
@@ -101,7 +101,7 @@ export function createPeers(parts: PeersParts): Peers {
     view,
     catchUp: () => hasCaughtUp({ env, config, store, identity, tables }),
     documents: {
-      sources: () => withoutShared(sources(), isExcluded),
+      sources,
       generation: () => changes.generation,
       onChange: (listener) => changes.onCount(listener),
       undescribed,
@@ -139,15 +139,15 @@ export function createPeers(parts: PeersParts): Peers {
 }
 
 /**
- * Removes shared (custom and aggregated) resources from the document of a kube-apiserver, which lists them as well. A
- * peer that publishes its release lists only built-in resources.
+ * Removes shared (custom and aggregated) resources from the document of a kube-apiserver, which lists them as well. An
+ * Evenkeel server lists only built-in resources.
  */
 function withoutShared(
   sources: readonly DiscoverySource[],
   isExcluded: (question: Excludable) => boolean,
 ): DiscoverySource[] {
   return sources.map((one) =>
-    one.release === undefined ? { ...one, groups: withoutExcluded(one.groups, isExcluded) } : one,
+    one.isKubeApiserver === true ? { ...one, groups: withoutExcluded(one.groups, isExcluded) } : one,
   );
 }
 

@@ -1,5 +1,7 @@
 /** Watches and maintains the served records, from which every server knows the resources of departed servers. */
 import { type Clock, sleep } from "../../base/clock.ts";
+import { parseGroupVersion } from "../../meta/group-version.ts";
+import { isBuiltInGroup } from "../../objects/catalog/built-in-groups.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import type { DiscoverySource } from "../../serving/discovery/merge.ts";
 import {
@@ -8,6 +10,8 @@ import {
   goneServers,
   isLive,
   type DepartedIndex,
+  type Departures,
+  type KeeperWrite,
   type LiveIncarnations,
 } from "./departed.ts";
 import {
@@ -35,6 +39,7 @@ interface DepartedParts {
   readonly store: { readonly kv: Kv; readonly cache: WatchCache };
   readonly identity: Identity;
   readonly builtIn: { readonly groups: readonly DiscoveryGroup[] };
+  /** The documents of the peers, without the custom and aggregated resources that this server knows. */
   readonly sources: () => readonly DiscoverySource[];
   readonly changes: { readonly generation: number; count(): void };
   /** The current runs of all live servers. */
@@ -95,18 +100,12 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
   const follow = followRecords(parts, records);
   return {
     observe: () => keeper.remember(unrecorded(parts)),
-    index: indexOnce(parts, known),
+    index: indexOnce(parts, known, keeper),
     departed: () => {
       const live = parts.live();
       return known().filter((record) => !isLive(live, record));
     },
-    gone: () =>
-      goneServers({
-        records: known(),
-        live: parts.live(),
-        noticedAt: new Date(env.clock.now()).toISOString(),
-        hasSeenLive: (record) => keeper.hasSeenLive(record),
-      }),
+    gone: () => goneServers({ records: known(), live: parts.live(), departures: keeper }),
     async leave() {
       const stored = [...records.values()].find(({ record }) => isSameRun(record, own));
       const value = encodeServedRecord({ ...own, isGraceful: true });
@@ -170,18 +169,15 @@ function followRecords(from: DepartedParts, into: Map<string, StoredServedRecord
 
 /** Builds the index when it is first used after a change. */
 function indexOnce(
-  { env, live, changes }: DepartedParts,
+  { live, changes }: DepartedParts,
   records: () => readonly ServedRecord[],
+  departures: Departures,
 ): DepartedPart["index"] {
   let built: { readonly generation: number; readonly index: DepartedIndex } | undefined;
   return () => (question) => {
     if (built?.generation !== changes.generation) {
       const { generation } = changes;
-      const index = createDepartedIndex({
-        records: records(),
-        live: live(),
-        noticedAt: new Date(env.clock.now()).toISOString(),
-      });
+      const index = createDepartedIndex({ records: records(), live: live(), departures });
       built = { generation, index };
     }
     return built.index.find(question);
@@ -190,7 +186,9 @@ function indexOnce(
 
 function storedRecord(storageRoot: string, entry: Entry): StoredServedRecord | undefined {
   if (entry.corrupt !== undefined) return undefined;
-  const record = decodeServedRecord(storageRoot, { key: entry.key, value: parseEntry(entry) });
+  const decoded = decodeServedRecord(storageRoot, { key: entry.key, value: parseEntry(entry) });
+  // Older versions of Evenkeel recorded the whole document of a kube-apiserver.
+  const record = decoded?.release === undefined ? decoded && withoutShared(decoded) : decoded;
   return record && { key: entry.key, revision: entry.modRevision, record };
 }
 
@@ -205,15 +203,27 @@ function ownRecord({ env, config, identity, builtIn }: DepartedParts): ServedRec
   };
 }
 
-/** Records for peers that write none: those that do not publish their release, such as a kube-apiserver. */
+/** Records for kube-apiservers, which write none. */
 function unrecorded({ env, live, sources }: DepartedParts): ServedRecord[] {
   const runs = live();
-  return sources().flatMap(({ serverId, release, groups }) => {
+  return sources().flatMap(({ serverId, release, isKubeApiserver, groups }) => {
     const incarnation = runs.get(serverId);
-    if (release !== undefined || incarnation === undefined) return [];
+    if (isKubeApiserver !== true || incarnation === undefined) return [];
     const servedAt = new Date(env.clock.now()).toISOString();
-    return [{ serverId, incarnation, release, servedAt, departedAt: undefined, resources: recordedResources(groups) }];
+    const resources = recordedResources(groups);
+    return [withoutShared({ serverId, incarnation, release, servedAt, departedAt: undefined, resources })];
   });
+}
+
+/**
+ * The record without custom and aggregated resources, which the document of a kube-apiserver lists as well. Whether
+ * they exist is decided by the store alone.
+ */
+function withoutShared(record: ServedRecord): ServedRecord {
+  const builtIn = [...record.resources].filter(([groupVersion]) =>
+    isBuiltInGroup(parseGroupVersion(groupVersion).group),
+  );
+  return { ...record, resources: new Map(builtIn) };
 }
 
 function isSameRun(left: ServedRecord, right: ServedRecord): boolean {
@@ -223,17 +233,26 @@ function isSameRun(left: ServedRecord, right: ServedRecord): boolean {
 /** A write that conflicts or fails is not repeated here: if it is still needed, the next step plans it again. */
 async function commitAll(
   { store, env }: Pick<DepartedParts, "store" | "env">,
-  writes: ReturnType<DepartedKeeper["step"]>,
+  writes: readonly KeeperWrite[],
 ): Promise<void> {
   for (const write of writes) {
     try {
-      await store.kv.commit(write);
+      await commit(store.kv, write);
     } catch (thrown) {
       if (!(thrown instanceof StorageError)) throw thrown;
       env.log.warn("served record not written", { key: write.key, error: thrown.message });
       return;
     }
   }
+}
+
+async function commit(kv: Kv, write: KeeperWrite): Promise<void> {
+  if (write.kind === "delete" || write.ttlSeconds === undefined) {
+    await kv.commit(write);
+    return;
+  }
+  const { ttlSeconds, ...put } = write;
+  await kv.commit({ ...put, lease: await kv.leaseGrant(ttlSeconds) });
 }
 
 const PUBLISH_RETRY_MS = 1_000;

@@ -1,5 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { createDepartedIndex, DepartedKeeper, goneServers, type KeeperInput, type KeeperWrite } from "./departed.ts";
+import {
+  createDepartedIndex,
+  DepartedKeeper,
+  goneServers,
+  type Departures,
+  type KeeperInput,
+  type KeeperWrite,
+} from "./departed.ts";
 import {
   decodeServedRecord,
   encodeServedRecord,
@@ -27,7 +34,7 @@ function recordOf(serverId: string, run: string, parts: Partial<ServedRecord> = 
 describe("a departed resource", () => {
   const noticedAt = "2026-01-01T12:00:00.000Z";
   const find = (records: readonly ServedRecord[], live: Record<string, string | undefined> = {}) =>
-    createDepartedIndex({ records, live: new Map(Object.entries(live)), noticedAt });
+    createDepartedIndex({ records, live: new Map(Object.entries(live)), departures: noticedAtNoon() });
 
   test("is found by resource and subresource, with the server that served it last and the time", () => {
     const departedAt = "2026-01-01T11:00:00.000Z";
@@ -44,6 +51,14 @@ describe("a departed resource", () => {
     const later = recordOf("c", "1", { departedAt: "2026-01-01T11:00:00.000Z" });
     expect(find([earlier, later]).find(WIDGETS)?.serverId).toBe("c");
     expect(find([later, earlier]).find(WIDGETS)?.serverId).toBe("c");
+  });
+
+  test("is attributed to the server that departed, not to one that has written its record and may be joining", () => {
+    const departed = recordOf("b", "1", { departedAt: "2026-01-01T10:00:00.000Z" });
+    const joining = recordOf("c", "1");
+    expect(find([departed, joining]).find(WIDGETS)?.serverId).toBe("b");
+    expect(find([joining, departed]).find(WIDGETS)?.serverId).toBe("b");
+    expect(find([joining]).find(WIDGETS)?.serverId).toBe("c");
   });
 
   test.each([
@@ -65,7 +80,7 @@ describe("a gone server", () => {
   const noticedAt = "2026-01-01T12:00:00.000Z";
   const departedAt = "2026-01-01T11:00:00.000Z";
   const gone = (records: readonly ServedRecord[], live: Record<string, string | undefined> = {}, seen = false) =>
-    goneServers({ records, live: new Map(Object.entries(live)), noticedAt, hasSeenLive: () => seen });
+    goneServers({ records, live: new Map(Object.entries(live)), departures: noticedAtNoon(seen) });
 
   test("is listed once, with its last departure and whether it was shut down", () => {
     const records = [
@@ -90,7 +105,15 @@ describe("a gone server", () => {
   });
 });
 
-/** A store with compare-and-swap. Several keepers share it, and each has its own clock. */
+/** The departures as a server knows them that notices at noon, and has or has not seen the runs live. */
+function noticedAtNoon(hasSeenLive = false): Departures {
+  return {
+    departedAt: ({ departedAt }) => departedAt ?? "2026-01-01T12:00:00.000Z",
+    hasEnded: ({ departedAt, isGraceful }) => departedAt !== undefined || isGraceful === true || hasSeenLive,
+  };
+}
+
+/** A store with compare-and-swap. Several keepers share it, and each has its own clock. It ignores TTLs. */
 class Store {
   readonly entries = new Map<string, { readonly value: Buffer; readonly revision: number }>();
   revision = 0;
@@ -285,7 +308,15 @@ describe("the keeper", () => {
     expect(store.departedAt("c", "1")).toBeDefined();
   });
 
-  test("on a server that starts later keeps existing departure notes for a full grace period", () => {
+  test("lets the store delete the record of a departed run after the grace period, and never that of a live run", () => {
+    const { store, a } = pair();
+    const own = new Server(store, recordOf("c", "1"), { a: "1", b: "1" }).plan();
+    delete a.live["b"];
+    const ttls = [...own, ...a.plan(1_000)].map((write) => (write.kind === "put" ? write.ttlSeconds : "delete"));
+    expect(ttls).toEqual([undefined, 600]);
+  });
+
+  test("on a server that starts later keeps the departure time of a note, and deletes a record that has no TTL", () => {
     const { store, a } = pair();
     delete a.live["b"];
     a.step(1_000);
@@ -296,6 +327,22 @@ describe("the keeper", () => {
     expect(store.departedAt("b", "1")).toBe(noted);
     expect(c.step(1)).toBe(1);
     expect(store.has("b", "1")).toBe(false);
+  });
+
+  test("reports the time at which it noticed a departure, and notes this time in the store", () => {
+    const { store, a } = pair();
+    const record = (): ServedRecord => store.records().find(({ key }) => key === keyOf("b", "1"))!.record;
+    delete a.live["b"];
+    const noticedAt = a.keeper.departedAt(record());
+    a.nowMs += 400;
+    expect(a.keeper.departedAt(record())).toBe(noticedAt);
+    expect(a.keeper.hasEnded(record())).toBe(true);
+    a.step(600);
+    expect([store.departedAt("b", "1"), a.keeper.departedAt(record())]).toEqual([noticedAt, noticedAt]);
+    a.live["b"] = "1";
+    a.step(MINUTE_MS);
+    delete a.live["b"];
+    expect(a.keeper.departedAt(record()) > noticedAt).toBe(true);
   });
 
   test("ignores the note of a departure while the server is live, and notes the departure again when it is real", () => {
@@ -407,6 +454,20 @@ describe("a peer that writes no record", () => {
     expect(a.step(10 * MINUTE_MS)).toBe(1);
     expect([b.step(20 * MINUTE_MS), a.step(20 * MINUTE_MS), b.step()]).toEqual([0, 0, 0]);
     expect(store.has("kube", "kube_1")).toBe(false);
+  });
+
+  test("has departed at the time at which this server noticed it, before and after the record is stored", () => {
+    const { store, a } = pair();
+    a.live["kube"] = "kube_1";
+    a.unrecorded = [kube];
+    a.step();
+    delete a.live["kube"];
+    a.unrecorded = [];
+    const noticedAt = a.keeper.departedAt(kube);
+    expect(a.keeper.hasEnded(kube)).toBe(true);
+    a.plan(1_000);
+    a.step(1_000);
+    expect(store.departedAt("kube", "kube_1")).toBe(noticedAt);
   });
 
   test("is recorded with the resources that it served last, also when it restarts with fewer resources", () => {

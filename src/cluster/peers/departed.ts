@@ -30,49 +30,55 @@ export interface DepartedIndex {
   find(question: ResourceQuestion): Departed | undefined;
 }
 
+/** The ends of runs that are not live. */
+export interface Departures {
+  /** RFC 3339. The same value for a run whenever it is asked for. */
+  departedAt(record: ServedRecord): string;
+  /** False for a run that was never seen live and whose departure nobody has noted: its server may be joining. */
+  hasEnded(record: ServedRecord): boolean;
+}
+
 interface DepartedIndexOptions {
   readonly records: readonly ServedRecord[];
   readonly live: LiveIncarnations;
-  /** RFC 3339. It is used as the departure time of servers whose departure is not noted in the store yet. */
-  readonly noticedAt: string;
+  readonly departures: Departures;
 }
 
-export function createDepartedIndex({ records, live, noticedAt }: DepartedIndexOptions): DepartedIndex {
-  const byGroupVersion = new Map<string, Map<string, Departed>>();
+export function createDepartedIndex({ records, live, departures }: DepartedIndexOptions): DepartedIndex {
+  const byGroupVersion = new Map<string, Map<string, Ending>>();
   for (const record of records) {
     if (isLive(live, record)) continue;
-    const departed = {
-      serverId: record.serverId,
-      release: record.release,
-      departedAt: record.departedAt ?? noticedAt,
-    };
+    const { serverId, release } = record;
+    const departed = { serverId, release, departedAt: departures.departedAt(record) };
+    const ending = { departed, hasEnded: departures.hasEnded(record) };
     for (const [groupVersion, names] of record.resources) {
-      const byName = byGroupVersion.get(groupVersion) ?? new Map<string, Departed>();
+      const byName = byGroupVersion.get(groupVersion) ?? new Map<string, Ending>();
       byGroupVersion.set(groupVersion, byName);
-      for (const name of names) keepLatest(byName, name, departed);
+      for (const name of names) keepLatest(byName, name, ending);
     }
   }
   return {
     find: ({ group, version, resource, subresource }) =>
-      byGroupVersion.get(`${group}/${version}`)?.get(subresource === "" ? resource : `${resource}/${subresource}`),
+      byGroupVersion.get(`${group}/${version}`)?.get(subresource === "" ? resource : `${resource}/${subresource}`)
+        ?.departed,
   };
 }
 
-interface GoneOptions extends DepartedIndexOptions {
-  /** Whether this server has seen the run live, so that the run has ended even if its departure is not noted yet. */
-  readonly hasSeenLive: (record: ServedRecord) => boolean;
+interface Ending {
+  readonly departed: Departed;
+  readonly hasEnded: boolean;
 }
 
 /**
  * The servers that departed within their grace period and have not returned, with their last departure, sorted by ID. A
  * server that has written its record and not its lease yet is not among them.
  */
-export function goneServers({ records, live, noticedAt, hasSeenLive }: GoneOptions): GoneServer[] {
+export function goneServers({ records, live, departures }: DepartedIndexOptions): GoneServer[] {
   const gone = new Map<string, GoneServer>();
   for (const record of records) {
-    const { serverId, release, departedAt = noticedAt, isGraceful = false } = record;
-    const hasEnded = record.departedAt !== undefined || isGraceful || hasSeenLive(record);
-    if (live.has(serverId) || !hasEnded) continue;
+    const { serverId, release, isGraceful = false } = record;
+    if (live.has(serverId) || !departures.hasEnded(record)) continue;
+    const departedAt = departures.departedAt(record);
     const known = gone.get(serverId);
     if (known === undefined || known.departedAt < departedAt)
       gone.set(serverId, { serverId, release, departedAt, isGraceful });
@@ -80,9 +86,13 @@ export function goneServers({ records, live, noticedAt, hasSeenLive }: GoneOptio
   return [...gone.values()].sort((left, right) => (left.serverId < right.serverId ? -1 : 1));
 }
 
-function keepLatest(byName: Map<string, Departed>, name: string, departed: Departed): void {
+/** A run that has ended comes before one whose server may be joining. */
+function keepLatest(byName: Map<string, Ending>, name: string, ending: Ending): void {
   const other = byName.get(name);
-  if (other === undefined || other.departedAt < departed.departedAt) byName.set(name, departed);
+  const isLater =
+    other === undefined ||
+    (ending.hasEnded === other.hasEnded ? other.departed.departedAt < ending.departed.departedAt : ending.hasEnded);
+  if (isLater) byName.set(name, ending);
 }
 
 interface KeeperOptions {
@@ -107,7 +117,14 @@ export interface KeeperInput {
 }
 
 export type KeeperWrite =
-  | { readonly kind: "put"; readonly key: string; readonly value: Buffer; readonly expectedRevision: number }
+  | {
+      readonly kind: "put";
+      readonly key: string;
+      readonly value: Buffer;
+      readonly expectedRevision: number;
+      /** The store deletes the key after this time. Absent if the key stays. */
+      readonly ttlSeconds?: number;
+    }
   | {
       readonly kind: "delete";
       readonly key: string;
@@ -123,16 +140,19 @@ const UNRECORDED_MAX = 1_000;
  * - live: the run continues, or it has ended and its departure is not noted yet. A departure noted while the run
  *   continued is wrong (`falseNote`).
  * - joining: the run was never seen live, and no departure is noted.
- * - departed: a departure is noted, and the record is deleted after the grace period.
+ * - departed: a departure is noted. The store deletes the record after the grace period; a server deletes it if the
+ *   record has no TTL, because an older version of the server noted the departure.
  */
 type State =
   | { readonly name: "live"; readonly falseNote: string | undefined }
   | { readonly name: "joining"; readonly sinceMs: number }
   | { readonly name: "departed"; readonly sinceMs: number };
 
-export class DepartedKeeper {
+export class DepartedKeeper implements Departures {
   readonly #options: Required<KeeperOptions>;
   #states = new Map<string, State>();
+  /** When this server noticed that a run is not live, by the key of its record. */
+  readonly #noticedAt = new Map<string, string>();
   /** Records for peers that write none, until the store has a record of them. */
   readonly #unrecorded = new Map<string, ServedRecord>();
   /** The time during which the store watch was alive. */
@@ -151,9 +171,25 @@ export class DepartedKeeper {
     return [...this.#unrecorded.values()];
   }
 
-  /** Whether the run was live in the last step. */
-  hasSeenLive(record: ServedRecord): boolean {
-    return this.#states.get(servedRecordKey(this.#options.storageRoot, record))?.name === "live";
+  /** The time noted in the record, or else the time at which this server noticed that the run is not live. */
+  departedAt(record: ServedRecord): string {
+    const key = this.#keyOf(record);
+    const state = this.#states.get(key);
+    const isFalseNote = state?.name === "live" && state.falseNote === record.departedAt;
+    if (record.departedAt !== undefined && !isFalseNote) return record.departedAt;
+    const noticedAt = this.#noticedAt.get(key) ?? timestamp(this.#options.now());
+    this.#noticedAt.set(key, noticedAt);
+    return noticedAt;
+  }
+
+  hasEnded(record: ServedRecord): boolean {
+    const key = this.#keyOf(record);
+    const wasLive = this.#states.get(key)?.name === "live" || this.#unrecorded.has(key);
+    return record.departedAt !== undefined || record.isGraceful === true || wasLive;
+  }
+
+  #keyOf(record: ServedRecord): string {
+    return servedRecordKey(this.#options.storageRoot, record);
   }
 
   /** Forgets the departures that were noted, because the store has another history. */
@@ -163,10 +199,8 @@ export class DepartedKeeper {
 
   /** Must be called whenever the resources that peers serve may have changed. */
   remember(unrecorded: readonly ServedRecord[]): void {
-    const { storageRoot } = this.#options;
-    for (const record of unrecorded) {
-      if (this.#unrecorded.size < UNRECORDED_MAX) this.#unrecorded.set(servedRecordKey(storageRoot, record), record);
-    }
+    for (const record of unrecorded)
+      if (this.#unrecorded.size < UNRECORDED_MAX) this.#unrecorded.set(this.#keyOf(record), record);
   }
 
   step(input: KeeperInput): readonly KeeperWrite[] {
@@ -180,8 +214,16 @@ export class DepartedKeeper {
       writes.push(...this.#writesFor(stored, state, isRunning(input, stored.record)));
     }
     this.#states = states;
+    this.#forgetNoticed(input);
     writes.push(...redundantOnes(input.records, states));
     return [...writes, ...this.#keepOwn(input), ...this.#recordOthers(input, keys)];
+  }
+
+  /** A run that is live again departs at another time. */
+  #forgetNoticed(input: KeeperInput): void {
+    const runs = [...input.records.map(({ record }) => record), ...this.#unrecorded.values()];
+    const ended = new Set(runs.filter((run) => !isRunning(input, run)).map((run) => this.#keyOf(run)));
+    for (const key of this.#noticedAt.keys()) if (!ended.has(key)) this.#noticedAt.delete(key);
   }
 
   /**
@@ -189,7 +231,7 @@ export class DepartedKeeper {
    * tell that the departure was false.
    */
   #keepOwn({ records, own }: KeeperInput): KeeperWrite[] {
-    const ownKey = servedRecordKey(this.#options.storageRoot, own);
+    const ownKey = this.#keyOf(own);
     const stored = records.find(({ key }) => key === ownKey);
     if (stored !== undefined && stored.record.departedAt === undefined) return [];
     return this.#put(own, stored?.revision ?? 0);
@@ -213,34 +255,37 @@ export class DepartedKeeper {
   }
 
   #writesFor({ key, revision, record }: StoredServedRecord, state: State, isStillRunning: boolean): KeeperWrite[] {
-    const { graceMs, joinMs, now } = this.#options;
+    const { graceMs, joinMs } = this.#options;
     if (isStillRunning) return [];
     if (state.name === "departed") {
       const isOver = this.#watchedMs - state.sinceMs >= graceMs;
       return isOver ? [{ kind: "delete", key, expectedRevision: revision }] : [];
     }
     if (state.name === "joining" && this.#watchedMs - state.sinceMs < joinMs) return [];
-    return this.#put({ ...record, departedAt: timestamp(now()) }, revision);
+    return this.#put({ ...record, departedAt: this.departedAt(record) }, revision);
   }
 
   #recordOthers(input: KeeperInput, keys: ReadonlySet<string>): KeeperWrite[] {
-    const { now } = this.#options;
     this.remember(input.unrecorded);
     const writes: KeeperWrite[] = [];
     for (const [key, record] of this.#unrecorded) {
       if (isLive(input.live, record)) continue;
-      const put = this.#put({ ...record, departedAt: timestamp(now()) }, 0);
+      const put = this.#put({ ...record, departedAt: this.departedAt(record) }, 0);
       if (keys.has(key) || put.length === 0) this.#unrecorded.delete(key);
       else writes.push(...put);
     }
     return writes;
   }
 
-  /** Returns no write if the record cannot be encoded. */
+  /**
+   * Returns no write if the record cannot be encoded. The store counts the grace period of a departed run, so that it
+   * is the same for all servers and their restarts.
+   */
   #put(record: ServedRecord, expectedRevision: number): KeeperWrite[] {
     const value = encodeServedRecord(record);
     if (value === undefined) return [];
-    return [{ kind: "put", key: servedRecordKey(this.#options.storageRoot, record), value, expectedRevision }];
+    const ttl = record.departedAt === undefined ? {} : { ttlSeconds: Math.ceil(this.#options.graceMs / 1000) };
+    return [{ kind: "put", key: this.#keyOf(record), value, expectedRevision, ...ttl }];
   }
 }
 

@@ -241,8 +241,8 @@ function changesNothing(request: WithUser): boolean {
 }
 
 function toResponse(response: UpstreamResponse, peer: PeerView, route: PeerRoute): ApiResponse {
-  const release = peer.release ?? "kube-apiserver";
-  const servedBy = `${peer.id} (${release}); reason=${route.rule}`;
+  const what = [peer.kube && "kube-apiserver", peer.release].filter((word) => word !== undefined).join(" ");
+  const servedBy = `${peer.id} (${what}); reason=${route.rule}`;
   return {
     status: response.status,
     headers: { ...peerResponseHeaders(response), [SERVED_BY_HEADER]: servedBy },

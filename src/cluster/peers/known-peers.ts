@@ -2,12 +2,13 @@
 import type { EndpointTable } from "./endpoint-record.ts";
 import type { LiveServer } from "./live-servers.ts";
 import type { KnownPeer } from "./tracked-peer.ts";
-import type { PeerView } from "./view.ts";
+import type { KubeView, PeerView } from "./view.ts";
 
 export function knownPeers(servers: readonly LiveServer[]): KnownPeer[] {
-  return servers.map(({ id, incarnation, address, record }) => ({
+  return servers.map(({ id, incarnation, address, record, release }) => ({
     id,
     incarnation,
+    isKubeApiserver: release === undefined,
     release: record?.release,
     binaryVersion: record?.binaryVersion,
     address,
@@ -18,12 +19,13 @@ export function knownPeers(servers: readonly LiveServer[]): KnownPeer[] {
 
 /**
  * Whether the current run of a peer has registered its storage versions. A server that registers them writes its
- * endpoint record afterwards, so without a record the registration is pending.
+ * endpoint record afterwards, so without a record the registration is pending, unless the peer has an address and
+ * thus writes no record.
  */
 export function registrationOf(servers: readonly LiveServer[], id: string): "complete" | "never" | "pending" {
-  const record = servers.find((server) => server.id === id)?.record;
-  if (record === undefined) return "pending";
-  return record.hasPublishedStorageVersions ? "complete" : "never";
+  const { record, address } = servers.find((server) => server.id === id) ?? {};
+  if (record !== undefined) return record.hasPublishedStorageVersions ? "complete" : "never";
+  return address === undefined ? "pending" : "never";
 }
 
 /** Which process owns the endpoint record under this ID. */
@@ -33,11 +35,14 @@ export function recordOwner(table: EndpointTable, id: string, incarnation: strin
   return record.incarnation === incarnation ? "this" : "other";
 }
 
+const NOTHING_READ: KubeView = { version: undefined, assumedRelease: undefined, proxiesToPeers: undefined };
+
 /** The views of peers on a server that cannot call any peer. */
 export function unreachable(known: readonly KnownPeer[]): PeerView[] {
-  return known.map(({ id, release, address, isDraining }) => ({
+  return known.map(({ id, isKubeApiserver, release, address, isDraining }) => ({
     id,
     release,
+    kube: isKubeApiserver ? NOTHING_READ : undefined,
     address,
     isDraining,
     isReachable: false,

@@ -10,6 +10,9 @@ const NOTHING: LivenessInput = {
   vanished: [],
   leases: [],
   masterLeases: [],
+  kubernetesPort: 6443,
+  paired: new Map(),
+  unpaired: new Map(),
   named: new Map(),
   mayDoubt: false,
   rewriteMs: 5_000,
@@ -111,7 +114,7 @@ describe("a server whose record has disappeared", () => {
   test("that has departed stays departed, and its remaining lease is neither a server nor ignored", () => {
     const departed = [{ ...vanished("a", 10), hasDeparted: true }];
     const result = decide({ vanished: departed, leases: [lease("a")], mayDoubt: true });
-    expect(result).toEqual({ servers: [], overdue: [], ignored: [] });
+    expect(result).toEqual({ servers: [], overdue: [], ignored: [], paired: new Map() });
   });
 });
 
@@ -119,13 +122,52 @@ describe("an identity lease without a record", () => {
   test("counts as a server only while doubt is allowed, and is ignored otherwise", () => {
     const leases = [lease("ghost"), lease("old", { isExpired: true })];
     expect(evidence({ leases, mayDoubt: true })).toEqual(["ghost: doubt run-1"]);
-    expect(decide({ leases })).toEqual({ servers: [], overdue: [], ignored: ["ghost"] });
+    expect(decide({ leases })).toEqual({ servers: [], overdue: [], ignored: ["ghost"], paired: new Map() });
   });
 
-  test("counts while a masterlease exists for an address that no known server has", () => {
-    const leases = [lease("kube-apiserver")];
-    expect(evidence({ leases, masterLeases: ["192.0.2.1", "192.0.2.9"] })).toEqual([
-      "kube-apiserver: masterlease run-1",
+  test("counts while a masterlease exists for an address that no known server has, and is called there", () => {
+    const { servers } = decide({ leases: [lease("old")], masterLeases: ["192.0.2.1", "192.0.2.9"] });
+    expect(servers).toMatchObject([
+      {
+        id: "old",
+        evidence: "masterlease",
+        incarnation: "run-1-at-192.0.2.9",
+        address: { host: "192.0.2.9", port: 6443 },
+      },
+    ]);
+  });
+
+  test("counts without an address while the port of the kubernetes Service is unknown", () => {
+    const masterLeases = ["192.0.2.9"];
+    const { servers } = decide({ leases: [lease("old")], masterLeases, kubernetesPort: undefined });
+    expect(servers).toMatchObject([{ id: "old", evidence: "masterlease", address: undefined }]);
+  });
+
+  test("beyond the number of such masterleases counts only while doubt is allowed", () => {
+    const more = { leases: [lease("old"), lease("ghost")], masterLeases: ["192.0.2.9"] };
+    const paired = new Map([["old", "192.0.2.9"]]);
+    expect(decide({ ...more, paired }).ignored).toEqual(["ghost"]);
+    expect(evidence({ ...more, paired, mayDoubt: true })).toEqual([
+      "ghost: doubt run-1",
+      "old: masterlease run-1-at-192.0.2.9",
+    ]);
+  });
+
+  test("whose masterlease has disappeared stays a server for 30 s; after that it is neither a server nor ignored", () => {
+    const after = (ageMs: number): Liveness =>
+      decide({ leases: [lease("old")], unpaired: new Map([["old", { ip: "192.0.2.9", ageMs }]]), mayDoubt: true });
+    expect(after(29_999).servers).toMatchObject([
+      { evidence: "recent", incarnation: "run-1-at-192.0.2.9", address: { host: "192.0.2.9" } },
+    ]);
+    expect([after(30_000).servers, after(30_000).ignored]).toEqual([[], []]);
+  });
+
+  test("that appears together with a masterlease gets its address, although another server has lost one", () => {
+    const unpaired = new Map([["departed", { ip: "192.0.2.8", ageMs: 10 }]]);
+    const leases = [lease("departed"), lease("new")];
+    expect(evidence({ leases, unpaired, masterLeases: ["192.0.2.9"] })).toEqual([
+      "departed: recent run-1-at-192.0.2.8",
+      "new: masterlease run-1-at-192.0.2.9",
     ]);
   });
 

@@ -5,6 +5,7 @@
  */
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
 import type { EndpointRecord } from "./endpoint-record.ts";
+import { pairAddresses } from "./paired-addresses.ts";
 import type { StartingRecord } from "./starting-record.ts";
 
 /**
@@ -12,9 +13,10 @@ import type { StartingRecord } from "./starting-record.ts";
  *
  * - `record`: it has an endpoint record.
  * - `starting`: it has a starting record and has not been starting for long.
- * - `recent`: its record disappeared a moment ago; a live server writes it again.
- * - `masterlease`: it has only an identity lease, and a masterlease exists for an address that no known server has. It
- *   may be a kube-apiserver that writes no endpoint record.
+ * - `recent`: its record, or the masterlease at whose address it is called, disappeared a moment ago; a live server
+ *   writes it again.
+ * - `masterlease`: it has only an identity lease, and a masterlease exists for an address that no known server has: it
+ *   is a kube-apiserver that writes no endpoint record.
  * - `flag`: it has only an identity lease, and --peer-server names it.
  * - `doubt`: it has only an identity lease, which counts for a short time.
  */
@@ -46,6 +48,12 @@ export interface LivenessInput {
   readonly leases: readonly LeaseEvidence[];
   /** The IP addresses of all masterleases. */
   readonly masterLeases: readonly string[];
+  /** The port on which servers with a masterlease listen; undefined if it is not known. */
+  readonly kubernetesPort: number | undefined;
+  /** The addresses of masterleases that servers without a record had before, by server ID. */
+  readonly paired: ReadonlyMap<string, string>;
+  /** Servers that had such an address until its masterlease disappeared within the last minute. */
+  readonly unpaired: ReadonlyMap<string, { readonly ip: string; readonly ageMs: number }>;
   /** The servers that --peer-server names. */
   readonly named: ReadonlyMap<string, UpstreamAddress>;
   /** Whether identity leases without other evidence count. */
@@ -80,6 +88,8 @@ export interface Liveness {
   readonly overdue: readonly StartingRecord[];
   /** IDs in identity leases that do not count, because nothing else shows that their servers exist. */
   readonly ignored: readonly string[];
+  /** The addresses of masterleases at which servers without a record are called, by server ID. */
+  readonly paired: ReadonlyMap<string, string>;
 }
 
 /** How long a starting server makes requests for unknown resources return 503 instead of 404. */
@@ -90,18 +100,18 @@ export const RECENT_MS = 30_000;
 export function decideLiveness(input: LivenessInput): Liveness {
   const { selfId } = input;
   const evidence = evidenceById(input);
-  const hasUnknownAddress = hasUnexplainedMasterLease(input);
+  const paired = pairedAddresses(evidence, input);
   const servers: LiveServer[] = [];
   const overdue: StartingRecord[] = [];
   const ignored: string[] = [];
   for (const [id, found] of [...evidence].sort(([left], [right]) => (left < right ? -1 : 1))) {
     if (id === selfId) continue;
-    const server = byRecords(found, input) ?? byLease(found, input, hasUnknownAddress);
+    const server = byRecords(found, input) ?? byLease(found, input, paired);
     if (server !== undefined) servers.push(server);
     else if (found.starting !== undefined) overdue.push(found.starting.record);
-    else if (found.vanished === undefined && found.lease?.isExpired === false) ignored.push(id);
+    else if (hasOnlyLease(found) && !input.unpaired.has(id)) ignored.push(id);
   }
-  return { servers, overdue, ignored };
+  return { servers, overdue, ignored, paired };
 }
 
 /** The evidence for one server. */
@@ -157,34 +167,64 @@ function keptMs({ record }: VanishedServer, lease: LeaseEvidence | undefined, re
   return lease === undefined ? rewriteMs : RECENT_MS;
 }
 
-/** Judges a server that has never had a record, as far as this server knows. */
-function byLease(
-  { lease, starting, vanished }: Found,
-  input: LivenessInput,
-  hasUnknownAddress: boolean,
-): LiveServer | undefined {
-  if (lease === undefined || lease.isExpired || starting !== undefined || vanished !== undefined) return undefined;
-  const address = input.named.get(lease.id);
-  const evidence =
-    address !== undefined ? "flag" : hasUnknownAddress ? "masterlease" : input.mayDoubt ? "doubt" : undefined;
-  if (evidence === undefined) return undefined;
-  return { id: lease.id, incarnation: runOf(lease), record: undefined, address, evidence, release: undefined };
+/** Whether the server has never had a record, as far as this server knows, and its identity lease is valid. */
+function hasOnlyLease(found: Found): found is Found & { readonly lease: LeaseEvidence } {
+  const { record, lease, starting, vanished } = found;
+  const hasRecord = record !== undefined || starting !== undefined || vanished !== undefined;
+  return !hasRecord && lease !== undefined && !lease.isExpired;
+}
+
+function byLease(found: Found, input: LivenessInput, paired: ReadonlyMap<string, string>): LiveServer | undefined {
+  if (!hasOnlyLease(found)) return undefined;
+  const { named, unpaired, mayDoubt } = input;
+  const { id } = found.lease;
+  const server = { id, incarnation: runOf(found.lease), record: undefined, release: undefined };
+  const address = named.get(id);
+  if (address !== undefined) return { ...server, address, evidence: "flag" };
+  const ip = paired.get(id);
+  if (ip !== undefined) return { ...server, ...atMasterLease(found.lease, ip, input), evidence: "masterlease" };
+  const lost = unpaired.get(id);
+  if (lost === undefined) return mayDoubt ? { ...server, address: undefined, evidence: "doubt" } : undefined;
+  if (lost.ageMs >= RECENT_MS) return undefined;
+  return { ...server, ...atMasterLease(found.lease, lost.ip, input), evidence: "recent" };
+}
+
+/** The run includes the address: if the server gets the address of another one, its earlier pair has departed. */
+function atMasterLease(
+  lease: LeaseEvidence,
+  host: string,
+  { kubernetesPort: port }: LivenessInput,
+): Pick<LiveServer, "incarnation" | "address"> {
+  const run = runOf(lease);
+  return { incarnation: run && `${run}-at-${host}`, address: port === undefined ? undefined : { host, port } };
 }
 
 function runOf(lease: LeaseEvidence | undefined): string | undefined {
   return lease === undefined || lease.incarnation === "" ? undefined : lease.incarnation;
 }
 
-/** Whether a masterlease exists that belongs to no server which this server knows by its records or by a flag. */
-function hasUnexplainedMasterLease(input: LivenessInput): boolean {
-  const { masterLeases, ownAddress, endpoints, vanished, named } = input;
+/**
+ * Pairs the servers that have only an identity lease with the masterleases that belong to no server which this server
+ * knows by its records or by a flag.
+ */
+function pairedAddresses(evidence: ReadonlyMap<string, Found>, input: LivenessInput): ReadonlyMap<string, string> {
+  const { selfId, masterLeases, ownAddress, endpoints, vanished, named, paired, unpaired } = input;
   const known = new Set([
     ownAddress,
     ...endpoints.flatMap(hostsOf),
     ...vanished.flatMap(({ record }) => (record === undefined ? [] : hostsOf(record))),
   ]);
   for (const { host } of named.values()) known.add(host);
-  return masterLeases.some((ip) => !known.has(ip));
+  const ids = [...evidence]
+    .filter(([id, found]) => id !== selfId && !named.has(id) && hasOnlyLease(found))
+    .sort(([left], [right]) => (left < right ? -1 : 1));
+  const [others, lost] = [ids.filter(([id]) => !unpaired.has(id)), ids.filter(([id]) => unpaired.has(id))];
+  return pairAddresses(
+    // A server that has lost its masterlease has probably departed, so a new masterlease belongs to another one.
+    [...others, ...lost].map(([id]) => id),
+    masterLeases.filter((ip) => !known.has(ip)),
+    paired,
+  );
 }
 
 /** The IP addresses that an endpoint record contains. */

@@ -24,6 +24,7 @@ function knownPeer(more: Partial<KnownPeer> = {}): KnownPeer {
   return {
     id: "b",
     incarnation: "one",
+    isKubeApiserver: false,
     release: "1.36",
     address: { host: "127.0.0.1", port: 1 },
     isDraining: false,
@@ -55,6 +56,8 @@ class Scene implements AsyncDisposable {
   isSilent: (target: string) => boolean = () => false;
   isRefusing: (target: string) => boolean = () => false;
   rejection: UpstreamFailure = "connect";
+  /** The response to /version; undefined if the peer rejects the request. */
+  version: object | undefined = { major: "1", minor: "33", gitVersion: "v1.33.13" };
   /** Custom resources that this server has not read from the store. */
   unread: readonly string[] = [];
   changes = 0;
@@ -100,6 +103,9 @@ class Scene implements AsyncDisposable {
       });
     if (this.isRefusing(target)) throw new UpstreamError(this.rejection, "refused", { isSent: false });
     if (target.startsWith("/api") && this.documentStatus !== 200) return upstreamResponse(this.documentStatus);
+    if (target === "/version")
+      return this.version === undefined ? upstreamResponse(403) : jsonUpstreamResponse(this.version);
+    if (target.startsWith("/readyz")) return upstreamResponse(200, [], "[+]poststarthook/other ok\n");
     if (target === "/api") return headers.includes("core") ? upstreamResponse(304) : aggregated([], "core");
     if (target !== "/apis") return upstreamResponse(200, [], "ok");
     return headers.includes(this.serves) ? upstreamResponse(304) : documentWith(this.serves);
@@ -435,4 +441,44 @@ describe("all peers", () => {
     await expect(scene.world.run(new Promise(() => {}))).rejects.toThrow("no event is left");
     expect(scene.tracker.views().map(({ id }) => id)).toEqual(["b"]);
   });
+});
+
+describe("a kube-apiserver", () => {
+  const kube = knownPeer({ isKubeApiserver: true, release: undefined, documentHash: undefined });
+
+  test("has the release that it reports, and this server knows whether it proxies requests", async () => {
+    await using scene = await described(kube);
+    expect(scene.view).toMatchObject({
+      release: "1.33",
+      kube: { version: { binaryVersion: "1.33.13" }, assumedRelease: undefined, proxiesToPeers: false },
+    });
+    expect(scene.tracker.sources()).toMatchObject([
+      { release: "1.33", binaryVersion: "1.33.13", isKubeApiserver: true },
+    ]);
+  });
+
+  test("that does not report its release has one that its discovery document suggests", async () => {
+    await using scene = new Scene();
+    scene.version = undefined;
+    scene.tracker.update([kube]);
+    await scene.world.advance(600);
+    expect(scene.view).toMatchObject({ release: undefined, isDescribed: true, kube: { assumedRelease: "1.32" } });
+  });
+
+  test("that restarted as another release has the new release as soon as it is described again", async () => {
+    await using scene = await described(kube);
+    scene.version = { major: "1", minor: "36", gitVersion: "v1.36.4" };
+    scene.tracker.update([{ ...kube, incarnation: "two" }]);
+    expect(scene.view.isDescribed).toBe(false);
+    await scene.world.advance(600);
+    expect(scene.view).toMatchObject({ release: "1.36", isDescribed: true });
+  });
+});
+
+test("an Evenkeel server is not asked for its version, because it publishes its release", async () => {
+  await using scene = new Scene();
+  scene.tracker.update([knownPeer()]);
+  await scene.world.advance(600);
+  expect(scene.view.kube).toBeUndefined();
+  expect(scene.asked("/version")).toBe(0);
 });

@@ -49,23 +49,7 @@ export class PeerTracker {
 
   /** The latest known discovery document of each peer, even if it is outdated. */
   sources(): DiscoverySource[] {
-    return this.#sorted().flatMap(({ known, document, describedRun, isReachable, view }) =>
-      document === undefined
-        ? []
-        : [
-            {
-              serverId: known.id,
-              release: known.release,
-              binaryVersion: known.binaryVersion,
-              groups: document.groups,
-              documentKey: document.etag,
-              run: describedRun,
-              isReachable,
-              isDraining: known.isDraining,
-              isOutdated: !view.isDescribed,
-            },
-          ],
-    );
+    return this.#sorted().flatMap((peer) => sourceOf(peer) ?? []);
   }
 
   /**
@@ -99,4 +83,22 @@ export class PeerTracker {
   #sorted(): TrackedPeer[] {
     return [...this.#peers.values()].sort((left, right) => (left.known.id < right.known.id ? -1 : 1));
   }
+}
+
+function sourceOf(peer: TrackedPeer): DiscoverySource | undefined {
+  const { known, document } = peer;
+  return (
+    document && {
+      serverId: known.id,
+      release: peer.release,
+      isKubeApiserver: peer.isKubeApiserver,
+      binaryVersion: peer.binaryVersion,
+      groups: document.groups,
+      documentKey: document.etag,
+      run: peer.describedRun,
+      isReachable: peer.isReachable,
+      isDraining: known.isDraining,
+      isOutdated: !peer.view.isDescribed,
+    }
+  );
 }

@@ -70,12 +70,9 @@ function byDocuments({ isExcluded }: RoutingSourceParts): RoutingSource {
   };
 }
 
-/**
- * Whether the resource is built into the peer: a peer that publishes its release lists only built-in resources in its
- * document.
- */
-function isBuiltIntoPeer({ release, document }: PeerView, question: ResourceQuestion): boolean {
-  return release !== undefined && document?.served.has(question) === true;
+/** Whether the resource is built into the peer: an Evenkeel server lists only built-in resources in its document. */
+function isBuiltIntoPeer({ kube, document }: PeerView, question: ResourceQuestion): boolean {
+  return kube === undefined && document?.served.has(question) === true;
 }
 
 function byStorageVersions(parts: RoutingSourceParts): RoutingSource {

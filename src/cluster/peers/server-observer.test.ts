@@ -3,7 +3,8 @@ import { SILENT_LOG } from "../../base/log.ts";
 import { World } from "../../tools/simulator/world.ts";
 import { endpointRecordKind } from "./endpoint-record.ts";
 import type { LeaseEvidence } from "./live-servers.ts";
-import { masterLeaseKind } from "./master-leases.ts";
+import { kubernetesPortKind } from "./kubernetes-port.ts";
+import { encodeMasterLease, masterLeaseKey, masterLeaseKind } from "./master-leases.ts";
 import { RecordTable } from "./record-table.ts";
 import { ServerObserver } from "./server-observer.ts";
 import { encodeStartingRecord, startingKey, startingRecordKind } from "./starting-record.ts";
@@ -20,6 +21,7 @@ function setUp() {
   const endpoints = new RecordTable(endpointRecordKind(ROOT), SILENT_LOG);
   const starting = new RecordTable(startingRecordKind(ROOT), SILENT_LOG);
   const masterLeases = new RecordTable(masterLeaseKind(ROOT), SILENT_LOG);
+  const kubernetesPort = new RecordTable(kubernetesPortKind(ROOT), SILENT_LOG);
   const state = { leases: [] as LeaseEvidence[], mayDoubt: false, isLoaded: true, changes: 0 };
   const observer = new ServerObserver({
     ...{
@@ -30,6 +32,7 @@ function setUp() {
       endpoints,
       starting,
       masterLeases,
+      kubernetesPort,
     },
     leases: () => state.leases,
     named: new Map(),
@@ -40,7 +43,7 @@ function setUp() {
   observer.onChange(() => state.changes++);
   const shown = (): string[] =>
     observer.servers.map(({ id, evidence, incarnation }) => `${id} ${evidence} ${incarnation}`);
-  return { world, endpoints, starting, state, observer, shown };
+  return { world, endpoints, starting, masterLeases, kubernetesPort, state, observer, shown };
 }
 
 const lease = (incarnation: string, isExpired = false): LeaseEvidence => ({ id: "a", incarnation, isExpired });
@@ -92,4 +95,38 @@ test("a starting server is overdue 30 s after it was first seen", async () => {
   await world.advance(30_000);
   observer.reconsider();
   expect([observer.servers, observer.liveness.overdue]).toEqual([[], [run]]);
+});
+
+test("a kube-apiserver without a record is called at its masterlease, and departs 30 s after the masterlease has disappeared", async () => {
+  const { world, masterLeases, kubernetesPort, state, observer, shown } = setUp();
+  const [ip, key] = ["192.0.2.9", masterLeaseKey(ROOT, "192.0.2.9")];
+  state.leases = [lease("one")];
+  state.mayDoubt = true;
+  const ports = [{ name: "https", port: 7443, protocol: "TCP" }];
+  masterLeases.upsert(key, encodeMasterLease({ ip, generation: 1 }));
+  kubernetesPort.upsert(`${ROOT}services/endpoints/default/kubernetes`, { kind: "Endpoints", subsets: [{ ports }] });
+  expect(observer.servers).toMatchObject([{ address: { host: ip, port: 7443 }, evidence: "masterlease" }]);
+  masterLeases.remove(key);
+  expect(shown()).toEqual(["a recent one-at-192.0.2.9"]);
+  masterLeases.upsert(key, encodeMasterLease({ ip, generation: 1 }));
+  expect(shown()).toEqual(["a masterlease one-at-192.0.2.9"]);
+  masterLeases.remove(key);
+  await world.advance(30_000);
+  observer.reconsider();
+  expect([shown(), observer.liveness.ignored]).toEqual([[], []]);
+  await world.advance(30_000);
+  observer.reconsider();
+  expect(shown()).toEqual(["a doubt one"]);
+});
+
+test("a kube-apiserver without a record departs as soon as its lease has expired after its masterlease", () => {
+  const { masterLeases, state, observer, shown } = setUp();
+  const [ip, key] = ["192.0.2.9", masterLeaseKey(ROOT, "192.0.2.9")];
+  state.leases = [lease("one")];
+  masterLeases.upsert(key, encodeMasterLease({ ip, generation: 1 }));
+  masterLeases.remove(key);
+  expect(shown()).toEqual(["a recent one-at-192.0.2.9"]);
+  state.leases = [lease("one", true)];
+  observer.reconsider();
+  expect([shown(), observer.liveness.ignored]).toEqual([[], []]);
 });

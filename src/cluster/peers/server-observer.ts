@@ -19,6 +19,7 @@ import {
   type LiveServer,
   type VanishedServer,
 } from "./live-servers.ts";
+import { KUBERNETES_PORT, type KubernetesPortTable } from "./kubernetes-port.ts";
 import type { MasterLeaseTable } from "./master-leases.ts";
 import { startingId, type StartingTable } from "./starting-record.ts";
 
@@ -30,6 +31,7 @@ interface ObserverOptions {
   readonly endpoints: EndpointTable;
   readonly starting: StartingTable;
   readonly masterLeases: MasterLeaseTable;
+  readonly kubernetesPort: KubernetesPortTable;
   /** The identity leases of other servers of this component. */
   readonly leases: () => readonly LeaseEvidence[];
   readonly named: ReadonlyMap<string, UpstreamAddress>;
@@ -58,13 +60,15 @@ interface Vanished extends Present {
   hasDeparted: boolean;
 }
 
-const NONE: Liveness = { servers: [], overdue: [], ignored: [] };
+const NONE: Liveness = { servers: [], overdue: [], ignored: [], paired: new Map() };
 
 export class ServerObserver {
   readonly #options: ObserverOptions;
   readonly #listeners = new Set<() => void>();
   readonly #startingSince = new Map<string, number>();
   readonly #vanished = new Map<string, Vanished>();
+  /** Servers without a record whose masterlease has disappeared, and when. */
+  readonly #unpaired = new Map<string, { readonly ip: string; readonly atMs: number }>();
   readonly #runs = new Map<string, { readonly incarnation: string; readonly sinceMs: number }>();
   /** The servers that have a record. */
   #present = new Map<string, Present>();
@@ -73,7 +77,7 @@ export class ServerObserver {
 
   constructor(options: ObserverOptions) {
     this.#options = options;
-    for (const table of [options.endpoints, options.starting, options.masterLeases])
+    for (const table of [options.endpoints, options.starting, options.masterLeases, options.kubernetesPort])
       table.onChange(() => this.reconsider());
   }
 
@@ -123,9 +127,20 @@ export class ServerObserver {
     for (const [id, { atMs }] of this.#vanished)
       if (present.has(id) || now - atMs >= VANISHED_MS) this.#vanished.delete(id);
     this.#present = present;
+    this.#noteUnpaired(now);
     const running = new Set(this.#options.starting.all().map(startingId));
     for (const id of this.#startingSince.keys()) if (!running.has(id)) this.#startingSince.delete(id);
     for (const id of running) if (!this.#startingSince.has(id)) this.#startingSince.set(id, now);
+  }
+
+  #noteUnpaired(now: number): void {
+    const { endpoints, masterLeases, named } = this.#options;
+    for (const [id, ip] of this.#liveness.paired)
+      if (masterLeases.get(ip) === undefined) this.#unpaired.set(id, { ip, atMs: now });
+    for (const [id, { ip, atMs }] of this.#unpaired) {
+      const isBack = masterLeases.get(ip) !== undefined || endpoints.has(id) || named.has(id);
+      if (isBack || now - atMs >= VANISHED_MS) this.#unpaired.delete(id);
+    }
   }
 
   #input(): Omit<LivenessInput, "mayDoubt"> {
@@ -143,6 +158,9 @@ export class ServerObserver {
       vanished: [...this.#vanished.values()].map((server) => ({ ...server, ageMs: now - server.atMs })),
       leases: leases.map((lease) => ({ ...lease, incarnation: this.#runOf(lease, now) })),
       masterLeases: masterLeases.all().map(({ ip }) => ip),
+      kubernetesPort: this.#options.kubernetesPort.get(KUBERNETES_PORT)?.port,
+      paired: this.#liveness.paired,
+      unpaired: new Map([...this.#unpaired].map(([id, { ip, atMs }]) => [id, { ip, ageMs: now - atMs }])),
       named,
       rewriteMs,
     };
@@ -198,6 +216,10 @@ function isSameServer(left: LiveServer, right: LiveServer): boolean {
       ? left.record === right.record
       : isSameContent(left.record, right.record);
   return (
-    isSameRecord && left.id === right.id && left.incarnation === right.incarnation && left.evidence === right.evidence
+    isSameRecord &&
+    left.id === right.id &&
+    left.incarnation === right.incarnation &&
+    left.evidence === right.evidence &&
+    jsonEquals(left.address, right.address)
   );
 }

@@ -6,6 +6,7 @@ import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { DoubtBudget } from "./doubt-budget.ts";
 import { endpointRecordKind, type EndpointTable } from "./endpoint-record.ts";
 import type { LeaseCollector } from "./lease-collector.ts";
+import { kubernetesPortKind, type KubernetesPortTable } from "./kubernetes-port.ts";
 import { masterLeaseKind, type MasterLeaseTable } from "./master-leases.ts";
 import type { MemberConfig } from "./peer-config.ts";
 import { RecordTable } from "./record-table.ts";
@@ -22,6 +23,7 @@ export interface ServerTables {
   readonly endpoints: EndpointTable;
   readonly starting: StartingTable;
   readonly masterLeases: MasterLeaseTable;
+  readonly kubernetesPort: KubernetesPortTable;
   readonly tasks: readonly BackgroundTask[];
   /** Whether all records that existed at the start have been read. */
   isLoaded(): boolean;
@@ -34,11 +36,13 @@ export function createServerTables({ env, config, store }: RecordParts): ServerT
   const endpoints = new RecordTable(endpointRecordKind(config.storageRoot), log);
   const starting = new RecordTable(startingRecordKind(config.storageRoot), log);
   const masterLeases = new RecordTable(masterLeaseKind(config.storageRoot), log);
-  const tables = [endpoints, starting, masterLeases];
+  const kubernetesPort = new RecordTable(kubernetesPortKind(config.storageRoot), log);
+  const tables = [endpoints, starting, masterLeases, kubernetesPort];
   return {
     endpoints,
     starting,
     masterLeases,
+    kubernetesPort,
     tasks: tables.map((table) => table.follow(store.cache, clock)),
     isLoaded: () => tables.every((table) => table.isLoaded),
     hasRecord: (id) => endpoints.has(id) || starting.all().some((record) => record.id === id),
@@ -52,7 +56,7 @@ export function observeServers(
   leases: LeaseCollector,
 ): { readonly observer: ServerObserver; readonly tasks: readonly BackgroundTask[] } {
   const { env, config, store } = parts;
-  const { endpoints, starting, masterLeases } = tables;
+  const { endpoints, starting, masterLeases, kubernetesPort } = tables;
   const { clock, log } = env;
   const { serverId, timing, servers } = config.peers;
   const budget = new DoubtBudget({ storageRoot: config.storageRoot, store, clock, log });
@@ -64,6 +68,7 @@ export function observeServers(
     endpoints,
     starting,
     masterLeases,
+    kubernetesPort,
     leases: () => leases.evidence(),
     named: servers,
     isLoaded: () => tables.isLoaded() && budget.isLoaded,

@@ -13,17 +13,22 @@ import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import { UpstreamError, type Upstream, type UpstreamAddress } from "../../serving/http/upstream.ts";
 import type { RequestPeer } from "./request-peer.ts";
 import { failureInWords } from "./failure-in-words.ts";
+import { assumedRelease } from "./assumed-release.ts";
+import { fetchKubeFacts, type KubeFacts } from "./kube-facts.ts";
 import { fetchPeerDocument, type PeerDocument } from "./peer-document.ts";
 import type { ProxyMetrics } from "./proxy-metrics.ts";
-import { createServedSet } from "./served-set.ts";
+import { createServedSet, type ServedSet } from "./served-set.ts";
 import type { PeerTiming } from "./timing.ts";
-import type { PeerView } from "./view.ts";
+import type { KubeView, PeerView } from "./view.ts";
 
 /** The data of the peer's identity lease and endpoint record. */
 export interface KnownPeer {
   readonly id: string;
   /** The ID of the run, which changes whenever the server restarts. */
   readonly incarnation: string | undefined;
+  /** True if the server publishes no release: it is a kube-apiserver, or only its identity lease is known. */
+  readonly isKubeApiserver: boolean;
+  /** The release in the endpoint record. */
   readonly release: string | undefined;
   readonly binaryVersion?: string | undefined;
   readonly address: UpstreamAddress | undefined;
@@ -56,6 +61,7 @@ const PROBES_PENDING_MAX = 4;
  */
 const RECHECK_MS = 30_000;
 const NO_ADDRESS = "no address published";
+const NO_FACTS: KubeFacts = { version: undefined, proxiesToPeers: undefined };
 
 export class TrackedPeer {
   readonly #context: TrackingContext;
@@ -65,6 +71,8 @@ export class TrackedPeer {
   #document: PeerDocument | undefined;
   /** The incarnation and document hash of the peer when its document was fetched. */
   #describedAs: Pick<KnownPeer, "incarnation" | "documentHash"> | undefined;
+  /** The last facts that were read from a kube-apiserver. */
+  #facts: KubeFacts = NO_FACTS;
   #confirmedAtMs = 0;
   #changedAtMs = 0;
   #isReachable = false;
@@ -99,6 +107,19 @@ export class TrackedPeer {
     return this.#describedAs?.incarnation;
   }
 
+  get isKubeApiserver(): boolean {
+    return this.#known.isKubeApiserver;
+  }
+
+  /** The release that the peer publishes, or that this server has read from it. */
+  get release(): string | undefined {
+    return this.#known.release ?? this.#facts.version?.release;
+  }
+
+  get binaryVersion(): string | undefined {
+    return this.#known.binaryVersion ?? this.#facts.version?.binaryVersion;
+  }
+
   get isReachable(): boolean {
     return this.#isReachable;
   }
@@ -110,24 +131,28 @@ export class TrackedPeer {
 
   /** The same value until something changes. */
   get view(): PeerView {
-    const { id, release, address, isDraining } = this.#known;
+    const { id, address, isDraining } = this.#known;
     const document = this.#document;
+    const served = document && createServedSet(document.groups);
     const isDescribed = this.#describedAs !== undefined && isSameServing(this.#describedAs, this.#known);
     this.#view ??= {
       id,
-      release,
+      release: this.release,
+      kube: this.isKubeApiserver ? this.#kubeView(served) : undefined,
       address,
       isDraining,
       isReachable: this.#isReachable,
       unreachableBecause: address === undefined && !this.#isReachable ? NO_ADDRESS : this.#unreachableBecause,
       isDescribed,
       undescribedBecause: isDescribed ? undefined : this.#undescribedBecause,
-      document:
-        document === undefined
-          ? undefined
-          : { served: createServedSet(document.groups), confirmedAtMs: this.#confirmedAtMs },
+      document: served && { served, confirmedAtMs: this.#confirmedAtMs },
     };
     return this.#view;
+  }
+
+  #kubeView(served: ServedSet | undefined): KubeView {
+    const { version } = this.#facts;
+    return { ...this.#facts, assumedRelease: version === undefined && served ? assumedRelease(served) : undefined };
   }
 
   /** Runs until `stop`. */
@@ -281,20 +306,18 @@ export class TrackedPeer {
   async #describe(address: UpstreamAddress, signal: AbortSignal): Promise<boolean> {
     const { clock, ask, timing, log, metrics } = this.#context;
     const asked = this.#known;
+    const request = { ask, address, timeoutMs: timing.documentTimeoutMs, signal };
     try {
-      const document = await fetchPeerDocument({
-        ask,
-        address,
-        peerId: asked.id,
-        known: this.#document,
-        timeoutMs: timing.documentTimeoutMs,
-        signal,
-      });
+      const [document, facts] = await Promise.all([
+        fetchPeerDocument({ ...request, peerId: asked.id, known: this.#document }),
+        this.isKubeApiserver ? fetchKubeFacts(request) : NO_FACTS,
+      ]);
       // If the peer has meanwhile restarted with other resources or another address, the document is dropped: that
       // change triggers a new fetch.
       if (signal.aborted || !isSameServing(asked, this.#known) || !isSameAddress(address, this.#known.address))
         return true;
       this.#describedAs = asked;
+      this.#facts = { ...facts, proxiesToPeers: facts.proxiesToPeers ?? this.#facts.proxiesToPeers };
       this.#confirmedAtMs = clock.monotonic();
       if (this.#document?.etag !== document.etag) {
         this.#document = document;
@@ -350,6 +373,7 @@ function isSameServing(
 function isSame(left: KnownPeer, right: KnownPeer): boolean {
   return (
     isSameServing(left, right) &&
+    left.isKubeApiserver === right.isKubeApiserver &&
     left.release === right.release &&
     left.isDraining === right.isDraining &&
     isSameAddress(left.address, right.address)

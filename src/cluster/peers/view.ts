@@ -4,15 +4,18 @@
  * described if its current discovery document is known.
  */
 import type { UpstreamAddress } from "../../serving/http/upstream.ts";
+import type { KubeFacts } from "./kube-facts.ts";
 import type { ServedSet } from "./served-set.ts";
 
 export interface PeerView {
   readonly id: string;
   /**
-   * The release as which the peer behaves, such as "1.36", from its endpoint record; undefined until the record of its
-   * current run is known, and always for a kube-apiserver, which does not publish it.
+   * The release as which the peer behaves, such as "1.36". An Evenkeel server publishes it in its endpoint record; this
+   * server reads it from a kube-apiserver. Undefined until it is known.
    */
   readonly release: string | undefined;
+  /** Present if the peer is a kube-apiserver, or nothing is known about it but its identity lease. */
+  readonly kube?: KubeView | undefined;
   /** Undefined until the peer's current run has an endpoint record. */
   readonly address: UpstreamAddress | undefined;
   readonly isReachable: boolean;
@@ -29,6 +32,12 @@ export interface PeerView {
   readonly undescribedBecause?: string | undefined;
   /** Undefined until the peer has been described once. Kept while its lease is valid, however old the document is. */
   readonly document: PeerDocumentView | undefined;
+}
+
+/** The facts that this server has read from a kube-apiserver. */
+export interface KubeView extends KubeFacts {
+  /** The release that its discovery document suggests; undefined if the release was read, or there is no document. */
+  readonly assumedRelease: string | undefined;
 }
 
 interface PeerDocumentView {

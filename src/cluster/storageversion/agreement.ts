@@ -3,6 +3,7 @@
  * status. The functions are pure, and every writer of an object uses them, so that all servers come to the same result.
  */
 import { jsonEquals } from "../../meta/json.ts";
+import { withImpliedEntries, type ImpliedFor } from "./implied-entries.ts";
 import type { AgreementMember } from "./members.ts";
 import {
   ALL_ENCODING_VERSIONS_EQUAL,
@@ -17,13 +18,17 @@ interface Settling {
   readonly now: string;
   /** An entry to insert, or to replace the entry of its server. */
   readonly own?: ServerStorageVersion;
+  /** The resource of the object, if entries of servers that publish none are to be added. */
+  readonly resource?: ImpliedFor;
 }
 
 /**
- * Returns the status without stale entries, with the given entry, and with the conditions that follow from the entries.
+ * Returns the status without stale entries, with the given entry and the implied ones, and with the conditions that
+ * follow from the entries.
  */
-export function settle(status: StorageVersionStatus, { live, now, own }: Settling): StorageVersionStatus {
-  const entries = withEntry(status.storageVersions ?? [], own)
+export function settle(status: StorageVersionStatus, { live, now, own, resource }: Settling): StorageVersionStatus {
+  const published = withEntry(status.storageVersions ?? [], own);
+  const entries = [...(resource === undefined ? published : withImpliedEntries(published, resource, live))]
     .filter(({ apiServerID }) => live.has(apiServerID))
     .sort((left, right) => (left.apiServerID < right.apiServerID ? -1 : 1));
   const pending = pendingServers(entries, live);

@@ -18,6 +18,7 @@ import { serviceUnavailable } from "../../meta/status-error.ts";
 import type { Encoding } from "../../serving/registry/resource.ts";
 import type { Guard } from "../../storage/kv.ts";
 import { writability, type StoredVersions } from "./agreement.ts";
+import { isPublishedByServer } from "./implied-entries.ts";
 import type { StorageVersionStatus } from "./objects.ts";
 
 /** A resource that this server stores, as its StorageVersion object names it. */
@@ -77,6 +78,8 @@ export class Encodings {
   readonly #unpublished = new Set<string>();
   /** The evaluation of every object, including objects of resources that are not stored here yet. */
   readonly #seen = new Map<string, Verdict>();
+  /** The servers that have published an entry themselves, by object. */
+  readonly #publishers = new Map<string, readonly string[]>();
   /** The revision of each object that has an entry of this server. */
   readonly #registered = new Map<string, Guard>();
   /** The last revision of each object before peers removed the entry of this server from it. */
@@ -136,6 +139,11 @@ export class Encodings {
     return state === undefined || state.isPublished || isDefined(state) ? undefined : state.resource.name;
   }
 
+  /** Whether the server has published storage versions itself. */
+  isPublisher(serverId: string): boolean {
+    return [...this.#publishers.values()].some((ids) => ids.includes(serverId));
+  }
+
   /** Called when the current entry of this run has been stored. */
   published(name: string): void {
     const state = this.#states.get(name);
@@ -158,6 +166,7 @@ export class Encodings {
     const verdict: Verdict =
       status === undefined ? { closed: "its StorageVersion object is invalid" } : this.#judge(name, revision, status);
     this.#seen.set(name, verdict);
+    this.#publishers.set(name, publishersIn(status));
     if (hasEntryOf(this.#options.serverId, status)) this.#registered.set(name, this.#guard(name, revision));
     else this.#drop(name);
     const state = this.#states.get(name);
@@ -168,6 +177,7 @@ export class Encodings {
 
   forget(name: string): void {
     this.#seen.delete(name);
+    this.#publishers.delete(name);
     this.#drop(name);
     const state = this.#states.get(name);
     if (state === undefined) return;
@@ -305,6 +315,10 @@ function isDefined({ resource }: State): boolean {
 
 function unregistered({ resource }: State): Error {
   return serviceUnavailable(UNREGISTERED + formatGroupResource(resource), RETRY_AFTER_SECONDS);
+}
+
+function publishersIn(status: StorageVersionStatus | undefined): readonly string[] {
+  return (status?.storageVersions ?? []).filter(isPublishedByServer).map(({ apiServerID }) => apiServerID);
 }
 
 function hasEntryOf(serverId: string, status: StorageVersionStatus | undefined): boolean {

@@ -1,4 +1,6 @@
 /** The servers that take part in the agreement on encodings. The composition root implements this port. */
+import type { ImpliedStorage } from "./implied-entries.ts";
+
 export interface AgreementMember {
   readonly id: string;
   /**
@@ -11,6 +13,8 @@ export interface AgreementMember {
    * resource for which it has no entry.
    */
   readonly isPublished: boolean;
+  /** Present for a kube-apiserver whose release is known: the entries that it does not publish follow from it. */
+  readonly implied?: ImpliedStorage | undefined;
 }
 
 export interface Members {

@@ -319,3 +319,32 @@ describe("the entry of this server", () => {
     await publishing.end();
   });
 });
+
+describe("beside a kube-apiserver that publishes no entries", () => {
+  const NAME = "resource.k8s.io.deviceclasses";
+  const classes: StoredResourceVersions = {
+    ...resource(NAME, ["resource.k8s.io/v1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1beta1"]),
+    ...{ group: "resource.k8s.io", resource: "deviceclasses" },
+  };
+  const encodings = (publishing: Publishing): string[] =>
+    (publishing.api.statusOf(NAME)?.storageVersions ?? []).map(
+      ({ apiServerID, encodingVersion }) => `${apiServerID} ${encodingVersion}`,
+    );
+
+  test("a server publishes the entry of the kube-apiserver, and names in its own one a version that the kube-apiserver can read", async () => {
+    const publishing = new Publishing({ resources: [classes] });
+    await publishing.world.run(publishing.all);
+    expect(encodings(publishing)).toEqual([`${SELF} resource.k8s.io/v1`]);
+    publishing.members.joinKube("kube", "1.33");
+    await publishing.world.advance(1_000);
+    expect(encodings(publishing)).toEqual(["kube resource.k8s.io/v1beta1", `${SELF} resource.k8s.io/v1beta2`]);
+    const { length } = publishing.api.writes;
+    publishing.members.joinKube("kube", "1.33");
+    await publishing.world.advance(60_000);
+    expect(publishing.api.writes).toHaveLength(length);
+    publishing.members.joinKube("kube", "1.36");
+    await publishing.world.advance(1_000);
+    expect(encodings(publishing)).toEqual(["kube resource.k8s.io/v1", `${SELF} resource.k8s.io/v1`]);
+    await publishing.end();
+  });
+});

@@ -26,6 +26,7 @@ import { isReason } from "../../meta/status-error.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
 import { chooseEncoding, settle } from "./agreement.ts";
 import type { StoredResourceVersions } from "./encodings.ts";
+import { withImpliedEntries, type ImpliedFor, type ImpliedStorage } from "./implied-entries.ts";
 import type { Members } from "./members.ts";
 import {
   STORAGE_VERSION_TYPE,
@@ -69,6 +70,8 @@ export class Publisher {
   readonly #written = new Map<string, number>();
   /** Objects from which another server has dropped our entry, until they are processed. */
   readonly #dropped = new Set<string>();
+  /** The properties from which implied entries followed when they were last checked. */
+  #implied: readonly ImpliedStorage[] = [];
   #waiting: (() => void)[] = [];
 
   constructor(options: PublisherOptions) {
@@ -146,6 +149,8 @@ export class Publisher {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    const stopListening = this.#options.members.onChange(() => this.#lookAtImplied());
+    signal.addEventListener("abort", stopListening, { once: true });
     await runTogether(signal, [
       (until) => this.#informer.run(until),
       async (until) => {
@@ -172,14 +177,25 @@ export class Publisher {
   /** Called when the object has changed, perhaps while a worker uses its earlier state. */
   #look(name: string): void {
     const resource = this.#resources.get(name);
+    const { serverId, members } = this.#options;
     const entries = this.#informer.get({ name })?.status?.storageVersions ?? [];
-    const others = entries.filter(({ apiServerID }) => apiServerID !== this.#options.serverId);
-    const own = entries.find(({ apiServerID }) => apiServerID === this.#options.serverId);
-    if (jsonEquals(own, resource && this.#entry(resource, others))) return;
+    const complete = withImpliedEntries(entries, impliedFor(name, resource), members.live());
+    const others = complete.filter(({ apiServerID }) => apiServerID !== serverId);
+    const own = entries.find(({ apiServerID }) => apiServerID === serverId);
+    if (jsonEquals(own, resource && this.#entry(resource, others)) && hasSameEntries(complete, entries)) return;
     if (own !== undefined || !this.#written.has(name)) return this.#queue.add(name);
     if (this.#dropped.has(name)) return;
     this.#dropped.add(name);
     this.#queue.addRateLimited(name);
+  }
+
+  /** Called when the live servers may have changed. */
+  #lookAtImplied(): void {
+    const before = this.#implied;
+    const now = [...this.#options.members.live().values()].flatMap(({ implied = [] }) => implied);
+    if (now.length === before.length && now.every((implied, index) => implied === before[index])) return;
+    this.#implied = now;
+    for (const name of this.#resources.keys()) if (!this.#pending.has(name)) this.#look(name);
   }
 
   #done(name: string): void {
@@ -207,7 +223,7 @@ export class Publisher {
     let isTrusted = this.#informer.isOfCurrentHistory && revisionOf(known) >= (this.#written.get(name) ?? 0);
     for (let race = 0; race < RACES_MAX; race++) {
       if (!isTrusted) known = await this.#objects.get({ name }, request).catch(absent);
-      const status = await this.#next(this.#resources.get(name), known?.status ?? {});
+      const status = await this.#next(name, known?.status ?? {});
       if (status === undefined) return;
       try {
         const object = known ?? (await this.#objects.create(newObject(name, this.#resources.get(name)), request));
@@ -224,26 +240,26 @@ export class Publisher {
   }
 
   /**
-   * Returns the status to write; undefined if the entry of this server is correct. For a resource that is not stored
+   * Returns the status to write; undefined if the entry of this server and the implied ones are correct. For a resource that is not stored
    * here, it removes an entry that an earlier run may have left.
    */
-  async #next(
-    resource: StoredResourceVersions | undefined,
-    status: StorageVersionStatus,
-  ): Promise<StorageVersionStatus | undefined> {
+  async #next(name: string, status: StorageVersionStatus): Promise<StorageVersionStatus | undefined> {
+    const resource = this.#resources.get(name);
     const { members, clock, serverId } = this.#options;
     const entries = status.storageVersions ?? [];
     const isLive = ({ apiServerID }: ServerStorageVersion): boolean => members.live().has(apiServerID);
     if (!entries.every(isLive) && !(await members.catchUp()))
       throw new Error("the live servers are unknown because the store cannot be read");
-    const others = entries.filter((entry) => entry.apiServerID !== serverId && isLive(entry));
+    const live = members.live();
+    const about = impliedFor(name, resource);
+    const complete = withImpliedEntries(entries, about, live);
+    const others = complete.filter((entry) => entry.apiServerID !== serverId && isLive(entry));
     const own = resource && this.#entry(resource, others);
     const known = entries.find(({ apiServerID }) => apiServerID === serverId);
-    if (jsonEquals(own, known)) return undefined;
-    const live = members.live();
+    if (jsonEquals(own, known) && hasSameEntries(complete, entries)) return undefined;
     assert(live.has(serverId), "a server that publishes is live");
     const now = timestampAt(clock.now());
-    if (own !== undefined) return settle(status, { live, now, own });
+    if (own !== undefined) return settle(status, { live, now, own, resource: about });
     return settle({ ...status, storageVersions: entries.filter((entry) => entry !== known) }, { live, now });
   }
 
@@ -256,6 +272,16 @@ export class Publisher {
       servedVersions: served,
     };
   }
+}
+
+function impliedFor(name: string, resource: StoredResourceVersions | undefined): ImpliedFor {
+  return { name, custom: resource?.definition === undefined ? undefined : resource };
+}
+
+/** Whether both have equal entries, in any order. */
+function hasSameEntries(left: readonly ServerStorageVersion[], right: readonly ServerStorageVersion[]): boolean {
+  const byId = new Map(right.map((entry) => [entry.apiServerID, entry]));
+  return left.length === right.length && left.every((entry) => jsonEquals(entry, byId.get(entry.apiServerID)));
 }
 
 function newObject(name: string, resource: StoredResourceVersions | undefined): StorageVersionObject {

@@ -94,11 +94,13 @@ export function decideCollection(object: StorageVersionObject, context: Collecti
     const isTooEarly = entries.length === 0 && emptyForMs > 0;
     return isTooEarly ? { kind: "keep", requeueAfterMs: emptyForMs } : { kind: "delete" };
   }
-  const settled = settle(status, { live, now });
+  const resource = { name: metadata?.name ?? "", custom: undefined };
+  const settled = settle(status, { live, now, resource });
   if (settled === status) return { kind: "keep" };
   // Not counting new servers as pending only saves a write. If a write is needed anyway, it counts them as pending, and
   // an object whose condition is Unknown stays so.
-  if (settle(status, { live: withPatience(live, young), now }) !== status) return { kind: "update", status: settled };
+  if (settle(status, { live: withPatience(live, young), now, resource }) !== status)
+    return { kind: "update", status: settled };
   const waits = pendingServers(entries, live).map((id) => young.get(id) ?? Infinity);
   return { kind: "keep", requeueAfterMs: Math.min(...waits) };
 }

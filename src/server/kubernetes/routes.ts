@@ -38,6 +38,7 @@ export function createRoutes(on: Foundation, store: ServerStore, stages: Kuberne
     openApi: openApiRoute(on, stages),
     evenkeel: evenkeelEndpoints({
       storeHistory: () => on.history.recovery.status(),
+      publishesStorageVersions: (id) => resources.agreed?.encodings.isPublisher(id),
       env,
       config,
       catalog,

@@ -18,6 +18,8 @@ import { areSameResources, areSameWords } from "./same.ts";
 /** One server and its discovery document. */
 export interface DiscoverySource extends Candidate {
   readonly groups: readonly DiscoveryGroup[];
+  /** True for a kube-apiserver, whose document also lists custom and aggregated resources. */
+  readonly isKubeApiserver?: boolean | undefined;
   /**
    * A key, such as a digest, that is equal for equal documents. If it is absent, two documents are equal only if
    * `groups` is the same array.

@@ -55,6 +55,13 @@ test("the row of a server that emulates another release shows both versions", ()
   expect(statusTable({ ...HEALTHY, servers: [emulating] })).toContain(" 1.34     1.36.4 as 1.34  ");
 });
 
+test("what a kube-apiserver lacks follows the table, and an assumed release is marked", () => {
+  const lacks = ["writes no endpoint record", "does not proxy requests to other servers"];
+  const table = statusTable({ ...HEALTHY, servers: [A, { ...B, assumedRelease: "1.33", lacks }] });
+  expect(table).toContain("apiserver-b  1.33 (assumed)  ");
+  expect(table).toContain("\napiserver-b: writes no endpoint record; does not proxy requests to other servers.\n");
+});
+
 test("notes and departed servers follow the table", () => {
   const departed = [
     { ...GONE, isGraceful: true, resourceCount: 2, resources: B.onlyServes },

@@ -55,7 +55,7 @@ export function statusTable(answer: JsonObject): string {
   const servers = objectsAt(answer, "servers");
   const rows = servers.map((server) => [
     text(server, "id") + (server["isSelf"] === true ? " (local)" : ""),
-    text(server, "release") || "unknown",
+    text(server, "release") || assumed(text(server, "assumedRelease")),
     versions(server),
     text(server, "address") || "unknown",
     state(server, answer),
@@ -66,6 +66,10 @@ export function statusTable(answer: JsonObject): string {
     alignColumns([HEADINGS, ...rows]) +
     [...notes(answer), ...departures(answer), ...controllers(answer)].map((line) => `\n${line}\n`).join("")
   );
+}
+
+function assumed(release: string): string {
+  return release === "" ? "unknown" : `${release} (assumed)`;
 }
 
 /** The binary version of a server, and the emulated release if it differs. */
@@ -125,6 +129,7 @@ function notes(answer: JsonObject): string[] {
     ...objectsAt(answer, "overdue").map(
       (server) => `${text(server, "server")} (${text(server, "release")}) is starting, and is not ready in time.`,
     ),
+    ...lackNotes(answer),
     ...leaseNotes(answer),
     ...historyNotes(objectAt(answer, "storeHistory")),
   ];
@@ -138,6 +143,14 @@ function serviceNotes(answer: JsonObject): string[] {
   const addresses = stringsAt(service, "addresses").map((address) => printable(address));
   const others = addresses.length === 0 ? "has no endpoints" : `has the endpoints ${someOf(addresses, SHOWN_MAX)}`;
   return [`The Service default/kubernetes ${others}. The local server publishes no endpoint: ${reason}.`];
+}
+
+/** The gaps of each kube-apiserver. */
+function lackNotes(answer: JsonObject): string[] {
+  return objectsAt(answer, "servers").flatMap((server) => {
+    const lacks = stringsAt(server, "lacks").map((lack) => printable(lack));
+    return lacks.length === 0 ? [] : [`${text(server, "id")}: ${lacks.join("; ")}.`];
+  });
 }
 
 function leaseNotes(answer: JsonObject): string[] {

@@ -1,4 +1,5 @@
 /** The live servers of a cluster, controlled by a test. */
+import type { ReleaseName } from "../../../../src/objects/catalog/release.ts";
 import type { AgreementMember, Members } from "../../../../src/cluster/storageversion/members.ts";
 
 export class FakeMembers implements Members {
@@ -22,6 +23,12 @@ export class FakeMembers implements Members {
   join(text: string): void {
     const id = text.replace(/^-/, "");
     this.#members.set(id, { id, isPublished: !text.startsWith("-") });
+    this.#tell();
+  }
+
+  /** Adds a kube-apiserver that publishes no entries and serves every resource. */
+  joinKube(id: string, release: ReleaseName): void {
+    this.#members.set(id, { id, isPublished: true, implied: { release, serves: () => true } });
     this.#tell();
   }
 
