@@ -1,6 +1,6 @@
 /**
- * Reports which server runs the controllers of the cluster, and which leader and namespaces the cluster waits for, with
- * the reasons. Without it, an operator sees only that a namespace stays Terminating. Pure.
+ * Reports which server runs the controllers of the cluster, and which leader, resources, objects and namespaces the
+ * cluster waits for, with the reasons. Without it, an operator sees only that a namespace stays Terminating. Pure.
  */
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
@@ -38,7 +38,7 @@ export function controllerWaits(input: ControllerWaitsInput): {
       renewedSecondsAgo: Math.max(0, Math.round((nowMs - changedAtMs) / 100) / 10),
     })),
     heldByKubeControllerManager: heldElsewhere ?? null,
-    waitingFor: [...leaders, ...namespaceWaits(input, leaders.length > 0)],
+    waitingFor: [...leaders, ...leases.flatMap(reportedWaits), ...namespaceWaits(input, leaders.length > 0)],
   };
 }
 
@@ -63,6 +63,16 @@ function leaderWait(
     until: timestampAt(at.now + Math.max(0, durationMs - ageMs) + TAKEOVER_MS),
     because: `${leader} has not renewed the lease for ${Math.floor(ageMs / 1000)} s; after ${durationMs / 1000} s another server takes it`,
   };
+}
+
+/** The waits of the controllers of a leader, which it has published with the last renewal of its lease. */
+function reportedWaits({ leader, reported: { waits, hidden } }: LeaderLease): Waiting[] {
+  if (leader === "") return [];
+  if (hidden === 0) return [...waits];
+  return [
+    ...waits,
+    { kind: "resource", name: "", because: `the controllers of ${leader} report ${hidden} more waits` },
+  ];
 }
 
 function namespaceWaits({ namespaces, nowMs, now }: ControllerWaitsInput, hasNoLeader: boolean): Waiting[] {
