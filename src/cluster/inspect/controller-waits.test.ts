@@ -92,12 +92,14 @@ test("a terminating namespace shows its conditions, its earliest end, or that no
 });
 
 test("of many terminating namespaces 20 are shown, and messages are cut", () => {
-  const long = [{ type: "NamespaceContentRemaining", status: "True", message: "x".repeat(1_000) }];
+  const message = `${"x".repeat(1_000)}: b cannot be reached`;
+  const long = Array<JsonObject>(9).fill({ type: "NamespaceContentRemaining", status: "True", message });
   const { waitingFor } = waits(
     {},
     Array.from({ length: 25 }, (_, index) => terminating(`n${index}`, 60, long)),
   );
   expect(waitingFor).toHaveLength(21);
-  expect(waitingFor[0]?.because).toHaveLength(300);
+  expect(waitingFor[0]?.because).toMatch(/^NamespaceContentRemaining: x+ … x+: b cannot be reached; /);
+  expect(waitingFor[0]?.because).toHaveLength(5 * 303 + 4 * 2);
   expect(waitingFor.at(-1)?.because).toBe("5 more namespaces are being deleted");
 });

@@ -22,6 +22,7 @@ const OVERDUE_MS = 3_000;
 /** Servers take an expired lease within this time. */
 const TAKEOVER_MS = 1_500;
 const NAMESPACES_MAX = 20;
+const CONDITIONS_MAX = 5;
 const MESSAGE_LENGTH_MAX = 300;
 
 export function controllerWaits(input: ControllerWaitsInput): {
@@ -109,7 +110,13 @@ function reasonWithoutObstacle({ isSettling, hasNoLeader }: { isSettling: boolea
 function obstaclesOf(object: JsonObject): string {
   return objectsAt(objectAt(object, "status"), "conditions")
     .filter((condition) => condition["status"] === "True")
-    .map((condition) => `${stringAt(condition, "type")}: ${stringAt(condition, "message")}`)
-    .join("; ")
-    .slice(0, MESSAGE_LENGTH_MAX);
+    .slice(0, CONDITIONS_MAX)
+    .map((condition) => shortened(`${stringAt(condition, "type")}: ${stringAt(condition, "message")}`))
+    .join("; ");
+}
+
+/** Omits the middle of a long text. The end of a message names the server and the reason. */
+function shortened(text: string): string {
+  const half = MESSAGE_LENGTH_MAX / 2;
+  return text.length <= MESSAGE_LENGTH_MAX ? text : `${text.slice(0, half)} … ${text.slice(-half)}`;
 }
