@@ -18,7 +18,8 @@ const NAMESPACES = "/api/v1/namespaces";
 const CONFIG_MAP = "configmaps/kube-root-ca.crt";
 const LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager";
 /** The user agents of Evenkeel's own requests, and of those of kube-controller-manager, without their versions. */
-const [OURS, THEIRS] = ["kube-apiserver", "kube-controller-manager"];
+const OURS = "kube-apiserver";
+const THEIRS = "kube-controller-manager";
 const MINUTE_MS = 60_000;
 const DEADLINE_MS = 120_000;
 const POLL_MS = 100;
@@ -150,9 +151,9 @@ describe
       await pause(MINUTE_MS);
       const writes = beside.writesSince(startedAt);
       console.log(`writes within a minute with --controllers=auto: ${inWords(writes)}`);
-      expect(writes.get("configmaps while-it-runs/kube-root-ca.crt")).toEqual({ [THEIRS!]: 1 });
+      expect(writes.get("configmaps while-it-runs/kube-root-ca.crt")).toEqual({ [THEIRS]: 1 });
       expect(ofConfigMaps(writes)).toHaveLength(1);
-      expect(writes.get("serviceaccounts while-it-runs/default")?.[OURS!]).toBeUndefined();
+      expect(writes.get("serviceaccounts while-it-runs/default")?.[OURS]).toBeUndefined();
       const { holder, controllers } = (await beside.get(STATUS)).heldByKubeControllerManager;
       expect(holder).toBe((await beside.get(LEASE)).spec.holderIdentity);
       expect(controllers).toEqual(KUBE_CONTROLLER_MANAGER_CONTROLLERS);
@@ -181,7 +182,7 @@ describe
       console.log(`writes within a minute with --controllers=*: ${inWords(writes)}`);
       const counts = ofConfigMaps(writes);
       expect(counts.length).toBeGreaterThan(3);
-      for (const { [OURS!]: own = 0 } of counts) expect(own).toBeLessThanOrEqual(CONTESTED_WRITES_MAX);
+      for (const { [OURS]: own = 0 } of counts) expect(own).toBeLessThanOrEqual(CONTESTED_WRITES_MAX);
       expect(contested[0]?.because).toContain("kube-controller-manager overwrites it");
       expect(beside.server.stderr).toMatch(/again and again.*kube-root-ca\.crt.*kube-controller-manager/);
       console.log(

@@ -93,7 +93,8 @@ test("a terminating namespace shows its conditions, its earliest end, or that no
 
 test("of many terminating namespaces 20 are shown, and messages are cut", () => {
   const message = `${"x".repeat(1_000)}: b cannot be reached`;
-  const long = Array<JsonObject>(9).fill({ type: "NamespaceContentRemaining", status: "True", message });
+  const condition = { type: "NamespaceContentRemaining", status: "True", message };
+  const long = Array.from({ length: 9 }, () => condition);
   const { waitingFor } = waits(
     {},
     Array.from({ length: 25 }, (_, index) => terminating(`n${index}`, 60, long)),
