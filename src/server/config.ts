@@ -164,7 +164,8 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
 
 export function resolveOptions(options: ServerOptions): ServerConfig {
   const { version, strictRelease, featureGates, gatesSet, catalog, allowsUnsafeDeletion } = resolveRelease(options);
-  const controllers = options.controllers ?? (strictRelease ? [] : ["auto"]);
+  const flags = options.controllers ?? (strictRelease ? [] : ["auto"]);
+  const controllers = asOption(() => enabledControllers(flags, CONTROLLERS));
   const { release } = version;
   const uses = usesStorageVersions({
     gate: gatesSet.get(STORAGE_VERSION_GATE),
@@ -210,8 +211,8 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     serviceNodePortRange: asOption(() => parsePortRange(options.serviceNodePortRange ?? "30000-32767")),
     published: publishedEndpoint(options.advertise, options.endpointReconcilerType),
     usesStorageVersions: uses,
-    controllers: asOption(() => enabledControllers(controllers, CONTROLLERS)),
-    standingBack: standingBack(controllers, KUBE_CONTROLLER_MANAGER_CONTROLLERS),
+    controllers,
+    standingBack: standingBack(flags, KUBE_CONTROLLER_MANAGER_CONTROLLERS, controllers),
     rootCa: options.rootCa,
     serviceOverrides: asOption(() => serviceOverrides(options.serviceEndpointOverrides ?? [])),
   } satisfies Omit<ServerConfig, typeof resolved> as ServerConfig;

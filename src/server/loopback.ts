@@ -54,9 +54,16 @@ export class Loopback implements LoopbackClients {
     this.#chain = chain;
   }
 
-  /** Clients whose writes are committed only under the condition that holds when the request is sent. */
-  clientsUnder(conditionOf: () => CommitCondition | undefined): LoopbackClients {
-    return this.#clients(createInProcessTransport(this.#handle, { connection: this.connection, conditionOf }));
+  /**
+   * Clients whose writes are committed only under the condition that holds when the request is sent. `wrap` changes how
+   * they send requests.
+   */
+  clientsUnder(
+    conditionOf: () => CommitCondition | undefined,
+    wrap: (transport: Transport) => Transport = (transport) => transport,
+  ): LoopbackClients {
+    const { connection } = this;
+    return this.#clients(wrap(createInProcessTransport(this.#handle, { connection, conditionOf })));
   }
 
   #clients(transport: Transport): LoopbackClients {

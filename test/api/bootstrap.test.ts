@@ -128,6 +128,25 @@ test("a server without a reachable address publishes no endpoints, and a server 
   expect(names(await silent.get("/api/v1/services"))).toEqual([]);
 });
 
+test("the reconciler of the kubernetes Service backs off from Endpoints that another client keeps overwriting", async () => {
+  await using server = await startListening({ address: "192.0.2.10", port: 6443 });
+  const path = "/api/v1/namespaces/default/endpoints/kubernetes";
+  const theirs = [{ addresses: [{ ip: "192.0.2.99" }], ports: [{ name: "https", port: 1, protocol: "TCP" }] }];
+  let count = 0;
+  for (let second = 0; second < 600; second++) {
+    const { body } = await server.get(path);
+    if (body.subsets[0].ports[0].port === 6443) {
+      count++;
+      const headers = { "user-agent": "other/1" };
+      expect((await server.call("PUT", path, { ...body, subsets: theirs }, { headers })).status).toBe(200);
+    }
+    await server.world.advance(1_000);
+  }
+  // Without the back-off, it writes every 10 s.
+  expect(count).toBeGreaterThan(5);
+  expect(count).toBeLessThan(15);
+});
+
 test("a server that has not published its address is not ready", async () => {
   await using server = await startServer({ advertise: { address: "192.0.2.10" }, skipReady: true });
   await server.world.advance(10_000);

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { startServer } from "./start.ts";
+import { World } from "../../src/tools/simulator/world.ts";
+import { endpointDefinition } from "./conversion-webhook-server.ts";
+import { startServer, type Json } from "./start.ts";
 
 const STATUS = "/evenkeel/v1/status";
 
@@ -44,6 +46,34 @@ describe("the status of a cluster", () => {
       expect((await api.get(path)).status).toBe(404);
     expect((await api.get("/")).body.paths).toContain(STATUS);
   });
+});
+
+test("every server names a resource that the garbage collector of the leader cannot watch, until it can", async () => {
+  const world = new World({ seed: 1 });
+  const controllers = ["garbage-collector-controller"];
+  await using leader = await startServer({ world, controllers, peers: { serverId: "one" } });
+  await using other = await startServer({ world, controllers: [], peers: { serverId: "two" } });
+  const waits = async (): Promise<Json[]> =>
+    (await other.get(STATUS)).body.waitingFor.filter(({ kind }: Json) => kind === "resource");
+  const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+  const definition = endpointDefinition({ url: "https://127.0.0.1:1/convert", caBundle: "" });
+  expect((await leader.create(definitions, definition)).status).toBe(201);
+  await world.advance(2_000);
+  const endpoint = { apiVersion: "net.example.com/v1", kind: "Endpoint", metadata: { name: "a" }, spec: { host: "a" } };
+  expect((await leader.create("/apis/net.example.com/v1/namespaces/default/endpoints", endpoint)).status).toBe(201);
+  await world.advance(20_000);
+  expect(await waits()).toEqual([
+    {
+      kind: "resource",
+      name: "endpoints.net.example.com",
+      since: expect.stringMatching(/^20.*Z$/),
+      because: expect.stringMatching(/^the garbage collector cannot watch it: HTTP 5\d\d: /),
+    },
+  ]);
+  const fixed = { spec: { conversion: { strategy: "None", webhook: null } } };
+  expect((await leader.mergePatch(`${definitions}/endpoints.net.example.com`, fixed)).status).toBe(200);
+  await world.advance(60_000);
+  expect(await waits()).toEqual([]);
 });
 
 describe("an explained route (/evenkeel/v1/route)", () => {

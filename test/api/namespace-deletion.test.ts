@@ -325,6 +325,23 @@ describe("in a cluster of mixed releases,", () => {
     },
   );
 
+  test("the condition and the status name the unreachable server of some objects, and why it is unreachable, in the same words", async () => {
+    const { cluster, ask, newer, older } = await start(6);
+    cluster.partition(newer, older);
+    cluster.partition(older, newer);
+    expect((await ask.through(newer, "DELETE", TEAM)).status).toBe(200);
+    await cluster.advance({ seconds: 20 });
+    const { servers, waitingFor } = (await ask.get(newer, "/evenkeel/v1/status")).body;
+    const { unreachableBecause } = servers.find(({ id }: Json) => id === "older");
+    expect(unreachableBecause).toMatch(/^(no|connection) /);
+    const named = `older cannot be reached (${unreachableBecause})`;
+    const message = condition(await ask.get(newer, TEAM), "NamespaceDeletionDiscoveryFailure");
+    expect(message).toMatch(/^True DiscoveryFailed: .*resourceclaimparameters/);
+    expect(message).toContain(named);
+    expect(waitingFor.find(({ name }: Json) => name === "team").because).toContain(named);
+    cluster.shutDown();
+  });
+
   test("a server rejects a finalization by another controller while objects of a departed server remain", async () => {
     const { cluster, ask, newer, older } = await start(3);
     await cluster.stop(older);

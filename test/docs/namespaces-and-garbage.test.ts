@@ -57,7 +57,7 @@ test("docs/namespaces-and-garbage.md explains every reason for which the garbage
 });
 
 test("the log messages and reasons that docs/namespaces-and-garbage.md quotes are those of the program", () => {
-  const log = ["holds.ts", "monitors.ts", "garbage-collector.ts"]
+  const log = ["holds.ts", "unwatched-resources.ts", "garbage-collector.ts"]
     .map((name) => sourceOf(`cluster/controllers/garbage-collector/${name}`))
     .join("\n");
   const prose = DOCUMENT.replaceAll(/\s+/g, " ");

@@ -6,6 +6,7 @@ import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { isJsonObject, jsonEquals, objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { InProcessRequest, InProcessResponse } from "../../client/in-process.ts";
+import { WriteBackOff } from "../controller-runtime/contested-writes.ts";
 import { timestamp } from "../../serving/registry/context.ts";
 import type { ServedAt } from "./served-version.ts";
 
@@ -49,9 +50,20 @@ export async function ensureAll(
 ): Promise<void> {
   await Promise.all(
     objects.map(async (owned) => {
-      while (!signal.aborted && !(await ensure(making, owned))) await sleep(making.clock, RETRY_MS, signal);
+      while (!signal.aborted && !(await ensureUnlessContested(making, owned)))
+        await sleep(making.clock, RETRY_MS, signal);
     }),
   );
+}
+
+/** An object that another client overwrites again and again stays as it is until the caller ensures it the next time. */
+async function ensureUnlessContested(making: BootstrapPorts, owned: OwnedObject): Promise<boolean> {
+  try {
+    return await ensure(making, owned);
+  } catch (thrown) {
+    if (thrown instanceof WriteBackOff) return true;
+    throw thrown;
+  }
 }
 
 /** Resolves to false if the caller should retry. */

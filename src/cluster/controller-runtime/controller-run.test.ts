@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { sleep } from "../../base/clock.ts";
 import { SILENT_LOG, type Log, type LogFields } from "../../base/log.ts";
 import { World } from "../../tools/simulator/world.ts";
+import { WriteBackOff } from "./contested-writes.ts";
 import { ControllerRun, type ReconcileOutcome } from "./controller-run.ts";
 import type { Reconcile, ReconcileResult, KeySource } from "./controller.ts";
 import { ManualSource } from "../../../test/testing/cluster/controller-runtime/manual-source.ts";
@@ -58,6 +59,21 @@ class Running {
 }
 
 describe("a controller", () => {
+  test("that must not write yet reconciles the key after the wait, and does not count as failed", async () => {
+    let isContested = true;
+    const reconcile = (): Promise<void> =>
+      isContested ? Promise.reject(new WriteBackOff("another client overwrites it", 8_000)) : Promise.resolve();
+    await using running = new Running({ reconcile });
+    await running.world.advance(1_000);
+    expect(running.outcomes).toEqual(["requeue"]);
+    expect([running.run.failuresInRow, running.warnings]).toEqual([0, []]);
+    isContested = false;
+    await running.world.advance(6_000);
+    expect(running.outcomes).toEqual(["requeue"]);
+    await running.world.advance(1_000);
+    expect(running.outcomes).toEqual(["requeue", "success"]);
+  });
+
   test("reconciles nothing before all of its sources have synced", async () => {
     const late = new ManualSource("b");
     late.hasSynced = false;

@@ -5,6 +5,7 @@ import type { Log } from "../../base/log.ts";
 import type { Random } from "../../base/random.ts";
 import { messageOf } from "../../base/within.ts";
 import { WorkQueue, type WorkQueueHooks } from "../../base/work-queue.ts";
+import { WriteBackOff } from "./contested-writes.ts";
 import type { ControllerSpec, KeySource } from "./controller.ts";
 import { untilAborted } from "../../base/until-aborted.ts";
 
@@ -110,8 +111,17 @@ export class ControllerRun {
       if (requeueAfterMs !== undefined) this.#queue.addAfter(key, requeueAfterMs);
       this.#options.onReconciled(requeueAfterMs === undefined ? "success" : "requeue");
     } catch (thrown) {
-      if (!signal.aborted) this.#hasFailed(key, messageOf(thrown));
+      if (signal.aborted) return;
+      if (thrown instanceof WriteBackOff) this.#mustWait(key, thrown);
+      else this.#hasFailed(key, messageOf(thrown));
     }
+  }
+
+  /** The controller did its work, but must not write yet. This is no failure, and was logged once. */
+  #mustWait(key: string, { afterMs }: WriteBackOff): void {
+    this.#queue.forget(key);
+    this.#queue.addAfter(key, afterMs);
+    this.#options.onReconciled("requeue");
   }
 
   #hasFailed(key: string, error: string): void {

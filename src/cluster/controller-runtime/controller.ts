@@ -6,6 +6,7 @@ import type { InformerHandler } from "../../client/handler-queue.ts";
 import type { Informer } from "../../client/informer.ts";
 import { keyText, type KubernetesObject } from "../../client/objects.ts";
 import { untilAborted } from "../../base/until-aborted.ts";
+import type { ReportedWait } from "./reported-waits.ts";
 
 export interface ReconcileResult {
   /** The key is reconciled again after this time, even if nothing changes. */
@@ -30,6 +31,8 @@ export interface ControllerSpec {
   readonly reconcile: Reconcile;
   /** Creates new sources for each term of leadership. Nothing is reconciled before all of them have synced. */
   sources(): readonly KeySource[];
+  /** The current waits of the controller. The leader publishes them. */
+  waits?(): readonly ReportedWait[];
 }
 
 /**

@@ -48,10 +48,12 @@ test.each([
   [["garbage"], []],
   [["auto"], ["garbage", "namespace"]],
   [["auto,garbage"], ["namespace"]],
+  [["auto,-garbage"], ["namespace"]],
   [
     ["*", "auto"],
     ["garbage", "namespace"],
   ],
 ])("with --controllers %j, %j stand back", (flags, names) => {
-  expect([...standingBack(flags, ["garbage", "namespace"])]).toEqual(names);
+  const enabled = enabledControllers(flags, KNOWN);
+  expect([...standingBack(flags, ["garbage", "namespace"], enabled)]).toEqual(names);
 });

@@ -19,12 +19,17 @@ export function enabledControllers(
 }
 
 /**
- * The controllers that stand back while another program runs them: with "auto", those that no entry names. A controller
- * that is named, or enabled by "*" alone, always runs.
+ * The enabled controllers that stand back while another program runs them: with "auto", those that no entry names. A
+ * controller that is named, or enabled by "*" alone, always runs. `others` are the controllers of the other program.
  */
-export function standingBack(flags: readonly string[], others: readonly string[]): ReadonlySet<string> {
+export function standingBack(
+  flags: readonly string[],
+  others: readonly string[],
+  enabled: ReadonlySet<string>,
+): ReadonlySet<string> {
   const items = flags.flatMap(itemsOf);
-  return new Set(items.includes(AUTO) ? others.filter((name) => !items.includes(name)) : []);
+  if (!items.includes(AUTO)) return new Set();
+  return new Set(others.filter((name) => enabled.has(name) && !items.includes(name)));
 }
 
 const AUTO = "auto";

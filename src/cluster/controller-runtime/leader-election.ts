@@ -62,6 +62,8 @@ export interface LeaderElectionOptions {
   readonly timing?: LeaderTiming;
   /** The history of the store: a term ends when it changes, because the lease of the new history may be another's. */
   readonly epoch?: StoreEpoch;
+  /** The annotations that the leader writes with each renewal. An undefined one is removed. */
+  readonly annotations?: () => Readonly<Record<string, string | undefined>>;
   /**
    * Does the work of the leader. The signal aborts when the term ends, and the next term begins only after the promise
    * has settled.
@@ -276,7 +278,12 @@ class Elector {
     const lease: LeaseObject = {
       apiVersion: "coordination.k8s.io/v1",
       kind: "Lease",
-      metadata: { ...current?.metadata, name: this.#options.name, namespace: LEASE_NAMESPACE },
+      metadata: {
+        ...current?.metadata,
+        name: this.#options.name,
+        namespace: LEASE_NAMESPACE,
+        annotations: withAnnotations(current?.metadata?.annotations, this.#options.annotations?.()),
+      },
       spec: { ...current?.spec, ...spec },
     };
     return current === undefined ? this.#leases.create(lease, { signal }) : this.#leases.replace(lease, { signal });
@@ -381,6 +388,14 @@ class RunningTerm implements Term {
 
 function holderOf(lease: LeaseObject): string {
   return lease.spec?.holderIdentity ?? "";
+}
+
+function withAnnotations(
+  existing: Readonly<Record<string, string>> = {},
+  written: Readonly<Record<string, string | undefined>> = {},
+): Record<string, string> {
+  const kept = Object.entries({ ...existing, ...written });
+  return Object.fromEntries(kept.filter((entry): entry is [string, string] => entry[1] !== undefined));
 }
 
 function transitionsOf(lease: LeaseObject | undefined, more: number): number {

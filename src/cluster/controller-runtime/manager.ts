@@ -10,6 +10,7 @@ import { ControllerRun, type ControllerRunOptions } from "./controller-run.ts";
 import type { ControllerSpec } from "./controller.ts";
 import type { ControllerMetrics } from "./controller-metrics.ts";
 import { runLeaderElection, type LeaderTiming, type Term } from "./leader-election.ts";
+import { encodeWaits, WAITS_ANNOTATION, type ReportedWait } from "./reported-waits.ts";
 
 interface ControllerManagerOptions {
   readonly controllers: readonly ControllerSpec[];
@@ -34,6 +35,8 @@ interface ControllerManagerOptions {
    * is stopped. Default: never.
    */
   readonly mustStandBack?: (name: string) => boolean;
+  /** Waits that no single controller reports. The leader publishes all of them in its lease. */
+  readonly waits?: () => readonly ReportedWait[];
 }
 
 interface ControllerState {
@@ -100,9 +103,13 @@ export function createControllerManager(options: ControllerManagerOptions): Cont
     };
     await Promise.all(active.map(run));
   };
+  const annotations = (): Record<string, string | undefined> => {
+    const waits = isLeading() ? [...active.flatMap((spec) => spec.waits?.() ?? []), ...(options.waits?.() ?? [])] : [];
+    return { [WAITS_ANNOTATION]: encodeWaits(waits) };
+  };
   return {
     async run(signal) {
-      if (active.length > 0) await runLeaderElection({ ...options, name: leaseName, onTerm }, signal);
+      if (active.length > 0) await runLeaderElection({ ...options, name: leaseName, annotations, onTerm }, signal);
     },
     checks: () =>
       active.map(({ name }) => ({

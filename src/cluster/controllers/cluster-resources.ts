@@ -25,8 +25,8 @@ export interface Doubt {
   /** The server that causes the doubt. */
   readonly server: string;
   /**
-   * The rest of a sentence that begins with the server: "cannot be reached", "has not yet published what it serves",
-   * "departed at 2030-01-01T00:00:00Z".
+   * The rest of a sentence that begins with the server: "cannot be reached (connection refused)", "has not yet published
+   * what it serves", "departed at 2030-01-01T00:00:00Z".
    */
   readonly because: string;
   /**

@@ -103,6 +103,21 @@ describe("the doubts", () => {
     expect(doubts({ peers: [gone, source("c", APPS)] })).toEqual([]);
   });
 
+  test("name the reason why a server is unreachable, or why its discovery document is missing", () => {
+    const gone = source("b", APPS, { isReachable: false });
+    const refused = { unreachableBecause: "connection refused" };
+    expect(doubts({ peers: [gone], view: { peers: [peerOf("b", { isReachable: false, ...refused })] } })).toEqual([
+      "apps/deployments: b cannot be reached (connection refused)",
+    ]);
+    const undescribed = { isDescribed: false, undescribedBecause: "HTTP 401: not accepted as a peer" };
+    expect(doubts({ view: { peers: [peerOf("b", undescribed)] } })).toEqual([
+      "*/*: b has not yet published what it serves (HTTP 401: not accepted as a peer)",
+    ]);
+    expect(doubts({ view: { peers: [peerOf("b", { ...undescribed, ...refused })] } })).toEqual([
+      "*/*: b has not yet published what it serves (connection refused)",
+    ]);
+  });
+
   test("cover resources of a departed server that no server serves in any version", () => {
     const departed = [record({ "/v1": ["configmaps", "pods", "pods/status"], "apps/v1beta1": ["deployments"] })];
     expect(doubts({ departed, peers: [source("b", APPS)] })).toEqual(["/pods: gone departed at 2030-01-01T00:05:00Z"]);

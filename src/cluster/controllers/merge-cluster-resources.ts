@@ -8,6 +8,7 @@ import { mergeSources, type DiscoverySource } from "../../serving/discovery/merg
 import { formatGroupResource, type GroupResource } from "../../meta/group-version.ts";
 import type { ServedRecord } from "../peers/served-record.ts";
 import type { PeerDocuments, Peers } from "../peers/peers.ts";
+import type { ClusterView, PeerView } from "../peers/view.ts";
 import type { SharedResources } from "../peers/shared-resources.ts";
 import type { PeerConfig } from "../peers/peer-config.ts";
 
@@ -46,8 +47,8 @@ export function clusterResources({ config, peers, local, shared }: ClusterResour
   };
   const served = once(() => resourcesOf(mergeSources(sources())));
   const known = once(() => [
-    ...undescribedDoubts(documents),
-    ...unreachable(sources()),
+    ...undescribedDoubts(documents, peers.view()),
+    ...unreachable(sources(), peers.view()),
     ...departed(peers.records.departed(), served()),
   ]);
   return {
@@ -106,29 +107,43 @@ const ANYTHING = { group: undefined, resource: undefined, namespaced: undefined 
  * Peers without a discovery document are doubts, whichever routing source is configured, because controllers take the
  * resources to request from those documents.
  */
-function undescribedDoubts({ undescribed }: Pick<PeerDocuments, "undescribed">): Doubt[] {
-  return undescribed().map((server) => ({ ...ANYTHING, server, because: "has not yet published what it serves" }));
+function undescribedDoubts({ undescribed }: Pick<PeerDocuments, "undescribed">, view: ClusterView): Doubt[] {
+  return undescribed().map((server) => {
+    const { unreachableBecause, undescribedBecause } = peerIn(view, server);
+    const because = `has not yet published what it serves${inParentheses(unreachableBecause ?? undescribedBecause)}`;
+    return { ...ANYTHING, server, because };
+  });
 }
 
 /**
  * Resources that only unreachable servers serve. The store rejects creates of an Evenkeel server in a terminating
  * namespace. A kube-apiserver could still create an object there.
  */
-function unreachable(sources: readonly DiscoverySource[]): Doubt[] {
+function unreachable(sources: readonly DiscoverySource[], view: ClusterView): Doubt[] {
   const reachable = new Set(
     resourcesOf(mergeSources(sources.filter(({ isReachable }) => isReachable))).map(formatGroupResource),
   );
   return sources
     .filter(({ isReachable }) => !isReachable)
-    .flatMap(({ serverId, isKubeApiserver, groups }) =>
-      resourcesOf(groups)
+    .flatMap(({ serverId, isKubeApiserver, groups }) => {
+      const because = `cannot be reached${inParentheses(peerIn(view, serverId).unreachableBecause)}`;
+      return resourcesOf(groups)
         .filter((resource) => !reachable.has(formatGroupResource(resource)))
         .map(({ group, resource, namespaced }) => {
           const isCountable = isKubeApiserver !== true && storagePlaceOf(group, resource) !== undefined;
-          const doubt = { group, resource, namespaced, server: serverId, because: "cannot be reached" };
+          const doubt = { group, resource, namespaced, server: serverId, because };
           return isCountable ? { ...doubt, isCountable } : doubt;
-        }),
-    );
+        });
+    });
+}
+
+/** The peer in the view, which has the same reasons as `evenkeel status`. */
+function peerIn({ peers }: ClusterView, server: string): Partial<PeerView> {
+  return peers.find(({ id }) => id === server) ?? {};
+}
+
+function inParentheses(reason: string | undefined): string {
+  return reason === undefined ? "" : ` (${reason})`;
 }
 
 /** Resources of departed servers that no live server serves. */

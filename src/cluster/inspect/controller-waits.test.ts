@@ -11,6 +11,7 @@ const LEASE: LeaderLease = {
   acquireTime: "2030-01-01T00:00:00.000000Z",
   durationMs: 7_000,
   changedAtMs: NOW_MS - 400,
+  reported: { waits: [], hidden: 0 },
 };
 
 function waits(
@@ -35,6 +36,23 @@ test("a leader that renews its lease is shown, and the cluster waits for nothing
     heldByKubeControllerManager: null,
     waitingFor: [],
   });
+});
+
+test("the waits that the leader has published are listed, with the number of those that it has not published", () => {
+  const since = "2030-01-01T00:00:30Z";
+  const wait = { kind: "resource", name: "widgets.example.com", since, because: "HTTP 406: no" } as const;
+  const reported = { waits: [wait], hidden: 3 };
+  expect(waits({ reported }).waitingFor).toEqual([
+    wait,
+    { kind: "resource", name: "", because: "the controllers of a report 3 more waits" },
+  ]);
+  expect(waits({ reported: { ...reported, hidden: 0 } }).waitingFor).toEqual([wait]);
+});
+
+test("the waits of a leader that has released its lease are not listed", () => {
+  const wait = { kind: "resource", name: "widgets", since: "", because: "no" } as const;
+  const { waitingFor } = waits({ leader: "", reported: { waits: [wait], hidden: 0 } });
+  expect(waitingFor.map(({ kind }) => kind)).toEqual(["leader"]);
 });
 
 test("the wait for a leader that does not renew its lease has a reason and an end", () => {
@@ -74,12 +92,15 @@ test("a terminating namespace shows its conditions, its earliest end, or that no
 });
 
 test("of many terminating namespaces 20 are shown, and messages are cut", () => {
-  const long = [{ type: "NamespaceContentRemaining", status: "True", message: "x".repeat(1_000) }];
+  const message = `${"x".repeat(1_000)}: b cannot be reached`;
+  const condition = { type: "NamespaceContentRemaining", status: "True", message };
+  const long = Array.from({ length: 9 }, () => condition);
   const { waitingFor } = waits(
     {},
     Array.from({ length: 25 }, (_, index) => terminating(`n${index}`, 60, long)),
   );
   expect(waitingFor).toHaveLength(21);
-  expect(waitingFor[0]?.because).toHaveLength(300);
+  expect(waitingFor[0]?.because).toMatch(/^NamespaceContentRemaining: x+ … x+: b cannot be reached; /);
+  expect(waitingFor[0]?.because).toHaveLength(5 * 303 + 4 * 2);
   expect(waitingFor.at(-1)?.because).toBe("5 more namespaces are being deleted");
 });

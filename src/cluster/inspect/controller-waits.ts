@@ -1,6 +1,6 @@
 /**
- * Reports which server runs the controllers of the cluster, and which leader and namespaces the cluster waits for, with
- * the reasons. Without it, an operator sees only that a namespace stays Terminating. Pure.
+ * Reports which server runs the controllers of the cluster, and which leader, resources, objects and namespaces the
+ * cluster waits for, with the reasons. Without it, an operator sees only that a namespace stays Terminating. Pure.
  */
 import { objectAt, objectsAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
@@ -22,6 +22,7 @@ const OVERDUE_MS = 3_000;
 /** Servers take an expired lease within this time. */
 const TAKEOVER_MS = 1_500;
 const NAMESPACES_MAX = 20;
+const CONDITIONS_MAX = 5;
 const MESSAGE_LENGTH_MAX = 300;
 
 export function controllerWaits(input: ControllerWaitsInput): {
@@ -38,7 +39,7 @@ export function controllerWaits(input: ControllerWaitsInput): {
       renewedSecondsAgo: Math.max(0, Math.round((nowMs - changedAtMs) / 100) / 10),
     })),
     heldByKubeControllerManager: heldElsewhere ?? null,
-    waitingFor: [...leaders, ...namespaceWaits(input, leaders.length > 0)],
+    waitingFor: [...leaders, ...leases.flatMap(reportedWaits), ...namespaceWaits(input, leaders.length > 0)],
   };
 }
 
@@ -63,6 +64,16 @@ function leaderWait(
     until: timestampAt(at.now + Math.max(0, durationMs - ageMs) + TAKEOVER_MS),
     because: `${leader} has not renewed the lease for ${Math.floor(ageMs / 1000)} s; after ${durationMs / 1000} s another server takes it`,
   };
+}
+
+/** The waits of the controllers of a leader, which it has published with the last renewal of its lease. */
+function reportedWaits({ leader, reported: { waits, hidden } }: LeaderLease): Waiting[] {
+  if (leader === "") return [];
+  if (hidden === 0) return [...waits];
+  return [
+    ...waits,
+    { kind: "resource", name: "", because: `the controllers of ${leader} report ${hidden} more waits` },
+  ];
 }
 
 function namespaceWaits({ namespaces, nowMs, now }: ControllerWaitsInput, hasNoLeader: boolean): Waiting[] {
@@ -99,7 +110,13 @@ function reasonWithoutObstacle({ isSettling, hasNoLeader }: { isSettling: boolea
 function obstaclesOf(object: JsonObject): string {
   return objectsAt(objectAt(object, "status"), "conditions")
     .filter((condition) => condition["status"] === "True")
-    .map((condition) => `${stringAt(condition, "type")}: ${stringAt(condition, "message")}`)
-    .join("; ")
-    .slice(0, MESSAGE_LENGTH_MAX);
+    .slice(0, CONDITIONS_MAX)
+    .map((condition) => shortened(`${stringAt(condition, "type")}: ${stringAt(condition, "message")}`))
+    .join("; ");
+}
+
+/** Omits the middle of a long text. The end of a message names the server and the reason. */
+function shortened(text: string): string {
+  const half = MESSAGE_LENGTH_MAX / 2;
+  return text.length <= MESSAGE_LENGTH_MAX ? text : `${text.slice(0, half)} … ${text.slice(-half)}`;
 }

@@ -6,6 +6,7 @@ import type { BackgroundTask } from "../../base/background.ts";
 import type { Clock } from "../../base/clock.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
+import { decodeWaits, WAITS_ANNOTATION, type ReportedWaits } from "../controller-runtime/reported-waits.ts";
 import {
   KUBE_CONTROLLER_MANAGER_LEASE,
   KubeControllerManagerLease,
@@ -26,6 +27,8 @@ export interface LeaderLease {
   readonly durationMs: number;
   /** When this server saw the last change of the lease, by its monotonic clock. */
   readonly changedAtMs: number;
+  /** The waits of its controllers, as the leader has published them. */
+  readonly reported: ReportedWaits;
 }
 
 interface LeaderLeases {
@@ -56,8 +59,7 @@ export function leaderLeases({ cache, clock, storageRoot }: LeaderLeasesOptions)
     if (name !== CONTROLLERS_LEASE && name !== MIGRATIONS_LEASE) return;
     if (entry.corrupt !== undefined) return void known.delete(name);
     if (known.get(name)?.revision === revision) return;
-    const spec = objectAt(parseEntry(entry), "spec");
-    known.set(name, { ...leaseOf(name, spec), changedAtMs: clock.monotonic(), revision });
+    known.set(name, { ...leaseOf(name, parseEntry(entry)), changedAtMs: clock.monotonic(), revision });
   };
   return {
     task: watchPrefix({
@@ -85,7 +87,8 @@ export function leaderLeases({ cache, clock, storageRoot }: LeaderLeasesOptions)
   };
 }
 
-function leaseOf(name: string, spec: JsonObject): Omit<LeaderLease, "changedAtMs"> {
+function leaseOf(name: string, lease: JsonObject): Omit<LeaderLease, "changedAtMs"> {
+  const spec = objectAt(lease, "spec");
   const holder = stringAt(spec, "holderIdentity");
   // The identity of a leader is its server ID and the ID of its run.
   const end = holder.lastIndexOf("_");
@@ -95,5 +98,6 @@ function leaseOf(name: string, spec: JsonObject): Omit<LeaderLease, "changedAtMs
     leader: end < 0 ? holder : holder.slice(0, end),
     acquireTime: stringAt(spec, "acquireTime"),
     durationMs: typeof seconds === "number" && seconds > 0 ? seconds * 1000 : 0,
+    reported: decodeWaits(objectAt(objectAt(lease, "metadata"), "annotations")[WAITS_ANNOTATION]),
   };
 }

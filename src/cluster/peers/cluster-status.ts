@@ -43,7 +43,10 @@ export interface ClusterStatus {
   readonly controllers: readonly ControllerStatus[];
   /** The controllers that stand back while kube-controller-manager renews its lease; null if none does. */
   readonly heldByKubeControllerManager: HeldControllers | null;
-  /** The leaders and the terminating namespaces for which the cluster waits, with the reasons. */
+  /**
+   * The leaders, the terminating namespaces, the resources that controllers cannot read, and the objects that other
+   * clients keep overwriting, with the reasons.
+   */
   readonly waitingFor: readonly Waiting[];
 }
 
@@ -80,8 +83,8 @@ export interface HeldControllers {
 }
 
 export interface Waiting {
-  readonly kind: "leader" | "namespace";
-  /** The name of the Lease, or of the namespace. */
+  readonly kind: "leader" | "namespace" | "resource" | "object";
+  /** The name of the Lease, of the namespace or of the resource, or the resource and key of the object. */
   readonly name: string;
   readonly since?: string;
   /** When the wait ends at the latest (leader), or at the earliest (namespace); absent if unknown. */

@@ -253,13 +253,13 @@ describe("a response", () => {
 });
 
 describe("when no peer has responded", () => {
-  test("the 503 names the peer, the reason, the rule and Retry-After", async () => {
+  test("the 503 names the peer, the reason in words, the rule and Retry-After", async () => {
     const scene = new Scene(failing("connect", false));
     const rejection = await scene.refusal(routeTo([1], [2]), { url: `${WIDGETS}/w` });
     expect(rejection.toStatus()).toMatchObject({
       code: 503,
       reason: "ServiceUnavailable",
-      message: "Error while proxying request to destination apiserver peer-2: it failed: connect",
+      message: "Error while proxying request to destination apiserver peer-2: no connection",
       details: {
         name: "w",
         group: "example.com",

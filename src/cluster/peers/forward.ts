@@ -25,6 +25,7 @@ import { peerResponseHeaders, hopHeaders, NOT_SERVED_HEADER, SERVED_BY_HEADER } 
 import { openHopBody, type HopBody } from "./hop-body.ts";
 import { isNotServedResponse } from "./not-served-response.ts";
 import type { ProxyErrorType, ProxyMetrics } from "./proxy-metrics.ts";
+import { failureInWords } from "./failure-in-words.ts";
 import { serviceUnavailableBecause, type ProxyUnavailability } from "./unavailable-responses.ts";
 import type { PeerRoute } from "./route.ts";
 import type { ClusterView, PeerView } from "./view.ts";
@@ -187,11 +188,11 @@ function failedAttempt(
   error: UpstreamError,
   { peer, request, body }: { readonly peer: PeerView; readonly request: WithUser; readonly body: HopBody },
 ): Attempt {
-  const { failure, isSent, message } = error;
+  const { failure, isSent } = error;
   if (failure === "connect" || failure === "tls" || failure === "timeout") options.onMiss(peer.id, error);
   const isUndecided = isSent && !changesNothing(request);
   const mayRetry = failure !== "aborted" && body.isRepeatable && !isUndecided;
-  return { kind: "failed", type: failure, why: message, mayRetry, isUndecided };
+  return { kind: "failed", type: failure, why: failureInWords(error), mayRetry, isUndecided };
 }
 
 interface Judging {

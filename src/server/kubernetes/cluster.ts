@@ -22,7 +22,7 @@ import type { Cluster } from "../assembly.ts";
 import type { Foundation } from "../foundation.ts";
 import type { ServerStore } from "../store.ts";
 import { createClusterFilters } from "./cluster-filters.ts";
-import { createControllers } from "./controllers.ts";
+import { createContestedWrites, createControllers } from "./controllers.ts";
 import { createKubernetesEndpoints } from "./kubernetes-endpoints.ts";
 import { agreeOnEncodings, type Joined } from "./encodings.ts";
 import { createRegistry } from "./registry.ts";
@@ -66,6 +66,7 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
     standingBack: config.standingBack,
   });
   const { namespaces, mustStandBack } = observed;
+  const contested = createContestedWrites(on);
   const controllers = createControllers(on, store, {
     resources,
     peers,
@@ -73,9 +74,10 @@ export function joinCluster(on: Foundation, store: ServerStore, resources: Kuber
     storageVersions,
     namespaces,
     mustStandBack,
+    contested,
   });
   const leadership = createLeadership(controllers, lifecycle.ready);
-  const endpoints = createKubernetesEndpoints(on, store, { resources, peers });
+  const endpoints = createKubernetesEndpoints(on, store, { resources, peers, contested });
   const { identity, membership } = peers;
   on.history.recovery.addStep(() => identity.fence.reason);
   const kv = serverKv(store, config, identity.fence);

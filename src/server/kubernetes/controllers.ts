@@ -6,6 +6,7 @@ import {
   createControllerMetrics,
   type ControllerMetrics,
 } from "../../cluster/controller-runtime/controller-metrics.ts";
+import { ContestedWrites } from "../../cluster/controller-runtime/contested-writes.ts";
 import { createControllerManager, type ControllerManager } from "../../cluster/controller-runtime/manager.ts";
 import { objectControllers, type NamedSpec, type ObjectControllerParts } from "./object-controllers.ts";
 import { TermFence } from "../../cluster/controller-runtime/term-fence.ts";
@@ -23,6 +24,11 @@ interface ControllerParts extends ObjectControllerParts {
    */
   readonly storageVersions: StorageVersions | undefined;
   readonly mustStandBack: (name: string) => boolean;
+}
+
+/** Shared by all parts of a server that keep objects as they should be. */
+export function createContestedWrites({ env, metrics }: Foundation): ContestedWrites {
+  return new ContestedWrites({ clock: env.clock, log: env.log, metrics });
 }
 
 /**
@@ -50,6 +56,7 @@ export function createControllers(on: Foundation, store: ServerStore, parts: Con
   ];
   const controllerMetrics: ControllerMetrics = createControllerMetrics(metrics);
   const { id, incarnation } = parts.peers.identity.self;
+  const waits = (): ReturnType<ContestedWrites["waits"]> => parts.contested.waits();
   return groups.flatMap(([leaseName, all, fencing]) => {
     const controllers = all.filter(({ name }) => config.controllers.has(name));
     if (controllers.length === 0) return [];
@@ -66,6 +73,7 @@ export function createControllers(on: Foundation, store: ServerStore, parts: Con
       epoch: store.cache.epoch,
       enabled: config.controllers,
       mustStandBack: parts.mustStandBack,
+      ...(fencing === undefined ? {} : { waits }),
       onTerm: (term) => fencing?.begin(term),
     });
   });

@@ -1,6 +1,8 @@
 /** Creates the reconciler of the endpoints of the kubernetes Service. */
 import { EndpointReconciler } from "../../cluster/bootstrap/endpoint-reconciler.ts";
 import { servedVersions } from "../../cluster/bootstrap/served-version.ts";
+import { contestedCall } from "../../cluster/controller-runtime/contested-transport.ts";
+import type { ContestedWrites } from "../../cluster/controller-runtime/contested-writes.ts";
 import { LeasedRecord } from "../../cluster/peers/leased-record.ts";
 import { encodeMasterLease, masterLeaseKey } from "../../cluster/peers/master-leases.ts";
 import type { Peers } from "../../cluster/peers/peers.ts";
@@ -13,7 +15,11 @@ import type { KubernetesResources } from "./resources.ts";
 export function createKubernetesEndpoints(
   on: Foundation,
   store: ServerStore,
-  { resources, peers }: { readonly resources: KubernetesResources; readonly peers: Peers },
+  {
+    resources,
+    peers,
+    contested,
+  }: { readonly resources: KubernetesResources; readonly peers: Peers; readonly contested: ContestedWrites },
 ): EndpointReconciler | undefined {
   const { env, config, loopback, lifecycle, address: listening } = on;
   const { clock, random, log } = env;
@@ -23,7 +29,7 @@ export function createKubernetesEndpoints(
   const { endpoints, masterLeases } = peers.records;
   const { serverId, timing } = config.peers;
   return new EndpointReconciler({
-    call: loopback.callAsServer,
+    call: contestedCall(loopback.callAsServer, contested),
     clock,
     log,
     serves: servedVersions(resources.catalog),

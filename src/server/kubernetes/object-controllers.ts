@@ -10,6 +10,8 @@ import { createServiceAccountController } from "../../cluster/controllers/servic
 import { createVolumeProtection } from "../../cluster/controllers/volume-protection.ts";
 import { gatesOf } from "../../objects/catalog/release-gates.ts";
 import type { ControllerName } from "../../cluster/controllers/controller-names.ts";
+import { contestedTransport } from "../../cluster/controller-runtime/contested-transport.ts";
+import type { ContestedWrites } from "../../cluster/controller-runtime/contested-writes.ts";
 import type { ControllerSpec } from "../../cluster/controller-runtime/controller.ts";
 import type { TermFence } from "../../cluster/controller-runtime/term-fence.ts";
 import type { TerminatingNamespaces } from "../../cluster/inspect/terminating-namespaces.ts";
@@ -25,6 +27,7 @@ export interface ObjectControllerParts {
   /** The discovery document of this server, including custom and aggregated resources. */
   readonly shown: LocalDocument;
   readonly namespaces: Pick<TerminatingNamespaces, "seenAtMs">;
+  readonly contested: ContestedWrites;
 }
 
 export type NamedSpec = ControllerSpec & { readonly name: ControllerName };
@@ -34,7 +37,9 @@ export function objectControllers(on: Foundation, parts: ObjectControllerParts, 
   const { env, config, metrics, loopback } = on;
   const { resources, peers, shown, namespaces } = parts;
   const { clock, random, log } = env;
-  const { client, metadata } = loopback.clientsUnder(fence.condition);
+  const { client, metadata } = loopback.clientsUnder(fence.condition, (transport) =>
+    contestedTransport(transport, parts.contested),
+  );
   const served = clusterResources({ config, peers, local: shown, shared: resources.shared });
   const common = { client, metadata, resources: served, clock, random, log, metrics };
   const calculation = createQuotaCalculator({

@@ -152,3 +152,15 @@ test("an explanation of a route lists the preferred servers first", () => {
   const route = { kind: "peer", rule: "served-by-peer", sentence: "s", reason: "r", candidates: [["b", "c"], ["d"]] };
   expect(explanationText({ server: {}, request: {}, route })).toContain("result:       served by b or c, else d\n");
 });
+
+test("a resource that a controller cannot read is listed with the time since when it cannot", () => {
+  const wait = {
+    kind: "resource",
+    name: "widgets.example.com",
+    since: "2030-01-01T00:00:00Z",
+    because: "HTTP 406: no",
+  };
+  expect(statusTable({ ...HEALTHY, servers: [A], waitingFor: [wait] })).toContain(
+    "\nWaiting for resource widgets.example.com since 2030-01-01T00:00:00Z: HTTP 406: no.\n",
+  );
+});

@@ -199,7 +199,10 @@ function numberAt(parent: JsonObject, key: string): number {
   return typeof value === "number" ? value : 0;
 }
 
-/** The servers that run controllers, and the leaders and namespaces for which the cluster waits. */
+/** The kinds of waits whose reason does not say since when they last. */
+const REPORTED: ReadonlySet<string> = new Set(["resource", "object"]);
+
+/** The servers that run controllers, and the leaders, resources, objects and namespaces for which the cluster waits. */
 function controllers(answer: JsonObject): string[] {
   const leaders = objectsAt(answer, "controllers").flatMap((one) => {
     const leader = text(one, "leader");
@@ -209,7 +212,9 @@ function controllers(answer: JsonObject): string[] {
     const name = text(wait, "name");
     const until = text(wait, "until");
     const what = `${text(wait, "kind")}${name === "" ? "" : ` ${name}`}`;
-    return `Waiting for ${what}${until === "" ? "" : ` until ${until}`}: ${text(wait, "because")}.`;
+    const since = REPORTED.has(text(wait, "kind")) ? text(wait, "since") : "";
+    const when = `${since === "" ? "" : ` since ${since}`}${until === "" ? "" : ` until ${until}`}`;
+    return `Waiting for ${what}${when}: ${text(wait, "because")}.`;
   });
   const held = objectAt(answer, "heldByKubeControllerManager");
   const names = stringsAt(held, "controllers").map((name) => printable(name));

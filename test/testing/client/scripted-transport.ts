@@ -26,6 +26,11 @@ export class ScriptedTransport implements Transport {
     this.#replies.push(...replies);
   }
 
+  /** Drops the rest of the script. */
+  replace(...replies: Reply[]): void {
+    this.#replies.splice(0, Infinity, ...replies);
+  }
+
   /** Method, path and decoded query parameters of each request, as one line. */
   get asked(): string[] {
     return this.requests.map(({ method, target }) => `${method} ${decodeURIComponent(target)}`);

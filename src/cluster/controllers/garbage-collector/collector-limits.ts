@@ -51,3 +51,11 @@ export const REPORTS_BURST = 25;
 export const REPORT_REFILL_MS = 10_000;
 /** The namespace of events about cluster-scoped objects. */
 export const CLUSTER_EVENTS_NAMESPACE = "default";
+
+/** A resource that has not been watched for this long is logged. */
+export const UNWATCHED_LOG_MS = 5_000;
+/** Interval at which the resources that are not watched are examined for the log. */
+export const UNWATCHED_CHECK_MS = 1_000;
+/** Minimum and maximum interval between two log lines about one resource. The interval doubles with each line. */
+export const RELOG_MS_MIN = 60_000;
+export const RELOG_MS_MAX = 3_600_000;

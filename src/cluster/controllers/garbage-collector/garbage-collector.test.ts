@@ -249,9 +249,71 @@ describe("a resource", () => {
     expect(run.waitsFor("secrets")).toBe(true);
     expect(run.waitsFor("configmaps")).toBe(false);
     expect(run.collector.metric("garbagecollector_controller_resources_sync_error_total")).toBeGreaterThan(0);
-    expect(run.collector.logged.filter((line) => line.includes("cannot watch"))).toEqual([
-      'garbage collector cannot watch a resource {"group":"","resource":"secrets","error":"as the script says"}',
+  });
+
+  test.each([
+    [406, "NotAcceptable"],
+    [403, "Forbidden"],
+    [404, "NotFound"],
+    [503, "ServiceUnavailable"],
+  ])(
+    "whose list and watch are rejected with %i is named by metric, status and one log line until it heals",
+    async (code, reason) => {
+      await using run = new TwoResources(orphaned(), Array<Reply>(200).fill(rejects(code, reason)));
+      await run.world.advance(60_000);
+      const because = `HTTP ${code}: as the script says`;
+      expect(run.waitsFor("secrets")).toBe(true);
+      expect(run.collector.collector.waits()).toEqual([
+        {
+          ...{ kind: "resource", name: "secrets", since: expect.stringMatching(/Z$/) },
+          because: `the garbage collector cannot watch it: ${because}`,
+        },
+      ]);
+      expect(run.collector.logged.filter((line) => line.includes("cannot watch"))).toEqual([
+        `garbage collector cannot watch a resource {"group":"","resource":"secrets","because":"${because}","forSeconds":5}`,
+      ]);
+      run.secrets.replace(new ScriptedStream(initialEnd(11)));
+      await run.world.advance(60_000);
+      expect(run.waitsFor("secrets")).toBe(false);
+      expect(run.collector.collector.waits()).toEqual([]);
+      expect(run.collector.logged.at(-1)).toContain("watches a resource again");
+    },
+  );
+
+  test("whose lists are accepted and whose watches are rejected is reported as not watched since the first rejection", async () => {
+    const no = rejects(406, "NotAcceptable");
+    const list: Reply = { status: 200, body: { kind: "SecretList", metadata: { resourceVersion: "5" }, items: [] } };
+    await using run = new TwoResources(
+      orphaned(),
+      Array.from({ length: 30 }).flatMap(() => [no, list, no]),
+    );
+    const startedAt = run.world.clock.now();
+    await run.world.advance(30_000);
+    expect(run.waitsFor("secrets")).toBe(true);
+    expect(run.collector.collector.waits().map(({ since }) => since)).toEqual([
+      new Date(startedAt).toISOString().replace(".000Z", "Z"),
     ]);
+    expect(run.collector.logged.filter((line) => line.includes("cannot watch"))).toHaveLength(1);
+  });
+
+  test("that cannot be watched for an hour is logged six times, with growing intervals", async () => {
+    await using run = new TwoResources(orphaned(), Array<Reply>(2_000).fill(rejects(503, "ServiceUnavailable")));
+    await run.world.advance(3_600_000);
+    const lines = run.collector.logged.filter((line) => /cannot watch.*secrets/.test(line));
+    expect(lines.map((line) => /"forSeconds":(\d+)/.exec(line)![1])).toEqual(["5", "65", "185", "425", "905", "1865"]);
+  });
+
+  test("whose CRD was deleted causes no warning", async () => {
+    const stream = new ScriptedStream(initialEnd(10));
+    await using run = new TwoResources(orphaned(), [stream, ...Array<Reply>(200).fill(rejects(404, "NotFound"))]);
+    await run.world.advance(5_000);
+    stream.end();
+    await run.world.advance(2_000);
+    run.resources.change({ served: [CONFIG_MAPS] });
+    await run.world.advance(600_000);
+    expect(run.collector.logged.filter((line) => line.includes("cannot watch"))).toEqual([]);
+    expect(run.waitsFor("secrets")).toBe(false);
+    expect(run.collector.collector.waits()).toEqual([]);
   });
 
   test("that fails is retried at once when the served resources change", async () => {
@@ -276,8 +338,8 @@ describe("a resource", () => {
     await run.world.advance(10_000);
     expect(run.waitsFor("secrets")).toBe(false);
     next.send(bookmark(20));
-    await run.world.advance(0);
-    expect(run.collector.logged.at(-1)).toContain("watches a resource again");
+    await run.world.advance(60_000);
+    expect(run.collector.logged.filter((line) => line.includes("watch a resource"))).toEqual([]);
   });
 
   test("that no server has served in this term counts as waited for while a departed server may serve it again", async () => {

@@ -11,20 +11,24 @@ import type { Log } from "../../../base/log.ts";
 import type { MetricsRegistry } from "../../../base/metrics.ts";
 import type { Random } from "../../../base/random.ts";
 import type { Client } from "../../../client/client.ts";
+import { formatGroupResource } from "../../../meta/group-version.ts";
+import { timestampAt } from "../../../meta/timestamp.ts";
 import type { ClusterResources } from "../cluster-resources.ts";
 import type { ReconcileResult, KeySource } from "../../controller-runtime/controller.ts";
+import type { ReportedWait } from "../../controller-runtime/reported-waits.ts";
 import { attempt } from "./attempt.ts";
 import type { AttemptContext } from "./attempt-context.ts";
 import { OwnerGraph, type GraphSize } from "./graph.ts";
 import { Holds } from "./holds.ts";
 import { InvalidOwnerReports } from "./invalid-owner-reports.ts";
-import { COMPLAINTS_MAX, WORKERS } from "./collector-limits.ts";
+import { COMPLAINTS_MAX, UNWATCHED_LOG_MS, WORKERS } from "./collector-limits.ts";
 import { LiveObjects } from "./live-objects.ts";
 import { createGarbageCollectorMetrics, type GarbageCollectorMetrics } from "./metrics.ts";
 import { LruSet } from "./lru-set.ts";
 import { Monitors } from "./monitors.ts";
 import { OwnerLookup } from "./owner-lookup.ts";
 import { ServedResources } from "./served-resources.ts";
+import type { UnwatchedResource } from "./unwatched-resources.ts";
 import type { Wait } from "./wait.ts";
 
 interface GarbageCollectorOptions {
@@ -50,10 +54,12 @@ export interface GarbageCollector {
    */
   sources(): readonly KeySource[];
   graphSize(): GraphSize;
+  /** The resources that have not been watched for so long that the log names them. */
+  waits(): readonly ReportedWait[];
 }
 
 export function createGarbageCollector(options: GarbageCollectorOptions): GarbageCollector {
-  const metrics = createGarbageCollectorMetrics(options.metrics, () => term?.waiting() ?? []);
+  const metrics = createGarbageCollectorMetrics(options.metrics, () => term?.unwatched() ?? []);
   let term: Term | undefined;
   return {
     name: "garbage-collector-controller",
@@ -68,7 +74,20 @@ export function createGarbageCollector(options: GarbageCollectorOptions): Garbag
       };
       return [sourceOf(begun, onEnd)];
     },
+    waits: () => {
+      const loggedMs = options.clock.monotonic() - UNWATCHED_LOG_MS;
+      return (term?.unwatched() ?? []).filter(({ since }) => since.monotonicMs <= loggedMs).map(toReportedWait);
+    },
     graphSize: () => term?.graph.size ?? { objects: 0, unseenOwners: 0, references: 0 },
+  };
+}
+
+function toReportedWait(unwatched: UnwatchedResource): ReportedWait {
+  return {
+    kind: "resource",
+    name: formatGroupResource(unwatched),
+    since: timestampAt(unwatched.since.wallMs),
+    because: `the garbage collector cannot watch it: ${unwatched.because}`,
   };
 }
 
@@ -134,8 +153,8 @@ class Term {
     return this.#monitors.hasSynced;
   }
 
-  waiting(): ReturnType<Monitors["waiting"]> {
-    return this.#monitors.waiting();
+  unwatched(): UnwatchedResource[] {
+    return this.#monitors.unwatched();
   }
 
   async run(enqueue: (key: string) => void, signal: AbortSignal): Promise<void> {

@@ -11,7 +11,7 @@ export interface GarbageCollectorMetrics {
 
 export function createGarbageCollectorMetrics(
   registry: MetricsRegistry,
-  waiting: () => readonly GroupResource[],
+  unwatched: () => readonly GroupResource[],
 ): GarbageCollectorMetrics {
   registry.gaugesOf(
     {
@@ -19,7 +19,7 @@ export function createGarbageCollectorMetrics(
       help: "Resources that cannot be watched at present; objects that depend on them are kept.",
       labels: ["group", "resource"],
     },
-    () => waiting().map(({ group, resource }) => ({ labelValues: [group, resource], value: 1 })),
+    () => unwatched().map(({ group, resource }) => ({ labelValues: [group, resource], value: 1 })),
   );
   return {
     syncErrors: registry

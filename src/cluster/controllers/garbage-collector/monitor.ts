@@ -24,6 +24,7 @@ import type { GraphResource, OwnerGraph } from "./graph.ts";
 import { RESTART_MS_MIN, WATCH_WORKS_MS } from "./collector-limits.ts";
 import { toSeenObject } from "./seen-object.ts";
 import type { ServedResources } from "./served-resources.ts";
+import { watchFailure, type Moment } from "./unwatched-resources.ts";
 
 interface MonitorOptions {
   readonly resource: GraphResource;
@@ -33,8 +34,8 @@ interface MonitorOptions {
   readonly served: ServedResources;
   readonly clock: Clock;
   readonly random: Random;
-  readonly onFailing: (monitor: Monitor, thrown: unknown) => void;
-  readonly onFollowing: (monitor: Monitor) => void;
+  readonly onFailing: () => void;
+  readonly onFollowing: () => void;
 }
 
 export class Monitor {
@@ -46,10 +47,15 @@ export class Monitor {
   #watchOpenedAtMs: number | undefined;
   #restart: AbortController | undefined;
   #startedAtMs = 0;
+  /** When a list succeeded, or a watch delivered an event, after the last failure. */
+  #followingSinceMs = Infinity;
+  #unwatchedSince: Moment;
+  #failure: string | undefined;
 
   constructor(options: MonitorOptions) {
     this.resource = options.resource;
     this.#options = options;
+    this.#unwatchedSince = this.#now();
     this.#source = {
       list: (list) => this.#list(list),
       listAll: (list) => this.#listAll(list),
@@ -74,6 +80,16 @@ export class Monitor {
     // While no event arrives, a watch counts as working only after it has stayed open for some time.
     const openedAtMs = this.#watchOpenedAtMs;
     return openedAtMs !== undefined && this.#options.clock.monotonic() - openedAtMs >= WATCH_WORKS_MS;
+  }
+
+  /** Why a list or watch failed last; undefined if none has failed. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  /** Since when the resource is not watched; undefined while it is watched. */
+  get unwatchedSince(): Moment | undefined {
+    return this.#isWatched() ? undefined : this.#unwatchedSince;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -114,15 +130,35 @@ export class Monitor {
   }
 
   #failing(thrown: unknown): void {
+    if (this.#isWatched()) this.#unwatchedSince = this.#now();
+    this.#failure = watchFailure(thrown);
+    this.#followingSinceMs = Infinity;
     this.#watchOpenedAtMs = undefined;
     this.#state = "failing";
-    this.#options.onFailing(this, thrown);
+    this.#options.onFailing();
   }
 
   #following(): void {
     if (this.#state === "following" || !this.#hasSynced) return;
     this.#state = "following";
-    this.#options.onFollowing(this);
+    this.#followingSinceMs = this.#options.clock.monotonic();
+    this.#options.onFollowing();
+  }
+
+  /**
+   * Whether lists and watches have worked for some time. If a server accepts lists and rejects watches, the graph is
+   * current for a moment after each list, but the resource is not watched.
+   */
+  #isWatched(): boolean {
+    if (!this.isFollowing) return false;
+    if (this.#failure === undefined) return true;
+    const sinceMs = Math.min(this.#followingSinceMs, this.#watchOpenedAtMs ?? Infinity);
+    return this.#options.clock.monotonic() - sinceMs >= WATCH_WORKS_MS;
+  }
+
+  #now(): Moment {
+    const { clock } = this.#options;
+    return { monotonicMs: clock.monotonic(), wallMs: clock.now() };
   }
 
   /**

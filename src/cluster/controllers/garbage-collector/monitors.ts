@@ -4,14 +4,14 @@ import type { Log } from "../../../base/log.ts";
 import type { Counter } from "../../../base/metrics.ts";
 import type { Random } from "../../../base/random.ts";
 import { Wakeable } from "../../../base/wakeable.ts";
-import { messageOf } from "../../../base/within.ts";
 import type { Client } from "../../../client/client.ts";
 import { formatGroupResource, type GroupResource } from "../../../meta/group-version.ts";
 import type { ClusterResource, ClusterResources, Doubt } from "../cluster-resources.ts";
 import type { GraphResource, OwnerGraph } from "./graph.ts";
-import { COMPARE_MS, COMPARE_MS_MIN } from "./collector-limits.ts";
+import { COMPARE_MS, COMPARE_MS_MIN, UNWATCHED_CHECK_MS } from "./collector-limits.ts";
 import { Monitor } from "./monitor.ts";
 import { isDoubtAbout, type ServedResources } from "./served-resources.ts";
+import { UnwatchedLog, type Moment, type UnwatchedResource } from "./unwatched-resources.ts";
 
 interface MonitorsOptions {
   readonly resources: ClusterResources;
@@ -36,16 +36,16 @@ interface Followed {
   readonly monitor: Monitor;
   readonly stop: AbortController;
   readonly running: Promise<void>;
-  /** Whether no server serves the resource at present. */
-  isVanished: boolean;
+  /** Since when no server serves the resource; undefined while a server serves it. */
+  vanishedSince: Moment | undefined;
 }
 
 export class Monitors {
   readonly #options: MonitorsOptions;
   readonly #wakeable: Wakeable;
   readonly #followed = new Map<string, Followed>();
-  /** The error that was logged last, for each failing resource. */
-  readonly #failing = new Map<string, string>();
+  /** Since when there is a doubt about a resource that is not watched. */
+  readonly #doubtedSince = new Map<string, Moment>();
   #hasBegun = false;
   /** Whether the served resources have changed since the last comparison. */
   #isOutdated = false;
@@ -64,39 +64,52 @@ export class Monitors {
   }
 
   /**
-   * Resources of which the graph may lack objects, including resources that no server has served since this term began.
+   * Resources of which the graph may lack objects, including resources whose watches fail again and again, and resources
+   * that no server has served since this term began.
    */
-  waiting(): GroupResource[] {
-    const waiting = new Map<string, GroupResource>();
-    for (const [key, { monitor, isVanished }] of this.#followed)
-      if (isVanished || !monitor.isFollowing) waiting.set(key, monitor.resource);
-    for (const doubt of this.#options.served.doubts()) {
-      const { group, resource } = doubt;
-      if (group === undefined || resource === undefined || !this.#isUnseen(doubt, "")) continue;
-      waiting.set(formatGroupResource({ group, resource }), { group, resource });
+  unwatched(): UnwatchedResource[] {
+    const unwatched = new Map<string, UnwatchedResource>();
+    for (const [key, followed] of this.#followed) {
+      const { monitor, vanishedSince } = followed;
+      const since = vanishedSince ?? monitor.unwatchedSince;
+      if (since === undefined) continue;
+      const isVanished = vanishedSince !== undefined;
+      unwatched.set(key, { ...subjectOf(monitor.resource), since, because: reasonOf(followed), isVanished });
     }
-    return [...waiting.values()];
+    const doubted = new Set<string>();
+    for (const doubt of this.#options.served.doubts()) {
+      const { group, resource, server, because } = doubt;
+      if (group === undefined || resource === undefined || !this.#isUnseen(doubt, "")) continue;
+      const key = formatGroupResource({ group, resource });
+      doubted.add(key);
+      const since = this.#doubtedSince.get(key) ?? this.#now();
+      this.#doubtedSince.set(key, since);
+      unwatched.set(key, { group, resource, since, because: `${server} ${because}`, isVanished: false });
+    }
+    for (const key of this.#doubtedSince.keys()) if (!doubted.has(key)) this.#doubtedSince.delete(key);
+    return [...unwatched.values()];
   }
 
   /** The watched resources that may have objects in this namespace ("" means anywhere). */
   followed(namespace: string): GraphResource[] {
     return [...this.#followed.values()]
-      .filter(({ monitor, isVanished }) => !isVanished && (namespace === "" || monitor.resource.namespaced))
+      .filter(
+        ({ monitor, vanishedSince }) =>
+          vanishedSince === undefined && (namespace === "" || monitor.resource.namespaced),
+      )
       .map(({ monitor }) => monitor.resource);
   }
 
   /** Why the graph may lack objects in this namespace ("" means anywhere); undefined if it is complete. */
   unseen(namespace: string): string | undefined {
     if (this.#isOutdated) return "the served resources have just changed";
-    for (const { monitor, isVanished } of this.#followed.values()) {
-      const { resource, isFollowing } = monitor;
+    for (const followed of this.#followed.values()) {
+      const { resource, isFollowing } = followed.monitor;
       if (namespace !== "" && !resource.namespaced) continue;
       // A resource that no server serves any more is unseen even if it was watched, because the last changes may have
       // been missed.
-      if (isFollowing && !isVanished) continue;
-      const key = formatGroupResource(resource);
-      const because = isVanished ? "no server serves it at present" : "it has not responded yet";
-      return `${key} cannot be watched: ${this.#failing.get(key) ?? because}`;
+      if (isFollowing && followed.vanishedSince === undefined) continue;
+      return `${formatGroupResource(resource)} cannot be watched: ${reasonOf(followed)}`;
     }
     const doubt = this.#options.served.doubts().find((candidate) => this.#isUnseen(candidate, namespace));
     return doubt && `${doubtSubject(doubt)} may exist: ${doubt.server} ${doubt.because}`;
@@ -110,17 +123,31 @@ export class Monitors {
       this.#wakeable.wake();
       onChange();
     });
+    const logging = this.#logUnwatched(signal);
     try {
       while (!signal.aborted) {
         await this.#compare();
         await sleep(clock, COMPARE_MS_MIN, signal);
         await this.#wakeable.wait(this.#hasBegun ? COMPARE_MS : 1_000, signal);
       }
+      await logging;
     } finally {
       unsubscribe();
       for (const { stop } of this.#followed.values()) stop.abort();
       await Promise.all(this.#followed.values().map(({ running }) => running));
     }
+  }
+
+  async #logUnwatched(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    const lines = new UnwatchedLog(log);
+    while (await sleep(clock, UNWATCHED_CHECK_MS, signal))
+      lines.examine(this.unwatched(), (key) => this.#followed.has(key), clock.monotonic());
+  }
+
+  #now(): Moment {
+    const { clock } = this.#options;
+    return { monotonicMs: clock.monotonic(), wallMs: clock.now() };
   }
 
   #isUnseen(doubt: Doubt, namespace: string): boolean {
@@ -146,7 +173,7 @@ export class Monitors {
     this.#hasBegun = true;
     for (const [key, followed] of this.#followed) {
       if (wanted.has(key)) followed.monitor.retry();
-      else followed.isVanished = true;
+      else followed.vanishedSince ??= this.#now();
     }
     if (wasOutdated) onChange();
     await this.#forgetVanished();
@@ -155,7 +182,7 @@ export class Monitors {
   #follow(key: string, served: ClusterResource): void {
     const known = this.#followed.get(key);
     if (known !== undefined && isSameResource(known.monitor.resource, served)) {
-      known.isVanished = false;
+      known.vanishedSince = undefined;
       return;
     }
     if (known !== undefined) this.#unfollow(key, known);
@@ -164,17 +191,19 @@ export class Monitors {
     const monitor = new Monitor({
       ...this.#options,
       resource: { group, resource, kind, namespaced },
-      onFailing: (failing, thrown) => this.#onFailing(failing, thrown),
-      onFollowing: (following) => this.#onFollowing(following),
+      onFailing: () => this.#options.syncErrors.inc(),
+      onFollowing: () => this.#options.onChange(),
     });
-    this.#followed.set(key, { monitor, stop, running: monitor.run(stop.signal), isVanished: false });
+    this.#followed.set(key, { monitor, stop, running: monitor.run(stop.signal), vanishedSince: undefined });
   }
 
   /** Drops resources that no server serves, unless there is a doubt: such a resource may return with its objects. */
   async #forgetVanished(): Promise<void> {
     const { resources, log } = this.#options;
     const gone = (): [string, Followed][] =>
-      [...this.#followed].filter(([, { monitor, isVanished }]) => isVanished && this.#isUnserved(monitor.resource));
+      [...this.#followed].filter(
+        ([, { monitor, vanishedSince }]) => vanishedSince !== undefined && this.#isUnserved(monitor.resource),
+      );
     if (gone().length === 0 || !(await resources.catchUp())) return;
     for (const [key, followed] of gone()) {
       const { resource } = followed.monitor;
@@ -194,28 +223,13 @@ export class Monitors {
   #unfollow(key: string, { monitor, stop }: Followed): void {
     stop.abort();
     this.#followed.delete(key);
-    this.#failing.delete(key);
     this.#options.graph.forget(monitor.resource);
   }
+}
 
-  #onFailing({ resource }: Monitor, thrown: unknown): void {
-    const { log, syncErrors } = this.#options;
-    syncErrors.inc();
-    const key = formatGroupResource(resource);
-    const error = messageOf(thrown);
-    if (this.#failing.get(key) === error) return;
-    this.#failing.set(key, error);
-    // A watch of a resource whose CRD was deleted fails by design; the monitor is stopped soon.
-    if (this.#isUnserved(resource)) return;
-    log.warn("garbage collector cannot watch a resource", { ...subjectOf(resource), error });
-  }
-
-  #onFollowing({ resource }: Monitor): void {
-    const { log, onChange } = this.#options;
-    if (this.#failing.delete(formatGroupResource(resource)))
-      log.info("garbage collector watches a resource again", { ...subjectOf(resource) });
-    onChange();
-  }
+function reasonOf({ monitor, vanishedSince }: Pick<Followed, "monitor" | "vanishedSince">): string {
+  if (vanishedSince !== undefined) return "no server serves it at present";
+  return monitor.failure ?? "it has not responded yet";
 }
 
 function isCollectable(resource: ClusterResource): boolean {
