@@ -11,7 +11,8 @@ import { resolveRelease, type ReleaseOptions } from "../objects/catalog/release-
 import { NO_AUDIT, resolveAudit, type AuditConfig, type AuditGiven } from "../access/audit/options.ts";
 import { parseTokenFile } from "../access/auth/authenticators/token-file.ts";
 import type { IfReadyMode } from "../serving/http/filters/if-ready.ts";
-import { parseIpRange, type IpRange } from "../cluster/allocation/ip-range.ts";
+import { gatesOf } from "../objects/catalog/release-gates.ts";
+import { parseIpRanges, type IpRange } from "../cluster/allocation/ip-range.ts";
 import type { NumberRange } from "../cluster/allocation/number-range.ts";
 import { parsePortRange } from "../cluster/allocation/port-range.ts";
 import { parseEndpoints } from "../storage/kv-etcd/endpoints.ts";
@@ -105,7 +106,10 @@ export interface ServerOptions extends ReleaseOptions {
   readonly shutdown?: Partial<ShutdownConfig>;
   /** Probability, from 0 to 0.02, that the server closes an HTTP/2 connection after a response. Default 0. */
   readonly goawayChance?: number;
-  /** Subnet from which cluster IPs are allocated. Default "10.0.0.0/24". */
+  /**
+   * Subnet from which cluster IPs are allocated, or two of different IP families, separated by a comma; the first is the
+   * default. Default "10.0.0.0/24".
+   */
   readonly serviceClusterIpRange?: string;
   /** Port range from which node ports are allocated. Default "30000-32767". */
   readonly serviceNodePortRange?: string;
@@ -154,7 +158,8 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly ifReadyMode: IfReadyMode;
   readonly shutdown: ShutdownConfig;
   readonly goawayChance: number;
-  readonly serviceClusterIpRange: IpRange;
+  /** One range, or two of different families; the first is the default. */
+  readonly serviceClusterIpRanges: readonly [IpRange, ...IpRange[]];
   readonly serviceNodePortRange: NumberRange;
   readonly controllers: ReadonlySet<string>;
   /** The controllers that stand back while kube-controller-manager runs. */
@@ -206,7 +211,9 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     ifReadyMode: options.ifReadyMode ?? "off",
     shutdown: { ...DEFAULT_SHUTDOWN_OPTIONS, ...options.shutdown },
     goawayChance: goawayChance(options.goawayChance ?? 0),
-    serviceClusterIpRange: asOption(() => parseIpRange(options.serviceClusterIpRange ?? "10.0.0.0/24")),
+    serviceClusterIpRanges: asOption(() =>
+      parseIpRanges(options.serviceClusterIpRange ?? "10.0.0.0/24", gatesOf(release)),
+    ),
     serviceNodePortRange: asOption(() => parsePortRange(options.serviceNodePortRange ?? "30000-32767")),
     published: publishedEndpoint(options.advertise, options.endpointReconcilerType),
     usesStorageVersions: uses,

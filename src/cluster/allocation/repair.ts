@@ -49,15 +49,15 @@ export async function repairAllocations(parts: RepairParts, state: RepairState):
   const ports = await repairRecord({ parts, state, record: nodePorts.record, range: nodePorts.range }, (service) =>
     service.ports.map(String),
   );
-  const bits = usesBitmap
-    ? await repairRecord({ parts, state, record: clusterIps.record, range: clusterIps.bitmapRange }, ({ ips }) => ips)
-    : { repaired: [], released: [] };
+  const bits = [];
+  for (const { record, bitmapRange: range } of usesBitmap ? clusterIps : [])
+    bits.push(await repairRecord({ parts, state, record, range }, ({ ips }) => ips));
   const addresses = await repairAddresses(parts, state, usesAddresses);
   markRepaired();
   const known = (await services.list()).filter(({ corrupt }) => corrupt === undefined).map(numbersOf);
   return {
-    repaired: [...ports.repaired, ...bits.repaired, ...addresses.repaired],
-    released: [...ports.released, ...bits.released, ...addresses.released],
+    repaired: [ports, ...bits, addresses].flatMap(({ repaired }) => repaired),
+    released: [ports, ...bits, addresses].flatMap(({ released }) => released),
     duplicate: [
       ...duplicatesIn(known.flatMap(({ ips }) => ips)),
       ...duplicatesIn(known.flatMap((service) => service.ports.map(String))),
@@ -78,12 +78,12 @@ async function repairRecord(
   { parts, state, record, range }: RecordRepair,
   numbersIn: (service: ServiceNumbers) => readonly string[],
 ): Promise<Changes> {
-  const { services, ipAddresses, clusterIps } = parts.allocators;
+  const { services, ipAddresses, nodePorts } = parts.allocators;
   for (let race = 0; race < RACES_MAX; race++) {
     // The record is read before the Services. So if the Service of a bit is not found, it is still being written, or the
     // bit has leaked.
     const { entry, allocated } = await record.read();
-    const addresses = record === clusterIps.record ? await ipAddresses.listAll() : [];
+    const addresses = record === nodePorts.record ? [] : await ipAddresses.listAll();
     const stored = await services.list();
     const known = stored.filter(({ corrupt }) => corrupt === undefined).map(numbersOf);
     const wanted = Bitmap.of(indexesIn(range, known.flatMap(numbersIn)));
@@ -194,8 +194,8 @@ export async function convertClaims({ store, allocators }: RepairParts): Promise
   const record = (to: RangeRecord, indexes: readonly number[]): Promise<void> =>
     to.change((allocated) => ({ next: allocated.with(indexes), result: undefined }));
   await record(nodePorts.record, indexesIn(nodePorts.range, numbers("nodeports")));
-  if (records.current().usesBitmap)
-    await record(clusterIps.record, indexesIn(clusterIps.bitmapRange, numbers("clusterips")));
+  for (const { record: bitmap, bitmapRange } of records.current().usesBitmap ? clusterIps : [])
+    await record(bitmap, indexesIn(bitmapRange, numbers("clusterips")));
   for (const entry of entries) await store.remove(entry);
   return entries.length;
 }

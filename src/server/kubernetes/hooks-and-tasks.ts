@@ -98,8 +98,8 @@ function loadingHooks({ env }: Foundation, { cache }: ServerStore, { custom }: K
 function bootstrap(on: Foundation, { resources, cluster }: KubernetesStages): StartupHook[] {
   const { env, config, loopback, address } = on;
   const { clock, log } = env;
-  const { serviceClusterIpRange: range } = config;
-  const published = config.published && { clusterIp: range.nameAt(0), port: address.announced.then(portOf) };
+  const { serviceClusterIpRanges: ranges } = config;
+  const published = config.published && { clusterIp: ranges[0].nameAt(0), port: address.announced.then(portOf) };
   return bootstrapHooks({
     call: loopback.callAsServer,
     clock,
@@ -107,7 +107,7 @@ function bootstrap(on: Foundation, { resources, cluster }: KubernetesStages): St
     context: cluster.context,
     resolve: resources.table.resolve,
     catalog: resources.catalog,
-    serviceCidr: range.text,
+    serviceCidrs: ranges.map(({ text }) => text),
     published,
     usesRoles: config.access.authorizationModes.includes("RBAC"),
     acceptsTokens: config.serviceAccounts.keys.length > 0,

@@ -7,7 +7,7 @@ import { timestamp, type RegistryContext } from "./context.ts";
 import type { ServedResource } from "./resource.ts";
 
 export function kindContext(context: RegistryContext, { gates }: ServedResource): KindContext {
-  return { gates, time: timestamp(context.clock) };
+  return { gates, time: timestamp(context.clock), ipFamilies: context.ipFamilies ?? ["IPv4"] };
 }
 
 /** Changes and returns the object. */
