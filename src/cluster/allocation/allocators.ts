@@ -1,6 +1,7 @@
 /** The allocators of cluster IPs and node ports, and the storage keys of their records. */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
+import { familyOf, type IpFamily } from "../../meta/ip-address.ts";
 import type { ServedResource } from "../../serving/registry/resource.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
 import { createClusterIps, type ClusterIps } from "./cluster-ips.ts";
@@ -10,7 +11,7 @@ import { createNodePorts, type NodePorts } from "./node-ports.ts";
 import type { NumberRange } from "./number-range.ts";
 import { createRecordsInUse, type NumberRecords, type RecordsInUse } from "./number-records.ts";
 import { createRangeRecord } from "./range-record.ts";
-import { serviceCidrsOf } from "./service-cidrs.ts";
+import { serviceCidrsOf, type ServiceCidrRange } from "./service-cidrs.ts";
 import { createStoredServices, numbersOf, type StoredServices } from "./stored-services.ts";
 
 export interface Allocators {
@@ -22,6 +23,8 @@ export interface Allocators {
   readonly records: RecordsInUse;
   /** Whether this release allocates from ServiceCIDRs. */
   readonly usesServiceCidrs: boolean;
+  /** Whether an address is in a ServiceCIDR, which need not be ready; without ServiceCIDRs, in a configured range. */
+  isInRange(ip: string): boolean;
   /** The key prefix of the claims that earlier versions of this project wrote instead of kube-apiserver's records. */
   readonly claimPrefix: string;
 }
@@ -52,6 +55,8 @@ export function createAllocators(options: AllocatorsOptions): Allocators {
   const services = createStoredServices(store, `${storageRoot}services/specs/`);
   const records = createRecordsInUse(options.liveRecords);
   const claimPrefix = `${storageRoot}ranges/evenkeel/`;
+  const cidrsOf = (family: IpFamily): readonly ServiceCidrRange[] | undefined =>
+    usesServiceCidrs ? serviceCidrsOf(store.cache, `${storageRoot}servicecidrs/`, family) : undefined;
   const clusterIps = clusterIpRanges.map((range, index) => {
     const family: ClusterIps = createClusterIps({
       range,
@@ -65,8 +70,7 @@ export function createAllocators(options: AllocatorsOptions): Allocators {
           return indexesIn(family.bitmapRange, [...inServices, ...inAddresses]);
         },
       }),
-      serviceCidrs: () =>
-        usesServiceCidrs ? serviceCidrsOf(store.cache, `${storageRoot}servicecidrs/`, range.family) : undefined,
+      serviceCidrs: () => cidrsOf(range.family),
       addresses: ipAddresses,
       records: () => records.current(),
       isInUse: (ip) => services.hasIp(ip),
@@ -91,7 +95,12 @@ export function createAllocators(options: AllocatorsOptions): Allocators {
     random,
     clock,
   });
-  return { clusterIps, nodePorts, ipAddresses, services, records, usesServiceCidrs, claimPrefix };
+  const isInRange = (ip: string): boolean => {
+    const family = familyOf(ip);
+    const cidrs = family && cidrsOf(family)?.map(({ range }) => range);
+    return (cidrs ?? clusterIpRanges).some((range) => range.indexOf(ip) !== undefined);
+  };
+  return { clusterIps, nodePorts, ipAddresses, services, records, usesServiceCidrs, isInRange, claimPrefix };
 }
 
 function isDecoded({ corrupt }: { readonly corrupt: string | undefined }): boolean {

@@ -22,8 +22,6 @@ export interface ClusterIps extends NumberPool {
   readonly record: RangeRecord;
   /** The ranges from which addresses are allocated at present. */
   ranges(): readonly IpRange[];
-  /** Whether an address is in a range from which addresses are, or were, allocated. */
-  contains(ip: string): boolean;
 }
 
 interface ClusterIpsOptions {
@@ -49,14 +47,15 @@ export function createClusterIps(options: ClusterIpsOptions): ClusterIps {
   const { record, range, addresses } = options;
   const bitmapRange = range.family === "IPv6" ? range.first(IPV6_BITMAP_MAX) : range;
   const pool = new IpPool(options, bitmapRange);
-  const all = (): readonly ServiceCidrRange[] => options.serviceCidrs() ?? [{ range, isReady: true }];
-  const ranges = (): readonly IpRange[] => readyRanges(all());
+  const ranges = (): readonly IpRange[] => {
+    const cidrs = options.serviceCidrs();
+    return cidrs === undefined ? [range] : readyRanges(cidrs);
+  };
   return {
     family: range.family,
     bitmapRange,
     record,
     ranges,
-    contains: (ip) => all().some((one) => one.range.indexOf(ip) !== undefined),
     take: (ip, owner) => pool.take(ip, owner),
     takeAny: (owner) => pool.takeAny(owner, ranges()),
     suggest: () => pool.free(ranges()).next().value ?? undefined,

@@ -1,6 +1,7 @@
 /** The stage `running` of a server of a Kubernetes release: its start-up hooks, in order, and its background tasks. */
 import { waitUntil } from "../../base/background.ts";
 import { HOOK_PREFIX, runBefore, type StartupHook } from "../../base/startup-hook.ts";
+import { createRepairEvents } from "../../cluster/allocation/repair-events.ts";
 import { createServiceRepair } from "../../cluster/allocation/repair-task.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "../../cluster/bootstrap/hooks.ts";
 import { trustOf, trustPublisher } from "../../cluster/bootstrap/extension-apiserver-authentication.ts";
@@ -24,7 +25,9 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
   const { catalog, custom } = resources;
   const { context, allocators } = cluster;
   endOutdatedWatches(custom.table, on.open.watches);
-  const repair = createServiceRepair({ store: context.store, allocators, clock, log });
+  const instance = config.peers.serverId;
+  const events = createRepairEvents({ call: loopback.callAsServer, clock, log, instance });
+  const repair = createServiceRepair({ store: context.store, allocators, clock, log, events });
   return {
     hooks: [
       ...loadingHooks(on, store, resources),
