@@ -65,7 +65,7 @@ export function createIpAddresses(options: IpAddressesOptions): IpAddresses {
     find: (ip) => store.get(keyOf(ip), { kind: "newest" }),
     async listPublished() {
       const { entries } = await store.list({ start: prefix, end: prefixEnd(prefix) }, { kind: "newest" });
-      return entries.filter((entry) => entry.labels[MANAGED_BY] === ALLOCATOR);
+      return entries.filter(isPublished);
     },
     async listAll() {
       return (await store.list({ start: prefix, end: prefixEnd(prefix) }, { kind: "newest" })).entries;
@@ -129,6 +129,11 @@ export function parentOf(entry: Entry): Parent | undefined {
   const parent = objectAt(parseEntry(entry), "spec")["parentRef"];
   if (!isJsonObject(parent) || parent["resource"] !== "services" || stringAt(parent, "group") !== "") return undefined;
   return { namespace: stringAt(parent, "namespace"), name: stringAt(parent, "name") };
+}
+
+/** Whether a server has created the object; otherwise a user has. */
+export function isPublished({ labels }: Entry): boolean {
+  return labels[MANAGED_BY] === ALLOCATOR;
 }
 
 /** Whether the object has the labels that the allocator sets. */

@@ -5,6 +5,7 @@
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { indexesIn, type Allocators } from "./allocators.ts";
 import { Bitmap } from "./bitmap.ts";
+import { isPublished } from "./ip-addresses.ts";
 import type { NumberRange } from "./number-range.ts";
 import type { RangeRecord } from "./range-record.ts";
 import { recordFindings, type Describe, type Finding } from "./repair-findings.ts";
@@ -40,14 +41,19 @@ export async function repairRecord(repair: RecordRepair): Promise<RecordChanges>
     // The record is read before the Services. So if the Service of a bit is not found, it is still being written, or the
     // bit has leaked.
     const { entry, allocated } = await record.read();
-    const addresses = repair.isOfIps ? (await ipAddresses.listAll()).map((one) => ipAddresses.ipOf(one)) : [];
+    const addresses = repair.isOfIps ? await ipAddresses.listAll() : [];
+    const indexesOf = (some: readonly Entry[]): number[] =>
+      indexesIn(
+        range,
+        some.map((one) => ipAddresses.ipOf(one)),
+      );
     const stored = await services.list();
     const known = stored.filter(isDecoded);
-    const wanted = Bitmap.of(indexesIn(range, known.map(numbersOf).flatMap(numbersIn))).with(
-      indexesIn(range, addresses),
-    );
-    const missing = [...wanted.indexes()].filter((index) => !allocated.has(index));
-    const leaked = [...allocated.indexes()].filter((index) => !wanted.has(index));
+    const wanted = Bitmap.of(indexesIn(range, known.map(numbersOf).flatMap(numbersIn)));
+    // The IPAddress of a Service that is not stored also leaks, so only those of users keep a bit.
+    const kept = wanted.with(indexesOf(addresses.filter((one) => !isPublished(one))));
+    const missing = [...wanted.with(indexesOf(addresses)).indexes()].filter((index) => !allocated.has(index));
+    const leaked = [...allocated.indexes()].filter((index) => !kept.has(index));
     // A Service that cannot be decoded may have any number, so nothing is released.
     const counts = countLeaks(leaks, range, stored.length === known.length ? leaked : []);
     const due = leaked.filter((index) => (counts.get(range.nameAt(index)) ?? 0) >= LEAK_ROUNDS);
