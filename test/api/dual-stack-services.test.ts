@@ -1,6 +1,9 @@
 /** Services of a cluster with two ranges of cluster IPs, one of each IP family. */
 import { describe, expect, test } from "vitest";
 import { World } from "../../src/tools/simulator/world.ts";
+import { sleep } from "../../src/base/clock.ts";
+import type { Kv } from "../../src/storage/kv.ts";
+import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
 import { bitsOf, sentence, service, SERVICES } from "./service-records.ts";
 import { startServer, type Json, type TestServer } from "./start.ts";
 
@@ -10,6 +13,10 @@ const SECOND = "spec.ipFamilyPolicy: Invalid value";
 async function addresses(server: TestServer): Promise<string[]> {
   const { items } = (await server.get("/apis/networking.k8s.io/v1/ipaddresses")).body;
   return items.map(({ metadata }: Json) => metadata.name);
+}
+
+function byText(texts: readonly string[]): string[] {
+  return [...texts].sort((one, other) => (one < other ? -1 : 1));
 }
 
 function familyFields({ clusterIPs, ipFamilies, ipFamilyPolicy }: Json): Json {
@@ -30,7 +37,7 @@ describe("a Service of a dual-stack cluster", () => {
     const prefixes = families.map((family) => (family === "IPv4" ? /^10\.0\.0\./ : /^fd00:10::/));
     expect(body.spec.clusterIPs).toEqual(prefixes.map((prefix) => expect.stringMatching(prefix)));
     expect(body.spec.clusterIP).toBe(body.spec.clusterIPs[0]);
-    expect(await addresses(server)).toEqual([...body.spec.clusterIPs].sort());
+    expect(await addresses(server)).toEqual(byText(body.spec.clusterIPs));
   });
 
   test("gets one address and releases it when the second cannot be allocated", async () => {
@@ -117,7 +124,7 @@ describe("a Service of a dual-stack cluster", () => {
     const again = { type: "ClusterIP", externalName: null, ipFamilyPolicy: "RequireDualStack" };
     const { spec } = (await server.mergePatch(`${SERVICES}/web`, { spec: again })).body;
     expect(spec.clusterIPs).toHaveLength(2);
-    expect(await addresses(server)).toEqual([...spec.clusterIPs].sort());
+    expect(await addresses(server)).toEqual(byText(spec.clusterIPs));
   });
 
   test("gets no address if it is headless, but the families that it asks for", async () => {
@@ -137,6 +144,24 @@ describe("a Service of a dual-stack cluster", () => {
     });
     expect(await addresses(server)).toEqual([]);
   });
+});
+
+test("an update that takes so long that a kube-apiserver may have deleted its new IPAddress is rejected", async () => {
+  const world = new World({ seed: 1 });
+  const slow = { isOn: false };
+  const wrapKv = (kv: Kv): Kv =>
+    overlaidKv(kv, {
+      async commit(change) {
+        if (slow.isOn && change.key.startsWith("/registry/ipaddresses/")) await sleep(world.clock, 4_000);
+        return kv.commit(change);
+      },
+    });
+  await using server = await startServer({ world, serviceClusterIpRange: BOTH, wrapKv });
+  slow.isOn = true;
+  const { body } = await server.create(SERVICES, service("web"));
+  const up = await server.mergePatch(`${SERVICES}/web`, { spec: { ipFamilyPolicy: "RequireDualStack" } });
+  expect([up.status, up.headers["retry-after"]]).toEqual([503, "1"]);
+  expect(await addresses(server)).toEqual(body.spec.clusterIPs);
 });
 
 describe("the records of a dual-stack cluster", () => {

@@ -133,8 +133,8 @@ describe("the repair writes an Event", () => {
       metadata: { name: "web" },
       spec: { type: "NodePort", ports: [{ port: 80 }] },
     });
-    await using _older = await startServer({ world, release: "1.30" });
-    await server.world.advance(400_000);
+    await using older = await startServer({ world, release: "1.30" });
+    await older.world.advance(400_000);
     expect(await events(server)).toEqual([]);
   });
 });

@@ -518,6 +518,18 @@ describe("the repair of allocations", () => {
     expect(await allocated(old.kv)).not.toContain("clusterips/10.0.0.5");
   });
 
+  test("creates an IPAddress in a version that all releases with IPAddress objects can decode, if its own has none", async () => {
+    const world = new World({ seed: 1 });
+    await using young = await startServer({ release: "1.36", world });
+    await using old = await startServer({ release: "1.32", world });
+    const { clusterIP } = (await old.create(SERVICES, service("web"))).body.spec;
+    const { items } = await old.kv.range({ start: `/registry/ipaddresses/${clusterIP}` });
+    expect(JSON.parse(String(items[0]!.value)).apiVersion).toBe("networking.k8s.io/v1beta1");
+    expect((await young.get(`/apis/networking.k8s.io/v1/ipaddresses/${clusterIP}`)).body.spec.parentRef.name).toBe(
+      "web",
+    );
+  });
+
   test("changes nothing while a Service cannot be decoded", async () => {
     await using server = await startServer();
     await setBits(server.kv, "servicenodeports", "30000-32767", [0]);

@@ -98,7 +98,7 @@ function create(server: RunningServer, name: string, spec: unknown): Promise<Res
 async function reuseThroughOther(servers: readonly RunningServer[], created: readonly Response[]): Promise<number> {
   let slowestMs = 0;
   for (const [index, { body }] of created.entries()) {
-    const [releasing, allocating] = index % 2 === 0 ? servers : [...servers].reverse();
+    const [releasing, allocating] = index % 2 === 0 ? servers : servers.toReversed();
     const { type, clusterIP, clusterIPs, ipFamilyPolicy, ports } = body.spec;
     expect((await releasing!.request("DELETE", `${SERVICES}/${body.metadata.name}`)).status).toBe(200);
     const startedAt = performance.now();

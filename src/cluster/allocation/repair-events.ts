@@ -5,18 +5,25 @@
 import type { Clock } from "../../base/clock.ts";
 import { microTimestampAt } from "../../meta/timestamp.ts";
 import type { Log } from "../../base/log.ts";
-import type { InProcessRequest, InProcessResponse } from "../../client/in-process.ts";
 import { objectAt, stringAt, type JsonObject } from "../../meta/json.ts";
 import { dnsSubdomainErrors } from "../../meta/names.ts";
 import { parseEntry } from "../../storage/watch-cache/entry.ts";
 import type { Finding } from "./repair-findings.ts";
 
 interface RepairEventsOptions {
-  readonly call: (request: InProcessRequest) => Promise<InProcessResponse>;
+  /** Sends a request as this server. */
+  readonly call: (request: EventRequest) => Promise<{ readonly status: number }>;
   readonly clock: Clock;
   readonly log: Log;
   /** The name of this server in the Events. */
   readonly instance: string;
+}
+
+interface EventRequest {
+  readonly method: "POST" | "PATCH";
+  readonly target: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: JsonObject;
 }
 
 export interface RepairEvents {

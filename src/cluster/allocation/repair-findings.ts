@@ -1,6 +1,6 @@
 /**
- * What a repair finds out about the numbers of Services, in the words in which kube-apiserver reports it: each finding
- * becomes an Event of a Service or of an IPAddress.
+ * The findings of a repair about the numbers of Services. Each becomes an Event of a Service or of an IPAddress, with
+ * kube-apiserver's reason and note.
  */
 import { canonicalIp, familyOf } from "../../meta/ip-address.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
@@ -122,7 +122,7 @@ interface RecordState {
   readonly describe: Describe;
 }
 
-/** What a bitmap and the Services say about each other, in the order of the Services. */
+/** The findings about a bitmap, in the order of the Services. */
 export function recordFindings({ services, range, allocated, numbersIn, describe }: RecordState): Finding[] {
   const seen = new Set<number>();
   return services.flatMap((subject) =>

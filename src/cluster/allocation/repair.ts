@@ -19,7 +19,7 @@ export interface RepairState {
 }
 
 interface RepairReport {
-  /** What this release reports, in its words. */
+  /** The findings that this release reports. */
   readonly findings: readonly Finding[];
   /** Numbers that were released because no Service has them. */
   readonly released: readonly string[];

@@ -32,7 +32,7 @@ import {
   type AllocatedValues,
 } from "../../objects/kinds/core/services/service-fields.ts";
 import { ownerOf } from "./stored-services.ts";
-import { STORE_MS } from "./timing.ts";
+import { STORE_EXISTING_MS, STORE_MS } from "./timing.ts";
 import { countAt } from "../../objects/kinds/checks.ts";
 
 const ALREADY_ALLOCATED = "provided port is already allocated";
@@ -92,7 +92,8 @@ class ServiceAllocation implements AllocationSession {
     await this.#assignIps(service, existing, held);
     await this.#assignPorts(service, existing, held);
     if (existing !== undefined) await this.#noteDropped(held, allocatedValuesOf(service));
-    if (this.#taken.length > 0 && clock.monotonic() - startedAt > STORE_MS) {
+    const limitMs = existing === undefined ? STORE_MS : STORE_EXISTING_MS;
+    if (this.#taken.length > 0 && clock.monotonic() - startedAt > limitMs) {
       throw serviceUnavailable("allocating took too long, please try again later", 1);
     }
     return service;

@@ -5,7 +5,10 @@ import { createRepairEvents } from "../../cluster/allocation/repair-events.ts";
 import { createServiceRepair } from "../../cluster/allocation/repair-task.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "../../cluster/bootstrap/hooks.ts";
 import { trustOf, trustPublisher } from "../../cluster/bootstrap/extension-apiserver-authentication.ts";
+import { servedVersions } from "../../cluster/bootstrap/served-version.ts";
+import { keepServiceCidr } from "../../cluster/bootstrap/service-cidr.ts";
 import { followCorruptValues } from "../../cluster/inspect/corrupt-values.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
 import { crdController } from "../../extensions/crd/crd-controller-task.ts";
 import { endOutdatedWatches } from "../../extensions/crd/serving/connect-crds.ts";
 import type { HooksAndTasks, Stages } from "../assembly.ts";
@@ -56,6 +59,15 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       ...cluster.leadership.tasks,
       ...(cluster.endpoints === undefined ? [] : [cluster.endpoints.task]),
       repair.task,
+      keepServiceCidr({
+        call: loopback.callAsServer,
+        clock,
+        log,
+        serves: servedVersions(catalog),
+        cidrs: serviceCidrs(config),
+        cache: store.cache,
+        storageRoot: config.storageRoot,
+      }),
       trustPublisher({ env, config, catalog }, loopback.callAsServer),
     ],
     checks: () => cluster.controllers.flatMap((manager) => manager.checks()),
@@ -98,6 +110,12 @@ function loadingHooks({ env }: Foundation, { cache }: ServerStore, { custom }: K
   ];
 }
 
+/** The ranges of the default ServiceCIDR; none if the release does not allocate from ServiceCIDRs. */
+function serviceCidrs({ release, serviceClusterIpRanges }: Foundation["config"]): string[] {
+  const isUsed = gatesOf(release).isOn("MultiCIDRServiceAllocator");
+  return isUsed ? serviceClusterIpRanges.map(({ text }) => text) : [];
+}
+
 function bootstrap(on: Foundation, { resources, cluster }: KubernetesStages): StartupHook[] {
   const { env, config, loopback, address } = on;
   const { clock, log } = env;
@@ -110,7 +128,7 @@ function bootstrap(on: Foundation, { resources, cluster }: KubernetesStages): St
     context: cluster.context,
     resolve: resources.table.resolve,
     catalog: resources.catalog,
-    serviceCidrs: ranges.map(({ text }) => text),
+    serviceCidrs: serviceCidrs(config),
     published,
     usesRoles: config.access.authorizationModes.includes("RBAC"),
     acceptsTokens: config.serviceAccounts.keys.length > 0,
