@@ -11,9 +11,6 @@ import { resolveRelease, type ReleaseOptions } from "../objects/catalog/release-
 import { NO_AUDIT, resolveAudit, type AuditConfig, type AuditGiven } from "../access/audit/options.ts";
 import { parseTokenFile } from "../access/auth/authenticators/token-file.ts";
 import type { IfReadyMode } from "../serving/http/filters/if-ready.ts";
-import { parseIpRange, type IpRange } from "../cluster/allocation/ip-range.ts";
-import type { NumberRange } from "../cluster/allocation/number-range.ts";
-import { parsePortRange } from "../cluster/allocation/port-range.ts";
 import { parseEndpoints } from "../storage/kv-etcd/endpoints.ts";
 import { requestHeaderOptions, type RequestHeaderFlags } from "../access/auth/request-header-options.ts";
 import { parseCertificates } from "../access/auth/client-certificates.ts";
@@ -26,6 +23,7 @@ import { STORAGE_VERSION_TYPE as STORAGE_VERSIONS } from "../cluster/storagevers
 import { CONTROLLERS, KUBE_CONTROLLER_MANAGER_CONTROLLERS } from "../cluster/controllers/controller-names.ts";
 import { asOption, OptionError } from "../base/option-error.ts";
 import { publishedEndpoint, type Advertise } from "./advertise.ts";
+import { resolveServiceRanges, type ServiceRangeOptions, type ServiceRanges } from "./service-ranges.ts";
 import {
   PEER_PROXY_GATE,
   resolvePeerOptions,
@@ -66,7 +64,7 @@ interface ShutdownConfig {
 
 const DEFAULT_SHUTDOWN_OPTIONS: ShutdownConfig = { delayMs: 0, sendRetryAfter: false, watchGraceMs: 0 };
 
-export interface ServerOptions extends ReleaseOptions {
+export interface ServerOptions extends ReleaseOptions, ServiceRangeOptions {
   readonly storage: StorageConfig;
   /** Key prefix in the store. Default "/registry". */
   readonly etcdPrefix?: string;
@@ -105,10 +103,6 @@ export interface ServerOptions extends ReleaseOptions {
   readonly shutdown?: Partial<ShutdownConfig>;
   /** Probability, from 0 to 0.02, that the server closes an HTTP/2 connection after a response. Default 0. */
   readonly goawayChance?: number;
-  /** Subnet from which cluster IPs are allocated. Default "10.0.0.0/24". */
-  readonly serviceClusterIpRange?: string;
-  /** Port range from which node ports are allocated. Default "30000-32767". */
-  readonly serviceNodePortRange?: string;
   /**
    * As kube-controller-manager's --controllers: "*", "name", "-name". "auto" is "*", but controllers that
    * kube-controller-manager has as well stand back while it runs. Default "auto", but none for a strict release, because
@@ -134,7 +128,7 @@ export interface ServerOptions extends ReleaseOptions {
 declare const resolved: unique symbol;
 
 /** A complete, validated configuration. Only `resolveOptions` and `withStoredCredentials` create one. */
-export interface ServerConfig extends MemberConfig, AccessSettings {
+export interface ServerConfig extends MemberConfig, AccessSettings, ServiceRanges {
   readonly [resolved]: true;
   /** The release as which the server behaves. */
   readonly release: ReleaseName;
@@ -154,8 +148,6 @@ export interface ServerConfig extends MemberConfig, AccessSettings {
   readonly ifReadyMode: IfReadyMode;
   readonly shutdown: ShutdownConfig;
   readonly goawayChance: number;
-  readonly serviceClusterIpRange: IpRange;
-  readonly serviceNodePortRange: NumberRange;
   readonly controllers: ReadonlySet<string>;
   /** The controllers that stand back while kube-controller-manager runs. */
   readonly standingBack: ReadonlySet<string>;
@@ -207,8 +199,7 @@ export function resolveOptions(options: ServerOptions): ServerConfig {
     ifReadyMode: options.ifReadyMode ?? "off",
     shutdown: { ...DEFAULT_SHUTDOWN_OPTIONS, ...options.shutdown },
     goawayChance: goawayChance(options.goawayChance ?? 0),
-    serviceClusterIpRange: asOption(() => parseIpRange(options.serviceClusterIpRange ?? "10.0.0.0/24")),
-    serviceNodePortRange: asOption(() => parsePortRange(options.serviceNodePortRange ?? "30000-32767")),
+    ...resolveServiceRanges(options, release),
     published: publishedEndpoint(options.advertise, options.endpointReconcilerType),
     usesStorageVersions: uses,
     controllers,

@@ -3,49 +3,8 @@ import { sleep } from "../../src/base/clock.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 import { StorageError, type Kv } from "../../src/storage/kv.ts";
 import { startServer, type ApiTestResponse, type Json, type TestServer } from "./start.ts";
-import { Bitmap } from "../../src/cluster/allocation/bitmap.ts";
-import { encodeRangeAllocation } from "../../src/cluster/allocation/range-allocation.ts";
-import { protobufTables } from "../../src/objects/catalog/protobuf-tables.ts";
-import { decodeProtobufObject } from "../../src/objects/protobuf/decode.ts";
 import { overlaidKv } from "../../src/storage/overlaid-kv.ts";
-
-const SERVICES = "/api/v1/namespaces/default/services";
-
-function service(name: string, spec: Json = {}): Json {
-  return { apiVersion: "v1", kind: "Service", metadata: { name }, spec: { ports: [{ port: 80 }], ...spec } };
-}
-
-/** The numbers that kube-apiserver's records contain: bitmaps and IPAddress objects. */
-async function allocated(kv: Kv): Promise<string[]> {
-  const addresses = await kv.range({ start: "/registry/ipaddresses/", end: "/registry/ipaddresses0" });
-  const ips = new Set([
-    ...addresses.items.map(({ key }) => key.slice("/registry/ipaddresses/".length)),
-    ...(await bitsOf(kv, "serviceips")).map((index) => `10.0.0.${index + 1}`),
-  ]);
-  const ports = await bitsOf(kv, "servicenodeports");
-  return [...[...ips].map((ip) => `clusterips/${ip}`), ...ports.map((index) => `nodeports/${30_000 + index}`)];
-}
-
-async function bitsOf(kv: Kv, range: string): Promise<number[]> {
-  const { items } = await kv.range({ start: `/registry/ranges/${range}` });
-  if (items[0] === undefined) return [];
-  const { data } = decodeProtobufObject(items[0].value, protobufTables()) as { data?: string };
-  return [...Bitmap.decode(Buffer.from(data ?? "", "base64")).indexes()];
-}
-
-async function setBits(kv: Kv, range: string, text: string, indexes: readonly number[]): Promise<void> {
-  const { items } = await kv.range({ start: `/registry/ranges/${range}` });
-  await kv.commit({
-    kind: "put",
-    key: `/registry/ranges/${range}`,
-    value: encodeRangeAllocation({ range: text, allocated: Bitmap.of(indexes) }),
-    expectedRevision: items[0]?.modRevision ?? 0,
-  });
-}
-
-function sentence(response: ApiTestResponse): string {
-  return `${response.status} ${response.body.message}`;
-}
+import { allocated, sentence, service, SERVICES, setBits } from "./service-records.ts";
 
 describe("a cluster IP", () => {
   test("is allocated for a Service that requests none, and the related fields are set", async () => {
@@ -557,6 +516,18 @@ describe("the repair of allocations", () => {
     await old.delete(`${SERVICES}/web`);
     expect((await young.get("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.5")).status).toBe(404);
     expect(await allocated(old.kv)).not.toContain("clusterips/10.0.0.5");
+  });
+
+  test("creates an IPAddress in a version that all releases with IPAddress objects can decode, if its own has none", async () => {
+    const world = new World({ seed: 1 });
+    await using young = await startServer({ release: "1.36", world });
+    await using old = await startServer({ release: "1.32", world });
+    const { clusterIP } = (await old.create(SERVICES, service("web"))).body.spec;
+    const { items } = await old.kv.range({ start: `/registry/ipaddresses/${clusterIP}` });
+    expect(JSON.parse(String(items[0]!.value)).apiVersion).toBe("networking.k8s.io/v1beta1");
+    expect((await young.get(`/apis/networking.k8s.io/v1/ipaddresses/${clusterIP}`)).body.spec.parentRef.name).toBe(
+      "web",
+    );
   });
 
   test("changes nothing while a Service cannot be decoded", async () => {

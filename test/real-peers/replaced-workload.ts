@@ -1,5 +1,5 @@
 /**
- * The work that goes on while servers are replaced: ConfigMaps that must stay, and Deployments, Jobs and namespaces that
+ * The work of clients while servers are replaced: ConfigMaps that must stay, and Deployments, Jobs and namespaces that
  * are created, handled by the controllers and deleted. A write counts only if the client got its response.
  */
 import { setTimeout as delay } from "node:timers/promises";

@@ -12,6 +12,7 @@ import type { IpRange } from "./ip-range.ts";
 import type { NumberRecords } from "./number-records.ts";
 import { candidates, type NumberOwner, type NumberPool, type Taken } from "./number-pool.ts";
 import type { RangeRecord } from "./range-record.ts";
+import { readyRanges, type ServiceCidrRange } from "./service-cidrs.ts";
 import { RELEASE_MS } from "./timing.ts";
 
 export interface ClusterIps extends NumberPool {
@@ -27,8 +28,8 @@ interface ClusterIpsOptions {
   readonly record: RangeRecord;
   /** The configured range. */
   readonly range: IpRange;
-  /** The ranges of ready ServiceCIDRs of the family; undefined if there are no ServiceCIDRs. */
-  readonly serviceCidrs: () => readonly IpRange[] | undefined;
+  /** The ranges of the ServiceCIDRs of the family; undefined if there are no ServiceCIDRs. */
+  readonly serviceCidrs: () => readonly ServiceCidrRange[] | undefined;
   readonly addresses: IpAddresses;
   readonly records: () => NumberRecords;
   /** Whether a stored Service has the address, according to the cache. */
@@ -46,7 +47,10 @@ export function createClusterIps(options: ClusterIpsOptions): ClusterIps {
   const { record, range, addresses } = options;
   const bitmapRange = range.family === "IPv6" ? range.first(IPV6_BITMAP_MAX) : range;
   const pool = new IpPool(options, bitmapRange);
-  const ranges = (): readonly IpRange[] => options.serviceCidrs() ?? [range];
+  const ranges = (): readonly IpRange[] => {
+    const cidrs = options.serviceCidrs();
+    return cidrs === undefined ? [range] : readyRanges(cidrs);
+  };
   return {
     family: range.family,
     bitmapRange,

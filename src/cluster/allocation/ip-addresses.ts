@@ -18,15 +18,17 @@ export interface IpAddresses {
   keyOf(ip: string): string;
   /** Whether the cache has an IPAddress for this IP, created by any client. */
   has(ip: string): boolean;
+  /** The IPAddress in the cache. */
+  known(ip: string): Entry | undefined;
   find(ip: string): Promise<Entry | undefined>;
   /** Lists the IPAddress objects that servers created; those of users are omitted. */
   listPublished(): Promise<readonly Entry[]>;
   /** Lists all IPAddress objects. */
   listAll(): Promise<readonly Entry[]>;
-  /** Creates the object; undefined if one exists. */
-  publish(ip: string, parent: Parent): Promise<Entry | undefined>;
-  /** Replaces the object; undefined if it has been written since it was read. */
-  rewrite(entry: Entry, parent: Parent): Promise<Entry | undefined>;
+  /** Creates the object; undefined if one exists or a guard does not hold. */
+  publish(ip: string, parent: Parent, guards?: readonly Guard[]): Promise<Entry | undefined>;
+  /** Replaces the object; undefined if it has been written since it was read or a guard does not hold. */
+  rewrite(entry: Entry, parent: Parent, guards?: readonly Guard[]): Promise<Entry | undefined>;
   /** Deletes the object, unless it has been written since it was read or a guard does not hold. */
   withdraw(entry: Entry, guards?: readonly Guard[]): Promise<void>;
   ipOf(entry: Entry): string;
@@ -41,8 +43,8 @@ const MANAGED_BY = "ipaddress.kubernetes.io/managed-by";
 const IP_FAMILY = "ipaddress.kubernetes.io/ip-family";
 const ALLOCATOR = "ipallocator.k8s.io";
 
-/** All releases that use IPAddress objects without being configured to can decode this version. */
-const API_VERSION = "networking.k8s.io/v1";
+/** All releases that use IPAddress objects can decode this version, those of 1.31 and 1.32 that are configured to included. */
+const API_VERSION = "networking.k8s.io/v1beta1";
 
 interface IpAddressesOptions {
   readonly store: ObjectStore;
@@ -59,20 +61,22 @@ export function createIpAddresses(options: IpAddressesOptions): IpAddresses {
   return {
     keyOf,
     has: (ip) => store.cache.get(keyOf(ip)) !== undefined,
+    known: (ip) => store.cache.get(keyOf(ip)),
     find: (ip) => store.get(keyOf(ip), { kind: "newest" }),
     async listPublished() {
       const { entries } = await store.list({ start: prefix, end: prefixEnd(prefix) }, { kind: "newest" });
-      return entries.filter((entry) => entry.labels[MANAGED_BY] === ALLOCATOR);
+      return entries.filter(isPublished);
     },
     async listAll() {
       return (await store.list({ start: prefix, end: prefixEnd(prefix) }, { kind: "newest" })).entries;
     },
-    async publish(ip, parent) {
-      const result = await write(options, undefined, newIpAddress(options, ip, parent));
+    async publish(ip, parent, guards = []) {
+      const result = await write(options, { object: newIpAddress(options, ip, parent), guards });
       return result.committed ? result.entry : undefined;
     },
-    async rewrite(entry, parent) {
-      const result = await write(options, entry, newIpAddress(options, entry.key.slice(prefix.length), parent));
+    async rewrite(entry, parent, guards = []) {
+      const object = newIpAddress(options, entry.key.slice(prefix.length), parent);
+      const result = await write(options, { object, guards, before: entry });
       return result.committed ? result.entry : undefined;
     },
     async withdraw(entry, guards) {
@@ -85,16 +89,20 @@ export function createIpAddresses(options: IpAddressesOptions): IpAddresses {
 /** A release that does not serve the kind takes no part in the agreement on its encoding. */
 function write(
   { store, prefix, served }: IpAddressesOptions,
-  before: Entry | undefined,
-  object: JsonObject,
+  { object, guards, before }: { object: JsonObject; guards: readonly Guard[]; before?: Entry },
 ): Promise<WriteResult> {
   const key = prefix + stringAt(objectAt(object, "metadata"), "name");
-  const put = (value: Buffer, guards?: readonly Guard[]): Promise<WriteResult> =>
-    before === undefined
-      ? store.create(key, value, undefined, guards)
-      : store.replace(before, value, undefined, guards);
+  const put = async (value: Buffer, encoding: readonly Guard[] = []): Promise<WriteResult> => {
+    const all = [...encoding, ...guards];
+    const result = await (before === undefined
+      ? store.create(key, value, undefined, all)
+      : store.replace(before, value, undefined, all));
+    // A guard on the encoding is renewed and the write repeated; any other guard ends the write.
+    const isFinal = !result.committed && guards.some((guard) => guard.key === result.lostGuard);
+    return isFinal ? { ...result, lostGuard: undefined } : result;
+  };
   if (served === undefined) return put(Buffer.from(JSON.stringify(object)));
-  return writeEncoded(served, async (version, guards) => put(await encodeForStorage(object, served, version), guards));
+  return writeEncoded(served, async (version, guard) => put(await encodeForStorage(object, served, version), guard));
 }
 
 function newIpAddress({ clock, random, served }: IpAddressesOptions, ip: string, parent: Parent): JsonObject {
@@ -121,6 +129,16 @@ export function parentOf(entry: Entry): Parent | undefined {
   const parent = objectAt(parseEntry(entry), "spec")["parentRef"];
   if (!isJsonObject(parent) || parent["resource"] !== "services" || stringAt(parent, "group") !== "") return undefined;
   return { namespace: stringAt(parent, "namespace"), name: stringAt(parent, "name") };
+}
+
+/** Whether a server has created the object; otherwise a user has. */
+export function isPublished({ labels }: Entry): boolean {
+  return labels[MANAGED_BY] === ALLOCATOR;
+}
+
+/** Whether the object has the labels that the allocator sets. */
+export function hasLabels({ key, labels }: Entry): boolean {
+  return labels[MANAGED_BY] === ALLOCATOR && labels[IP_FAMILY] === familyOf(key.slice(key.lastIndexOf("/") + 1));
 }
 
 export function isFor(entry: Entry, { namespace, name }: Parent): boolean {

@@ -23,6 +23,9 @@ describe("a range of addresses", () => {
       parseIpRange("10.0.0.0/16").unaskedFrom,
       parseIpRange("10.0.0.0/28").unaskedFrom,
     ]).toEqual([16, 256, 0]);
+    expect(["fd00::/124", "fd00::/120", "fd00::/64"].map((text) => parseIpRange(text).unaskedFrom)).toEqual([
+      0, 16, 256,
+    ]);
     expect([parsePortRange("30000-32767").unaskedFrom, parsePortRange("30000-30010").unaskedFrom]).toEqual([86, 0]);
   });
 

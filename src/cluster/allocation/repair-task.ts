@@ -5,6 +5,8 @@
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
 import { convertClaims, repairAllocations, type RepairParts, type RepairState } from "./repair.ts";
+import type { RepairEvents } from "./repair-events.ts";
+import type { Finding } from "./repair-findings.ts";
 import { StatusError } from "../../meta/status-error.ts";
 import { StorageError } from "../../storage/kv.ts";
 import type { BackgroundTask } from "../../base/background.ts";
@@ -19,6 +21,7 @@ const LOOK_MS = 1_000;
 interface ServiceRepairOptions extends RepairParts {
   readonly clock: Clock;
   readonly log: Log;
+  readonly events: RepairEvents;
 }
 
 interface ServiceRepair {
@@ -29,11 +32,17 @@ interface ServiceRepair {
 export function createServiceRepair(options: ServiceRepairOptions): ServiceRepair {
   const { clock, allocators } = options;
   const state: RepairState = { leaks: new Map(), suspects: new Map() };
+  /** The findings of the first repair. Its Events are written later, because the server is not ready yet. */
+  let early: readonly Finding[] = [];
   return {
     hook: {
       name: "start-service-ip-repair-controllers",
       async run(signal) {
-        while (!signal.aborted && !(await repairOnce(options, state, "start"))) await sleep(clock, RETRY_MS, signal);
+        for (;;) {
+          const found = await repairOnce(options, state, "start");
+          if (found !== undefined) early = found;
+          if (found !== undefined || !(await sleep(clock, RETRY_MS, signal))) return;
+        }
       },
     },
     task: {
@@ -41,41 +50,54 @@ export function createServiceRepair(options: ServiceRepairOptions): ServiceRepai
       async run(signal) {
         let repairedAt = clock.monotonic();
         while (await sleep(clock, LOOK_MS, signal)) {
+          if (early.length > 0) await options.events.publish(early);
+          early = [];
           const isTime = clock.monotonic() - repairedAt >= INTERVAL_MS;
           if (!isTime && !allocators.records.isRepairDue()) continue;
           // A repair out of turn must not count as a further finding of a leak.
           const of = isTime ? state : { leaks: new Map(state.leaks), suspects: new Map(state.suspects) };
           if (isTime) repairedAt = clock.monotonic();
-          await repairOnce(options, of, "interval");
+          const found = await repairOnce(options, of, "interval");
+          if (isTime) await options.events.publish(found ?? []);
         }
       },
     },
   };
 }
 
-/** Resolves to false after a store or API error, so that a retry may help. */
+/** Returns the findings; undefined after a store or API error, so that a retry may help. */
 async function repairOnce(
   options: ServiceRepairOptions,
   state: RepairState,
   at: "start" | "interval",
-): Promise<boolean> {
+): Promise<readonly Finding[] | undefined> {
   const { log } = options;
   try {
-    const { repaired, released, duplicate } = await repairAllocations(options, state);
-    if (repaired.length > 0) log.warn("numbers of Services are not allocated; repairing", { numbers: list(repaired) });
+    const { findings, released } = await repairAllocations(options, state);
+    for (const [problem, those] of Map.groupBy(findings, (finding) => finding.problem)) {
+      const message = MESSAGES[problem];
+      if (message !== undefined) log.warn(message, { numbers: list(those.map(({ number }) => number)) });
+    }
     if (released.length > 0) log.warn("numbers appear to have leaked; cleaning up", { numbers: list(released) });
-    if (duplicate.length > 0)
-      log.error("numbers were assigned to multiple Services; please recreate", { numbers: list(duplicate) });
     const converted = at === "start" ? await convertClaims(options) : 0;
     if (converted > 0) log.info("converted claims on cluster IPs and node ports", { claims: converted });
-    return true;
+    return findings;
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown.message : String(thrown);
     log.warn("checking cluster IPs and node ports failed", { error });
     // A retry does not help if an object is invalid, and such an object must not keep the server from becoming ready.
-    return !(thrown instanceof StorageError || thrown instanceof StatusError);
+    return thrown instanceof StorageError || thrown instanceof StatusError ? undefined : [];
   }
 }
+
+/** Released numbers, also of records that this release does not report, are logged apart. */
+const MESSAGES: Readonly<Record<Finding["problem"], string | undefined>> = {
+  "not-allocated": "numbers of Services are not allocated; repairing",
+  duplicate: "numbers were assigned to multiple Services; please recreate",
+  "out-of-range": "numbers of Services are not in a configured range; please recreate",
+  invalid: "cluster IPs of Services are not valid; please recreate",
+  leaked: undefined,
+};
 
 const LISTED_MAX = 20;
 

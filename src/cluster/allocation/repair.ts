@@ -1,39 +1,28 @@
 /**
  * Reconciles the records of allocated numbers with the stored Services, as kube-apiserver's repair does. It adds what
- * Services lack, and releases what no Service has. A number without a Service may belong to a Service that is being
- * written now, so a bit is released only in the third repair that finds it, and an IPAddress after SUPERFLUOUS_MS.
+ * Services lack, and releases what no Service has.
  */
 import type { Clock } from "../../base/clock.ts";
-import { prefixEnd, type Guard } from "../../storage/kv.ts";
+import { familyOf } from "../../meta/ip-address.ts";
+import { prefixEnd } from "../../storage/kv.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
-import type { Entry } from "../../storage/watch-cache/entry.ts";
 import { indexesIn, type Allocators } from "./allocators.ts";
-import { Bitmap } from "./bitmap.ts";
-import { isFor, parentOf } from "./ip-addresses.ts";
-import type { NumberRange } from "./number-range.ts";
 import type { RangeRecord } from "./range-record.ts";
-import { numbersOf, type ServiceNumbers } from "./stored-services.ts";
+import { repairAddresses, type Suspects } from "./repair-addresses.ts";
+import { describeBit, describePort, invalidIps, type Finding } from "./repair-findings.ts";
+import { repairRecord } from "./repair-record.ts";
 
-/** Longer than any request may take between the creation of an IPAddress and the storing of its Service. */
-const SUPERFLUOUS_MS = 150_000;
-/** As kubernetes: a bit without a Service is released when it is found for the third time. */
-const LEAK_ROUNDS = 3;
-/** Maximum number of attempts to replace a record that other servers change. */
-const RACES_MAX = 20;
-
-/** The findings of earlier repairs: the number of repairs for each leaked bit, and superfluous IPAddress objects. */
+/** The findings of earlier repairs. */
 export interface RepairState {
   readonly leaks: Map<string, number>;
-  readonly suspects: Map<string, { readonly revision: number; readonly since: number }>;
+  readonly suspects: Suspects;
 }
 
 interface RepairReport {
-  /** Numbers of Services that were not allocated. */
-  readonly repaired: readonly string[];
+  /** The findings that this release reports. */
+  readonly findings: readonly Finding[];
   /** Numbers that were released because no Service has them. */
   readonly released: readonly string[];
-  /** Numbers that several Services have. */
-  readonly duplicate: readonly string[];
 }
 
 export interface RepairParts {
@@ -43,139 +32,40 @@ export interface RepairParts {
 }
 
 export async function repairAllocations(parts: RepairParts, state: RepairState): Promise<RepairReport> {
-  const { clusterIps, nodePorts, records, services } = parts.allocators;
+  const { allocators } = parts;
+  const { clusterIps, nodePorts, records, services, usesServiceCidrs } = allocators;
   const markRepaired = records.repairing();
   const { usesBitmap, usesAddresses } = records.current();
-  const ports = await repairRecord({ parts, state, record: nodePorts.record, range: nodePorts.range }, (service) =>
-    service.ports.map(String),
-  );
-  const bits = usesBitmap
-    ? await repairRecord({ parts, state, record: clusterIps.record, range: clusterIps.bitmapRange }, ({ ips }) => ips)
-    : { repaired: [], released: [] };
-  const addresses = await repairAddresses(parts, state, usesAddresses);
-  markRepaired();
-  const known = (await services.list()).filter(({ corrupt }) => corrupt === undefined).map(numbersOf);
-  return {
-    repaired: [...ports.repaired, ...bits.repaired, ...addresses.repaired],
-    released: [...ports.released, ...bits.released, ...addresses.released],
-    duplicate: [
-      ...duplicatesIn(known.flatMap(({ ips }) => ips)),
-      ...duplicatesIn(known.flatMap((service) => service.ports.map(String))),
-    ],
-  };
-}
-
-interface RecordRepair {
-  readonly parts: RepairParts;
-  readonly state: RepairState;
-  readonly record: RangeRecord;
-  readonly range: NumberRange;
-}
-
-type Changes = Pick<RepairReport, "repaired" | "released">;
-
-async function repairRecord(
-  { parts, state, record, range }: RecordRepair,
-  numbersIn: (service: ServiceNumbers) => readonly string[],
-): Promise<Changes> {
-  const { services, ipAddresses, clusterIps } = parts.allocators;
-  for (let race = 0; race < RACES_MAX; race++) {
-    // The record is read before the Services. So if the Service of a bit is not found, it is still being written, or the
-    // bit has leaked.
-    const { entry, allocated } = await record.read();
-    const addresses = record === clusterIps.record ? await ipAddresses.listAll() : [];
-    const stored = await services.list();
-    const known = stored.filter(({ corrupt }) => corrupt === undefined).map(numbersOf);
-    const wanted = Bitmap.of(indexesIn(range, known.flatMap(numbersIn)));
-    const reserved = Bitmap.of(
-      indexesIn(
-        range,
-        addresses.map((address) => ipAddresses.ipOf(address)),
-      ),
-    );
-    const missing = [...wanted.indexes(), ...reserved.indexes()].filter((index) => !allocated.has(index));
-    const leaked = [...allocated.indexes()].filter((index) => !wanted.has(index) && !reserved.has(index));
-    // A Service that cannot be decoded may have any number, so nothing is released.
-    const counts = countLeaks(state, range, stored.length === known.length ? leaked : []);
-    const due = leaked.filter((index) => (counts.get(range.nameAt(index)) ?? 0) >= LEAK_ROUNDS);
-    if (entry !== undefined && missing.length + due.length === 0)
-      return remember(state, range, counts, { repaired: [], released: [] });
-    if (await record.replace(entry, allocated.with(missing).without(due)))
-      return remember(state, range, counts, {
-        repaired: missing.filter((index) => wanted.has(index)).map((index) => range.nameAt(index)),
-        released: due.map((index) => range.nameAt(index)),
-      });
-  }
-  return { repaired: [], released: [] };
-}
-
-function countLeaks({ leaks }: RepairState, range: NumberRange, leaked: readonly number[]): Map<string, number> {
-  return new Map(
-    leaked.map((index) => {
-      const number = range.nameAt(index);
-      return [number, (leaks.get(number) ?? 0) + 1];
-    }),
-  );
-}
-
-function remember(
-  { leaks }: RepairState,
-  range: NumberRange,
-  counts: ReadonlyMap<string, number>,
-  changes: Changes,
-): Changes {
-  for (const number of leaks.keys()) if (range.indexOf(number) !== undefined) leaks.delete(number);
-  for (const [number, count] of counts) if (!changes.released.includes(number)) leaks.set(number, count);
-  return changes;
-}
-
-async function repairAddresses(
-  { store, clock, allocators }: RepairParts,
-  state: RepairState,
-  usesAddresses: boolean,
-): Promise<Changes> {
-  const { ipAddresses, services } = allocators;
-  const published = await ipAddresses.listPublished();
-  const stored = await services.list();
-  const known = stored.filter(({ corrupt }) => corrupt === undefined).map(numbersOf);
-  const ownersOf = new Map<string, ServiceNumbers[]>();
-  for (const service of known) for (const ip of service.ips) ownersOf.set(ip, [...(ownersOf.get(ip) ?? []), service]);
-  const isOrphan = (entry: Entry): boolean =>
-    !(ownersOf.get(ipAddresses.ipOf(entry)) ?? []).some(({ owner }) => isFor(entry, owner));
-  const revisions = new Map(stored.map(({ key, modRevision }) => [key, modRevision]));
-  const guardsOf = (entry: Entry): Guard[] => {
-    const parent = parentOf(entry);
-    if (parent === undefined) return [];
-    const key = `${services.prefix}${parent.namespace}/${parent.name}`;
-    return [{ key, revision: revisions.get(key) ?? 0 }];
-  };
-  const orphans = stored.length === known.length ? published.filter(isOrphan) : [];
-  const due = dueOf(orphans, state.suspects, clock.monotonic());
-  // The guard: a server that was suspended since the list must not delete an IPAddress that a Service now needs.
-  for (const entry of due) await store.remove(entry, guardsOf(entry));
-  const repaired: string[] = [];
-  for (const [ip, [first]] of usesAddresses ? ownersOf : [])
-    if (first !== undefined && !ipAddresses.has(ip) && (await ipAddresses.publish(ip, first.owner)) !== undefined)
-      repaired.push(ip);
-  return { repaired, released: due.map((entry) => ipAddresses.ipOf(entry)) };
-}
-
-/** Remembers superfluous objects, and returns those that have been superfluous and unchanged for long enough. */
-function dueOf(superfluous: readonly Entry[], suspects: RepairState["suspects"], now: number): readonly Entry[] {
-  const before = new Map(suspects);
-  suspects.clear();
-  return superfluous.filter((entry) => {
-    const known = before.get(entry.key);
-    const since = known?.revision === entry.modRevision ? known.since : now;
-    if (now - since >= SUPERFLUOUS_MS) return true;
-    suspects.set(entry.key, { revision: entry.modRevision, since });
-    return false;
+  const { leaks, suspects } = state;
+  const ports = await repairRecord({
+    allocators,
+    leaks,
+    record: nodePorts.record,
+    range: nodePorts.range,
+    numbersIn: (service) => service.ports.map(String),
+    describe: describePort(nodePorts.range),
+    isOfIps: false,
   });
-}
-
-function duplicatesIn(numbers: readonly string[]): string[] {
-  const seen = new Set<string>();
-  return [...new Set(numbers.filter((number) => seen.has(number) || !seen.add(number)))];
+  const bits = [];
+  for (const { record, bitmapRange: range, family } of usesBitmap ? clusterIps : []) {
+    const numbersIn = ({ ips }: { ips: readonly string[] }): string[] => ips.filter((ip) => familyOf(ip) === family);
+    bits.push(
+      await repairRecord({ allocators, leaks, record, range, numbersIn, describe: describeBit(range), isOfIps: true }),
+    );
+  }
+  const addresses = await repairAddresses({ ...parts, suspects, usesAddresses });
+  markRepaired();
+  const known = (await services.list()).filter(({ corrupt }) => corrupt === undefined);
+  // A release reports the records that it uses itself. Those that it maintains for other releases are only repaired.
+  const ips = usesServiceCidrs ? [addresses] : bits;
+  return {
+    findings: [
+      ...[ports, ...ips].flatMap(({ findings }) => findings),
+      // A release with ServiceCIDRs has reported an address of another family as out of range.
+      ...invalidIps(known, usesServiceCidrs ? ["IPv4", "IPv6"] : clusterIps.map(({ family }) => family)),
+    ],
+    released: [ports, ...bits, addresses].flatMap(({ released }) => released),
+  };
 }
 
 /**
@@ -194,8 +84,8 @@ export async function convertClaims({ store, allocators }: RepairParts): Promise
   const record = (to: RangeRecord, indexes: readonly number[]): Promise<void> =>
     to.change((allocated) => ({ next: allocated.with(indexes), result: undefined }));
   await record(nodePorts.record, indexesIn(nodePorts.range, numbers("nodeports")));
-  if (records.current().usesBitmap)
-    await record(clusterIps.record, indexesIn(clusterIps.bitmapRange, numbers("clusterips")));
+  for (const { record: bitmap, bitmapRange } of records.current().usesBitmap ? clusterIps : [])
+    await record(bitmap, indexesIn(bitmapRange, numbers("clusterips")));
   for (const entry of entries) await store.remove(entry);
   return entries.length;
 }

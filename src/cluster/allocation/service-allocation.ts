@@ -17,22 +17,22 @@ import { invalidValue } from "../../meta/field-errors.ts";
 import type { ServedResource } from "../../serving/registry/resource.ts";
 import type { NodePorts } from "./node-ports.ts";
 import type { NumberOwner, NumberPool, Taken } from "./number-pool.ts";
-import { fillIpFamilies } from "./ip-families.ts";
-import { canonicalIp } from "../../meta/ip-address.ts";
+import { canonicalIp, familyOf } from "../../meta/ip-address.ts";
 import { invalidStrings } from "../../objects/kinds/core/services/go-strings.ts";
+import { planIpFamilies } from "../../objects/kinds/core/services/ip-families.ts";
+import { kindContext } from "../../serving/registry/defaults.ts";
 import {
   allocatesNodePorts,
   HEADLESS,
   allocatedValuesOf,
   isServices,
-  needsClusterIp,
   needsHealthCheckPort,
   needsNodePorts,
   portsOf,
   type AllocatedValues,
 } from "../../objects/kinds/core/services/service-fields.ts";
 import { ownerOf } from "./stored-services.ts";
-import { STORE_MS } from "./timing.ts";
+import { STORE_EXISTING_MS, STORE_MS } from "./timing.ts";
 import { countAt } from "../../objects/kinds/checks.ts";
 
 const ALREADY_ALLOCATED = "provided port is already allocated";
@@ -92,7 +92,8 @@ class ServiceAllocation implements AllocationSession {
     await this.#assignIps(service, existing, held);
     await this.#assignPorts(service, existing, held);
     if (existing !== undefined) await this.#noteDropped(held, allocatedValuesOf(service));
-    if (this.#taken.length > 0 && clock.monotonic() - startedAt > STORE_MS) {
+    const limitMs = existing === undefined ? STORE_MS : STORE_EXISTING_MS;
+    if (this.#taken.length > 0 && clock.monotonic() - startedAt > limitMs) {
       throw serviceUnavailable("allocating took too long, please try again later", 1);
     }
     return service;
@@ -120,26 +121,30 @@ class ServiceAllocation implements AllocationSession {
   }
 
   async #assignIps(service: JsonObject, existing: JsonObject | undefined, held: AllocatedValues): Promise<void> {
-    const spec = specOf(service);
-    if (!needsClusterIp(spec)) return;
-    const errors = fillIpFamilies(spec, existing === undefined ? undefined : specOf(existing), {
-      family: this.#allocators.clusterIps.family,
-      gates: this.#served.gates,
-    });
-    if (errors.length > 0) throw this.#invalid(errors);
-    const asked = stringsAt(spec, "clusterIPs");
-    if (asked[0] === HEADLESS) return;
+    const before = existing === undefined ? undefined : specOf(existing);
+    const plan = planIpFamilies(specOf(service), before, kindContext(this.#context, this.#served));
+    if (plan.errors.length > 0) throw this.#invalid(plan.errors);
+    if (plan.isSettled) return;
+    const { spec } = plan;
+    service["spec"] = spec;
+    const families = stringsAt(spec, "ipFamilies");
+    const given = stringsAt(spec, "clusterIPs");
+    if (given[0] === HEADLESS) return;
+    // As kubernetes: errors show the list with an empty text for each address that the server chooses.
+    const asked = families.map((_, index) => given[index] ?? "");
     const listed: string[] = [];
-    for (const [index] of stringsAt(spec, "ipFamilies").entries()) {
+    for (const [index, family] of families.entries()) {
       const ip = asked[index] ?? "";
-      listed.push(ip !== "" && held.ips.includes(ip) ? ip : await this.#takeIp(ip, asked));
+      listed.push(ip !== "" && held.ips.includes(ip) ? ip : await this.#takeIp(ip, asked, family));
     }
     spec["clusterIP"] = listed[0];
     spec["clusterIPs"] = listed;
   }
 
-  async #takeIp(ip: string, asked: readonly string[]): Promise<string> {
-    const { clusterIps, usesServiceCidrs } = this.#allocators;
+  async #takeIp(ip: string, asked: readonly string[], family: string): Promise<string> {
+    const { usesServiceCidrs } = this.#allocators;
+    const clusterIps = this.#allocators.clusterIps.find((one) => one.family === family);
+    if (clusterIps === undefined) throw internalError(`no cluster IPs of the family ${family} are configured`);
     if (ip === "") {
       const number = await this.#takeAny(clusterIps);
       if (number === undefined)
@@ -259,8 +264,11 @@ class ServiceAllocation implements AllocationSession {
     const { clusterIps, nodePorts } = this.#allocators;
     const ips = before.ips.filter((ip) => !after.ips.includes(ip)).map((ip) => canonicalIp(ip) ?? ip);
     const ports = before.ports.filter((port) => !after.ports.includes(port)).map(String);
+    // An address of a family that is no longer configured has no bit, only an IPAddress, which any allocator deletes.
+    const allocatorOf = (ip: string): NumberPool | undefined =>
+      clusterIps.find(({ family }) => family === familyOf(ip)) ?? clusterIps[0];
     this.#releases = await Promise.all([
-      ...ips.map((ip) => clusterIps.prepareRelease(ip, this.#owner)),
+      ...ips.flatMap((ip) => allocatorOf(ip)?.prepareRelease(ip, this.#owner) ?? []),
       ...ports.map((port) => nodePorts.prepareRelease(port, this.#owner)),
     ]);
   }

@@ -21,7 +21,8 @@ import { defaultServiceCidr } from "./service-cidr.ts";
 
 interface BootstrapOptions extends BootstrapPorts, Seeding {
   readonly catalog: Catalog;
-  readonly serviceCidr: string;
+  /** The ranges of cluster IPs, that of the default family first. */
+  readonly serviceCidrs: readonly string[];
   /** Returns the CAs that this server trusts at present. */
   readonly trust: () => TrustParts;
   /** Whether RBAC is enabled, so that the default roles are needed. */
@@ -40,7 +41,7 @@ interface Published {
 
 /** Returns the objects of each hook, in the order of HOOKS. */
 function ownedBy(
-  { serviceCidr, published, usesRoles, acceptsTokens, trust, clock }: BootstrapOptions,
+  { serviceCidrs, published, usesRoles, acceptsTokens, trust, clock }: BootstrapOptions,
   serves: Serves,
   port: number,
 ): readonly (readonly OwnedObject[])[] {
@@ -49,7 +50,7 @@ function ownedBy(
     published === undefined ? [] : kubernetesService(serves, { clusterIp: published.clusterIp, port }),
     systemPriorityClasses(serves),
     flowControl(serves),
-    defaultServiceCidr(serves, serviceCidr),
+    defaultServiceCidr(serves, serviceCidrs),
     usesRoles ? bootstrapRoles(serves) : [],
     clusterAuthentication(serves, trust, () => clock.now()),
     acceptsTokens ? legacyTokenTracking(serves, () => clock.now()) : [],

@@ -28,6 +28,8 @@ interface InitialCondition {
   readonly status: "True" | "False";
   readonly reason: string;
   readonly message: string;
+  /** Whether an existing object may get the condition. Absent if every object may. */
+  readonly appliesTo?: (existing: JsonObject) => boolean;
 }
 
 export interface BootstrapPorts {
@@ -135,11 +137,12 @@ function conditionReport(
 
 /** Returns the object with the condition added; undefined if it already has one of this type. */
 export function withCondition(clock: Clock, { condition }: OwnedObject, existing: JsonObject): JsonObject | undefined {
-  if (condition === undefined) return undefined;
+  if (condition === undefined || condition.appliesTo?.(existing) === false) return undefined;
+  const { appliesTo: _appliesTo, ...added } = condition;
   const status = objectAt(existing, "status");
   const conditions = objectsAt(status, "conditions");
   if (conditions.some(({ type }) => type === condition.type)) return undefined;
-  const reported = { ...condition, lastTransitionTime: timestamp(clock) };
+  const reported = { ...added, lastTransitionTime: timestamp(clock) };
   return { ...existing, status: { ...status, conditions: [...conditions, reported] } };
 }
 

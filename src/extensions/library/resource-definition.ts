@@ -100,8 +100,8 @@ export interface ResourceHooks {
 export function toCrd(resource: ResourceDefinition, gates: ReleaseGates): Crd {
   const object = crdObject(resource);
   const kind = CUSTOM_RESOURCE_DEFINITION;
-  // The time is empty, because nothing in the CRD depends on it.
-  const context = { gates, time: "" };
+  // Nothing in the CRD depends on the time and the IP families.
+  const context = { gates, time: "", ipFamilies: [] };
   kind.setDefaults?.(object, context);
   kind.prepareCreate?.(object, context);
   const errors = firstErrors(kind.createErrors?.(object, context) ?? []);

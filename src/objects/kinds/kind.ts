@@ -1,4 +1,5 @@
 /** The interface with which a built-in kind defines its own rules: defaults, preparation, validation and warnings. */
+import type { IpFamily } from "../../meta/ip-address.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type { FieldError } from "../../meta/status-error.ts";
 import type { ReleaseGates } from "../release-gates.ts";
@@ -8,6 +9,8 @@ export interface KindContext {
   readonly gates: ReleaseGates;
   /** The current time, as the server writes times. */
   readonly time: string;
+  /** The IP families of cluster IPs; the first is the default. */
+  readonly ipFamilies: readonly IpFamily[];
 }
 
 /**

@@ -1,10 +1,14 @@
 /** The stage `running` of a server of a Kubernetes release: its start-up hooks, in order, and its background tasks. */
 import { waitUntil } from "../../base/background.ts";
 import { HOOK_PREFIX, runBefore, type StartupHook } from "../../base/startup-hook.ts";
+import { createRepairEvents } from "../../cluster/allocation/repair-events.ts";
 import { createServiceRepair } from "../../cluster/allocation/repair-task.ts";
 import { bootstrapHooks, ensureIdentityNamespace } from "../../cluster/bootstrap/hooks.ts";
 import { trustOf, trustPublisher } from "../../cluster/bootstrap/extension-apiserver-authentication.ts";
+import { servedVersions } from "../../cluster/bootstrap/served-version.ts";
+import { keepServiceCidr } from "../../cluster/bootstrap/service-cidr.ts";
 import { followCorruptValues } from "../../cluster/inspect/corrupt-values.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
 import { crdController } from "../../extensions/crd/crd-controller-task.ts";
 import { endOutdatedWatches } from "../../extensions/crd/serving/connect-crds.ts";
 import type { HooksAndTasks, Stages } from "../assembly.ts";
@@ -24,7 +28,9 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
   const { catalog, custom } = resources;
   const { context, allocators } = cluster;
   endOutdatedWatches(custom.table, on.open.watches);
-  const repair = createServiceRepair({ store: context.store, allocators, clock, log });
+  const instance = config.peers.serverId;
+  const events = createRepairEvents({ call: loopback.callAsServer, clock, log, instance });
+  const repair = createServiceRepair({ store: context.store, allocators, clock, log, events });
   return {
     hooks: [
       ...loadingHooks(on, store, resources),
@@ -53,6 +59,15 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       ...cluster.leadership.tasks,
       ...(cluster.endpoints === undefined ? [] : [cluster.endpoints.task]),
       repair.task,
+      keepServiceCidr({
+        call: loopback.callAsServer,
+        clock,
+        log,
+        serves: servedVersions(catalog),
+        cidrs: serviceCidrs(config),
+        cache: store.cache,
+        storageRoot: config.storageRoot,
+      }),
       trustPublisher({ env, config, catalog }, loopback.callAsServer),
     ],
     checks: () => cluster.controllers.flatMap((manager) => manager.checks()),
@@ -95,11 +110,17 @@ function loadingHooks({ env }: Foundation, { cache }: ServerStore, { custom }: K
   ];
 }
 
+/** The ranges of the default ServiceCIDR; none if the release does not allocate from ServiceCIDRs. */
+function serviceCidrs({ release, serviceClusterIpRanges }: Foundation["config"]): string[] {
+  const isUsed = gatesOf(release).isOn("MultiCIDRServiceAllocator");
+  return isUsed ? serviceClusterIpRanges.map(({ text }) => text) : [];
+}
+
 function bootstrap(on: Foundation, { resources, cluster }: KubernetesStages): StartupHook[] {
   const { env, config, loopback, address } = on;
   const { clock, log } = env;
-  const { serviceClusterIpRange: range } = config;
-  const published = config.published && { clusterIp: range.nameAt(0), port: address.announced.then(portOf) };
+  const { serviceClusterIpRanges: ranges } = config;
+  const published = config.published && { clusterIp: ranges[0].nameAt(0), port: address.announced.then(portOf) };
   return bootstrapHooks({
     call: loopback.callAsServer,
     clock,
@@ -107,7 +128,7 @@ function bootstrap(on: Foundation, { resources, cluster }: KubernetesStages): St
     context: cluster.context,
     resolve: resources.table.resolve,
     catalog: resources.catalog,
-    serviceCidr: range.text,
+    serviceCidrs: serviceCidrs(config),
     published,
     usesRoles: config.access.authorizationModes.includes("RBAC"),
     acceptsTokens: config.serviceAccounts.keys.length > 0,

@@ -33,7 +33,7 @@ export function createKubernetesEndpoints(
     clock,
     log,
     serves: servedVersions(resources.catalog),
-    clusterIp: config.serviceClusterIpRange.nameAt(0),
+    clusterIp: config.serviceClusterIpRanges[0].nameAt(0),
     masterLeases,
     ownMasterLease: (ip) =>
       new LeasedRecord({

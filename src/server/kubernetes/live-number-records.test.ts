@@ -37,6 +37,16 @@ test("a kube-apiserver of which nothing is known may use any record", () => {
   });
 });
 
+test("a kube-apiserver of 1.32 that serves IPAddress objects may use any record", () => {
+  const serves = { "networking.k8s.io/v1beta1": { ipaddresses: "get" } };
+  expect(beside(peerOf("kube", { release: "1.32", kube: NOTHING_READ, serves }))).toMatchObject({
+    usesAddresses: true,
+  });
+  expect(beside(peerOf("kube", { release: "1.33", kube: NOTHING_READ, serves }))).toMatchObject({
+    bitmapDecides: false,
+  });
+});
+
 test("a server that publishes its release needs no view", () => {
   expect(beside(peerOf("b", { release: undefined }), "1.36")).toMatchObject({ usesBitmap: false });
 });

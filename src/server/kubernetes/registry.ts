@@ -6,6 +6,7 @@ import { createAllocators, type Allocators } from "../../cluster/allocation/allo
 import { allocateForServices } from "../../cluster/allocation/service-allocation.ts";
 import { createNamespaceContent } from "../../cluster/inspect/namespace-content.ts";
 import type { Peers } from "../../cluster/peers/peers.ts";
+import { gatesOf } from "../../objects/catalog/release-gates.ts";
 import type { RegistryContext } from "../../serving/registry/context.ts";
 import type { Kv } from "../../storage/kv.ts";
 import { createLeasePool } from "../../storage/lease-pool.ts";
@@ -27,7 +28,7 @@ export function createRegistry(
   peers: Peers,
 ): KubernetesRegistry {
   const { clock, random } = env;
-  const { storageRoot, serviceClusterIpRange: clusterIpRange, serviceNodePortRange: nodePortRange } = config;
+  const { storageRoot, serviceClusterIpRanges: clusterIpRanges, serviceNodePortRange: nodePortRange } = config;
   const store = createObjectStore(kv, cache);
   const addressVersion = catalog.resource("networking.k8s.io", "ipaddresses")?.versions[0]?.version ?? "";
   const ipAddresses = table.resolve("networking.k8s.io", addressVersion, "ipaddresses")?.served;
@@ -36,9 +37,10 @@ export function createRegistry(
     clock,
     random,
     storageRoot,
-    clusterIpRange,
+    clusterIpRanges,
     nodePortRange,
     ipAddresses,
+    usesServiceCidrs: gatesOf(config.release).isOn("MultiCIDRServiceAllocator"),
     liveRecords: () => liveNumberRecords(config.release, peers),
   });
   const context: RegistryContext = {
@@ -48,6 +50,7 @@ export function createRegistry(
     random,
     namespacePrefix: `${storageRoot}namespaces/`,
     allocation: allocateForServices(allocators),
+    ipFamilies: clusterIpRanges.map(({ family }) => family),
     namespaceContent: createNamespaceContent({ kv, storageRoot }),
     allowsUnsafeDeletion: config.allowsUnsafeDeletion,
   };

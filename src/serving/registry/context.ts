@@ -1,6 +1,7 @@
 /** The dependencies that the functions of the registry (create, update, delete, list …) share. */
 import type { Clock } from "../../base/clock.ts";
 import type { Random } from "../../base/random.ts";
+import type { IpFamily } from "../../meta/ip-address.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
 import type { LeasePool } from "../../storage/lease-pool.ts";
@@ -21,6 +22,8 @@ export interface RegistryContext {
   readonly namespacePrefix: string | undefined;
   /** Assigns numbers from shared ranges to objects. Absent if no resource needs numbers. */
   readonly allocation?: AllocatesNumbers;
+  /** The IP families of cluster IPs, the default one first. Absent if the server allocates none. */
+  readonly ipFamilies?: readonly IpFamily[];
   /**
    * Counts the objects that the store holds for a namespace, including those of resources that no server serves. Absent
    * if the content of a namespace is not checked.

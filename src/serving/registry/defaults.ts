@@ -9,6 +9,7 @@ import type { ServedResource } from "./resource.ts";
 export function kindContext(context: RegistryContext, { gates }: ServedResource): KindContext {
   return {
     gates,
+    ipFamilies: context.ipFamilies ?? ["IPv4"],
     // Few kinds use the time, and formatting it is expensive.
     get time() {
       return timestamp(context.clock);

@@ -59,7 +59,11 @@ export function withServeFlags(command: Command): Command {
       "how to keep the endpoints of the kubernetes Service: lease (the addresses of all live servers) or none",
       "lease",
     )
-    .option("--service-cluster-ip-range <cidr>", "CIDR range of cluster IPs", "10.0.0.0/24")
+    .option(
+      "--service-cluster-ip-range <cidrs>",
+      "CIDR range of cluster IPs, or one for each IP family: 10.0.0.0/24,fd00::/108",
+      "10.0.0.0/24",
+    )
     .option("--service-node-port-range <range>", "port range of node ports", "30000-32767")
     .option(
       "--data-dir <directory>",

@@ -289,8 +289,8 @@ function requireBoth(pair: Readonly<Record<string, string | undefined>>): void {
  * The addresses that the certificate must contain: clients use the bind address, the advertised address, or (from pods)
  * the address of the Service.
  */
-function servingAddresses({ bindAddress }: ServeFlags, { published, serviceClusterIpRange }: ServerConfig): string[] {
-  return [bindAddress, published?.address, serviceClusterIpRange.nameAt(0)].filter((one) => one !== undefined);
+function servingAddresses({ bindAddress }: ServeFlags, { published, serviceClusterIpRanges }: ServerConfig): string[] {
+  return [bindAddress, published?.address, serviceClusterIpRanges[0].nameAt(0)].filter((one) => one !== undefined);
 }
 
 /** The serving certificate that flags name; undefined if they name none. */

@@ -17,7 +17,7 @@ const SCALE = {
   statusReplicasPath: ".status.replicas",
   labelSelectorPath: ".status.selector",
 };
-const CONTEXT = { gates: gatesOf("1.36"), time: "" };
+const CONTEXT = { gates: gatesOf("1.36"), time: "", ipFamilies: [] };
 
 function kindOf(subresources: JsonObject): ReturnType<typeof customKind> {
   const { versions } = establishedDefinition({ versions: [storedVersion("v1", { subresources })] });

@@ -208,7 +208,11 @@ describe("an update of a Service", () => {
 
   test("cannot change the IP family", () => {
     const before = service({ ...given, clusterIP: "" });
-    expect(updateErrorsOf(SERVICE, before, service({ ipFamilies: ["IPv6"], ipFamilyPolicy: "SingleStack" }))).toEqual([
+    const change = service({ ipFamilies: ["IPv6"], ipFamilyPolicy: "SingleStack" });
+    expect(updateErrorsOf(SERVICE, before, change)).toEqual([
+      'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster',
+    ]);
+    expect(updateErrorsOf(SERVICE, before, change, { ...CONTEXT, ipFamilies: ["IPv4", "IPv6"] })).toEqual([
       'spec.ipFamilies[0]: Invalid value: ["IPv6"]: may not change once set',
     ]);
   });

@@ -7,6 +7,7 @@ import { enumErrors, labelsErrors, nameErrors } from "../../checks.ts";
 import type { KindContext } from "../../kind.ts";
 import { clusterIpErrors } from "./cluster-ip-rules.ts";
 import { BALANCER_ONLY, loadBalancerClassErrors } from "./load-balancer-class.ts";
+import { planIpFamilies } from "./ip-families.ts";
 import { externalIpErrors, sourceRangeErrors } from "./service-address-rules.ts";
 import { HEADLESS, isHeadless, needsClusterIp, needsNodePorts, portsOf } from "./service-fields.ts";
 import { nodePortErrors, portErrors, repeatedPortErrors } from "./service-port-rules.ts";
@@ -14,7 +15,7 @@ import { trafficErrors } from "./service-traffic-rules.ts";
 import { specUpdateErrors } from "./service-update-rules.ts";
 
 export function* serviceErrors(service: JsonObject, context: KindContext): Generator<FieldError> {
-  const addressErrors = firstErrors(clusterIpErrors(specOf(service), undefined, context));
+  const addressErrors = firstErrors(allocationErrors(specOf(service), undefined, context));
   // As kubernetes: cluster IPs are allocated before validation, so if they are invalid, no other errors are reported.
   if (addressErrors.length > 0) yield* addressErrors;
   else {
@@ -38,13 +39,24 @@ export function* serviceUpdateErrors(
   existing: JsonObject,
   context: KindContext,
 ): Generator<FieldError> {
-  const addressErrors = firstErrors(clusterIpErrors(specOf(service), specOf(existing), context));
+  const addressErrors = firstErrors(allocationErrors(specOf(service), specOf(existing), context));
   if (addressErrors.length > 0) {
     yield* addressErrors;
     return;
   }
-  yield* specUpdateErrors(specOf(service), specOf(existing), context);
+  const { spec } = planIpFamilies(specOf(service), specOf(existing), context);
+  yield* specUpdateErrors(spec, specOf(existing), context);
   yield* allErrors(service, existing, context);
+}
+
+/** `before`: the stored spec, if there is one. */
+function* allocationErrors(
+  spec: JsonObject,
+  before: JsonObject | undefined,
+  context: KindContext,
+): Generator<FieldError> {
+  const errors = firstErrors(clusterIpErrors(spec, before, context));
+  yield* errors.length > 0 ? errors : planIpFamilies(spec, before, context).errors;
 }
 
 const TYPES: readonly string[] = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];

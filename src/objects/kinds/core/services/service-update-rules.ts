@@ -1,6 +1,6 @@
 /** Validation of the immutable fields of a Service, with Kubernetes' messages. */
 import { forbiddenField, invalidValue } from "../../../../meta/field-errors.ts";
-import { stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { KindContext } from "../../kind.ts";
 import { invalidStrings } from "./go-strings.ts";
@@ -40,7 +40,6 @@ function* ipUpdateErrors(spec: JsonObject, before: JsonObject, context: KindCont
   }
   if (ips.length === 0) yield invalidStrings(field(0), ips, "primary clusterIP can not be unset", context);
   else if (had.length > 0 && had[0] !== ips[0]) yield invalidStrings(field(0), ips, FIXED, context);
-  if (had.length > ips.length && ips.length === 1) yield* releaseErrors(spec, "clusterIP");
 }
 
 function* familyUpdateErrors(spec: JsonObject, before: JsonObject, context: KindContext): Generator<FieldError> {
@@ -57,11 +56,4 @@ function* familyUpdateErrors(spec: JsonObject, before: JsonObject, context: Kind
   if (had.length > families.length && ips.length === 0)
     yield invalidStrings(field, families, "primary ipFamily can not be unset", context);
   if (had.length > 0 && families.length > 0 && had[0] !== families[0]) yield invalidStrings(field, ips, FIXED, context);
-  if (had.length > families.length && families.length === 1) yield* releaseErrors(spec, "ipFamily");
-}
-
-function* releaseErrors(spec: JsonObject, what: "clusterIP" | "ipFamily"): Generator<FieldError> {
-  if (stringAt(spec, "ipFamilyPolicy") === "SingleStack") return;
-  const why = `must be set to 'SingleStack' when releasing the secondary ${what}`;
-  yield invalidValue("spec.ipFamilyPolicy", spec["ipFamilyPolicy"] ?? null, why);
 }

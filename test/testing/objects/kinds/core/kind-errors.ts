@@ -4,7 +4,7 @@ import { cloneJson, type JsonObject } from "../../../../../src/meta/json.ts";
 import type { FieldError } from "../../../../../src/meta/status-error.ts";
 import type { Kind, KindContext } from "../../../../../src/objects/kinds/kind.ts";
 
-export const CONTEXT: KindContext = { gates: gatesOf("1.36"), time: "2026-01-01T00:00:00Z" };
+export const CONTEXT: KindContext = { gates: gatesOf("1.36"), time: "2026-01-01T00:00:00Z", ipFamilies: ["IPv4"] };
 
 export function defaulted(kind: Kind, object: JsonObject, context = CONTEXT): JsonObject {
   const copy = cloneJson(object);

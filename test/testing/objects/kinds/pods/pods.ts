@@ -6,7 +6,7 @@ import type { FieldError } from "../../../../../src/meta/status-error.ts";
 import type { KindContext } from "../../../../../src/objects/kinds/kind.ts";
 import { setPodDefaults } from "../../../../../src/objects/kinds/pods/pod-defaults.ts";
 
-export const CONTEXT: KindContext = { gates: gatesOf("1.36"), time: "2030-01-01T00:00:00Z" };
+export const CONTEXT: KindContext = { gates: gatesOf("1.36"), time: "2030-01-01T00:00:00Z", ipFamilies: ["IPv4"] };
 
 export function release(name: ReleaseName): KindContext {
   return { ...CONTEXT, gates: gatesOf(name) };

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../../../src/meta/json.ts";
 import type { FieldError } from "../../../../../src/meta/status-error.ts";
 import type { Kind, KindContext } from "../../../../../src/objects/kinds/kind.ts";
 
-export const CONTEXT: KindContext = { gates: gatesOf("1.36"), time: "2030-01-01T00:00:00Z" };
+export const CONTEXT: KindContext = { gates: gatesOf("1.36"), time: "2030-01-01T00:00:00Z", ipFamilies: ["IPv4"] };
 
 export function template(labels: JsonObject = { app: "web" }, spec: JsonObject = {}): JsonObject {
   return { metadata: { labels }, spec: { containers: [{ name: "c", image: "example/app:1" }], ...spec } };
