@@ -45,12 +45,16 @@ describe.skipIf(why !== undefined)("while Evenkeel servers replace kube-apiserve
       const url = `https://127.0.0.1:${balancer.port}`;
       const manager = stack.use(startControllerManager(cluster, { path: CONTROLLER_MANAGER!, url }));
       const work = await Work.start(sender(url, servers[0]!.ca));
-      const reads = new Reads(servers, work);
+      // After a server has ended, the next one has the same address.
+      const running = new Set(servers);
+      const reads = new Reads(running, work);
       const reading = reads.run();
       for (const kind of ["evenkeel", "kube-apiserver"] as const) {
         for (let at = 0; at < SERVERS; at++) {
           await servers[at]!.stop();
+          running.delete(servers[at]!);
           servers[at] = await startAt(cluster, kind, at);
+          running.add(servers[at]!);
           await delay(BETWEEN_MS);
         }
       }
@@ -106,10 +110,10 @@ class Reads {
   readonly codes: Record<string, number> = {};
   /** The false 404s, by server and message. */
   readonly wrong: Record<string, number> = {};
-  readonly #servers: readonly RunningServer[];
+  readonly #servers: ReadonlySet<RunningServer>;
   readonly #work: Work;
 
-  constructor(servers: readonly RunningServer[], work: Work) {
+  constructor(servers: ReadonlySet<RunningServer>, work: Work) {
     this.#servers = servers;
     this.#work = work;
   }
@@ -120,7 +124,7 @@ class Reads {
       const name = acknowledged[Math.floor((turn * 7) % Math.max(1, acknowledged.length))] ?? "kube-root-ca.crt";
       const paths = [`/api/v1/namespaces/${NAMESPACE}/configmaps/${name}`, ONLY_KUBE, ONLY_EVENKEEL];
       const path = paths[turn % paths.length]!;
-      const evenkeels = this.#servers.filter(({ kind }) => kind === "evenkeel");
+      const evenkeels = [...this.#servers].filter(({ kind }) => kind === "evenkeel");
       await Promise.all(evenkeels.map((server) => this.#read(server, path)));
       await delay(READ_EVERY_MS);
     }
