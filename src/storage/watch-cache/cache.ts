@@ -45,6 +45,8 @@ interface WatchCacheOptions {
   readonly onStateChange?: (state: CacheState) => void;
   /** Called if the store cannot be loaded, once for each reason in a row. */
   readonly onLoadFailed?: (problem: string) => void;
+  /** Calls back in the next turn of the event loop. Without it, all watchers receive a change at once. */
+  readonly nextTurn?: ((callback: () => void) => void) | undefined;
   /** Counts the changes of the store's history. Default: a counter of its own. */
   readonly epochs?: StoreEpochs;
 }
@@ -210,7 +212,7 @@ export class WatchCache {
 
   /**
    * Waits until the watchers have received all changes up to the revision of a write, so that its response does not
-   * arrive before its watch event. Returns undefined if they have. Does not wait while the watch is interrupted, or has
+   * arrive before its watch event. If there are very many watchers, it waits only for the first of them. Returns undefined if they have. Does not wait while the watch is interrupted, or has
    * not delivered the change of an earlier write in time: a stalled watch delays few writes, and none for long.
    */
   untilDelivered(revision: number): Promise<void> | undefined {
@@ -344,12 +346,17 @@ export class WatchCache {
     if (partition === undefined) {
       partition = {
         entries: new SortedEntries(),
-        history: new History(this.#options.clock, this.#baseRevision),
+        history: this.#newHistory(),
         changedAt: this.#baseRevision,
       };
       this.#partitions.set(name, partition);
     }
     return partition;
+  }
+
+  #newHistory(): History {
+    const { clock, nextTurn } = this.#options;
+    return new History({ clock, baseRevision: this.#baseRevision, nextTurn });
   }
 
   #toCacheEvent(event: KvEvent, entries: SortedEntries): CacheEvent | undefined {

@@ -101,7 +101,7 @@ describe("a watch cache whose store is restored from a backup", () => {
     const backup = store.backUp();
     const lost = await create(writer, `${PODS}a/lost`, object("lost"));
     let ended = 0;
-    cache.follow(PODS, lost, { deliver: () => true, fellBehind: () => void ended++ });
+    cache.follow(PODS, lost, { deliver: () => "sent" as const, fellBehind: () => void ended++ });
     const seen: unknown[] = [];
     epochs.onChange(() => seen.push([cache.state, ended, cache.get(`${PODS}a/new-0`)]));
     held.fail(1);
@@ -149,7 +149,7 @@ describe("a watch cache whose store is restored from a backup", () => {
     await create(kv, `${PODS}a/lost`, object("lost"));
     const { revision } = cache;
     let ended = 0;
-    const watcher = { deliver: () => true, fellBehind: () => void ended++ };
+    const watcher = { deliver: () => "sent" as const, fellBehind: () => void ended++ };
     expect(cache.follow(PODS, revision, watcher)).toBeDefined();
     store.restore(backup);
     expect(ended).toBe(1);

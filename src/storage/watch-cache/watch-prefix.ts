@@ -33,7 +33,7 @@ export function watchPrefix({ cache, clock, prefix, table }: WatchPrefixOptions)
           // watchers.
           onEnd();
         }
-        return true;
+        return "sent";
       },
       fellBehind: onEnd,
     });
