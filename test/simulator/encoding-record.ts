@@ -10,7 +10,7 @@ import { decodeStatus } from "../../src/cluster/storageversion/decode-status.ts"
 import type { StoredResourceVersions } from "../../src/cluster/storageversion/encodings.ts";
 import type { StorageVersionStatus } from "../../src/cluster/storageversion/objects.ts";
 import type { Commit, SentWrite, StoreHistory, StoreWriter } from "../../src/tools/simulator/history.ts";
-import { HistoryMap } from "../../src/tools/simulator/history-map.ts";
+import { HistoryMap } from "./history-map.ts";
 import type { Host } from "../../src/tools/simulator/host.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";
 

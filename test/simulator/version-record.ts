@@ -3,7 +3,7 @@
  * restore, the versions in the backup are current again, and a later version may have the number of a lost one.
  */
 import type { StoreHistory } from "../../src/tools/simulator/history.ts";
-import { HistoryMap } from "../../src/tools/simulator/history-map.ts";
+import { HistoryMap } from "./history-map.ts";
 
 interface Version {
   readonly resourceVersion: string;

@@ -99,7 +99,7 @@ export class History {
   #baseRevision: number;
   readonly #groups = new Map<string, Group>();
   /** The groups with watchers that have to receive events in a later turn. */
-  #queue: Group[] = [];
+  readonly #queue: Group[] = [];
 
   constructor({ clock, baseRevision, nextTurn }: HistoryOptions) {
     this.#clock = clock;

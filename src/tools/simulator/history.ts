@@ -3,7 +3,7 @@
  * objects. It receives a commit before any server does, so that a checker sees the store at exactly that revision.
  *
  * A restore of the store from a backup begins another history: the commits up to the revision of the backup remain, and
- * later ones are lost. Checkers keep what they derive from commits in a `HistoryMap`, which forgets the lost ones.
+ * later ones are lost. Listeners of `onRestore` must forget what they have derived from the lost ones.
  */
 import type { Clock } from "../../base/clock.ts";
 import { parseJsonObject, type JsonObject } from "../../meta/json.ts";

@@ -1,7 +1,7 @@
 /** Checks that the garbage collector deletes and orphans only objects that it may. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
-import { HistoryMap } from "../../../src/tools/simulator/history-map.ts";
+import { HistoryMap } from "../history-map.ts";
 import { leavingOf, ownersOf, uidOf, type ObjectRecord } from "../object-record.ts";
 
 export interface CollectedIsGarbageOptions {

@@ -4,7 +4,7 @@ import { storageVersionName } from "../../../src/cluster/storageversion/objects.
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
-import { HistoryMap } from "../../../src/tools/simulator/history-map.ts";
+import { HistoryMap } from "../history-map.ts";
 
 const STATE = "configmaps/kube-system/evenkeel-storage-state";
 const MIGRATIONS = "storageversionmigrations/";

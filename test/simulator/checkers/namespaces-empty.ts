@@ -5,7 +5,7 @@
 import { objectAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
-import { HistoryMap } from "../../../src/tools/simulator/history-map.ts";
+import { HistoryMap } from "../history-map.ts";
 import { leavingOf, namespaceOf, NAMESPACES, type ObjectRecord } from "../object-record.ts";
 
 export function namespacesEmpty(record: ObjectRecord): GuaranteeChecker {

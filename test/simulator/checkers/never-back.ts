@@ -2,7 +2,7 @@
 import { compareApiVersions } from "../../../src/serving/discovery/order.ts";
 import { parseGroupVersion } from "../../../src/meta/group-version.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
-import { HistoryMap } from "../../../src/tools/simulator/history-map.ts";
+import { HistoryMap } from "../history-map.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 
 interface Remembered {

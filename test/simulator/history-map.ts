@@ -2,7 +2,7 @@
  * A map of facts that follow from the commits of the store. If the store is restored from a backup, it has again the
  * entries that it had at the revision of the backup, so that no checker judges by commits that are lost.
  */
-import type { StoreHistory } from "./history.ts";
+import type { StoreHistory } from "../../src/tools/simulator/history.ts";
 
 interface Change<K, V> {
   readonly revision: number;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { HistoryMap } from "./history-map.ts";
-import type { Restore } from "./history.ts";
+import type { Restore } from "../../src/tools/simulator/history.ts";
 
 class FakeHistory {
   revision = 1;
