@@ -12,9 +12,9 @@ import { figure } from "./statistics.ts";
 const WATCHERS: readonly number[] = [0, 1, 1_000, 10_000];
 const CONCURRENCY = 16;
 /** Requests per round without watchers. With watchers, a round has fewer, so that it has about as many deliveries. */
-const COUNT_MAX = 2_000;
-const COUNT_MIN = 48;
-const DELIVERIES = 200_000;
+const COUNT_MAX = 1_000;
+const COUNT_MIN = 32;
+const DELIVERIES = 100_000;
 /** A server that used less CPU time than this share of the interval has delivered all events. */
 const IDLE_SHARE = 0.1;
 const IDLE_INTERVAL_MS = 300;

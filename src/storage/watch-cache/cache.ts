@@ -59,6 +59,8 @@ export class WatchCache {
   readonly #corrupt = new Map<string, Entry>();
   #state: CacheState = "loading";
   #watching: Watching | undefined;
+  /** Ignores the watch on the store from now on. */
+  #endWatch: () => void = () => {};
   /** Whether the next load reads another history than the current one, so that its revision may be lower. */
   #isNewHistory = false;
   #historyChangedAtMs: number | undefined;
@@ -264,19 +266,29 @@ export class WatchCache {
     // the load, the loaded revision means nothing to the store.
     if (signal.aborted || this.#isNewHistory) return Promise.resolve();
     return new Promise((resolve) => {
-      const stop = (): void => resolve();
-      signal.addEventListener("abort", stop, { once: true });
+      let isOpen = true;
+      const whileOpen = (work: () => void): void => {
+        if (isOpen) work();
+      };
+      const end = (): void => {
+        isOpen = false;
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      signal.addEventListener("abort", end, { once: true });
+      this.#endWatch = end;
       this.#watching = this.#options.kv.watch(
         { prefix: this.#options.root, fromRevision: this.#revision + 1 },
         {
-          events: (batch) => this.#apply(batch),
-          progress: (revision) => this.#advance(revision),
-          interrupted: (isInterrupted) => this.#changeState(isInterrupted ? "interrupted" : "following"),
-          closed: () => {
-            signal.removeEventListener("abort", stop);
-            this.#changeState("loading");
-            resolve();
-          },
+          events: (batch) => whileOpen(() => this.#apply(batch)),
+          progress: (revision) => whileOpen(() => this.#advance(revision)),
+          interrupted: (isInterrupted) =>
+            whileOpen(() => this.#changeState(isInterrupted ? "interrupted" : "following")),
+          closed: () =>
+            whileOpen(() => {
+              this.#changeState("loading");
+              end();
+            }),
         },
       );
     });
@@ -289,9 +301,12 @@ export class WatchCache {
 
   /**
    * Ends all watches at once, because a load may take long. Until it is complete, no watch can start, whatever revision
-   * it names. The store may have no watch open when it notices the change.
+   * it names. The watch on the store belongs to the lost history, even if the store has not ended it yet. The store may
+   * have no watch open when it notices the change.
    */
   #historyChanged(evidence: string): void {
+    this.#endWatch();
+    this.#watching?.close();
     this.#changeState("loading");
     this.#isNewHistory = true;
     this.#historyChangedAtMs = this.#options.clock.now();
