@@ -69,22 +69,17 @@ async function measureRound(
   { count, firstNumber }: { readonly count: number; readonly firstNumber: number },
 ): Promise<Round> {
   const name = "create watched";
-  await client.open({
-    name,
-    protocol: "http/1.1",
-    port: server.port,
-    connections: CONCURRENCY,
-    token: TOKEN,
-  });
   const before = cpuMs(server.pid);
   const run = async (concurrency: number, first: number): Promise<RunResult> => {
-    const result = await client.run({ name, request: REQUEST, count, concurrency, firstNumber: first, numbers: 1e8 });
+    const connections = concurrency;
+    await client.open({ name, protocol: "http/1.1", port: server.port, connections, token: TOKEN });
+    const result = await client.run({ name, request: REQUEST, count, concurrency, firstNumber: first, numbers: count });
+    await client.close(name);
     await untilIdle(server.pid);
     return result;
   };
   const single = await run(1, firstNumber);
   const several = await run(CONCURRENCY, firstNumber + count);
-  await client.close(name);
   return { cpuUs: ((cpuMs(server.pid) - before) * 1000) / (2 * count), single, several };
 }
 
