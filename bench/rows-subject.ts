@@ -4,6 +4,7 @@ import { fill, type BenchContext, type Subject } from "./bench-context.ts";
 import type { RowName } from "./options.ts";
 import { residentMb } from "./process-usage.ts";
 import type { Row } from "./row.ts";
+import { createWatchedRows } from "./rows-create-watched.ts";
 import { deploymentRows } from "./rows-deployment.ts";
 import { createRows, getRows, listRows } from "./rows-requests.ts";
 import { watchRows } from "./rows-watch.ts";
@@ -12,7 +13,7 @@ import { figure } from "./statistics.ts";
 import { step } from "./step.ts";
 
 /** Names of the rows that `withSubject` measures. */
-const SUBJECT_ROWS: readonly RowName[] = ["get", "list", "create", "deployment", "watch", "memory"];
+const SUBJECT_ROWS: readonly RowName[] = ["get", "list", "create", "create-watched", "deployment", "watch", "memory"];
 
 /** Starts one server, fills it with objects, and measures those of SUBJECT_ROWS that the options select. */
 export async function withSubject(context: BenchContext, etcd: EtcdProcess | undefined): Promise<Row[]> {
@@ -44,6 +45,8 @@ async function subjectRows(context: BenchContext, subject: Subject): Promise<Row
     memory.push(memoryRow(subject, "listed", "after the lists"));
   }
   if (only.has("create")) rows.push(...(await step(`create, ${store}`, () => createRows(context, subject))));
+  if (only.has("create-watched"))
+    rows.push(...(await step(`create with watchers, ${store}`, () => createWatchedRows(context, subject))));
   if (only.has("deployment"))
     rows.push(...(await step(`Deployments, ${store}`, () => deploymentRows(context, subject))));
   if (only.has("watch")) rows.push(...(await step(`watch, ${store}`, () => watchRows(context, subject))));

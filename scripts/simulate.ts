@@ -9,7 +9,7 @@ const HELP = `Usage: npm run sim -- [options]
   --seeds <n>     number of seeds to run (default 50; with --seed: 1)
   --seed <n>      first seed (default 1)
   --minutes <n>   virtual minutes per seed (default 10)
-  --restores      also restore the store from backups; checks fewer guarantees
+  --restores      also restore the store from backups
   --trace         print the full trace
 `;
 

@@ -26,6 +26,7 @@ export async function openServerStore({ env, config, history }: Foundation): Pro
     onStateChange: (state) => log.info("storage watch state changed", { state }),
     onLoadFailed: (problem) => log.warn("storage not loaded", { problem }),
     epochs: history.epochs,
+    nextTurn: env.nextTurn,
   });
   history.recovery.addStep(() => (cache.state === "following" ? undefined : `watch cache is ${cache.state}`));
   return {

@@ -156,7 +156,10 @@ describe("writing to the object store", () => {
     const { store, held } = await open();
     const order: string[] = [];
     store.cache.follow("/registry/pods/", store.cache.revision, {
-      deliver: ({ kind, revision }) => order.push(`event ${kind} ${revision}`) > 0,
+      deliver: ({ kind, revision }) => {
+        order.push(`event ${kind} ${revision}`);
+        return "sent";
+      },
       fellBehind: () => order.push("fell behind"),
     });
     // As etcd does, acknowledges each commit before its event.

@@ -10,6 +10,7 @@ import {
   leavesOneOut,
   losesGuard,
   rejectsLists,
+  returnsOtherVersions,
   sendsInCircles,
   staysUnready,
   changesDiscovery,
@@ -21,6 +22,7 @@ import {
   movesBack,
   missesItsPause,
   cannotPublish,
+  missesRestores,
   writesOtherVersion,
 } from "./planted-storage-bugs.ts";
 
@@ -76,6 +78,20 @@ describe("a planted bug is reported within five seeds by the checker", () => {
       for (const name of await broken(bug(), swarm, seed)) found.add(name);
     expect(found).toContain(checker);
   });
+});
+
+test("a server that does not notice restores, and one that returns other versions, are reported by all checkers of histories", async () => {
+  const { violations } = await runSeed({
+    ...{ seed: SEED, minutes: 2, servers: 2, restores: true },
+    ...{ plant: { ...missesRestores(), ...returnsOtherVersions() }, swarm: CALM },
+  });
+  const found = new Set(violations.map(({ checker }) => checker));
+  expect([...found].sort()).toEqual(
+    expect.arrayContaining([
+      ...["collected-is-garbage", "fenced-until-published", "informers-recover", "no-lost-write"],
+      ...["reads-are-current", "restores-end-watches", "sent-once"],
+    ]),
+  );
 });
 
 test("a correct cluster without faults causes no violation", async () => {

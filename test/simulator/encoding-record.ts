@@ -9,12 +9,14 @@ import { storedResourceVersions } from "../../src/cluster/storageversion/stored-
 import { decodeStatus } from "../../src/cluster/storageversion/decode-status.ts";
 import type { StoredResourceVersions } from "../../src/cluster/storageversion/encodings.ts";
 import type { StorageVersionStatus } from "../../src/cluster/storageversion/objects.ts";
-import type { Commit, StoreHistory, StoreWriter } from "../../src/tools/simulator/history.ts";
+import type { Commit, SentWrite, StoreHistory, StoreWriter } from "../../src/tools/simulator/history.ts";
+import { HistoryMap } from "./history-map.ts";
 import type { Host } from "../../src/tools/simulator/host.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";
 
 export const STORAGE_VERSIONS = "storageversions/";
 const LEASES = "leases/kube-system/";
+const SERVED_RECORDS = "evenkeel/served/";
 /** Clocks of servers run at most this much faster or slower than the clock of the world. */
 const DRIFT_MAX = 0.02;
 
@@ -34,18 +36,22 @@ interface Stored {
 
 interface Standing {
   /** Times at which the server wrote its identity lease, by the clock of the world, oldest first. */
-  readonly renewals: number[];
+  readonly renewals: readonly number[];
   /** Names of the StorageVersions that the server has published since it last renewed its lease too late. */
-  readonly published: Set<string>;
+  readonly published: ReadonlySet<string>;
 }
+
+const NO_STANDING: Standing = { renewals: [], published: new Set() };
 
 export class EncodingRecord {
   readonly #options: EncodingRecordOptions;
   readonly #stored = new WeakMap<Catalog, Stored>();
-  readonly #standings = new WeakMap<Host, Standing>();
-  readonly #statuses = new Map<string, StorageVersionStatus>();
+  readonly #standings: HistoryMap<Host, Standing>;
+  /** The runs whose served resources are recorded in the store. */
+  readonly #recorded: HistoryMap<Host, true>;
+  readonly #statuses: HistoryMap<string, StorageVersionStatus>;
   /** Number of stored objects, by resource name and version. */
-  readonly #counts = new Map<string, Map<string, number>>();
+  readonly #counts: HistoryMap<string, ReadonlyMap<string, number>>;
   /**
    * Resource names by key prefix, for all runs so far, because objects remain stored when no live server stores the
    * resource.
@@ -54,7 +60,26 @@ export class EncodingRecord {
 
   constructor(options: EncodingRecordOptions) {
     this.#options = options;
+    const { history } = options;
+    this.#standings = new HistoryMap(history);
+    this.#recorded = new HistoryMap(history);
+    this.#statuses = new HistoryMap(history);
+    this.#counts = new HistoryMap(history);
     options.history.onCommit((commit) => this.#observe(commit));
+  }
+
+  get history(): StoreHistory {
+    return this.#options.history;
+  }
+
+  /** Whether the history of the store shows that the run existed, so that servers must know of its departure. */
+  isRecorded({ host }: Run): boolean {
+    return this.#recorded.has(host);
+  }
+
+  /** Whether the server sent the change before the store was restored, so that it could not know the new history. */
+  isFromLostHistory({ sentAtMs }: SentWrite): boolean {
+    return sentAtMs < this.history.restoredAtMs;
   }
 
   runOf({ host }: StoreWriter): Run | undefined {
@@ -93,7 +118,7 @@ export class EncodingRecord {
    * is not fenced, even if its clock is fast.
    */
   isMember(run: Run, nowMs: number): boolean {
-    const renewedAtMs = this.#standings.get(run.host)?.renewals.at(-1);
+    const renewedAtMs = this.#standing(run.host).renewals.at(-1);
     if (run.endedAtMs !== undefined || run.host.state === "dead" || renewedAtMs === undefined) return false;
     return nowMs - renewedAtMs < this.#options.fenceAfterMs * (1 - DRIFT_MAX);
   }
@@ -103,7 +128,7 @@ export class EncodingRecord {
    * since.
    */
   takesPart(run: Run, name: string, nowMs: number): boolean {
-    return this.isMember(run, nowMs) && this.#standings.get(run.host)!.published.has(name);
+    return this.isMember(run, nowMs) && this.#standing(run.host).published.has(name);
   }
 
   /** The live servers that participate in the agreement on a resource. */
@@ -113,7 +138,7 @@ export class EncodingRecord {
 
   /** Time since the last lease renewal when a server sent a change; undefined if it never had a lease. */
   silenceMs({ host }: StoreWriter, sentAtMs: number): number | undefined {
-    const renewedAtMs = this.#standings.get(host)?.renewals.findLast((atMs) => atMs <= sentAtMs);
+    const renewedAtMs = this.#standing(host).renewals.findLast((atMs) => atMs <= sentAtMs);
     return renewedAtMs === undefined ? undefined : sentAtMs - renewedAtMs;
   }
 
@@ -124,6 +149,8 @@ export class EncodingRecord {
 
   #observe(commit: Commit): void {
     const { key, sending, before, after } = commit;
+    if (sending !== undefined && key.startsWith(`${SERVED_RECORDS}${sending.serverId}/`))
+      this.#recorded.set(sending.host, true);
     if (key.startsWith(STORAGE_VERSIONS)) return this.#observeStatus(key.slice(STORAGE_VERSIONS.length), commit);
     if (sending !== undefined && key === `${LEASES}${sending.serverId}` && after !== undefined)
       return this.#renewed(sending.host, commit.atMs);
@@ -148,29 +175,25 @@ export class EncodingRecord {
     // If the run does not store the resource, the entry is from an earlier run of the server.
     if (run === undefined || this.resourceNamed(run, name) === undefined) return;
     const entries = this.#statuses.get(name)?.storageVersions ?? [];
-    if (entries.some(({ apiServerID }) => apiServerID === run.serverId))
-      this.#standing(writer.host).published.add(name);
+    const { renewals, published } = this.#standing(writer.host);
+    if (!published.has(name) && entries.some(({ apiServerID }) => apiServerID === run.serverId))
+      this.#standings.set(writer.host, { renewals, published: new Set([...published, name]) });
   }
 
   #renewed(host: Host, atMs: number): void {
     const { renewals, published } = this.#standing(host);
     const lastAtMs = renewals.at(-1);
-    if (lastAtMs !== undefined && atMs - lastAtMs >= this.#options.fenceAfterMs * (1 - DRIFT_MAX)) published.clear();
-    renewals.push(atMs);
+    const isLate = lastAtMs !== undefined && atMs - lastAtMs >= this.#options.fenceAfterMs * (1 - DRIFT_MAX);
+    this.#standings.set(host, { renewals: [...renewals, atMs], published: isLate ? new Set() : published });
   }
 
   #standing(host: Host): Standing {
-    let standing = this.#standings.get(host);
-    if (standing === undefined) {
-      standing = { renewals: [], published: new Set() };
-      this.#standings.set(host, standing);
-    }
-    return standing;
+    return this.#standings.get(host) ?? NO_STANDING;
   }
 
   #count(name: string, object: JsonObject | undefined, by: 1 | -1): void {
     if (object === undefined) return;
-    const counts = this.#counts.get(name) ?? new Map<string, number>();
+    const counts = new Map(this.#counts.get(name));
     this.#counts.set(name, counts);
     const version = stringAt(object, "apiVersion");
     const count = (counts.get(version) ?? 0) + by;

@@ -6,6 +6,7 @@ import { randomInteger, randomItem, type Random } from "../../src/base/random.ts
 import { objectAt, parseJsonObject, stringAt } from "../../src/meta/json.ts";
 import { FAMILY_TARGETS, familyPath, namespaceNamed, referenceTo, type Relative } from "./family-targets.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
+import { uidOf } from "./object-record.ts";
 import type { Workload, WorkloadRequest } from "./workload.ts";
 
 export interface FamilyWorkloadOptions {
@@ -54,6 +55,16 @@ export class FamilyWorkload {
 
   stop(): void {
     this.#isStopped = true;
+  }
+
+  /** Forgets the objects that the store does not have since it was restored from a backup. */
+  restore(): void {
+    const { history } = this.#options.cluster;
+    const uids = new Set(history.under("").map(([, object]) => uidOf(object)));
+    const hasNamespace = (name: string): boolean => history.get(`namespaces/${name}`) !== undefined;
+    keepOnly(this.#namespaces, hasNamespace);
+    keepOnly(this.#roots, ({ uid }) => uids.has(uid));
+    keepOnly(this.#dependents, ({ uid }) => uids.has(uid));
   }
 
   async #doSomething(): Promise<void> {
@@ -159,6 +170,10 @@ export class FamilyWorkload {
   #newName(): string {
     return `relative-${++this.#made}`;
   }
+}
+
+function keepOnly<T>(items: T[], isKept: (item: T) => boolean): void {
+  items.splice(0, Infinity, ...items.filter(isKept));
 }
 
 /** Removes the objects of this namespace from the list, because they are deleted with it. */

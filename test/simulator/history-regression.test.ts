@@ -141,3 +141,28 @@ test("a continue token from before a restore gets 410, and a new one works", asy
   expect((await pageOf(second, `&continue=${renewed.token}`)).status).toBe(200);
   cluster.shutDown();
 });
+
+test.each([
+  ["is healthy", STORE_IS_FINE, 20],
+  ["cannot reach the store", STORE_IS_DOWN, 40],
+])(
+  "a resource of a server that joined after the backup, and %s, is not reported as unknown",
+  async (_, fault, seconds) => {
+    const cluster = simulate({ seed: 7 });
+    const first = await cluster.addServer({ release: "1.36", runtimeConfig: ["batch/v1=false"] });
+    await cluster.settle();
+    const backup = cluster.world.backUpStore();
+    const joined = await cluster.addServer({ release: "1.36" });
+    await cluster.advance({ seconds: 30 });
+    expect((await get(cluster, first, "/apis/batch/v1/jobs")).status).toBe(200);
+    joined.setStoreFault(fault);
+    cluster.restoreStore(backup);
+    const statuses = new Set<number>();
+    for (const start = cluster.world.clock.monotonic(); cluster.world.clock.monotonic() < start + seconds * 1000;) {
+      statuses.add((await get(cluster, first, "/apis/batch/v1/jobs")).status);
+      await cluster.advance({ seconds: 0.1 });
+    }
+    expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    cluster.shutDown();
+  },
+);

@@ -117,10 +117,15 @@ export class Nemesis {
     if (this.#restores) this.#backUp();
   }
 
-  /** Backs up the store, and restores this backup some time later, again and again. */
+  /**
+   * Backs up the store, and restores this backup some time later, again and again. After some restores, servers need
+   * time to reach the store again.
+   */
   #backUp(): void {
     const backup = this.#cluster.world.backUpStore();
     this.#after(2_000 + this.#random.float() * 40_000, () => {
+      if (randomInteger(this.#random, 2) === 0)
+        this.#trouble(randomItem(this.#random, this.#cluster.servers), { ...STORE_IS_FINE, isDown: true });
       this.#cluster.restoreStore(backup);
       this.#after(this.#random.float() * 20_000, () => this.#backUp());
     });

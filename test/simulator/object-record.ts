@@ -25,6 +25,11 @@ export class ObjectRecord {
   constructor(history: StoreHistory) {
     this.#history = history;
     history.onCommit((commit) => this.#observe(commit));
+    history.onRestore(() => this.#rebuild());
+  }
+
+  get history(): StoreHistory {
+    return this.#history;
   }
 
   at(key: string): JsonObject | undefined {
@@ -70,10 +75,18 @@ export class ObjectRecord {
     remove(this.#inNamespace, namespaceOf(before), key);
     for (const { uid } of ownersOf(before)) remove(this.#dependents, uid, key);
     this.#keys.delete(uidOf(before));
-    if (after === undefined) return;
-    add(this.#inNamespace, namespaceOf(after), key);
-    for (const { uid } of ownersOf(after)) add(this.#dependents, uid, key);
-    this.#keys.set(uidOf(after), key);
+    if (after !== undefined) this.#add(key, after);
+  }
+
+  #add(key: string, object: JsonObject): void {
+    add(this.#inNamespace, namespaceOf(object), key);
+    for (const { uid } of ownersOf(object)) add(this.#dependents, uid, key);
+    this.#keys.set(uidOf(object), key);
+  }
+
+  #rebuild(): void {
+    for (const index of [this.#keys, this.#inNamespace, this.#dependents]) index.clear();
+    for (const [key, object] of this.#history.under("")) this.#add(key, object);
   }
 }
 

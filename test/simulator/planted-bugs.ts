@@ -11,6 +11,7 @@ import { headerOf } from "../../src/tools/simulator/network.ts";
 import type { Handle } from "../../src/tools/simulator/server.ts";
 
 const PORT = 6443;
+const OBJECT = /\/object-[0-9]+$/;
 
 /** Every server replaces responses of peers by a 404. */
 export function forgetsPeers(): Plant {
@@ -45,6 +46,17 @@ export function forgetsWrites(): Plant {
   return everywhere(
     (handle) => (request) => handle(request.method === "POST" ? { ...request, rawQuery: "dryRun=All" } : request),
   );
+}
+
+/** The second server returns objects at versions that the store does not have. */
+export function returnsOtherVersions(): Plant {
+  return {
+    wrapHandle: (handle, serverId) => async (request) => {
+      const response = await handle(request);
+      if (serverId !== "server-2" || request.method !== "GET" || !OBJECT.test(request.path)) return response;
+      return rewritten(response, '"resourceVersion":"', '"resourceVersion":"1');
+    },
+  };
 }
 
 export function staysUnready(): Plant {

@@ -95,6 +95,25 @@ export function cannotPublish(): Plant {
   };
 }
 
+/** The first server does not notice that the store is restored from a backup: its watches stay open and silent. */
+export function missesRestores(): Plant {
+  return {
+    wrapKv: (kv, serverId) =>
+      serverId !== "server-1"
+        ? kv
+        : overlaidKv(kv, {
+            onHistoryChange: () => () => {},
+            watch: (request, sink) =>
+              kv.watch(request, {
+                ...sink,
+                closed: (error) => {
+                  if (error.code !== "history-changed") sink.closed(error);
+                },
+              }),
+          }),
+  };
+}
+
 interface Tampering {
   /** Prefix of the affected keys. */
   readonly prefix: string;

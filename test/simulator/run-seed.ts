@@ -12,6 +12,7 @@ import { documentsEqual } from "./checkers/documents-equal.ts";
 import { encodingsSettle } from "./checkers/encodings-settle.ts";
 import { fencedUntilPublished } from "./checkers/fenced-until-published.ts";
 import { garbageGoes } from "./checkers/garbage-goes.ts";
+import { informersRecover } from "./checkers/informers-recover.ts";
 import { listsMatchStore } from "./checkers/lists-match-store.ts";
 import { listedIsReachable } from "./checkers/listed-is-reachable.ts";
 import { migratedIsMigrated } from "./checkers/migrated-is-migrated.ts";
@@ -22,7 +23,9 @@ import { noCircle } from "./checkers/no-circle.ts";
 import { noFalse404 } from "../../src/tools/simulator/checkers/no-false-404.ts";
 import { noLostWrite } from "./checkers/no-lost-write.ts";
 import { entriesMatchCommonVersion } from "./checkers/entries-match-common-version.ts";
+import { readsAreCurrent } from "./checkers/reads-are-current.ts";
 import { readyAgain } from "./checkers/ready-again.ts";
+import { restoresEndWatches } from "./checkers/restores-end-watches.ts";
 import { sentOnce } from "./checkers/sent-once.ts";
 import { servedIsListed } from "./checkers/served-is-listed.ts";
 import { writtenAsPublished } from "./checkers/written-as-published.ts";
@@ -30,11 +33,13 @@ import { SimulatedCluster, type Plant } from "../../src/tools/simulator/cluster.
 import { EncodingRecord, STORAGE_VERSIONS } from "./encoding-record.ts";
 import { FamilyWorkload } from "./family-workload.ts";
 import type { Commit } from "../../src/tools/simulator/history.ts";
+import { InformerClients } from "./informer-clients.ts";
 import { drawRun, drawSwarm, Nemesis, type Swarm } from "./nemesis.ts";
 import { ObjectRecord } from "./object-record.ts";
 import { KnownObjects } from "./objects.ts";
 import { createServedRecently } from "./served-recently.ts";
-import { Workload } from "./workload.ts";
+import { VersionRecord } from "./version-record.ts";
+import { storedNamed, Workload } from "./workload.ts";
 import { World } from "../../src/tools/simulator/world.ts";
 
 export interface SeedOptions {
@@ -44,10 +49,7 @@ export interface SeedOptions {
   readonly servers?: number;
   readonly traceLinesMax?: number;
   readonly plant?: Plant;
-  /**
-   * Whether the store is restored from backups while the servers run. Guarantees about the history of the store are then
-   * not checked, because a restore ends it.
-   */
+  /** Whether the store is restored from backups while the servers run. */
   readonly restores?: boolean;
   /** Replaces values that are otherwise derived from the seed. */
   readonly swarm?: Partial<Swarm>;
@@ -91,6 +93,7 @@ class Simulation {
   readonly #swarm: Swarm;
   readonly #restores: boolean;
   readonly #objects = new KnownObjects();
+  readonly #informers = new InformerClients();
   readonly #checkers: readonly GuaranteeChecker[];
   readonly #violations: GuaranteeViolation[] = [];
   readonly #statuses = new Map<number, number>();
@@ -112,11 +115,14 @@ class Simulation {
         );
         this.#check((checker) => checker.onHop?.(hop));
       },
+      onRun: (run) => this.#informers.add(this.cluster, run),
       onFailure: (thrown) => this.fail(thrown),
     });
     const { history, runs, timing } = this.cluster;
+    const restoredAtMs = (): number => history.restoredAtMs;
     const record = new EncodingRecord({ history, runs, fenceAfterMs: timing.fenceAfterMs });
     const objects = new ObjectRecord(history);
+    const versions = new VersionRecord(history);
     const kept = { departedGraceMs, leaseKeptMs: leaseKeptMs(timing) };
     const isServed = createServedRecently({ clock: this.cluster.world.clock, record, runs, ...kept });
     history.onCommit((commit) => {
@@ -124,7 +130,11 @@ class Simulation {
       if (agreement !== undefined) this.cluster.trace.add(commit.sending?.serverId ?? "store", agreement);
       this.#check((checker) => checker.onCommit?.(commit));
     });
-    const whateverTheHistory = [
+    history.onRestore((restore) => {
+      this.#objects.restore((path) => storedNamed(this.cluster, path.slice(path.lastIndexOf("/") + 1)));
+      this.#check((checker) => checker.onRestore?.(restore));
+    });
+    this.#checkers = [
       atMostOneHop(),
       noCircle(),
       readyAgain(),
@@ -132,11 +142,12 @@ class Simulation {
       listedIsReachable(),
       documentsEqual(),
       listsMatchStore(),
-    ];
-    const ofOneHistory = [
-      noFalse404({ runs, ...kept }),
+      readsAreCurrent(versions),
+      restoresEndWatches(runs),
+      informersRecover({ runs, informers: this.#informers, versions }),
+      noFalse404({ runs, ...kept, isRecorded: (run) => record.isRecorded(run) }),
       sentOnce((path) => this.#objects.get(path) === "leaving"),
-      noLostWrite(this.#objects),
+      noLostWrite(this.#objects, restoredAtMs),
       writtenAsPublished(record),
       entriesMatchCommonVersion(record),
       migratedIsMigrated(record),
@@ -148,7 +159,6 @@ class Simulation {
       garbageGoes(objects, record),
       namespacesGo(objects, record),
     ];
-    this.#checkers = restores ? whateverTheHistory : [...whateverTheHistory, ...ofOneHistory];
   }
 
   async play(forMs: number): Promise<void> {
@@ -164,6 +174,7 @@ class Simulation {
     const families = new FamilyWorkload({
       ...{ cluster, workload, random: world.randomFor("families"), paceMs: FAMILY_PACE_MS, onFailure },
     });
+    cluster.history.onRestore(() => families.restore());
     workload.start();
     families.start();
     nemesis.start();
@@ -206,6 +217,7 @@ class Simulation {
         cluster.trace.add(request.serverId, `responds to ${request.auditId.slice(0, 8)}: ${status} ${message}`);
         this.#check((checker) => checker.onResponse?.(response));
       },
+      onWatch: (event) => this.#check((checker) => checker.onWatch?.(event)),
     });
   }
 

@@ -23,9 +23,11 @@ export interface ServedLatelyOptions {
 export function createServedRecently(options: ServedLatelyOptions): (key: string) => boolean {
   const { clock, record, runs, departedGraceMs, leaseKeptMs } = options;
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);
-  const isKnown = ({ readyAtMs, endedAtMs = Infinity, troubledSinceMs = Infinity }: Run): boolean => {
+  const isKnown = (run: Run): boolean => {
+    const { readyAtMs, endedAtMs = Infinity, troubledSinceMs = Infinity } = run;
     // Peers may never have seen a server that ended before it was ready.
     if (readyAtMs === undefined && endedAtMs < Infinity) return false;
+    if (endedAtMs < Infinity && !record.isRecorded(run)) return false;
     return clock.monotonic() < Math.min(endedAtMs, troubledSinceMs + leaseKeptMs * (1 - DRIFT_MAX)) + graceMs;
   };
   return (key) => runs.some((run) => isKnown(run) && record.resourceAt(run, key) !== undefined);

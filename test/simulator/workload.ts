@@ -1,7 +1,7 @@
 /** Simulated clients that send requests at random times to random servers, also for resources that no server serves. */
 import { randomInteger, randomItem, randomUuid, type Random } from "../../src/base/random.ts";
-import { isJsonObject, parseJsonObject } from "../../src/meta/json.ts";
-import type { SimulatedResponse, SimulatedRequest } from "../../src/tools/simulator/checker.ts";
+import { isJsonObject, objectAt, parseJsonObject, stringAt, type JsonObject } from "../../src/meta/json.ts";
+import type { SimulatedResponse, SimulatedRequest, SimulatedWatchEvent } from "../../src/tools/simulator/checker.ts";
 import type { SimulatedCluster } from "../../src/tools/simulator/cluster.ts";
 import type { KnownObjects } from "./objects.ts";
 import type { SimulatedServer } from "../../src/tools/simulator/server.ts";
@@ -15,6 +15,7 @@ export interface WorkloadOptions {
   readonly paceMs: number;
   readonly onRequest: (request: SimulatedRequest) => void;
   readonly onResponse: (response: SimulatedResponse) => void;
+  readonly onWatch?: (event: SimulatedWatchEvent) => void;
   /** Called if a client fails in a way that no server may cause. */
   readonly onFailure: (thrown: unknown) => void;
 }
@@ -77,7 +78,8 @@ export class Workload {
   }
 
   async #create(server: SimulatedServer): Promise<void> {
-    const { random, objects } = this.#options;
+    const { cluster, random, objects } = this.#options;
+    const startedAtMs = cluster.world.clock.monotonic();
     const target = randomItem(
       random,
       TARGETS.filter(({ create }) => create !== undefined),
@@ -87,7 +89,9 @@ export class Workload {
     objects.set(path, "perhaps");
     const body = target.create!(name);
     const status = await this.#send(server, { method: "POST", path: pathOf(target), resource: target, name, body });
-    if (status === 201) objects.set(path, "there");
+    // A restore of the store has lost the object between its creation and the response.
+    const isLost = startedAtMs < cluster.history.restoredAtMs && storedNamed(cluster, name) === undefined;
+    if (status === 201) objects.set(path, isLost ? "lost" : "there");
   }
 
   async #delete(server: SimulatedServer): Promise<void> {
@@ -96,7 +100,7 @@ export class Workload {
     if (there.length === 0) return;
     const path = randomItem(random, there);
     objects.set(path, "leaving");
-    const status = await this.#send(server, { method: "DELETE", path, ...objectAt(path) });
+    const status = await this.#send(server, { method: "DELETE", path, ...objectOf(path) });
     if (status === 200) objects.set(path, "gone");
   }
 
@@ -108,22 +112,22 @@ export class Workload {
     const path = randomItem(random, there);
     const body = { metadata: { annotations: { updated: String(++this.#updates) } } };
     if (randomInteger(random, 2) === 0) {
-      await this.#send(server, { method: "PATCH", path, ...objectAt(path), body, contentType: MERGE_PATCH });
+      await this.#send(server, { method: "PATCH", path, ...objectOf(path), body, contentType: MERGE_PATCH });
       return;
     }
-    const read = parseJsonObject((await this.request(server, { method: "GET", path, ...objectAt(path) })).text) ?? {};
+    const read = parseJsonObject((await this.request(server, { method: "GET", path, ...objectOf(path) })).text) ?? {};
     const metadata = isJsonObject(read["metadata"]) ? read["metadata"] : {};
     if (metadata["name"] === undefined) return;
     const changed = { ...read, metadata: { ...metadata, ...body.metadata } };
-    await this.#send(server, { method: "PUT", path, ...objectAt(path), body: changed });
+    await this.#send(server, { method: "PUT", path, ...objectOf(path), body: changed });
   }
 
   async #read(server: SimulatedServer): Promise<void> {
     const { random, objects } = this.#options;
-    const there = objects.in("there");
-    if (there.length === 0) return;
-    const path = randomItem(random, there);
-    await this.#send(server, { method: "GET", path, ...objectAt(path) });
+    const known = [...objects.in("there"), ...objects.in("lost")];
+    if (known.length === 0) return;
+    const path = randomItem(random, known);
+    await this.#send(server, { method: "GET", path, ...objectOf(path) });
   }
 
   async #discover(server: SimulatedServer, { group, version }: Target): Promise<void> {
@@ -142,12 +146,13 @@ export class Workload {
     server: SimulatedServer,
     request: WorkloadRequest,
   ): Promise<Pick<SimulatedResponse, "status" | "unknown"> & { readonly text: string }> {
-    const { cluster, random, onRequest, onResponse } = this.#options;
+    const { cluster, random, onRequest, onResponse, onWatch } = this.#options;
     const { clock } = cluster.world;
     const { method, path, query, resource, name = "", body, contentType, readMs } = request;
     const sent: SimulatedRequest = {
       ...{ auditId: randomUuid(random), serverId: server.id, method, target: path, resource, name },
       startedAtMs: clock.monotonic(),
+      isWatch: readMs !== undefined,
     };
     onRequest(sent);
     const response = await server.request({
@@ -159,7 +164,11 @@ export class Workload {
     const { status } = response;
     if (readMs !== undefined && status === 200) {
       onResponse({ request: sent, status, atMs: clock.monotonic(), unknown: undefined, message: "" });
-      for await (const frame of response.frames()) cluster.trace.add("client", `watch ${path}: ${frame.length} bytes`);
+      for await (const frame of response.frames()) {
+        cluster.trace.add("client", `watch ${path}: ${frame.length} bytes`);
+        onWatch?.({ request: sent, atMs: clock.monotonic(), text: frame });
+      }
+      onWatch?.({ request: sent, atMs: clock.monotonic(), text: undefined });
       return { status, unknown: undefined, text: "" };
     }
     const text = await response.text();
@@ -173,8 +182,11 @@ export class Workload {
  * The message of a failed request, and for a 404 whether the resource is unknown or the object does not exist: details
  * with a name mean the object. If the response was truncated, `unknown` is undefined.
  */
-function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown" | "message"> {
-  if (code < 400) return { unknown: undefined, message: "" };
+function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown" | "message" | "resourceVersion"> {
+  if (code < 400) {
+    const resourceVersion = stringAt(objectAt(parseJsonObject(text) ?? {}, "metadata"), "resourceVersion");
+    return { unknown: undefined, message: "", resourceVersion };
+  }
   const status = parseJsonObject(text);
   const message = typeof status?.["message"] === "string" ? status["message"] : text.trim().slice(0, 200);
   if (code !== 404) return { unknown: undefined, message };
@@ -185,11 +197,16 @@ function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown
 
 const PAGE_NOT_FOUND = "404 page not found\n";
 
+/** The stored object with this name, which is unique. */
+export function storedNamed({ history }: Pick<SimulatedCluster, "history">, name: string): JsonObject | undefined {
+  return history.under("").find(([key]) => key.endsWith(`/${name}`))?.[1];
+}
+
 /** A name for requests to a subresource, which need one; "" for other requests. */
 function nameBelow({ subresource }: Target): string {
   return subresource === "" ? "" : "nobody";
 }
 
-function objectAt(path: string): Pick<WorkloadRequest, "resource" | "name"> {
+function objectOf(path: string): Pick<WorkloadRequest, "resource" | "name"> {
   return { resource: targetAt(path), name: path.slice(path.lastIndexOf("/") + 1) };
 }

@@ -80,7 +80,11 @@ export function createDeparted(parts: DepartedParts): DepartedPart {
     monotonic: () => env.clock.monotonic(),
     graceMs: peers.timing.departedGraceMs,
   });
-  cache.epoch.onChange(() => keeper.forget());
+  cache.epoch.onChange(() => {
+    // The new history may lack the records of live servers. Until they write them again, they could depart unnoticed.
+    keeper.remember(liveRecords(parts, records));
+    keeper.forget();
+  });
   const step = (): Promise<void> =>
     commitAll(
       parts,
@@ -190,6 +194,17 @@ function storedRecord(storageRoot: string, entry: Entry): StoredServedRecord | u
   // Older versions of Evenkeel recorded the whole document of a kube-apiserver.
   const record = decoded?.release === undefined ? decoded && withoutShared(decoded) : decoded;
   return record && { key: entry.key, revision: entry.modRevision, record };
+}
+
+/** The records of the other live servers. */
+function liveRecords(
+  { live, identity }: DepartedParts,
+  records: ReadonlyMap<string, StoredServedRecord>,
+): ServedRecord[] {
+  const runs = live();
+  return [...records.values()]
+    .map(({ record }) => record)
+    .filter((record) => record.serverId !== identity.self.id && isLive(runs, record));
 }
 
 function ownRecord({ env, config, identity, builtIn }: DepartedParts): ServedRecord {

@@ -11,7 +11,7 @@ import { conversionOf, whyUnreadable } from "../registry/representation.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
 import type { Entry, Memo } from "../../storage/watch-cache/entry.ts";
-import type { CacheEvent, HistoryWatch } from "../../storage/watch-cache/history.ts";
+import type { CacheEvent, Delivery, HistoryWatch } from "../../storage/watch-cache/history.ts";
 import type { Renderer } from "./render/renderer.ts";
 import type { WireFormat } from "./render/wire-format.ts";
 import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./endpoint-limits.ts";
@@ -100,7 +100,8 @@ export class WatchStream {
     const { initial } = this.#options.start;
     while (this.#initialAt < initial.length) {
       const entry = initial[this.#initialAt++]!;
-      if (!this.#guarded(() => this.#send({ type: "ADDED", entry }, entry.memo)) || this.#isEnded) return;
+      const delivery = this.#guarded(() => this.#send({ type: "ADDED", entry }, entry.memo));
+      if (delivery === "full" || this.#isEnded) return;
     }
     this.#follow();
   }
@@ -120,15 +121,15 @@ export class WatchStream {
     this.#following = following;
   }
 
-  #deliver(event: CacheEvent): boolean {
+  #deliver(event: CacheEvent): Delivery {
     if (!this.#isConverted) return this.#guarded(() => this.#show(event));
     const { entry, previous } = event;
     return this.#onceConverted(previous === undefined ? [entry] : [entry, previous], () => this.#show(event));
   }
 
-  #show(event: CacheEvent): boolean {
+  #show(event: CacheEvent): Delivery {
     const selected = this.#options.start.classify(event);
-    if (selected === undefined) return true;
+    if (selected === undefined) return "skipped";
     if (!this.#isConverted) return this.#send(selected, event.memo);
     // An object that no longer matches the selectors is sent in its last matching state with the new revision. This
     // state needs its own conversion.
@@ -136,10 +137,10 @@ export class WatchStream {
   }
 
   /**
-   * Calls `work` now, or after the conversion of the entries. In the second case it returns false, so that no further
-   * events are delivered until then.
+   * Calls `work` now, or after the conversion of the entries. In the second case no further events are delivered until
+   * then.
    */
-  #onceConverted(entries: readonly Entry[], work: () => boolean): boolean {
+  #onceConverted(entries: readonly Entry[], work: () => Delivery): Delivery {
     return this.#guarded(() => {
       const converting = conversionOf(entries, this.#options.served);
       if (converting === undefined) return work();
@@ -148,35 +149,35 @@ export class WatchStream {
         () => this.#afterConversion(work),
         (thrown: unknown) => this.#fail(StatusError.from(thrown)),
       );
-      return false;
+      return "full";
     });
   }
 
-  #afterConversion(work: () => boolean): void {
+  #afterConversion(work: () => Delivery): void {
     this.#isConverting = false;
-    if (!this.#isEnded && this.#guarded(work)) this.#following?.resume();
+    if (!this.#isEnded && this.#guarded(work) !== "full") this.#following?.resume();
   }
 
   /**
    * Ends this watch if an object cannot be rendered. The error must not reach the watch of the store, which all watches
    * share.
    */
-  #guarded(work: () => boolean): boolean {
+  #guarded(work: () => Delivery): Delivery {
     try {
       return work();
     } catch (thrown) {
       this.#fail(StatusError.from(thrown));
-      return false;
+      return "full";
     }
   }
 
-  #send(event: SelectedEvent, memo: Memo): boolean {
+  #send(event: SelectedEvent, memo: Memo): Delivery {
     const { served, start } = this.#options;
     const why = whyUnreadable(event.entry, served);
     if (why !== undefined) throw start.unreadableError(event, why);
     const frame = this.#frame(event, memo);
     this.#options.deliveries.inc();
-    return this.#sink.write(frame);
+    return this.#sink.write(frame) ? "sent" : "full";
   }
 
   /** Encodes the event once for all watches that receive it in the same representation. */

@@ -29,3 +29,10 @@ export const HISTORY_CHANGE_MARGIN_MS = 5_000;
  * its response, so a longer wait means that the watch has stalled.
  */
 export const DELIVERY_WAIT_MS = 50;
+/**
+ * Number of watchers that receive a change before the response to its write; other watchers receive it in later turns of
+ * the event loop, this many in each.
+ */
+export const DELIVERIES_AT_ONCE = 500;
+/** As `DELIVERIES_AT_ONCE`, but also counts watchers whose selectors skip the change, which costs much less. */
+export const VISITS_AT_ONCE = 5_000;

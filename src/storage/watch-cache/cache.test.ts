@@ -6,7 +6,7 @@ import { createMemoryStore } from "../kv-memory/kv.ts";
 import { StorageError, type Kv } from "../kv.ts";
 import { holdKv, type HeldKv } from "../../../test/testing/storage/held-kv.ts";
 import { WatchCache, type CacheState } from "./cache.ts";
-import type { CacheEvent, HistoryWatcher } from "./history.ts";
+import type { CacheEvent, Delivery, HistoryWatcher } from "./history.ts";
 import { CATCH_UP_MS, HISTORY_EVENTS_MAX } from "./cache-limits.ts";
 
 interface Fixture {
@@ -61,12 +61,12 @@ class Recorder implements HistoryWatcher {
   isTaking = true;
   fellBehindCount = 0;
 
-  deliver(event: CacheEvent): boolean {
+  deliver(event: CacheEvent): Delivery {
     const { kind, entry, previous } = event;
     this.events.push(
       `${kind} ${entry.key}@${event.revision}${previous === undefined ? "" : ` was ${previous.modRevision}`}`,
     );
-    return this.isTaking;
+    return this.isTaking ? "sent" : "full";
   }
 
   fellBehind(): void {
@@ -194,7 +194,10 @@ describe("a loaded watch cache", () => {
     const { cache, writer } = await open();
     const seen: boolean[] = [];
     cache.follow("/registry/pods/", cache.revision, {
-      deliver: (event) => seen.push(cache.revision >= event.revision) > 0,
+      deliver: (event) => {
+        seen.push(cache.revision >= event.revision);
+        return "sent";
+      },
       fellBehind: () => {},
     });
     await create(writer, "/registry/pods/a/x", object("x"));
@@ -205,7 +208,10 @@ describe("a loaded watch cache", () => {
     const { cache, writer } = await open((kv) => create(kv, "/registry/pods/a/x", object("x")));
     const items: string[] = [];
     cache.follow("/registry/pods/", cache.revision, {
-      deliver: (event) => items.push(event.entry.item.toString()) > 0,
+      deliver: (event) => {
+        items.push(event.entry.item.toString());
+        return "sent";
+      },
       fellBehind: () => {},
     });
     const removed = await remove(writer, "/registry/pods/a/x", 2);
@@ -318,7 +324,7 @@ describe("if the store has compacted changes that the cache's watch missed,", ()
     void cache.run(stopping.signal);
     await settled();
     cache.follow("/registry/pods/", cache.revision, {
-      deliver: () => true,
+      deliver: () => "sent" as const,
       fellBehind: () => void cache.follow("/registry/pods/", 2, again),
     });
     closers[0]!(new StorageError("revision-compacted", "gone", { revision: 2 }));

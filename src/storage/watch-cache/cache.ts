@@ -45,6 +45,8 @@ interface WatchCacheOptions {
   readonly onStateChange?: (state: CacheState) => void;
   /** Called if the store cannot be loaded, once for each reason in a row. */
   readonly onLoadFailed?: (problem: string) => void;
+  /** Calls back in the next turn of the event loop. Without it, all watchers receive a change at once. */
+  readonly nextTurn?: ((callback: () => void) => void) | undefined;
   /** Counts the changes of the store's history. Default: a counter of its own. */
   readonly epochs?: StoreEpochs;
 }
@@ -57,6 +59,8 @@ export class WatchCache {
   readonly #corrupt = new Map<string, Entry>();
   #state: CacheState = "loading";
   #watching: Watching | undefined;
+  /** Ignores the watch on the store from now on. */
+  #endWatch: () => void = () => {};
   /** Whether the next load reads another history than the current one, so that its revision may be lower. */
   #isNewHistory = false;
   #historyChangedAtMs: number | undefined;
@@ -210,7 +214,7 @@ export class WatchCache {
 
   /**
    * Waits until the watchers have received all changes up to the revision of a write, so that its response does not
-   * arrive before its watch event. Returns undefined if they have. Does not wait while the watch is interrupted, or has
+   * arrive before its watch event. If there are very many watchers, it waits only for the first of them. Returns undefined if they have. Does not wait while the watch is interrupted, or has
    * not delivered the change of an earlier write in time: a stalled watch delays few writes, and none for long.
    */
   untilDelivered(revision: number): Promise<void> | undefined {
@@ -262,19 +266,29 @@ export class WatchCache {
     // the load, the loaded revision means nothing to the store.
     if (signal.aborted || this.#isNewHistory) return Promise.resolve();
     return new Promise((resolve) => {
-      const stop = (): void => resolve();
-      signal.addEventListener("abort", stop, { once: true });
+      let isOpen = true;
+      const whileOpen = (work: () => void): void => {
+        if (isOpen) work();
+      };
+      const end = (): void => {
+        isOpen = false;
+        signal.removeEventListener("abort", end);
+        resolve();
+      };
+      signal.addEventListener("abort", end, { once: true });
+      this.#endWatch = end;
       this.#watching = this.#options.kv.watch(
         { prefix: this.#options.root, fromRevision: this.#revision + 1 },
         {
-          events: (batch) => this.#apply(batch),
-          progress: (revision) => this.#advance(revision),
-          interrupted: (isInterrupted) => this.#changeState(isInterrupted ? "interrupted" : "following"),
-          closed: () => {
-            signal.removeEventListener("abort", stop);
-            this.#changeState("loading");
-            resolve();
-          },
+          events: (batch) => whileOpen(() => this.#apply(batch)),
+          progress: (revision) => whileOpen(() => this.#advance(revision)),
+          interrupted: (isInterrupted) =>
+            whileOpen(() => this.#changeState(isInterrupted ? "interrupted" : "following")),
+          closed: () =>
+            whileOpen(() => {
+              this.#changeState("loading");
+              end();
+            }),
         },
       );
     });
@@ -287,9 +301,12 @@ export class WatchCache {
 
   /**
    * Ends all watches at once, because a load may take long. Until it is complete, no watch can start, whatever revision
-   * it names. The store may have no watch open when it notices the change.
+   * it names. The watch on the store belongs to the lost history, even if the store has not ended it yet. The store may
+   * have no watch open when it notices the change.
    */
   #historyChanged(evidence: string): void {
+    this.#endWatch();
+    this.#watching?.close();
     this.#changeState("loading");
     this.#isNewHistory = true;
     this.#historyChangedAtMs = this.#options.clock.now();
@@ -344,12 +361,17 @@ export class WatchCache {
     if (partition === undefined) {
       partition = {
         entries: new SortedEntries(),
-        history: new History(this.#options.clock, this.#baseRevision),
+        history: this.#newHistory(),
         changedAt: this.#baseRevision,
       };
       this.#partitions.set(name, partition);
     }
     return partition;
+  }
+
+  #newHistory(): History {
+    const { clock, nextTurn } = this.#options;
+    return new History({ clock, baseRevision: this.#baseRevision, nextTurn });
   }
 
   #toCacheEvent(event: KvEvent, entries: SortedEntries): CacheEvent | undefined {

@@ -101,7 +101,7 @@ describe("a watch cache whose store is restored from a backup", () => {
     const backup = store.backUp();
     const lost = await create(writer, `${PODS}a/lost`, object("lost"));
     let ended = 0;
-    cache.follow(PODS, lost, { deliver: () => true, fellBehind: () => void ended++ });
+    cache.follow(PODS, lost, { deliver: () => "sent" as const, fellBehind: () => void ended++ });
     const seen: unknown[] = [];
     epochs.onChange(() => seen.push([cache.state, ended, cache.get(`${PODS}a/new-0`)]));
     held.fail(1);
@@ -143,13 +143,42 @@ describe("a watch cache whose store is restored from a backup", () => {
     expect(cache.get(`${PODS}a/lost`)).toBeUndefined();
   });
 
+  test("ignores a watch of the lost history that the store has not ended yet", async () => {
+    const clock = createManualClock();
+    const store = createMemoryStore({ clock });
+    const writer = store.open();
+    const held = holdKv(store.open());
+    let watches = 0;
+    // The store reports the change of its history, and leaves the first watch open.
+    const kv = overlaidKv(held.kv, {
+      watch: (request, sink) => {
+        const closed: typeof sink.closed = ++watches > 1 ? (error) => sink.closed(error) : () => {};
+        return held.kv.watch(request, { ...sink, closed });
+      },
+    });
+    const cache = new WatchCache({ kv, clock, root: "/registry/" });
+    void cache.run(new AbortController().signal);
+    await settled();
+    const backup = store.backUp();
+    await create(writer, `${PODS}a/lost`, object("lost"));
+    held.fail(1);
+    store.restore(backup);
+    held.interrupt(false);
+    expect(cache.state).toBe("loading");
+    await settled();
+    clock.advance(1_000);
+    await settled();
+    expect([cache.state, cache.revision]).toEqual(["following", backup.revision]);
+    expect(cache.get(`${PODS}a/lost`)).toBeUndefined();
+  });
+
   test("ends all watches at once, and starts none until it is loaded", async () => {
     const { store, kv, cache } = await open();
     const backup = store.backUp();
     await create(kv, `${PODS}a/lost`, object("lost"));
     const { revision } = cache;
     let ended = 0;
-    const watcher = { deliver: () => true, fellBehind: () => void ended++ };
+    const watcher = { deliver: () => "sent" as const, fellBehind: () => void ended++ };
     expect(cache.follow(PODS, revision, watcher)).toBeDefined();
     store.restore(backup);
     expect(ended).toBe(1);

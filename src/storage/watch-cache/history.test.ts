@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createManualClock, type ManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { createEntry } from "./entry.ts";
-import { History, type CacheEvent, type HistoryWatcher } from "./history.ts";
+import { History, type CacheEvent, type Delivery, type HistoryWatcher } from "./history.ts";
 import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./cache-limits.ts";
 
 function eventOf(revision: number, key = "/registry/pods/a/x", bytes = 0): CacheEvent {
@@ -20,9 +20,9 @@ class Recorder implements HistoryWatcher {
   isTaking = true;
   fellBehindCount = 0;
 
-  deliver(event: CacheEvent): boolean {
+  deliver(event: CacheEvent): Delivery {
     this.revisions.push(event.revision);
-    return this.isTaking;
+    return this.isTaking ? "sent" : "full";
   }
 
   fellBehind(): void {
@@ -32,7 +32,7 @@ class Recorder implements HistoryWatcher {
 
 function openHistory(baseRevision = 10): { history: History; clock: ManualClock } {
   const clock = createManualClock();
-  return { history: new History(clock, baseRevision), clock };
+  return { history: new History({ clock, baseRevision }), clock };
 }
 
 function appendMany(history: History, range: { from: number; to: number }, key?: string): void {
@@ -105,7 +105,7 @@ describe("a watcher of the history", () => {
       deliver: (event) => {
         revisions.push(event.revision);
         if (event.revision === 12) following?.stop();
-        return true;
+        return "sent";
       },
       fellBehind: () => expect.unreachable(),
     });
@@ -121,7 +121,7 @@ describe("a watcher of the history", () => {
     const { history } = openHistory();
     const second = new Recorder();
     history.follow("/registry/pods/", 10, {
-      deliver: (event) => history.follow("/registry/pods/", event.revision, second) !== undefined,
+      deliver: (event) => (history.follow("/registry/pods/", event.revision, second) === undefined ? "full" : "sent"),
       fellBehind: () => {},
     });
     appendMany(history, { from: 11, to: 11 });
@@ -156,7 +156,7 @@ describe("a watcher of the history", () => {
     const follower = new Recorder();
     const again = new Recorder();
     history.follow("/registry/pods/", 10, {
-      deliver: () => true,
+      deliver: () => "sent",
       fellBehind: () => void history.follow("/registry/pods/", 20, again),
     });
     history.follow("/registry/pods/a/", 10, follower);
@@ -227,9 +227,9 @@ describe("the history", () => {
 });
 
 test("the history ignores a resume call of a watcher that was never blocked", () => {
-  const history = new History({ monotonic: () => 0, now: () => 0, after: () => () => {} }, 0);
+  const history = new History({ clock: { monotonic: () => 0, now: () => 0, after: () => () => {} }, baseRevision: 0 });
   let fell = false;
-  const following = history.follow("/r/pods/quiet/", 0, { deliver: () => true, fellBehind: () => (fell = true) });
+  const following = history.follow("/r/pods/quiet/", 0, { deliver: () => "sent", fellBehind: () => (fell = true) });
   for (let revision = 1; revision <= HISTORY_EVENTS_MAX + 1_000; revision++) {
     const value = Buffer.from('{"kind":"Pod","apiVersion":"v1","metadata":{}}');
     const entry = createEntry({ key: "/r/pods/loud/x", value, modRevision: revision, createRevision: 1 });

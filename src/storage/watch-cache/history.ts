@@ -2,10 +2,20 @@
  * The recent changes of one partition of the watch cache (one resource, or the resources of one API group), and the
  * watchers of these changes. A watcher is a cursor into the history and has no queue of its own, so a slow watcher
  * costs no memory. When the history no longer contains the next event of a slow watcher, the watcher is ended.
+ *
+ * A new event is delivered at once to a limited number of watchers, and to the others in later turns of the event loop.
+ * Without the limit, the response to a write would wait for the delivery to thousands of watchers.
  */
 import type { Clock } from "../../base/clock.ts";
 import type { Entry, Memo } from "./entry.ts";
-import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./cache-limits.ts";
+import {
+  DELIVERIES_AT_ONCE,
+  HISTORY_AGE_MS,
+  HISTORY_BYTES_MAX,
+  HISTORY_EVENTS_MAX,
+  HISTORY_EVENTS_MIN,
+  VISITS_AT_ONCE,
+} from "./cache-limits.ts";
 
 export interface CacheEvent {
   readonly kind: "put" | "delete";
@@ -17,11 +27,14 @@ export interface CacheEvent {
   readonly memo: Memo;
 }
 
+/**
+ * The result of a delivery: the event was sent; the watcher does not want the event; or the watcher can accept no more
+ * events for now, and calls `HistoryWatch.resume` when it can.
+ */
+export type Delivery = "sent" | "skipped" | "full";
+
 export interface HistoryWatcher {
-  /**
-   * Returns false if the watcher can accept no more events for now. It then calls `HistoryWatch.resume` when it can.
-   */
-  deliver(event: CacheEvent): boolean;
+  deliver(event: CacheEvent): Delivery;
   /** Called when the watch has ended, because the history has dropped events that this watcher has not received. */
   fellBehind(): void;
 }
@@ -39,9 +52,23 @@ export interface HistoryWatch {
  */
 const ENCODINGS_KEPT = 256;
 
+/** The watchers of one prefix, in the order in which they have started. */
+interface Group {
+  readonly prefix: string;
+  readonly cursors: Set<Cursor>;
+  /** Sequence number of the newest event under the prefix. */
+  newest: number;
+  /** Whether some of the watchers have to receive events in a later turn. */
+  isQueued: boolean;
+  /** The watchers that the current pass over the group has not visited. */
+  pass: Iterator<Cursor> | undefined;
+  /** Whether an event has been added since the current pass began, so that another pass is needed. */
+  needsPass: boolean;
+}
+
 interface Cursor {
   readonly follower: HistoryWatcher;
-  readonly prefix: string;
+  readonly group: Group;
   /** Changes up to this revision are not delivered, even if they happen after the watcher started. */
   readonly afterRevision: number;
   /** Sequence number of the next event to deliver. */
@@ -50,8 +77,17 @@ interface Cursor {
   isStopped: boolean;
 }
 
+interface HistoryOptions {
+  readonly clock: Clock;
+  /** The history contains only changes after this revision. */
+  readonly baseRevision: number;
+  /** As setImmediate. Without it, every watcher receives an event at once. */
+  readonly nextTurn?: ((callback: () => void) => void) | undefined;
+}
+
 export class History {
   readonly #clock: Clock;
+  readonly #nextTurn: HistoryOptions["nextTurn"];
   #events: CacheEvent[] = [];
   #times: number[] = [];
   /** Sequence number of the oldest event that is kept. */
@@ -61,11 +97,14 @@ export class History {
   #bytes = 0;
   /** The history contains only changes after this revision. */
   #baseRevision: number;
-  readonly #cursors = new Map<string, Set<Cursor>>();
+  readonly #groups = new Map<string, Group>();
+  /** The groups with watchers that have to receive events in a later turn. */
+  readonly #queue: Group[] = [];
 
-  constructor(clock: Clock, baseRevision: number) {
+  constructor({ clock, baseRevision, nextTurn }: HistoryOptions) {
     this.#clock = clock;
     this.#baseRevision = baseRevision;
+    this.#nextTurn = nextTurn;
   }
 
   get baseRevision(): number {
@@ -77,66 +116,125 @@ export class History {
     this.#times.push(this.#clock.monotonic());
     this.#bytes += event.entry.item.length;
     this.#trim();
-    for (const prefix of prefixesOf(event.entry.key)) {
-      const cursors = this.#cursors.get(prefix);
-      if (cursors !== undefined) for (const cursor of cursors) this.#pump(cursor);
-    }
+    this.#deliverNewest(event.entry.key);
     this.#events.at(-1 - ENCODINGS_KEPT)?.memo.clear();
   }
 
   /** Watches changes after the revision. Returns undefined if the history does not reach back to the revision. */
   follow(prefix: string, afterRevision: number, follower: HistoryWatcher): HistoryWatch | undefined {
     if (afterRevision < this.#baseRevision) return undefined;
+    const group = this.#groupOf(prefix);
     const cursor: Cursor = {
       follower,
-      prefix,
+      group,
       afterRevision,
       next: this.#sequenceAfter(afterRevision),
       isBlocked: false,
       isStopped: false,
     };
-    let cursors = this.#cursors.get(prefix);
-    if (cursors === undefined) this.#cursors.set(prefix, (cursors = new Set()));
-    cursors.add(cursor);
+    group.cursors.add(cursor);
     this.#pump(cursor);
     return {
       resume: () => {
-        // A watcher that is not blocked has received all its events, even if its cursor points to a dropped event.
         if (!cursor.isBlocked) return;
         cursor.isBlocked = false;
         if (cursor.next < this.#first) this.#drop(cursor);
         else this.#pump(cursor);
       },
       stop: () => this.#remove(cursor),
-      isCurrent: () => !cursor.isBlocked && !cursor.isStopped,
+      isCurrent: () => !cursor.isBlocked && !cursor.isStopped && !isBehind(cursor),
     };
   }
 
   /** Drops all events and ends every watcher, because the events that the watchers have not received are lost. */
   reset(baseRevision: number): void {
-    const cursors = [...this.#cursors.values()].flatMap((set) => [...set]);
+    const watchers = [...this.#groups.values()].flatMap(({ cursors }) => [...cursors]);
     this.#first += this.#events.length - this.#forgotten;
     this.#events = [];
     this.#times = [];
     this.#forgotten = 0;
     this.#bytes = 0;
     this.#baseRevision = baseRevision;
-    for (const cursor of cursors) this.#drop(cursor);
+    for (const cursor of watchers) this.#drop(cursor);
+  }
+
+  /** Delivers the newest event to the first watchers, those of the shortest prefixes, and queues the others. */
+  #deliverNewest(key: string): void {
+    const sequence = this.#first + this.#events.length - this.#forgotten - 1;
+    const turn = newTurn(this.#nextTurn !== undefined);
+    for (const prefix of prefixesOf(key)) {
+      const group = this.#groups.get(prefix);
+      if (group === undefined) continue;
+      for (const cursor of group.cursors) {
+        if (isOver(turn)) break;
+        this.#pump(cursor, turn);
+      }
+      group.newest = sequence;
+      if (isOver(turn)) this.#queueGroup(group);
+    }
+  }
+
+  #queueGroup(group: Group): void {
+    group.needsPass = true;
+    if (group.isQueued) return;
+    group.isQueued = true;
+    this.#queue.push(group);
+    if (this.#queue.length === 1) this.#nextTurn?.(() => this.#deliverQueued());
+  }
+
+  /** Delivers to the watchers of the queued groups, as many as one turn may take. */
+  #deliverQueued(): void {
+    const turn = newTurn(true);
+    for (let group = this.#queue[0]; group !== undefined && !isOver(turn); group = this.#queue[0]) {
+      const next = this.#nextOf(group);
+      if (next !== undefined) this.#pump(next, turn);
+      else this.#queue.shift();
+    }
+    if (this.#queue.length > 0) this.#nextTurn?.(() => this.#deliverQueued());
+  }
+
+  /** The next watcher of a pass over the group; undefined if all have received all events. */
+  #nextOf(group: Group): Cursor | undefined {
+    for (;;) {
+      const visited = group.pass?.next();
+      if (visited?.done === false) return visited.value;
+      group.pass = undefined;
+      if (!group.needsPass) {
+        group.isQueued = false;
+        return undefined;
+      }
+      group.needsPass = false;
+      group.pass = group.cursors.values();
+    }
+  }
+
+  #groupOf(prefix: string): Group {
+    let group = this.#groups.get(prefix);
+    if (group === undefined) {
+      group = { prefix, cursors: new Set(), newest: -1, isQueued: false, pass: undefined, needsPass: false };
+      this.#groups.set(prefix, group);
+    }
+    return group;
   }
 
   /**
    * Delivers the events under the watcher's prefix and skips the others. The watcher may stop itself or block during
-   * delivery. A watcher that was not blocked has received all its events, even if the history has since dropped the
-   * event at its cursor.
+   * delivery. A watcher that is neither blocked nor behind has received all its events, even if the history has since
+   * dropped the event at its cursor.
    */
-  #pump(cursor: Cursor): void {
+  #pump(cursor: Cursor, turn: Turn = newTurn(false)): void {
+    const { group, afterRevision, follower } = cursor;
+    turn.visits--;
     while (!cursor.isBlocked && !cursor.isStopped) {
+      if (cursor.next < this.#first && isBehind(cursor)) return this.#drop(cursor);
       if (cursor.next < this.#first) cursor.next = this.#first;
       const event = this.#events[cursor.next - this.#first + this.#forgotten];
       if (event === undefined) return;
       cursor.next++;
-      if (event.revision <= cursor.afterRevision || !isUnder(event.entry.key, cursor.prefix)) continue;
-      if (!cursor.follower.deliver(event)) cursor.isBlocked = true;
+      if (event.revision <= afterRevision || !isUnder(event.entry.key, group.prefix)) continue;
+      const delivery = follower.deliver(event);
+      if (delivery === "full") cursor.isBlocked = true;
+      if (delivery !== "skipped") turn.deliveries--;
     }
   }
 
@@ -178,10 +276,31 @@ export class History {
 
   #remove(cursor: Cursor): void {
     cursor.isStopped = true;
-    const cursors = this.#cursors.get(cursor.prefix);
-    cursors?.delete(cursor);
-    if (cursors?.size === 0) this.#cursors.delete(cursor.prefix);
+    const { group } = cursor;
+    group.cursors.delete(cursor);
+    if (group.cursors.size === 0 && this.#groups.get(group.prefix) === group) this.#groups.delete(group.prefix);
   }
+}
+
+/** How much may still be done in a turn of the event loop. */
+interface Turn {
+  deliveries: number;
+  visits: number;
+}
+
+function newTurn(isLimited: boolean): Turn {
+  return isLimited
+    ? { deliveries: DELIVERIES_AT_ONCE, visits: VISITS_AT_ONCE }
+    : { deliveries: Infinity, visits: Infinity };
+}
+
+function isOver({ deliveries, visits }: Turn): boolean {
+  return deliveries <= 0 || visits <= 0;
+}
+
+/** Whether the watcher has to receive events of its group that others have received. */
+function isBehind({ next, group }: Cursor): boolean {
+  return next <= group.newest;
 }
 
 function isUnder(key: string, prefix: string): boolean {

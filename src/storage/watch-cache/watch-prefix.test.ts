@@ -11,6 +11,24 @@ function put(key: string, expectedRevision = 0): { kind: "put"; key: string; val
   return { kind: "put", key: `${ROOT}${key}`, value, expectedRevision };
 }
 
+test("a table waits if the cache starts no watch", async () => {
+  const world = new World({ seed: 1 });
+  let resets = 0;
+  const table = { reset: () => void resets++, put: () => {}, remove: () => {} };
+  const refusing: Pick<WatchCache, "state" | "range" | "revision" | "follow"> = {
+    ...{ state: "following", revision: 1, range: () => [], follow: () => undefined },
+  };
+  const stop = new AbortController();
+  const task = watchPrefix({
+    ...{ cache: refusing as WatchCache, clock: world.clock, prefix: `${ROOT}a/`, table },
+  });
+  const running = task.run(stop.signal);
+  await world.advance(1_000);
+  expect(resets).toBeLessThan(20);
+  stop.abort();
+  await world.run(running);
+});
+
 test("a table contains the entries under its prefix, receives the changes of the watch, and is reset after the cache has loaded again", async () => {
   const world = new World({ seed: 1 });
   const kv = new FaultyKv(world.openKv());

@@ -1,5 +1,5 @@
 /** Keeps a table of all entries under a prefix current, for code that must not depend on the store. */
-import type { Clock } from "../../base/clock.ts";
+import { sleep, type Clock } from "../../base/clock.ts";
 import { prefixEnd } from "../kv.ts";
 import type { WatchCache } from "./cache.ts";
 import type { Entry } from "./entry.ts";
@@ -20,6 +20,9 @@ interface WatchPrefixOptions {
   readonly table: PrefixTable;
 }
 
+/** Delay before a watch that could not start is tried again. */
+const RETRY_MS = 100;
+
 export function watchPrefix({ cache, clock, prefix, table }: WatchPrefixOptions): BackgroundTask {
   const follow = (onEnd: () => void): HistoryWatch | undefined => {
     table.reset(cache.range(prefix, prefixEnd(prefix)));
@@ -33,7 +36,7 @@ export function watchPrefix({ cache, clock, prefix, table }: WatchPrefixOptions)
           // watchers.
           onEnd();
         }
-        return true;
+        return "sent";
       },
       fellBehind: onEnd,
     });
@@ -49,7 +52,9 @@ export function watchPrefix({ cache, clock, prefix, table }: WatchPrefixOptions)
         signal.addEventListener("abort", stop, { once: true });
         try {
           const following = follow(stop);
-          if (following !== undefined) await ended.promise;
+          // A cache that is about to load again starts no watch.
+          if (following === undefined) await sleep(clock, RETRY_MS, signal);
+          else await ended.promise;
           following?.stop();
         } finally {
           signal.removeEventListener("abort", stop);

@@ -1,7 +1,7 @@
 /** The interface of checkers: the events of a simulation that they receive, and how they report a violation. */
 import type { ResourceQuestion } from "../../cluster/peers/view.ts";
 import type { SimulatedCluster } from "./cluster.ts";
-import type { Commit } from "./history.ts";
+import type { Commit, Restore } from "./history.ts";
 import type { ProxiedRequest } from "./network.ts";
 
 /** A request of a client. */
@@ -15,6 +15,7 @@ export interface SimulatedRequest {
   readonly resource: ResourceQuestion | undefined;
   /** Name of the object; "" for other requests. */
   readonly name: string;
+  readonly isWatch?: boolean;
 }
 
 export interface SimulatedResponse {
@@ -25,6 +26,16 @@ export interface SimulatedResponse {
   readonly unknown: "object" | "resource" | undefined;
   /** Message of a failure response. */
   readonly message: string;
+  /** The resourceVersion of the object in the response; absent if it has none. */
+  readonly resourceVersion?: string;
+}
+
+/** An event of a watch, after the response to its request. */
+export interface SimulatedWatchEvent {
+  readonly request: SimulatedRequest;
+  readonly atMs: number;
+  /** The received text; undefined if the watch has ended. */
+  readonly text: string | undefined;
 }
 
 /** Each method returns the violations that it found, as sentences. */
@@ -34,9 +45,12 @@ export interface GuaranteeChecker {
   readonly promise: string;
   onRequest?(request: SimulatedRequest): readonly string[];
   onResponse?(response: SimulatedResponse): readonly string[];
+  onWatch?(event: SimulatedWatchEvent): readonly string[];
   onHop?(hop: ProxiedRequest): readonly string[];
   /** Called when the store has applied this commit, and before any server sees it. */
   onCommit?(commit: Commit): readonly string[];
+  /** Called when the store has been restored from a backup, and before any server notices it. */
+  onRestore?(restore: Restore): readonly string[];
   /** Called after all faults have ended and servers have had time to detect it. */
   whenSettled?(cluster: SimulatedCluster): Promise<readonly string[]>;
 }

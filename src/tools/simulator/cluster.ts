@@ -18,6 +18,8 @@ export interface SimulateOptions {
   readonly plant?: Plant;
   readonly traceLinesMax?: number;
   readonly onHop?: (hop: ProxiedRequest) => void;
+  /** Called when a run of a server has started. */
+  readonly onRun?: (run: Run) => void;
   /** Called if a listener of the store history fails. */
   readonly onFailure?: (thrown: unknown) => void;
 }
@@ -38,6 +40,7 @@ export class SimulatedCluster {
 
   constructor(options: SimulateOptions) {
     const { seed, timing = {}, plant = {}, traceLinesMax = 1_000, onHop = () => {}, onFailure = () => {} } = options;
+    const { onRun = () => {} } = options;
     const world = new World({ seed, onStandstill: () => this.shutDown() });
     const { clock } = world;
     const certificate = createPeerCertificate(clock.now());
@@ -54,7 +57,10 @@ export class SimulatedCluster {
       trace: this.trace,
       ...plant,
       history: this.history,
-      onRun: (run) => void this.runs.push(run),
+      onRun: (run) => {
+        this.runs.push(run);
+        onRun(run);
+      },
     };
   }
 
@@ -90,11 +96,12 @@ export class SimulatedCluster {
 
   /**
    * Restores the store from a backup of `world.backUpStore` while the servers run, as an operator restores etcd from a
-   * snapshot. All writes since the backup are lost.
+   * snapshot. All writes since the backup are lost. The backup must be of the current history: another one would begin
+   * with writes that the checkers have forgotten.
    */
   restoreStore(backup: StoreBackup): void {
     this.trace.add("world", `the store is restored to revision ${backup.revision}`);
-    this.world.restoreStore(backup);
+    this.history.restore(backup, () => this.world.restoreStore(backup));
   }
 
   /** Ends all network and store faults and pauses. Crashed servers stay down. */

@@ -1,10 +1,14 @@
 /**
  * Records every commit to the store of a simulation, in order and with the server that sent it, and keeps the current
  * objects. It receives a commit before any server does, so that a checker sees the store at exactly that revision.
+ *
+ * A restore of the store from a backup begins another history: the commits up to the revision of the backup remain, and
+ * later ones are lost. Listeners of `onRestore` must forget what they have derived from the lost ones.
  */
 import type { Clock } from "../../base/clock.ts";
 import { parseJsonObject, type JsonObject } from "../../meta/json.ts";
 import { prefixEnd, type Kv, type KvEvent } from "../../storage/kv.ts";
+import type { StoreBackup } from "../../storage/kv-memory/store.ts";
 import type { Host } from "./host.ts";
 
 export interface StoreWriter {
@@ -30,6 +34,13 @@ export interface Commit {
   readonly after: JsonObject | undefined;
 }
 
+/** A restore of the store from a backup. */
+export interface Restore {
+  /** The revision of the backup. */
+  readonly revision: number;
+  readonly atMs: number;
+}
+
 interface StoreHistoryOptions {
   readonly clock: Clock;
   /**
@@ -49,17 +60,63 @@ export class StoreHistory {
   readonly #onFailure: (thrown: unknown) => void;
   readonly #objects = new Map<string, JsonObject>();
   readonly #listeners: ((commit: Commit) => void)[] = [];
+  readonly #restoreListeners: ((restore: Restore) => void)[] = [];
   #sending: SentWrite | undefined;
+  #revision = 1;
+  #restoredAtMs = -Infinity;
+  /** The backup from which the store is being restored. */
+  #backup: StoreBackup | undefined;
 
   constructor({ clock, kv, onFailure }: StoreHistoryOptions) {
     this.#clock = clock;
     this.#kv = kv;
     this.#onFailure = onFailure;
     this.#follow(2);
+    kv.onHistoryChange(() => this.#beginHistory());
   }
 
-  /** Continues with the restored content of the store. Listeners receive no commit for the difference. */
-  async #continueAfterRestore(): Promise<void> {
+  /** The revision of the newest commit. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Time of the last restore; -Infinity if there was none. */
+  get restoredAtMs(): number {
+    return this.#restoredAtMs;
+  }
+
+  onRestore(listener: (restore: Restore) => void): void {
+    this.#restoreListeners.push(listener);
+  }
+
+  /** Restores the store by `work`, and continues with the content of the backup before any server notices. */
+  restore(backup: StoreBackup, work: () => void): void {
+    this.#backup = backup;
+    try {
+      work();
+    } finally {
+      this.#backup = undefined;
+    }
+  }
+
+  #beginHistory(): void {
+    const backup = this.#backup;
+    if (backup === undefined) return;
+    this.#revision = backup.revision;
+    this.#restoredAtMs = this.#clock.monotonic();
+    this.#objects.clear();
+    for (const [key, versions] of backup.versions) {
+      const value = versions.at(-1)?.value;
+      if (value !== undefined && key.startsWith(STORE_ROOT))
+        this.#objects.set(key.slice(STORE_ROOT.length), parsed(value));
+    }
+    this.#follow(backup.revision + 1);
+    const restore = { revision: backup.revision, atMs: this.#restoredAtMs };
+    for (const listener of this.#restoreListeners) listener(restore);
+  }
+
+  /** Continues with the content of a store that was not restored by `restore`. Listeners are not called. */
+  async #continueWithContent(): Promise<void> {
     const { items, revision } = await this.#kv.range({ start: STORE_ROOT, end: prefixEnd(STORE_ROOT) });
     this.#objects.clear();
     for (const { key, value } of items) this.#objects.set(key.slice(STORE_ROOT.length), parsed(value));
@@ -74,8 +131,8 @@ export class StoreHistory {
         progress: () => {},
         interrupted: () => {},
         closed: (error) => {
-          if (error.code === "history-changed") void this.#continueAfterRestore();
-          else this.#onFailure(error.cause ?? error);
+          if (error.code !== "history-changed") this.#onFailure(error.cause ?? error);
+          else if (this.#backup === undefined) void this.#continueWithContent();
         },
       },
     );
@@ -112,6 +169,7 @@ export class StoreHistory {
 
   #add(event: KvEvent): void {
     const key = event.key.slice(STORE_ROOT.length);
+    this.#revision = event.modRevision;
     const before = this.#objects.get(key);
     const after = event.kind === "put" ? parsed(event.value) : undefined;
     if (after === undefined) this.#objects.delete(key);

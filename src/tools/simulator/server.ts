@@ -1,7 +1,13 @@
 /** A server of a simulated cluster: it keeps its ID and address over any number of starts, crashes and restarts. */
 import type { Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { callInProcess, type InProcessRequest, type InProcessResponse } from "../../client/in-process.ts";
+import {
+  callInProcess,
+  createInProcessTransport,
+  type InProcessRequest,
+  type InProcessResponse,
+} from "../../client/in-process.ts";
+import type { Transport } from "../../client/transport.ts";
 import type { DiscoveryGroup } from "../../serving/discovery/groups.ts";
 import { localGroups } from "../../serving/discovery/local.ts";
 import type { ApiRequest, ApiResponse } from "../../serving/http/message.ts";
@@ -240,11 +246,26 @@ export class SimulatedServer {
 
   /** Sends the request of a user with a token. Never settles if the server crashes before it responds. */
   request(request: InProcessRequest): Promise<InProcessResponse> {
+    const handle = this.#userHandle();
+    if (handle === undefined) return Promise.reject(new Error(`${this.id} is down`));
+    return callInProcess(handle, request);
+  }
+
+  /** A transport to the current run, for a client with a token. Its requests never settle after a crash. */
+  transport(): Transport {
+    return createInProcessTransport(this.#userHandle() ?? (() => new Promise(() => {})));
+  }
+
+  /** Handles the requests of a user with a token in the current run; undefined while the server is down. */
+  #userHandle(): Handle | undefined {
     const run = this.#run;
     const handle = this.#handle;
-    if (run === undefined || handle === undefined) return Promise.reject(new Error(`${this.id} is down`));
-    const headers = { authorization: `Bearer ${TOKEN}`, ...request.headers };
-    return callInProcess((received) => run.host.settleWhileRunning(() => handle(received)), { ...request, headers });
+    if (run === undefined || handle === undefined) return undefined;
+    const withToken = (request: ApiRequest): ApiRequest => ({
+      ...request,
+      headers: { authorization: `Bearer ${TOKEN}`, ...request.headers },
+    });
+    return (request) => run.host.settleWhileRunning(() => handle(withToken(request)));
   }
 
   #injectCrash(host: Host, key: string): InjectedCrash | undefined {

@@ -81,7 +81,7 @@ export class StoreLink implements Kv {
   setFault(fault: StoreFault): void {
     const before = this.#fault;
     this.#fault = fault;
-    if (!fault.isDown) this.#reportHistoryChanges();
+    if (!fault.isDown) this.#noticeHistoryChanges();
     if (!fault.isDown && !fault.isLagging) this.#catchUp();
     if (fault.isDown === before.isDown) return;
     for (const { sink, whileOpen } of [...this.#watches]) whileOpen(() => sink.interrupted(fault.isDown));
@@ -175,17 +175,16 @@ export class StoreLink implements Kv {
     return this.#fault.isDown || this.#fault.isLagging;
   }
 
-  #reportHistoryChanges(): void {
+  #noticeHistoryChanges(): void {
     const reports = [...this.#heldReports];
     this.#heldReports.clear();
     for (const report of reports) report();
+    for (const { end, endedWith } of [...this.#watches]) if (endedWith !== undefined) end(endedWith);
   }
 
   #catchUp(): void {
-    for (const { sink, whileOpen, missed, end, endedWith } of [...this.#watches]) {
-      if (endedWith !== undefined) end(endedWith);
-      else for (const batch of missed.splice(0)) whileOpen(() => sink.events(batch));
-    }
+    for (const { sink, whileOpen, missed } of [...this.#watches])
+      for (const batch of missed.splice(0)) whileOpen(() => sink.events(batch));
   }
 
   #call<T>(work: () => Promise<T>): Promise<T> {

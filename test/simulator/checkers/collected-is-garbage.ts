@@ -1,6 +1,7 @@
 /** Checks that the garbage collector deletes and orphans only objects that it may. */
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
+import { HistoryMap } from "../history-map.ts";
 import { leavingOf, ownersOf, uidOf, type ObjectRecord } from "../object-record.ts";
 
 export interface CollectedIsGarbageOptions {
@@ -19,7 +20,7 @@ export interface CollectedIsGarbageOptions {
  */
 export function collectedIsGarbage({ record, isServed = () => true }: CollectedIsGarbageOptions): GuaranteeChecker {
   /** Keys of the dependents of each owner that is deleted with the orphan policy, by the UID of the owner. */
-  const orphans = new Map<string, readonly string[]>();
+  const orphans = new HistoryMap<string, readonly string[]>(record.history);
   const judgeCollected = ({ key, before, after }: Commit): string[] => {
     const isCollected = after === undefined || (leavingOf(after) !== "no" && leavingOf(before) === "no");
     const kept = new Set(ownersOf(after).map(({ uid }) => uid));

@@ -5,7 +5,8 @@ import type { EncodingRecord } from "../encoding-record.ts";
 /**
  * Checks the time at which the server sent a change, because a change that was sent in time may arrive late. Before its
  * first lease, a server may write only the resources that it needs to publish its entries. `writtenAsPublished` checks
- * that the server has published its entries again.
+ * that the server has published its entries again. After a restore of the store, only the renewals in its new history
+ * count.
  */
 export function fencedUntilPublished(record: EncodingRecord): GuaranteeChecker {
   return {
@@ -14,8 +15,9 @@ export function fencedUntilPublished(record: EncodingRecord): GuaranteeChecker {
     onCommit({ key, sending }) {
       const run = sending && record.runOf(sending);
       const resource = run && record.resourceAt(run, key);
+      if (sending === undefined || record.isFromLostHistory(sending)) return NO_VIOLATIONS;
       if (resource === undefined || key === `leases/kube-system/${run!.serverId}`) return NO_VIOLATIONS;
-      const silenceMs = record.silenceMs(sending!, sending!.sentAtMs);
+      const silenceMs = record.silenceMs(sending, sending.sentAtMs);
       const what = `${run!.serverId} changed ${key}`;
       if (silenceMs === undefined)
         return resource.isNeededToPublish ? NO_VIOLATIONS : [`${what} before it had a lease`];

@@ -4,6 +4,7 @@ import { storageVersionName } from "../../../src/cluster/storageversion/objects.
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
+import { HistoryMap } from "../history-map.ts";
 
 const STATE = "configmaps/kube-system/evenkeel-storage-state";
 const MIGRATIONS = "storageversionmigrations/";
@@ -14,7 +15,7 @@ const MIGRATIONS = "storageversionmigrations/";
  */
 export function migratedIsMigrated(record: EncodingRecord): GuaranteeChecker {
   /** For each resource name, the last revision at which all objects were stored in the common version. */
-  const unmixedAt = new Map<string, number>();
+  const unmixedAt = new HistoryMap<string, number>(record.history);
   const isUnmixed = (name: string): boolean => {
     const common = record.status(name)?.commonEncodingVersion;
     return common !== undefined && record.storedVersions(name).every((version) => version === common);
@@ -44,7 +45,7 @@ export function migratedIsMigrated(record: EncodingRecord): GuaranteeChecker {
     const versions = record.storedVersions(name).join(", ");
     return versions === "" ? [] : [`${key} succeeded at revision ${revision} while ${name} is stored in ${versions}`];
   };
-  const created = new Map<string, number>();
+  const created = new HistoryMap<string, number>(record.history);
   return {
     name: "migrated-is-migrated",
     promise: "A resource that is reported as migrated is stored in one version.",

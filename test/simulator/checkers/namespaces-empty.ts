@@ -5,14 +5,15 @@
 import { objectAt, stringsAt, type JsonObject } from "../../../src/meta/json.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
 import type { Commit } from "../../../src/tools/simulator/history.ts";
+import { HistoryMap } from "../history-map.ts";
 import { leavingOf, namespaceOf, NAMESPACES, type ObjectRecord } from "../object-record.ts";
 
 export function namespacesEmpty(record: ObjectRecord): GuaranteeChecker {
   /** Names of namespaces that were removed at least once. */
-  const gone = new Set<string>();
+  const gone = new HistoryMap<string, true>(record.history);
   const judgeNamespace = ({ key, before, after }: Commit): string[] => {
     const name = key.slice(NAMESPACES.length);
-    if (after === undefined) gone.add(name);
+    if (after === undefined) gone.set(name, true);
     const isLetGo = after === undefined || (isHeld(before) && !isHeld(after));
     const left = isLetGo ? record.keysIn(name) : [];
     return left.length === 0 ? [] : [`namespace ${name} was finalized while the store contained ${left.join(", ")}`];

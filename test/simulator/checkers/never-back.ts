@@ -2,13 +2,14 @@
 import { compareApiVersions } from "../../../src/serving/discovery/order.ts";
 import { parseGroupVersion } from "../../../src/meta/group-version.ts";
 import { NO_VIOLATIONS, type GuaranteeChecker } from "../../../src/tools/simulator/checker.ts";
+import { HistoryMap } from "../history-map.ts";
 import { STORAGE_VERSIONS, type EncodingRecord } from "../encoding-record.ts";
 
 interface Remembered {
   /** The last common version of the StorageVersion object. */
-  common: string | undefined;
+  readonly common: string | undefined;
   /** Encoding versions in the entries that servers have written since the object last had a common version. */
-  readonly said: Set<string>;
+  readonly said: ReadonlySet<string>;
 }
 
 /**
@@ -16,7 +17,7 @@ interface Remembered {
  * move back only because another server is absent.
  */
 export function neverBack(record: EncodingRecord): GuaranteeChecker {
-  const objects = new Map<string, Remembered>();
+  const objects = new HistoryMap<string, Remembered>(record.history);
   const saidOf = (name: string, serverId: string | undefined): string | undefined =>
     record.status(name)?.storageVersions?.find(({ apiServerID }) => apiServerID === serverId)?.encodingVersion;
   return {
@@ -25,16 +26,13 @@ export function neverBack(record: EncodingRecord): GuaranteeChecker {
     onCommit({ key, sending }) {
       if (!key.startsWith(STORAGE_VERSIONS)) return NO_VIOLATIONS;
       const name = key.slice(STORAGE_VERSIONS.length);
-      const known = objects.get(name) ?? { common: undefined, said: new Set() };
-      objects.set(name, known);
-      const said = saidOf(name, sending?.serverId);
-      if (said !== undefined) known.said.add(said);
+      const { common: before, said: saidBefore } = objects.get(name) ?? { common: undefined, said: new Set() };
+      const own = saidOf(name, sending?.serverId);
+      const said = own === undefined ? saidBefore : new Set([...saidBefore, own]);
       const common = record.status(name)?.commonEncodingVersion;
+      objects.set(name, common === undefined ? { common: before, said } : { common, said: new Set() });
       if (common === undefined) return NO_VIOLATIONS;
-      const { common: before } = known;
-      const isBack = before !== undefined && isOlder(common, before) && !known.said.has(common);
-      known.common = common;
-      known.said.clear();
+      const isBack = before !== undefined && isOlder(common, before) && !said.has(common);
       return isBack
         ? [`${name} moved from ${before} back to ${common}, but no server that writes the older version had joined`]
         : NO_VIOLATIONS;

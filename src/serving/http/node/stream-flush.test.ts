@@ -40,3 +40,19 @@ test("the response to a read, and a response without frames before it, do not wa
   expect(await serve("GET", true)).toEqual(["response", "next turn"]);
   expect(await serve("PUT", false)).toEqual(["response", "next turn"]);
 });
+
+test("the response to a write waits for one turn only, although streams write frames in each turn", async () => {
+  const streams = new StreamFlush();
+  let turns = 0;
+  let isDone = false;
+  const writeInEachTurn = (): void => {
+    if (isDone) return;
+    streams.written();
+    turns++;
+    setImmediate(writeInEachTurn);
+  };
+  writeInEachTurn();
+  await streams.flushed;
+  isDone = true;
+  expect(turns).toBe(1);
+});

@@ -12,6 +12,11 @@ interface NoFalse404Options {
   readonly departedGraceMs: number;
   /** Minimum time for which a server that cannot renew its lease still counts as live. */
   readonly leaseKeptMs: number;
+  /**
+   * Whether the history of the store shows that the run existed. Servers need not know of the departure of a run if it
+   * does not, because the store was restored from a backup. Default: always true.
+   */
+  readonly isRecorded?: (run: Run) => boolean;
 }
 
 /**
@@ -20,12 +25,13 @@ interface NoFalse404Options {
  * both the responding and the serving server are healthy. A server that is paused or cannot reach the store departs
  * when its lease expires.
  */
-export function noFalse404({ runs, departedGraceMs, leaseKeptMs }: NoFalse404Options): GuaranteeChecker {
+export function noFalse404(options: NoFalse404Options): GuaranteeChecker {
+  const { runs, departedGraceMs, leaseKeptMs, isRecorded = () => true } = options;
   const graceMs = departedGraceMs * (1 - DRIFT_MAX);
   const leftAtMs = ({ endedAtMs = Infinity, troubledSinceMs = Infinity }: Run): number =>
     Math.min(endedAtMs, troubledSinceMs + leaseKeptMs * (1 - DRIFT_MAX));
   const isKnown = (run: Run, { request, atMs }: SimulatedResponse): boolean =>
-    isReady(run, request) && atMs < leftAtMs(run) + graceMs;
+    isReady(run, request) && atMs < leftAtMs(run) + (isRecorded(run) ? graceMs : 0);
   const isWell = (run: Run, { request }: SimulatedResponse): boolean =>
     isReady(run, request) && run.endedAtMs === undefined && run.troubledUntilMs < request.startedAtMs;
   const findServing = (response: SimulatedResponse): Run | undefined => {
