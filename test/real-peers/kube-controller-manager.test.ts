@@ -2,8 +2,7 @@
  * Evenkeel's controllers beside a real kube-controller-manager, which publishes another CA bundle. The audit log shows
  * who writes which object how often. KUBE_CONTROLLER_MANAGER names the binary.
  */
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { KUBE_CONTROLLER_MANAGER_CONTROLLERS } from "../../src/cluster/controllers/controller-names.ts";
@@ -11,8 +10,8 @@ import { KUBE_CONTROLLER_MANAGER_GRACE_MS } from "../../src/cluster/controllers/
 import type { Json } from "../smoke/client.ts";
 import { runProgram, startEvenkeel, temporaryDirectory, type Command, type Evenkeel } from "../smoke/start-evenkeel.ts";
 import { issueCa } from "../testing/access/auth/certificates.ts";
+import { CONTROLLER_MANAGER, whyNoControllerManager } from "./real-controller-manager.ts";
 
-const BINARY = process.env["KUBE_CONTROLLER_MANAGER"] ?? "";
 const STATUS = "/evenkeel/v1/status";
 const NAMESPACES = "/api/v1/namespaces";
 const CONFIG_MAP = "configmaps/kube-root-ca.crt";
@@ -28,20 +27,9 @@ const LAST_RENEWAL_MS = 10_000;
 /** The first write, a repetition at once, and then after 1, 2, 4, 8, 16 and 32 s; before it, the creation. */
 const CONTESTED_WRITES_MAX = 9;
 
-const why = whySkipped();
+const why = whyNoControllerManager();
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-function whySkipped(): string | undefined {
-  const found = existsSync(BINARY) ? execFileSync(BINARY, ["--version"], { encoding: "utf8" }).trim() : "";
-  const reason = /^Kubernetes v1\.\d+\./.test(found)
-    ? undefined
-    : BINARY === ""
-      ? "KUBE_CONTROLLER_MANAGER is not set"
-      : `${BINARY} is not a kube-controller-manager`;
-  if (reason !== undefined) console.warn(`tests beside a real kube-controller-manager were skipped: ${reason}`);
-  return reason;
-}
 
 /** A server with an audit log, and a kube-controller-manager that is its client. */
 class Beside implements AsyncDisposable {
@@ -69,7 +57,7 @@ class Beside implements AsyncDisposable {
     const rootCa = join(dataDir, "their-ca.crt");
     writeFileSync(rootCa, issueCa("another CA").pem);
     const flags = ["--kubeconfig", kubeconfig, "--root-ca-file", rootCa, "--secure-port=0"];
-    const manager = this.#owned.use(runProgram(BINARY, flags));
+    const manager = this.#owned.use(runProgram(CONTROLLER_MANAGER, flags));
     await this.until(async () => (await this.get(LEASE)).spec?.holderIdentity);
     return manager;
   }

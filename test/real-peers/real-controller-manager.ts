@@ -1,13 +1,22 @@
 /** Starts a real kube-controller-manager, which KUBE_CONTROLLER_MANAGER names. */
+import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runProgram, TOKEN, type Command } from "../smoke/start-evenkeel.ts";
 import type { RealCluster } from "./real-cluster.ts";
 
-/** The path of the binary; undefined if the variable is not set or the file does not exist. */
-export const CONTROLLER_MANAGER: string | undefined = [process.env["KUBE_CONTROLLER_MANAGER"] ?? ""].find(
-  (path) => path !== "" && existsSync(path),
-);
+/** The path that the variable contains; "" if it is not set. */
+export const CONTROLLER_MANAGER = process.env["KUBE_CONTROLLER_MANAGER"] ?? "";
+
+/** Prints in one line why the tests are skipped; undefined if they can run. */
+export function whyNoControllerManager(): string | undefined {
+  const path = CONTROLLER_MANAGER;
+  const printed = existsSync(path) ? execFileSync(path, ["--version"], { encoding: "utf8" }) : "";
+  if (/^Kubernetes v1\.\d+\./.test(printed)) return undefined;
+  const why = path === "" ? "KUBE_CONTROLLER_MANAGER is not set" : `${path} is not a kube-controller-manager`;
+  console.warn(`tests beside a real kube-controller-manager were skipped: ${why}`);
+  return why;
+}
 
 /** Connects to the API server at the URL. The certificate of the API server must be valid for its host. */
 export function startControllerManager(

@@ -9,7 +9,12 @@ import { createReadinessProbe } from "../../src/tools/cli/up/readiness.ts";
 import { openLoadBalancer, type LoadBalancer } from "../../src/tools/cli/up/load-balancer.ts";
 import { ask } from "../smoke/client.ts";
 import { TOKEN } from "../smoke/start-evenkeel.ts";
-import { CONTROLLER_MANAGER, errorsByCause, startControllerManager } from "./real-controller-manager.ts";
+import {
+  CONTROLLER_MANAGER,
+  errorsByCause,
+  startControllerManager,
+  whyNoControllerManager,
+} from "./real-controller-manager.ts";
 import { minorOf, REAL_BINARIES, whySkipped } from "./real-binaries.ts";
 import { openRealCluster, type RealCluster, type RunningServer, type ServerKind } from "./real-cluster.ts";
 import { NAMESPACE, Work, type Send } from "./replaced-workload.ts";
@@ -24,13 +29,7 @@ const BETWEEN_MS = 3_000;
 
 /** The oldest kube-apiserver is replaced. */
 const oldest = REAL_BINARIES.toSorted((one, other) => minorOf(one.release) - minorOf(other.release))[0];
-const why = whySkipped(oldest, "1.31 or newer") ?? whyNoControllers();
-
-function whyNoControllers(): string | undefined {
-  if (CONTROLLER_MANAGER !== undefined) return undefined;
-  console.warn("the test of a rolling replacement was skipped: KUBE_CONTROLLER_MANAGER names no binary");
-  return "no kube-controller-manager";
-}
+const why = whySkipped(oldest, "1.31 or newer") ?? whyNoControllerManager();
 
 describe.skipIf(why !== undefined)("while Evenkeel servers replace kube-apiservers, and are replaced", () => {
   test(
@@ -43,7 +42,7 @@ describe.skipIf(why !== undefined)("while Evenkeel servers replace kube-apiserve
       for (let at = 0; at < SERVERS; at++) servers.push(await startAt(cluster, "kube-apiserver", at));
       const balancer = await balance(stack, cluster, servers);
       const url = `https://127.0.0.1:${balancer.port}`;
-      const manager = stack.use(startControllerManager(cluster, { path: CONTROLLER_MANAGER!, url }));
+      const manager = stack.use(startControllerManager(cluster, { path: CONTROLLER_MANAGER, url }));
       const work = await Work.start(sender(url, servers[0]!.ca));
       // After a server has ended, the next one has the same address.
       const running = new Set(servers);
