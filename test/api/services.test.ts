@@ -52,6 +52,13 @@ describe("a cluster IP", () => {
     );
   });
 
+  test("outside the range is rejected with a message that names the range, if the request is a dry run", async () => {
+    await using server = await startServer();
+    expect(sentence(await server.create(`${SERVICES}?dryRun=All`, service("a", { clusterIP: "10.1.0.5" })))).toContain(
+      "the provided IP (10.1.0.5) is not in the valid range. The range of valid IPs is 10.0.0.0/24",
+    );
+  });
+
   test("that an IPAddress of another owner reserves is not allocated", async () => {
     await using server = await startServer({ serviceClusterIpRange: "10.0.0.0/30" });
     const parentRef = { group: "gateway.example.com", resource: "gateways", namespace: "default", name: "g" };

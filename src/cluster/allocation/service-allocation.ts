@@ -155,11 +155,15 @@ class ServiceAllocation implements AllocationSession {
     const rejection = (why: string): StatusError =>
       this.#invalid([invalidStrings("spec.clusterIPs", asked, `failed to allocate IP ${ip}: ${why}`, this.#served)]);
     if (clusterIps.ranges().every((range) => range.indexOf(canonical) === undefined)) {
-      // Releases with ServiceCIDRs search for a ServiceCIDR that contains the IP; earlier releases name the only range
-      // in the message.
+      // Releases with ServiceCIDRs search for a ServiceCIDR that contains the IP; earlier releases, and dry runs, name one
+      // range in the message.
       const text = clusterIps.ranges()[0]?.text;
       const before = `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${text}`;
-      throw rejection(usesServiceCidrs ? "the provided network does not match the current range" : before);
+      throw rejection(
+        usesServiceCidrs && this.#mode === "allocate"
+          ? "the provided network does not match the current range"
+          : before,
+      );
     }
     if (!(await this.#take(clusterIps, canonical))) throw rejection("provided IP is already allocated");
     return ip;

@@ -44,6 +44,7 @@ export function* serviceUpdateErrors(
     yield* addressErrors;
     return;
   }
+  // DIFFERS: no cluster IP is allocated yet, so the errors do not show the address that an update adds.
   const { spec } = planIpFamilies(specOf(service), specOf(existing), context);
   yield* specUpdateErrors(spec, specOf(existing), context);
   yield* allErrors(service, existing, context);
