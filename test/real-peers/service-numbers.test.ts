@@ -27,8 +27,13 @@ const pairs: readonly Pair[] = REAL_BINARIES.flatMap((binary) =>
 );
 
 describe.skipIf(why !== undefined)("service numbers beside a real kube-apiserver", { timeout: 600_000 }, () => {
-  test.each(pairs.map((pair) => [pair.binary.release, pair.release ?? "a second kube-apiserver", pair] as const))(
-    "kube-apiserver %s and Evenkeel %s allocate no number twice, and one reuses at once what the other releases",
+  test.each(
+    pairs.map(
+      (pair) =>
+        [pair.binary.release, pair.release === undefined ? "a second one" : `Evenkeel ${pair.release}`, pair] as const,
+    ),
+  )(
+    "kube-apiserver %s and %s allocate no number twice, and one reuses at once what the other releases",
     async (_, beside, { binary, release }) => {
       await using cluster = await openRealCluster(2);
       const first = await cluster.startKube({ at: 0, binary, flags: [RANGE] });
