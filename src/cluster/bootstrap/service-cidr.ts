@@ -43,34 +43,35 @@ interface KeeperOptions extends BootstrapPorts {
   readonly storageRoot: string;
 }
 
-/** Creates the ServiceCIDR again after a user has deleted it, and warns if it has other ranges than this server. */
-export function keepServiceCidr(options: KeeperOptions): BackgroundTask {
+/**
+ * Creates the ServiceCIDR again after a user has deleted it, and warns if it has other ranges than this server. No task
+ * if the release allocates from no ServiceCIDR.
+ */
+export function keepServiceCidr(options: KeeperOptions): BackgroundTask[] {
   const { clock, log, cache, storageRoot, cidrs } = options;
+  const owned = defaultServiceCidr(options.serves, cidrs);
+  if (owned.length === 0) return [];
   let isWarned = false;
-  return {
-    name: "default-service-cidr",
-    async run(signal) {
-      const owned = defaultServiceCidr(options.serves, cidrs);
-      while (owned.length > 0 && (await sleep(clock, INTERVAL_MS, signal))) {
-        if (cache.state !== "following") continue;
-        const entry = cache.get(`${storageRoot}servicecidrs/${NAME}`);
-        if (entry?.corrupt !== undefined) continue;
-        const existing = entry && parseEntry(entry);
-        if (owned.some((one) => needsWrite(one, existing))) await ensureAll(options, owned, signal);
-        const isOther = existing !== undefined && !hasRanges(existing, cidrs) && !becomesDualStack(existing, cidrs);
-        if (isOther && !isWarned) {
-          const stored = stringsAt(specOf(existing), "cidrs").join();
-          log.warn("the default ServiceCIDR differs from the configured ranges", { stored, configured: cidrs.join() });
-        }
-        isWarned = isOther;
-      }
-    },
-  };
-
-  function needsWrite(owned: OwnedObject, existing: JsonObject | undefined): boolean {
+  const needsWrite = (one: OwnedObject, existing: JsonObject | undefined): boolean => {
     if (existing === undefined) return true;
-    return owned.correct?.(existing) !== undefined || withCondition(clock, owned, existing) !== undefined;
-  }
+    return one.correct?.(existing) !== undefined || withCondition(clock, one, existing) !== undefined;
+  };
+  const run = async (signal: AbortSignal): Promise<void> => {
+    while (await sleep(clock, INTERVAL_MS, signal)) {
+      if (cache.state !== "following") continue;
+      const entry = cache.get(`${storageRoot}servicecidrs/${NAME}`);
+      if (entry?.corrupt !== undefined) continue;
+      const existing = entry && parseEntry(entry);
+      if (owned.some((one) => needsWrite(one, existing))) await ensureAll(options, owned, signal);
+      const isOther = existing !== undefined && !hasRanges(existing, cidrs) && !becomesDualStack(existing, cidrs);
+      if (isOther && !isWarned) {
+        const stored = stringsAt(specOf(existing), "cidrs").join();
+        log.warn("the default ServiceCIDR differs from the configured ranges", { stored, configured: cidrs.join() });
+      }
+      isWarned = isOther;
+    }
+  };
+  return [{ name: "default-service-cidr", run }];
 }
 
 function hasRanges(existing: JsonObject, cidrs: readonly string[]): boolean {

@@ -59,7 +59,7 @@ export function createHooksAndTasks(on: Foundation, store: ServerStore, stages: 
       ...cluster.leadership.tasks,
       ...(cluster.endpoints === undefined ? [] : [cluster.endpoints.task]),
       repair.task,
-      keepServiceCidr({
+      ...keepServiceCidr({
         call: loopback.callAsServer,
         clock,
         log,
