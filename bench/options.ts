@@ -44,7 +44,7 @@ For publish, migrate, owner-graph and if-ready the floor is the same server with
 the cost of publishing storage versions at startup, migrate the latency that clients see during a storage migration that
 is killed and resumed, owner-graph the memory of the garbage collector. namespace deletes a full namespace; it has no floor.
 access compares RBAC with 10,000 bindings with AlwaysAllow.
-create-watched creates ConfigMaps while up to 10,000 clients watch them; it has no floor.
+create-watched creates ConfigMaps while up to 9,000 clients watch them; it has no floor.
 custom compares 1,000 CRDs with one, and custom resources with Deployments of the same content.
 
   --only LIST      rows to measure (default all): ${ROW_NAMES.join(", ")}

@@ -9,7 +9,7 @@ import { storedResourceVersions } from "../../src/cluster/storageversion/stored-
 import { decodeStatus } from "../../src/cluster/storageversion/decode-status.ts";
 import type { StoredResourceVersions } from "../../src/cluster/storageversion/encodings.ts";
 import type { StorageVersionStatus } from "../../src/cluster/storageversion/objects.ts";
-import type { Commit, SentWrite, StoreHistory, StoreWriter } from "../../src/tools/simulator/history.ts";
+import type { Commit, StoreHistory, StoreWriter } from "../../src/tools/simulator/history.ts";
 import { HistoryMap } from "./history-map.ts";
 import type { Host } from "../../src/tools/simulator/host.ts";
 import type { Run } from "../../src/tools/simulator/server.ts";
@@ -75,11 +75,6 @@ export class EncodingRecord {
   /** Whether the history of the store shows that the run existed, so that servers must know of its departure. */
   isRecorded({ host }: Run): boolean {
     return this.#recorded.has(host);
-  }
-
-  /** Whether the server sent the change before the store was restored, so that it could not know the new history. */
-  isFromLostHistory({ sentAtMs }: SentWrite): boolean {
-    return sentAtMs < this.history.restoredAtMs;
   }
 
   runOf({ host }: StoreWriter): Run | undefined {

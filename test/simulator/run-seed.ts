@@ -115,7 +115,8 @@ class Simulation {
         );
         this.#check((checker) => checker.onHop?.(hop));
       },
-      onRun: (run) => this.#informers.add(this.cluster, run),
+      // Informers are expensive, and only a restore endangers them.
+      ...(restores && { onRun: (run) => this.#informers.add(this.cluster, run) }),
       onFailure: (thrown) => this.fail(thrown),
     });
     const { history, runs, timing } = this.cluster;
@@ -144,7 +145,7 @@ class Simulation {
       listsMatchStore(),
       readsAreCurrent(versions),
       restoresEndWatches(runs),
-      informersRecover({ runs, informers: this.#informers, versions }),
+      ...(restores ? [informersRecover({ runs, informers: this.#informers, versions })] : []),
       noFalse404({ runs, ...kept, isRecorded: (run) => record.isRecorded(run) }),
       sentOnce((path) => this.#objects.get(path) === "leaving"),
       noLostWrite(this.#objects, restoredAtMs),

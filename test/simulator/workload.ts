@@ -172,7 +172,10 @@ export class Workload {
       return { status, unknown: undefined, text: "" };
     }
     const text = await response.text();
-    const received = { request: sent, status, ...outcomeOf(status, text), atMs: clock.monotonic() };
+    const received: SimulatedResponse = {
+      ...{ request: sent, status, ...outcomeOf(status, text), atMs: clock.monotonic() },
+      ...(name !== "" && status === 200 && { resourceVersion: versionOf(text) }),
+    };
     onResponse(received);
     return { status, unknown: received.unknown, text };
   }
@@ -182,17 +185,18 @@ export class Workload {
  * The message of a failed request, and for a 404 whether the resource is unknown or the object does not exist: details
  * with a name mean the object. If the response was truncated, `unknown` is undefined.
  */
-function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown" | "message" | "resourceVersion"> {
-  if (code < 400) {
-    const resourceVersion = stringAt(objectAt(parseJsonObject(text) ?? {}, "metadata"), "resourceVersion");
-    return { unknown: undefined, message: "", resourceVersion };
-  }
+function outcomeOf(code: number, text: string): Pick<SimulatedResponse, "unknown" | "message"> {
+  if (code < 400) return { unknown: undefined, message: "" };
   const status = parseJsonObject(text);
   const message = typeof status?.["message"] === "string" ? status["message"] : text.trim().slice(0, 200);
   if (code !== 404) return { unknown: undefined, message };
   if (status === undefined) return { unknown: text === PAGE_NOT_FOUND ? "resource" : undefined, message };
   const details = isJsonObject(status["details"]) ? status["details"] : {};
   return { unknown: typeof details["name"] === "string" ? "object" : "resource", message };
+}
+
+function versionOf(text: string): string {
+  return stringAt(objectAt(parseJsonObject(text) ?? {}, "metadata"), "resourceVersion");
 }
 
 const PAGE_NOT_FOUND = "404 page not found\n";

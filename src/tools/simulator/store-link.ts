@@ -65,6 +65,8 @@ export class StoreLink implements Kv {
   readonly #watches = new Set<OpenWatch>();
   /** Reports of changes of the history while the store was down. */
   readonly #heldReports = new Set<() => void>();
+  /** Number of changes of the history, each counted when it happens and when this host can notice it. */
+  #historyChanges = 0;
   #fault: StoreFault = STORE_IS_FINE;
 
   constructor(options: StoreLinkOptions) {
@@ -72,6 +74,7 @@ export class StoreLink implements Kv {
     this.#kv = options.kv;
     this.#host = options.writer.host;
     this.#host.onDeath(() => void this.#kv.close());
+    this.#kv.onHistoryChange(() => this.#historyChanges++);
   }
 
   get isFine(): boolean {
@@ -178,6 +181,7 @@ export class StoreLink implements Kv {
   #noticeHistoryChanges(): void {
     const reports = [...this.#heldReports];
     this.#heldReports.clear();
+    if (reports.length > 0) this.#historyChanges++;
     for (const report of reports) report();
     for (const { end, endedWith } of [...this.#watches]) if (endedWith !== undefined) end(endedWith);
   }
@@ -194,11 +198,15 @@ export class StoreLink implements Kv {
   async #callFaultyStore<T>(work: () => Promise<T>): Promise<T> {
     const { clock, random } = this.#host;
     const { slowMs, responsesLost } = this.#fault;
+    const changes = this.#historyChanges;
     if (slowMs > 0) await sleep(clock, random.float() * slowMs);
     if (this.#fault.isDown) {
       await sleep(clock, random.float() * GIVE_UP_MS_MAX);
       if (this.#fault.isDown) throw new StorageError("unavailable", "the store is down");
     }
+    // As with etcd, a restore breaks the connections, and a server compares the histories before it sends anything.
+    if (changes !== this.#historyChanges)
+      throw new StorageError("unavailable", "the connection broke because the store was restored");
     const result = await work();
     if (random.float() < responsesLost) throw new StorageError("undecided", "the response of the store was lost");
     return result;
