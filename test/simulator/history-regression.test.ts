@@ -166,3 +166,23 @@ test.each([
     cluster.shutDown();
   },
 );
+
+test("a resource of an earlier run of a server is not reported as unknown while the restored store has the record of that run", async () => {
+  const cluster = simulate({ seed: 7 });
+  const first = await cluster.addServer({ release: "1.36" });
+  const second = await cluster.addServer({ release: "1.31" });
+  await cluster.settle();
+  const path = "/apis/flowcontrol.apiserver.k8s.io/v1beta3/flowschemas";
+  expect((await get(cluster, first, path)).status).toBe(200);
+  const backup = cluster.world.backUpStore();
+  await cluster.stop(second);
+  await cluster.restart(second, { release: "1.33" });
+  await cluster.advance({ seconds: 10 });
+  second.setStoreFault(STORE_IS_DOWN);
+  cluster.restoreStore(backup);
+  for (let seconds = 0; seconds < 30; seconds++) {
+    await cluster.advance({ seconds: 1 });
+    expect((await get(cluster, first, path)).status).toBe(503);
+  }
+  cluster.shutDown();
+});

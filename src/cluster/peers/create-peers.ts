@@ -20,6 +20,7 @@ import type { PeerTracker } from "./peer-tracker.ts";
 import type { Peers, PeersParts } from "./peers.ts";
 import { createProxyMetrics, registerViewMetrics } from "./proxy-metrics.ts";
 import { createServerTables, observeServers } from "./server-records.ts";
+import { RunOrder } from "./run-order.ts";
 import { createRoutingSource } from "./routing-source.ts";
 import { createListsUnread, excludeShared } from "./shared-resources.ts";
 import type { ClusterView, PeerView } from "./view.ts";
@@ -58,7 +59,11 @@ export function createPeers(parts: PeersParts): Peers {
   });
   const sources = (): readonly DiscoverySource[] => withoutShared(tracker?.sources() ?? [], isExcluded);
   const { observer, tasks: observing } = observeServers(parts, tables, identity.leases);
-  const live = (): LiveIncarnations => liveIncarnations(identity.self, observer.liveness);
+  const order = new RunOrder();
+  const live = (): LiveIncarnations => {
+    const { servers, overdue } = observer.liveness;
+    return liveIncarnations(identity.self, { servers: order.newest(servers), overdue });
+  };
   const departed = createDeparted({ env, config, store, identity, builtIn, sources, changes, live });
   peerChanges.onCount(() => {
     changes.count();
