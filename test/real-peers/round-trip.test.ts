@@ -24,7 +24,10 @@ const READS_MAX = 100;
 
 const why = whySkipped(REAL_BINARIES[0], "1.31 or newer");
 
-describe.skipIf(why !== undefined).each(REAL_BINARIES)(
+/** Without a binary, one skipped entry: a file without tests would fail. */
+const BINARIES = REAL_BINARIES.length > 0 ? REAL_BINARIES : [{ path: "", release: "" }];
+
+describe.skipIf(why !== undefined).each(BINARIES)(
   "an object of each kind of kube-apiserver $release",
   { timeout: 400_000 },
   (binary) => {
