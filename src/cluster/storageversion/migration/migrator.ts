@@ -136,11 +136,7 @@ class AutomaticMigrator {
       return this.#markVerified(name, agreed);
     const waitMs = this.#waitMs(name, agreed);
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    // If the state records a version that no server can read, objects may still be stored in it, so the state must not
-    // be overwritten.
-    const isOther = (version: string): boolean => version !== agreed.version && version !== UNKNOWN_VERSION;
-    if (agreed.isOnlyVersion && !state.persistedVersions.some(isOther)) return this.#markVerified(name, agreed);
-    if (await this.#isUniform(name, agreed, signal)) return this.#markVerified(name, agreed);
+    if (await this.#needsNoMigration({ name, agreed, state, signal })) return this.#markVerified(name, agreed);
     const type = await this.#typeOf(name, agreed, signal);
     if (type === undefined) return this.#note(name, [agreed.version]);
     const outcome = await runMigration(
@@ -150,6 +146,25 @@ class AutomaticMigrator {
     const isSuccess = outcome.kind === "done" && outcome.progress.failed === 0;
     const after = this.#after(name, agreed, outcome);
     return isSuccess ? this.#settle({ name, agreed: outcome.agreed ?? agreed, definition, signal }) : after;
+  }
+
+  /** Whether all objects are certainly stored in the agreed version, although the state does not record it. */
+  async #needsNoMigration({
+    name,
+    agreed,
+    state,
+    signal,
+  }: {
+    readonly name: string;
+    readonly agreed: AgreedVersion;
+    readonly state: StorageState;
+    readonly signal: AbortSignal;
+  }): Promise<boolean> {
+    // If the state records a version that no server can read, objects may still be stored in it, so the state must not
+    // be overwritten.
+    const isOther = (version: string): boolean => version !== agreed.version && version !== UNKNOWN_VERSION;
+    if (agreed.isOnlyVersion && !state.persistedVersions.some(isOther)) return true;
+    return this.#isUniform(name, agreed, signal);
   }
 
   /**
