@@ -44,7 +44,7 @@ export async function runCold(kubectl: Kubectl, server: RunningServer, args: rea
  * is counted only in the next result.
  */
 async function servedRequests(server: RunningServer): Promise<number> {
-  const requester = await openHttp1(server.port, TOKEN);
+  const requester = await openHttp1({ port: server.port }, TOKEN);
   try {
     const { body } = await requester.fetch({ method: "GET", path: "/metrics", expectStatus: 200 }, 0);
     return body

@@ -4,11 +4,12 @@ import { availableParallelism, cpus, loadavg } from "node:os";
 import { join, relative } from "node:path";
 import { chooseCores } from "./cores.ts";
 import { measureAll } from "./measure.ts";
-import { HELP, parseOptions, UsageError, type BenchOptions } from "./options.ts";
+import { HELP, parseOptions, type BenchOptions } from "./options.ts";
 import { renderComparison, renderResult, type Result } from "./report.ts";
 import { newestResult, readResult, writeResult } from "./results-directory.ts";
 import { ROOT } from "./servers.ts";
 import { printLine } from "./step.ts";
+import { UsageError } from "./usage-error.ts";
 
 const RESULTS = join(ROOT, "bench-results");
 const USAGE_ERROR = 2;
@@ -19,8 +20,7 @@ async function main(argv: readonly string[]): Promise<void> {
     process.stdout.write(HELP);
     return;
   }
-  const before =
-    options.compareWith === undefined ? newestResult(RESULTS, options.scale) : readResult(options.compareWith);
+  const before = earlierResult(options);
   if (options.compareWith !== undefined && before === undefined)
     throw new UsageError(`${options.compareWith} is not a result of this benchmark`);
   const header = machine(options);
@@ -28,7 +28,14 @@ async function main(argv: readonly string[]): Promise<void> {
   process.stdout.write(`\n${renderResult(result)}\n`);
   if (before !== undefined)
     process.stdout.write(`\n${renderComparison(result, before.result, relative(ROOT, before.file))}\n`);
+  if (options.against !== undefined) return;
   process.stdout.write(`\nWritten to ${relative(ROOT, writeResult(RESULTS, result))}\n`);
+}
+
+/** Without --compare, a result against another server is not compared, because its floor is another one. */
+function earlierResult({ compareWith, scale, against }: BenchOptions): ReturnType<typeof readResult> {
+  if (compareWith !== undefined) return readResult(compareWith);
+  return against === undefined ? newestResult(RESULTS, scale) : undefined;
 }
 
 function machine(options: BenchOptions): Omit<Result, "rows"> {
@@ -43,6 +50,7 @@ function machine(options: BenchOptions): Omit<Result, "rows"> {
     date: new Date().toISOString(),
     rounds: options.rounds,
     scale: options.scale,
+    ...(options.against === undefined ? {} : { against: options.against.url }),
   };
 }
 

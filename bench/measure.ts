@@ -35,6 +35,7 @@ export async function measureAll(options: BenchOptions): Promise<Row[]> {
   const floor = await startFloor(certificate, cores?.server);
   stack.defer(() => floor.stop());
   const context: BenchContext = { options, cores, certificate, client, floor };
+  if (options.against !== undefined) return await rowsAgainst(context);
   const rows = await inProcessRows(context);
   if (options.stores.has("embedded")) rows.push(...(await embeddedRows(context)));
   const etcd = options.stores.has("etcd") ? await startEtcd() : undefined;
@@ -42,6 +43,15 @@ export async function measureAll(options: BenchOptions): Promise<Row[]> {
     stack.defer(() => etcd.stop());
     rows.push(...(await etcdRows(context, etcd)), ...(await clusterRows(context)));
   } else if (options.stores.has("etcd")) printLine("etcd is not installed: skipping its rows");
+  return rows;
+}
+
+/** The rows that compare our server on each store with another API server. */
+async function rowsAgainst(context: BenchContext): Promise<Row[]> {
+  const rows: Row[] = [];
+  const { stores } = context.options;
+  if (stores.has("embedded")) rows.push(...(await withSubject(context, undefined)));
+  if (stores.has("etcd")) rows.push(...(await onOwnEtcd(context, withSubject)));
   return rows;
 }
 

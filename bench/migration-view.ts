@@ -32,7 +32,7 @@ export class MigrationView {
   }
 
   static async open({ port }: RunningServer): Promise<MigrationView> {
-    return new MigrationView(await openHttp1(port, TOKEN));
+    return new MigrationView(await openHttp1({ port }, TOKEN));
   }
 
   close(): void {

@@ -1,5 +1,7 @@
 /** The command line of the benchmark. */
 import { parseArgs } from "node:util";
+import { againstOptions, type AgainstOptions } from "./against-options.ts";
+import { UsageError } from "./usage-error.ts";
 
 export const ROW_NAMES = [
   "start",
@@ -30,10 +32,8 @@ export interface BenchOptions {
   readonly scale: number;
   readonly compareWith: string | undefined;
   readonly stores: ReadonlySet<"embedded" | "etcd">;
-}
-
-export class UsageError extends Error {
-  override readonly name = "UsageError";
+  /** Another API server that is measured instead of the floor. */
+  readonly against: AgainstOptions | undefined;
 }
 
 export const HELP = `npm run bench -- [flags]
@@ -55,6 +55,13 @@ custom compares 1,000 CRDs with one, and custom resources with Deployments of th
   --scale SHARE    share of the work per round, such as 0.05 (default 1); values below 1 are not a measurement
   --quick          3 short rounds at scale 0.2: a first impression, not a measurement
   --compare FILE   result to compare with (default the newest of the same scale in bench-results/)
+  --against URL    measure another API server, such as a kube-apiserver, instead of the floor: writes, GET, LIST, watch
+                   and discovery; the objects are in a namespace of their own, which is removed afterwards, and start no pods
+  --token T        bearer token for that server; its user needs full access. --token-file FILE keeps the token out of
+                   the list of processes
+  --ca-file FILE   certificate authority of that server (default the system's); --insecure-skip-tls-verify trusts any
+                   certificate
+  --against-pid P  process IDs of that server, if it runs on this machine; without them latencies are compared, not CPU time
   --help           print this help
 `;
 
@@ -77,6 +84,7 @@ export function parseOptions(argv: readonly string[]): BenchOptions | undefined 
     rounds,
     scale,
     compareWith: values.compare,
+    against: againstOptions(values),
   };
 }
 
@@ -91,6 +99,12 @@ function parse(argv: readonly string[]) {
         scale: { type: "string" },
         quick: { type: "boolean" },
         compare: { type: "string" },
+        against: { type: "string" },
+        token: { type: "string" },
+        "token-file": { type: "string" },
+        "ca-file": { type: "string" },
+        "insecure-skip-tls-verify": { type: "boolean" },
+        "against-pid": { type: "string" },
         help: { type: "boolean" },
       },
     });

@@ -14,6 +14,8 @@ export interface Result {
   readonly date: string;
   readonly rounds: number;
   readonly scale: number;
+  /** URL of the other API server that was measured instead of the floor. */
+  readonly against?: string;
   readonly rows: readonly Row[];
 }
 
@@ -21,9 +23,10 @@ export function renderResult(result: Result): string {
   const head = [
     `commit ${result.commit.slice(0, 12)}${result.changed ? " with changes" : ""} · Node ${result.node} · ${result.date}`,
     `${result.cpu}, ${result.cores} cores${result.pinned ? ", server and client pinned to one core each" : ""} · load average ${result.loadAverage.map((load) => load.toFixed(2)).join(" ")} at the start`,
-    `medians of ${result.rounds} rounds${result.scale === 1 ? "" : ", short ones: not a measurement"}; ratio = ours / floor, ± is half the range`,
+    `medians of ${result.rounds} rounds${result.scale === 1 ? "" : ", short ones: not a measurement"}; ratio = ours / ${result.against ?? "floor"}, ± is half the range`,
   ];
-  const titles = ["", "unit", "floor", "ours", "±", "ratio", "±", "target", "", "wall clock", "floor", "ours", ""];
+  const other = result.against === undefined ? "floor" : "other";
+  const titles = ["", "unit", other, "ours", "±", "ratio", "±", "target", "", "wall clock", other, "ours", ""];
   return `${head.join("\n")}\n\n${table([titles, ...result.rows.map(cells)])}`;
 }
 

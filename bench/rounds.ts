@@ -1,15 +1,19 @@
 /** Alternates rounds of requests between our server and the floor, and measures the CPU time of each. */
-import type { RequestShape, RunResult } from "./client/protocol.ts";
+import type { Endpoint, RequestShape, RunResult } from "./client/protocol.ts";
 import type { LoadClient } from "./load-client.ts";
 import { cpuMs } from "./process-usage.ts";
 import { compared, type Row } from "./row.ts";
 import { figure } from "./statistics.ts";
 import { TOKEN } from "./servers.ts";
 
-export interface Side {
-  /** All processes that serve a request together, such as two servers of which one proxies. */
+export interface Side extends Endpoint {
+  /**
+   * All processes that serve a request together, such as two servers of which one proxies. Without any, the CPU time is
+   * not known.
+   */
   readonly pids: readonly number[];
-  readonly port: number;
+  /** Default: the token of the options. */
+  readonly token?: string;
   readonly request: RequestShape;
   /** Another process whose CPU time is reported separately, such as etcd. */
   readonly helperPid?: number;
@@ -39,8 +43,13 @@ interface Measured {
   readonly result: RunResult;
 }
 
-export interface MeasuredRounds extends Required<Pick<Row, "floor" | "ours" | "ratio" | "wall">> {
+type Comparison = Required<Pick<Row, "floor" | "ours" | "ratio">>;
+
+export interface MeasuredRounds extends Comparison {
+  readonly wall: NonNullable<Row["wall"]>;
   readonly helperCpuUs: ReturnType<typeof figure>;
+  /** The median latency of each round, in ms. */
+  readonly latency: Comparison;
 }
 
 export async function measureRounds(options: RoundsOptions): Promise<MeasuredRounds> {
@@ -63,6 +72,7 @@ export async function measureRounds(options: RoundsOptions): Promise<MeasuredRou
   return {
     ...compared(measured.map(({ floor, ours }) => ({ floor: floor.cpuUs, ours: ours.cpuUs }))),
     helperCpuUs: figure(measured.map(({ ours }) => ours.helperCpuUs)),
+    latency: compared(measured.map(({ floor, ours }) => ({ floor: floor.result.p50Ms, ours: ours.result.p50Ms }))),
     wall: {
       unit: "/s",
       floor: figure(measured.map(({ floor }) => perSecond(floor))),
@@ -78,6 +88,16 @@ export function latencies(results: readonly RunResult[]): string {
   return `p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)} ms`;
 }
 
+/** Where a side listens, and its token if it has its own. */
+export function credentialsOf({ host, port, trust, token }: Omit<Side, "request">): Endpoint & Pick<Side, "token"> {
+  return {
+    port,
+    ...(host !== undefined && { host }),
+    ...(trust !== undefined && { trust }),
+    ...(token !== undefined && { token }),
+  };
+}
+
 async function measureSide(
   options: RoundsOptions,
   side: Side,
@@ -85,9 +105,9 @@ async function measureSide(
 ): Promise<Measured> {
   const { client, protocol, connections, concurrency } = options;
   const name = "rounds";
-  await client.open({ name, protocol, port: side.port, connections, token: options.token ?? TOKEN });
+  await client.open({ name, protocol, connections, token: options.token ?? TOKEN, ...credentialsOf(side) });
   const helper = (): number => (side.helperPid === undefined ? 0 : cpuMs(side.helperPid));
-  const own = (): number => side.pids.reduce((sum, pid) => sum + cpuMs(pid), 0);
+  const own = (): number => (side.pids.length === 0 ? NaN : side.pids.reduce((sum, pid) => sum + cpuMs(pid), 0));
   const before = { own: own(), helper: helper() };
   const result = await client.run({
     name,

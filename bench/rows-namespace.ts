@@ -62,7 +62,7 @@ function contentPath(namespace: string): string {
 }
 
 async function deleteNamespace({ port, pid }: RunningServer, namespace: string): Promise<Round> {
-  const requester = await openHttp1(port, TOKEN);
+  const requester = await openHttp1({ port }, TOKEN);
   try {
     const path = `/api/v1/namespaces/${namespace}`;
     const cpuBefore = cpuMs(pid);

@@ -13,7 +13,7 @@ const NOT_FOUND = 404;
  */
 export async function untilCollecting({ port }: RunningServer, namespace: string): Promise<void> {
   const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
-  const requester = await openHttp1(port, TOKEN);
+  const requester = await openHttp1({ port }, TOKEN);
   try {
     const owner = {
       apiVersion: "v1",

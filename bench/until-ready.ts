@@ -13,7 +13,7 @@ export async function untilReady(port: number, child: { readonly hasEnded: boole
   try {
     while (performance.now() < deadline) {
       if (child.hasEnded) throw new Error("the server exited before it was ready");
-      if (requester === undefined && (await accepts(port))) requester = await openHttp1(port, "");
+      if (requester === undefined && (await accepts(port))) requester = await openHttp1({ port }, "");
       if (requester !== undefined && (await isReady(requester))) return;
       await sleep(POLL_MS);
     }

@@ -1,10 +1,12 @@
 /**
- * A minimal keep-alive HTTP/1.1 client. It sends one request at a time per connection, and supports only responses with
- * content-length. `send` counts the bytes of the body and discards them; `fetch` returns the body.
+ * A minimal keep-alive HTTP/1.1 client. It sends one request at a time per connection. `send` counts the bytes of the
+ * body and discards them; `fetch` returns the body.
  */
+import { isIP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
+import { ChunkedBody } from "./chunked-body.ts";
 import { requestBytes } from "./request-bytes.ts";
-import type { FetchResult, RequestShape } from "./protocol.ts";
+import type { Endpoint, FetchResult, RequestShape } from "./protocol.ts";
 
 export interface ResponseSummary {
   readonly status: number;
@@ -26,8 +28,10 @@ class Http1Connection implements Requester {
   #head: Buffer = Buffer.alloc(0);
   #status = 0;
   #headText = "";
-  /** Missing bytes of the body; negative while the head is being read. */
+  /** Missing bytes of a body with content-length; negative while the head is being read. */
   #missing = -1;
+  /** Set while a body in chunked encoding is being read. */
+  #chunks: ChunkedBody | undefined;
   #bytes = 0;
   #kept: Buffer[] | undefined;
   #settle: { resolve: (answered: ResponseSummary) => void; reject: (error: Error) => void } | undefined;
@@ -84,19 +88,31 @@ class Http1Connection implements Requester {
       this.#readHead(head.toString("latin1", 0, end));
       body = head.subarray(end + HEAD_END.length);
     }
-    this.#missing -= body.length;
-    this.#kept?.push(body);
-    if (this.#missing > 0) return;
+    if (this.#isIncomplete(body)) return;
+    this.#chunks = undefined;
     const settle = this.#settle;
     this.#settle = undefined;
     settle?.resolve({ status: this.#status, bytes: this.#bytes });
   }
 
+  /** Reads a part of the body. Returns true if more is missing. */
+  #isIncomplete(body: Buffer): boolean {
+    if (this.#chunks !== undefined) return !this.#chunks.read(body);
+    this.#missing -= body.length;
+    this.#kept?.push(body);
+    return this.#missing > 0;
+  }
+
   #readHead(text: string): void {
     this.#headText = text;
     this.#status = Number(text.slice(9, 12));
+    if (/\r\ntransfer-encoding: *chunked/i.test(text)) {
+      this.#missing = 0;
+      this.#chunks = new ChunkedBody((data) => this.#kept?.push(data));
+      return;
+    }
     const length = /\r\ncontent-length: *([0-9]+)/i.exec(text);
-    if (length === null) return this.#fail(new Error("a response has no content-length"));
+    if (length === null) return this.#fail(new Error("a response has neither content-length nor chunked encoding"));
     this.#missing = Number(length[1]);
   }
 
@@ -117,14 +133,21 @@ function headersOf(head: string): [string, string][] {
     });
 }
 
-export async function openHttp1(port: number, token: string): Promise<Requester> {
-  return new Http1Connection(await openSocket(port), token);
+export async function openHttp1(endpoint: Endpoint, token: string): Promise<Requester> {
+  return new Http1Connection(await openSocket(endpoint), token);
 }
 
-export function openSocket(port: number): Promise<TLSSocket> {
+/** Without `trust`, the certificate is not verified: neither that of our server nor that of the floor is. */
+export function openSocket({ host = "127.0.0.1", port, trust }: Endpoint): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    // The client does not verify certificates, neither that of our server nor that of the floor.
-    const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ALPNProtocols: ["http/1.1"] });
+    const socket = connect({
+      host,
+      port,
+      ...(isIP(host) === 0 ? { servername: host } : {}),
+      rejectUnauthorized: trust !== undefined,
+      ...(trust?.ca === undefined ? {} : { ca: trust.ca }),
+      ALPNProtocols: ["http/1.1"],
+    });
     socket.setNoDelay(true);
     socket.once("error", reject);
     socket.once("secureConnect", () => {

@@ -1,10 +1,10 @@
 /** Sends the requests of the benchmark over HTTP/2, with Node's own client. */
 import { connect, type ClientHttp2Session } from "node:http2";
 import type { ResponseSummary, Requester } from "./http1.ts";
-import type { RequestShape } from "./protocol.ts";
+import type { Endpoint, RequestShape } from "./protocol.ts";
 import { numbered } from "./request-bytes.ts";
 
-export async function openHttp2(port: number, token: string): Promise<Requester> {
+export async function openHttp2({ port }: Endpoint, token: string): Promise<Requester> {
   const session = await openSession(port);
   return {
     send: (request, number) => exchange(session, { request, number, token }),

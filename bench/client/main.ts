@@ -12,9 +12,9 @@ const pools = new Map<string, readonly Requester[]>();
 const paces = new Map<string, PacedLoad>();
 const watches = new Map<string, Watchers>();
 
-async function open({ name, protocol, port, connections, token }: Of<"open">): Promise<void> {
+async function open({ name, protocol, connections, token, ...endpoint }: Of<"open">): Promise<void> {
   const openOne = protocol === "h2" ? openHttp2 : openHttp1;
-  pools.set(name, await Promise.all(Array.from({ length: connections }, () => openOne(port, token))));
+  pools.set(name, await Promise.all(Array.from({ length: connections }, () => openOne(endpoint, token))));
 }
 
 function pool(name: string): readonly Requester[] {

@@ -1,5 +1,14 @@
 /** The IPC messages between the benchmark and its load generator, which is a separate process. */
 
+/** Where a server listens. */
+export interface Endpoint {
+  /** Default 127.0.0.1. */
+  readonly host?: string;
+  readonly port: number;
+  /** If present, the certificate of the server is verified, with the system's certificate authorities unless `ca` is set. */
+  readonly trust?: { readonly ca?: string };
+}
+
 export interface RequestShape {
   readonly method: string;
   /** `@@@@@@@@` in path and body is replaced by the number of the object. */
@@ -15,14 +24,13 @@ export interface RequestShape {
 
 export type Command =
   /** Opens connections. Later commands refer to them by `name`. */
-  | {
+  | (Endpoint & {
       readonly kind: "open";
       readonly name: string;
       readonly protocol: "http/1.1" | "h2";
-      readonly port: number;
       readonly connections: number;
       readonly token: string;
-    }
+    })
   /** Runs a fixed number of requests in a closed loop with `concurrency` outstanding requests. */
   | {
       readonly kind: "run";
@@ -46,14 +54,13 @@ export type Command =
   /** Sends one request and returns the whole response. */
   | { readonly kind: "fetch"; readonly name: string; readonly request: RequestShape }
   /** Opens `count` watches, one connection each. Returns when every watch has received the response headers. */
-  | {
+  | (Endpoint & {
       readonly kind: "watch";
       readonly name: string;
-      readonly port: number;
       readonly token: string;
       readonly path: string;
       readonly count: number;
-    }
+    })
   /**
    * Sends `request` on the connection `trigger` `events` times; each time, waits until every watcher has received one
    * more event.

@@ -4,6 +4,7 @@
  */
 import type { TLSSocket } from "node:tls";
 import { openSocket } from "./http1.ts";
+import type { Endpoint } from "./protocol.ts";
 import { requestBytes } from "./request-bytes.ts";
 
 const EVENT_END = Buffer.from("}\n");
@@ -11,8 +12,7 @@ const HEAD_END = "\r\n\r\n";
 /** Maximum number of concurrent TLS handshakes. */
 const CONNECTING_MAX = 50;
 
-export interface WatchTarget {
-  readonly port: number;
+export interface WatchTarget extends Endpoint {
   readonly token: string;
   readonly path: string;
   readonly count: number;
@@ -58,7 +58,7 @@ export class Watchers {
   }
 
   async #add(target: WatchTarget): Promise<void> {
-    const socket = await openSocket(target.port);
+    const socket = await openSocket(target);
     const isFirst = this.#sockets.length === 0;
     this.#sockets.push(socket);
     await this.#begin(socket, target);
