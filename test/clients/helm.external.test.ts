@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from "vitest";
 import { startEvenkeel, type Evenkeel } from "../smoke/start-evenkeel.ts";
 import { forEachHelm, testServerSideHelm, testTinyChart, testWholeChart } from "./helm-suite.ts";
-import { findTools } from "./tools.ts";
+import { findTools, versionsToRun } from "./tools.ts";
 
 /** The newest tested version of each major version, which runs all tests. */
 const NEWEST = new Set(["3.17", "4.2"]);
@@ -14,8 +14,9 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
+const versions = versionsToRun(["3.12", ...NEWEST], ["3.16", "4.1"]);
 forEachHelm(
-  helms,
+  helms.filter(({ version }) => versions.has(version)),
   () => server,
   (helm, tool) => {
     testTinyChart(helm, tool);

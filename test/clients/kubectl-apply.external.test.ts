@@ -7,12 +7,12 @@ import { testDaemonRollouts, testRollouts } from "./kubectl-rollout-suite.ts";
 import { testConflicts, testServerSideApply, testServerSideMigration } from "./kubectl-server-side-suite.ts";
 import { forEachKubectl } from "./kubectl-suite.ts";
 import { testExposing, testNodes, testPatching, testSetting } from "./kubectl-workload-suite.ts";
-import { findTools } from "./tools.ts";
+import { findTools, versionsToRun } from "./tools.ts";
 
 const RELEASE = "1.36";
 const NEWEST = "1.36";
 /** The oldest tested kubectl, one in between, and the newest. */
-const SUBSET = new Set(["1.27", "1.31", NEWEST]);
+const SUBSET = versionsToRun(["1.27", NEWEST], ["1.31"]);
 
 let server: Evenkeel;
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll } from "vitest";
 import { startEvenkeel, type Evenkeel } from "../smoke/start-evenkeel.ts";
 import { testDeleting, testEvents, testWaiting, testWatching } from "./kubectl-waiting-suite.ts";
 import { forEachKubectl, testApplying, testChanging, testCreating, testReading } from "./kubectl-suite.ts";
-import { findTools, type Tool } from "./tools.ts";
+import { findTools, kubectlsToRun, versionsToRun } from "./tools.ts";
 
 const RELEASE = "1.36";
 const { kubectls, missing } = findTools();
@@ -14,22 +14,23 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/**
- * The oldest, the newest and the installed kubectl run all tests. These versions in between run only the tests whose
- * results differ among releases.
- */
-const BETWEEN = new Set(["1.28", "1.31", "1.33"]);
-const isBetween = ({ version, path }: Tool): boolean => BETWEEN.has(version) && path !== "kubectl";
+/** The oldest and the newest kubectl run all tests; those in between only the tests whose results differ among releases. */
+const ENDS = ["1.27", "1.36"];
+const BETWEEN = ["1.28", "1.31", "1.33"];
 const subject = { release: RELEASE, server: () => server };
 
-forEachKubectl(kubectls.filter(isBetween), subject, (session) => {
-  testReading(RELEASE, session);
-  testApplying(session);
-  testWatching(session);
-});
+const between = versionsToRun([], BETWEEN);
+forEachKubectl(
+  kubectls.filter(({ version }) => between.has(version)),
+  subject,
+  (session) => {
+    testReading(RELEASE, session);
+    testApplying(session);
+    testWatching(session);
+  },
+);
 
-const others = kubectls.filter((tool) => !isBetween(tool));
-forEachKubectl(others, subject, (session) => {
+forEachKubectl(kubectlsToRun(kubectls, new Set(ENDS)), subject, (session) => {
   testReading(RELEASE, session);
   testCreating(session);
   testApplying(session);

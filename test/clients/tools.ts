@@ -36,6 +36,9 @@ const BUNDLES: readonly Bundle[] = [
 const SCOPE = "@aws-cdk";
 const TOOLS = join(CACHE, "tools");
 const FETCH_TIMEOUT_MS = 90_000;
+const RUNS_ALL = process.env["EVENKEEL_ALL_TOOLS"] !== undefined;
+/** The path of the kubectl that the machine has. */
+const INSTALLED = "kubectl";
 
 export interface Tool {
   readonly name: string;
@@ -52,6 +55,21 @@ export interface Tools {
   readonly missing: string | undefined;
 }
 
+/**
+ * The versions with which tests run: `always`, and with EVENKEEL_ALL_TOOLS also those in between, whose requests are
+ * those of an older or a newer version.
+ */
+export function versionsToRun(always: readonly string[], between: readonly string[]): ReadonlySet<string> {
+  return new Set(RUNS_ALL ? [...always, ...between] : always);
+}
+
+/** The kubectls of these versions. The installed one is added if none of them is available, and with EVENKEEL_ALL_TOOLS. */
+export function kubectlsToRun(kubectls: readonly Tool[], versions: ReadonlySet<string>): readonly Tool[] {
+  const fetched = kubectls.filter(({ version, path }) => versions.has(version) && path !== INSTALLED);
+  const isAvailable = fetched.some(({ path }) => path !== undefined);
+  return isAvailable && !RUNS_ALL ? fetched : [...fetched, ...kubectls.filter(({ path }) => path === INSTALLED)];
+}
+
 export function findTools(): Tools {
   const missing = ensureFetched();
   const tool = (bundle: Bundle, program: string, version: string): Tool => {
@@ -66,10 +84,10 @@ export function findTools(): Tools {
 }
 
 function installedKubectl(): readonly Tool[] {
-  if (!works("kubectl")) return [];
-  const version = execFileSync("kubectl", ["version", "--client", "-o", "json"], { encoding: "utf8" });
+  if (!works(INSTALLED)) return [];
+  const version = execFileSync(INSTALLED, ["version", "--client", "-o", "json"], { encoding: "utf8" });
   const [, minor] = /"gitVersion": "v(\d+\.\d+)/.exec(version) ?? [];
-  return [{ name: `the installed kubectl, ${minor}`, version: minor ?? "", path: "kubectl" }];
+  return [{ name: `the installed kubectl, ${minor}`, version: minor ?? "", path: INSTALLED }];
 }
 
 function works(path: string): boolean {

@@ -19,6 +19,7 @@ import { openCluster, type Cluster, type Member } from "./start-cluster.ts";
 
 const PER_SECOND = 100;
 const WATCHES_MAX = 40;
+const AGAIN_MS = 50;
 
 const isMissing = !hasEtcd();
 if (isMissing) console.warn(ETCD_MISSING);
@@ -70,8 +71,7 @@ describe.skipIf(isMissing)(
       await b.kill9();
       const ended = await Promise.race(watches.map(async (watch) => ({ watch, how: await watch.ended })));
       expect(ended.how).toBe("cut");
-      const again = new Watch(a, `${EXCLUSIVE}?watch=true`);
-      expect(await again.opened).toBe(200);
+      const again = await watchAgain(a);
       await settled(load, { at, name: "kill -9 of one of two" });
       for (const watch of [...watches, again]) watch.close();
     });
@@ -193,6 +193,21 @@ describe.skipIf(isMissing)(
     });
   },
 );
+
+/**
+ * Opens a watch as clients do after a watch has ended: again after a 503, which the server returns if the other server
+ * of the resource has missed its probes on a busy machine.
+ */
+async function watchAgain(a: Member): Promise<Watch> {
+  for (;;) {
+    const watch = new Watch(a, `${EXCLUSIVE}?watch=true`);
+    const status = await watch.opened;
+    if (status === 200) return watch;
+    expect(status).toBe(503);
+    watch.close();
+    await delay(AGAIN_MS);
+  }
+}
 
 /** Opens watches until both b and c serve at least one, because the proxy chooses the server of a watch at random. */
 async function openWatchesOfBoth(a: Member, b: Member, c: Member): Promise<Watch[]> {

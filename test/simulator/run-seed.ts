@@ -53,6 +53,8 @@ export interface SeedOptions {
   readonly restores?: boolean;
   /** Replaces values that are otherwise derived from the seed. */
   readonly swarm?: Partial<Swarm>;
+  /** Ends the run as soon as each of these checkers has reported a violation. Default: the run takes its whole time. */
+  readonly endOnceFound?: readonly string[];
 }
 
 export interface SeedReport {
@@ -73,6 +75,8 @@ const FAMILY_PACE_MS = 3_000;
 const SETTLE_MS = 60_000;
 /** Maximum number of violations that are kept per guarantee. */
 const VIOLATIONS_MAX = 5;
+/** How often a run with `endOnceFound` checks whether it can end. */
+const STEP_MS = 1_000;
 
 export async function runSeed(options: SeedOptions): Promise<SeedReport> {
   const simulation = new Simulation(options);
@@ -92,6 +96,7 @@ class Simulation {
   readonly #servers: number;
   readonly #swarm: Swarm;
   readonly #restores: boolean;
+  readonly #endOnceFound: readonly string[] | undefined;
   readonly #objects = new KnownObjects();
   readonly #informers = new InformerClients();
   readonly #checkers: readonly GuaranteeChecker[];
@@ -99,8 +104,10 @@ class Simulation {
   readonly #statuses = new Map<number, number>();
   #hops = 0;
 
-  constructor({ seed, servers = 3, traceLinesMax = 400, plant = {}, swarm = {}, restores = false }: SeedOptions) {
+  constructor(options: SeedOptions) {
+    const { seed, servers = 3, traceLinesMax = 400, plant = {}, swarm = {}, restores = false } = options;
     this.#seed = seed;
+    this.#endOnceFound = options.endOnceFound;
     this.#restores = restores;
     this.#servers = servers;
     this.#swarm = { ...drawSwarm(new World({ seed }).randomFor("swarm")), ...swarm };
@@ -179,12 +186,25 @@ class Simulation {
     workload.start();
     families.start();
     nemesis.start();
-    await world.advance(forMs - SETTLE_MS);
+    await this.#advance(forMs - SETTLE_MS);
+    if (this.#hasFoundAll()) return;
     nemesis.stop();
     families.stop();
     await cluster.settle();
     workload.stop();
     for (const checker of this.#checkers) this.#found(checker, (await checker.whenSettled?.(cluster)) ?? []);
+  }
+
+  /** Advances the time, in steps if the run may end early. */
+  async #advance(byMs: number): Promise<void> {
+    const { world } = this.cluster;
+    if (this.#endOnceFound === undefined) return world.advance(byMs);
+    for (let leftMs = byMs; leftMs > 0 && !this.#hasFoundAll(); leftMs -= STEP_MS)
+      await world.advance(Math.min(leftMs, STEP_MS));
+  }
+
+  #hasFoundAll(): boolean {
+    return this.#endOnceFound?.every((name) => this.#violations.some(({ checker }) => checker === name)) === true;
   }
 
   /** Records an unexpected failure of the simulation itself or of a server. */

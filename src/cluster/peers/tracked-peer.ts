@@ -131,11 +131,15 @@ export class TrackedPeer {
 
   /** The same value until something changes. */
   get view(): PeerView {
+    return (this.#view ??= this.#createView());
+  }
+
+  #createView(): PeerView {
     const { id, address, isDraining } = this.#known;
     const document = this.#document;
     const served = document && createServedSet(document.groups);
     const isDescribed = this.#describedAs !== undefined && isSameServing(this.#describedAs, this.#known);
-    this.#view ??= {
+    return {
       id,
       release: this.release,
       kube: this.isKubeApiserver ? this.#kubeView(served) : undefined,
@@ -147,7 +151,6 @@ export class TrackedPeer {
       undescribedBecause: isDescribed ? undefined : this.#undescribedBecause,
       document: served && { served, confirmedAtMs: this.#confirmedAtMs },
     };
-    return this.#view;
   }
 
   #kubeView(served: ServedSet | undefined): KubeView {

@@ -17,6 +17,12 @@ export const QUEUED_BYTES_MAX = 256 * 1024 * 1024;
 export const BATCH_WRITES_MAX = 1024;
 export const BATCH_BYTES_MAX = 16 * 1024 * 1024;
 
+/**
+ * Maximum number of turns of the event loop for which a batch stays open while each turn adds a write. Each turn handles
+ * the requests that have arrived meanwhile, often only one.
+ */
+export const OPEN_TURNS_MAX = 32;
+
 /** Maximum number of pending reads; further reads are rejected with `overloaded`. */
 export const PENDING_READS_MAX = 8192;
 

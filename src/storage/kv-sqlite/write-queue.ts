@@ -5,9 +5,18 @@
  */
 import { must } from "../../base/assert.ts";
 import { StorageError } from "../kv.ts";
-import { BATCH_BYTES_MAX, BATCH_WRITES_MAX, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./sqlite-limits.ts";
+import {
+  BATCH_BYTES_MAX,
+  BATCH_WRITES_MAX,
+  OPEN_TURNS_MAX,
+  QUEUED_BYTES_MAX,
+  QUEUED_WRITES_MAX,
+} from "./sqlite-limits.ts";
 import type { WireWrite, WireWriteResult } from "./protocol.ts";
 import type { WorkerOutcome, WorkerLink } from "./worker-link.ts";
+
+/** The part of the connection to the worker that the queue uses. */
+type Link = Pick<WorkerLink, "hasFailed" | "send">;
 
 interface QueuedWrite {
   /** The `offset` of a put is set when its batch is packed. */
@@ -23,15 +32,17 @@ export interface AppliedWrite {
 }
 
 export class WriteQueue {
-  readonly #link: WorkerLink;
+  readonly #link: Link;
   readonly #onApplied: (applied: readonly AppliedWrite[], revision: number) => void;
   readonly #queue: QueuedWrite[] = [];
   #queuedBytes = 0;
   #isBusy = false;
   #isScheduled = false;
+  /** Number of writes in the last batch that was sent. */
+  #lastBatchWrites = 0;
 
   /** `onApplied` is called after the COMMIT and before the writes are acknowledged. */
-  constructor(link: WorkerLink, onApplied: (applied: readonly AppliedWrite[], revision: number) => void) {
+  constructor(link: Link, onApplied: (applied: readonly AppliedWrite[], revision: number) => void) {
     this.#link = link;
     this.#onApplied = onApplied;
   }
@@ -53,20 +64,30 @@ export class WriteQueue {
 
   /**
    * Sends the batch in the next turn of the event loop, so that callers that were resumed by the last batch can add
-   * their writes to this one.
+   * their writes to this one. A transaction costs as much as processing a request, so under concurrent writes a batch
+   * stays open as long as each turn adds a write.
    */
   #sendSoon(): void {
     if (this.#isBusy || this.#isScheduled) return;
     this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.#send();
-    });
+    setImmediate(() => this.#sendUnlessGrowing(0, OPEN_TURNS_MAX));
+  }
+
+  #sendUnlessGrowing(writesBefore: number, turnsLeft: number): void {
+    const writes = this.#queue.length;
+    const isConcurrent = writes > 1 || this.#lastBatchWrites > 1;
+    if (isConcurrent && writes > writesBefore && turnsLeft > 0) {
+      setImmediate(() => this.#sendUnlessGrowing(writes, turnsLeft - 1));
+      return;
+    }
+    this.#isScheduled = false;
+    this.#send();
   }
 
   #send(): void {
     if (this.#isBusy || this.#queue.length === 0) return;
     const batch = this.#takeBatch();
+    this.#lastBatchWrites = batch.length;
     const values = pack(batch);
     this.#isBusy = true;
     const writes = batch.map(({ wire }) => wire);

@@ -331,6 +331,32 @@ describe("a verified resource", () => {
     expect(t.cluster.patches()).toEqual([]);
   });
 
+  test("causes no request of the migrator when another server publishes its entry under the same agreement", async () => {
+    const t = await migrated();
+    using running = t.start();
+    await t.cluster.world.advance(5_000);
+    t.cluster.calls.length = 0;
+    t.publish([V2, V2, V2], { since: "2030-01-01T00:00:30Z" });
+    await t.cluster.world.advance(5_000);
+    expect(t.cluster.calls).toEqual([]);
+    t.publish([V2, V1]);
+    await t.cluster.world.advance(5_000);
+    expect(t.state.persistedVersions).toContain(V1);
+    expect(running.errors).toEqual([]);
+  });
+
+  test("is migrated again if the agreement ended and returned while the migrator runs", async () => {
+    const t = await migrated();
+    using running = t.start();
+    await t.cluster.world.advance(5_000);
+    t.publish([V1, V2]);
+    t.widget(0, V1);
+    t.publish([V2, V2], { since: "2030-01-01T00:01:20Z" });
+    await t.cluster.world.advance(5_000);
+    expect(t.cluster.storedVersions("widgets")).toEqual({ [V2]: 10 });
+    expect(running.errors).toEqual([]);
+  });
+
   test("is migrated again if the agreement ended and returned unseen", async () => {
     const t = await migrated();
     t.publish([V1, V2]);

@@ -14,7 +14,7 @@ import { timestampAt } from "../../../meta/timestamp.ts";
 import type { Client } from "../../../client/client.ts";
 import type { Informer } from "../../../client/informer.ts";
 import { storageVersionResource, type StorageVersionObject } from "../objects.ts";
-import { encodingVersions, isSameAgreement, type AgreedVersion } from "./agreed-version.ts";
+import { agreedVersion, encodingVersions, isSameAgreement, type AgreedVersion } from "./agreed-version.ts";
 import { AgreementWatch, readAgreement, type Agreement } from "./agreement-watch.ts";
 import { findCrd, shrinkStoredVersions, type FoundCrd } from "./crd-status.ts";
 import { discoverResource, isEvents } from "./discover-resource.ts";
@@ -55,7 +55,13 @@ interface Migrator {
 }
 
 const WORKERS = 2;
-const MARK_DELAY_MS = 500;
+/**
+ * Long enough that a record of an agreement that has just begun stays valid when another server publishes its entry
+ * (isSameAgreement).
+ */
+const MARK_DELAY_MS = 2_500;
+/** Less than HEARTBEAT_MS, so that every resync reads the states again: people may edit them. */
+const VERIFIED_MS = HEARTBEAT_MS / 2;
 const AUTOMATIC = "automatic";
 
 export function createMigrator(options: MigrationOptions): Migrator {
@@ -66,6 +72,12 @@ export function createMigrator(options: MigrationOptions): Migrator {
     reconcile: (key, signal) => migrator.reconcile(key, signal),
     sources: () => migrator.sources(),
   };
+}
+
+/** The state of a built-in resource that was verified, as it was last read. */
+interface Verified {
+  readonly state: StorageState;
+  readonly readAtMs: number;
 }
 
 /** A resource of which some objects could not be migrated. */
@@ -79,6 +91,9 @@ class AutomaticMigrator {
   readonly #options: MigrationOptions;
   readonly #watch: AgreementWatch;
   readonly #failed = new Map<string, Failed>();
+  readonly #verified = new Map<string, Verified>();
+  /** The informer of the current term. */
+  #informer: Informer<StorageVersionObject> | undefined;
   readonly #definitions: SeenCrds;
   /** Resources whose objects are known to be stored in the agreed version, until the state records it. */
   readonly #marks = new Map<string, AgreedVersion>();
@@ -93,7 +108,9 @@ class AutomaticMigrator {
 
   sources(): readonly KeySource[] {
     this.#failed.clear();
+    this.#verified.clear();
     const informer = this.#watch.informer();
+    this.#informer = informer;
     const objects = this.#watch.source(informer, (name, enqueue) => enqueue(name));
     return [objects, this.#heartbeat(informer), this.#markSource()];
   }
@@ -102,23 +119,24 @@ class AutomaticMigrator {
     const { client, clock, states } = this.#options;
     // This reconcile makes a new decision, so a mark of an earlier decision must not be recorded any more.
     this.#marks.delete(name);
+    if (this.#isStillVerified(name)) return undefined;
+    this.#verified.delete(name);
     const definition = await findCrd({ client, clock, name, signal });
     if (definition !== undefined) this.#definitions.see(name, definition.is);
     const agreement = await readAgreement(client, name, signal);
     if (agreement.kind !== "agreed") return this.#withoutAgreement(name, agreement, definition);
     const { agreed } = agreement;
     const state = await states.load(name);
-    if (isVerified(state, agreed)) return this.#settle({ name, agreed, definition, signal });
+    if (isVerified(state, agreed)) {
+      if (definition === undefined) this.#verified.set(name, { state, readAtMs: clock.monotonic() });
+      return this.#settle({ name, agreed, definition, signal });
+    }
     // A CRD lists every version in which its objects were ever stored.
     if (isUnknown(state) && jsonEquals(definition?.storedVersions, [agreed.version]))
       return this.#markVerified(name, agreed);
     const waitMs = this.#waitMs(name, agreed);
     if (waitMs > 0) return { requeueAfterMs: waitMs };
-    // If the state records a version that no server can read, objects may still be stored in it, so the state must not
-    // be overwritten.
-    const isOther = (version: string): boolean => version !== agreed.version && version !== UNKNOWN_VERSION;
-    if (agreed.isOnlyVersion && !state.persistedVersions.some(isOther)) return this.#markVerified(name, agreed);
-    if (await this.#isUniform(name, agreed, signal)) return this.#markVerified(name, agreed);
+    if (await this.#needsNoMigration({ name, agreed, state, signal })) return this.#markVerified(name, agreed);
     const type = await this.#typeOf(name, agreed, signal);
     if (type === undefined) return this.#note(name, [agreed.version]);
     const outcome = await runMigration(
@@ -128,6 +146,38 @@ class AutomaticMigrator {
     const isSuccess = outcome.kind === "done" && outcome.progress.failed === 0;
     const after = this.#after(name, agreed, outcome);
     return isSuccess ? this.#settle({ name, agreed: outcome.agreed ?? agreed, definition, signal }) : after;
+  }
+
+  /** Whether all objects are certainly stored in the agreed version, although the state does not record it. */
+  async #needsNoMigration({
+    name,
+    agreed,
+    state,
+    signal,
+  }: {
+    readonly name: string;
+    readonly agreed: AgreedVersion;
+    readonly state: StorageState;
+    readonly signal: AbortSignal;
+  }): Promise<boolean> {
+    // If the state records a version that no server can read, objects may still be stored in it, so the state must not
+    // be overwritten.
+    const isOther = (version: string): boolean => version !== agreed.version && version !== UNKNOWN_VERSION;
+    if (agreed.isOnlyVersion && !state.persistedVersions.some(isOther)) return true;
+    return this.#isUniform(name, agreed, signal);
+  }
+
+  /**
+   * Whether the agreement that the informer shows is the one for which the state is verified. A server that starts
+   * changes every StorageVersion object, mostly without a change of the agreements, and must not cause several requests
+   * for each object. This is safe if the informer is behind: when the change arrives, the object is reconciled again.
+   */
+  #isStillVerified(name: string): boolean {
+    const known = this.#verified.get(name);
+    const observed = this.#informer?.isOfCurrentHistory === true ? this.#informer.get({ name }) : undefined;
+    const agreed = observed && agreedVersion(observed);
+    if (known === undefined || agreed === undefined) return false;
+    return this.#options.clock.monotonic() - known.readAtMs < VERIFIED_MS && isVerified(known.state, agreed);
   }
 
   async #withoutAgreement(
