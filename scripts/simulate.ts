@@ -2,7 +2,8 @@
  * Runs seeds of the simulator. For each seed that fails, reports the violations and the command that replays the seed.
  */
 import { parseArgs } from "node:util";
-import { runSeed, type SeedReport } from "../test/simulator/run-seed.ts";
+import type { GuaranteeViolation } from "../src/tools/simulator/checker.ts";
+import { runSeed, type SeedOptions, type SeedReport } from "../test/simulator/run-seed.ts";
 
 const HELP = `Usage: npm run sim -- [options]
 
@@ -58,6 +59,25 @@ function printFailure({ seed, swarm, violations, lines }: SeedReport, { minutes,
   console.log(`replay: npm run sim -- --seed ${seed} --minutes ${minutes}${more} --trace\n`);
 }
 
+/**
+ * Runs a seed. An error that no code handles fails this seed: a seed that stands still may end in such an error, and the
+ * other seeds must still run.
+ */
+async function runOne(options: SeedOptions): Promise<SeedReport> {
+  const unhandled: GuaranteeViolation[] = [];
+  const note = (thrown: unknown): void => {
+    const what = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown);
+    unhandled.push({ checker: "simulation", promise: "Every error is handled.", what });
+  };
+  process.on("uncaughtException", note);
+  try {
+    const report = await runSeed(options);
+    return { ...report, violations: [...report.violations, ...unhandled] };
+  } finally {
+    process.off("uncaughtException", note);
+  }
+}
+
 async function main(argv: readonly string[]): Promise<number> {
   const options = readOptions(argv);
   if (options === undefined) {
@@ -69,7 +89,7 @@ async function main(argv: readonly string[]): Promise<number> {
   const seconds = (): number => (performance.now() - startedAt) / 1000;
   const failed: number[] = [];
   for (let seed = first; seed < first + count; seed++) {
-    const report = await runSeed({ seed, minutes, restores, traceLinesMax: isTraced ? LINES_MAX : 10_000 });
+    const report = await runOne({ seed, minutes, restores, traceLinesMax: isTraced ? LINES_MAX : 10_000 });
     if (isTraced) console.log(report.lines.join("\n"));
     if (report.violations.length > 0) {
       failed.push(seed);

@@ -28,6 +28,8 @@ function entry(apiServerID: string, encodingVersion: string, decodableVersions: 
   return { apiServerID, encodingVersion, decodableVersions, servedVersions: [] };
 }
 
+const OWN_ELSEWHERE = { ...entry("server-2", "resource.k8s.io/v1", ["resource.k8s.io/v1"]), servedVersions: ["v1"] };
+
 class Publishing {
   readonly world = new World({ seed: 3 });
   readonly api = new FakeStorageVersions(this.world.clock);
@@ -345,6 +347,45 @@ describe("beside a kube-apiserver that publishes no entries", () => {
     publishing.members.joinKube("kube", "1.36");
     await publishing.world.advance(1_000);
     expect(encodings(publishing)).toEqual(["kube resource.k8s.io/v1", `${SELF} resource.k8s.io/v1`]);
+    await publishing.end();
+  });
+
+  test("an implied entry that another server removes after every write is repeated after growing waits, and settles with the servers' views", async () => {
+    const publishing = new Publishing({ resources: [classes] });
+    await publishing.world.run(publishing.all);
+    const remove = (): void => {
+      const { storageVersions = [] } = publishing.api.statusOf(NAME) ?? {};
+      publishing.api.put(NAME, { storageVersions: storageVersions.filter(({ apiServerID }) => apiServerID === SELF) });
+    };
+    const writtenAt: number[] = [];
+    publishing.api.before = (asked) => {
+      if (!asked.startsWith("PUT") || writtenAt.length === 1_000) return;
+      writtenAt.push(Math.round(publishing.world.clock.monotonic() / 1000));
+      queueMicrotask(remove);
+    };
+    publishing.members.joinKube("kube", "1.33");
+    await publishing.world.advance(60_000);
+    expect(writtenAt).toEqual([0, 0, 1, 3, 7, 15, 31]);
+    expect(encodings(publishing)).toEqual([`${SELF} resource.k8s.io/v1beta2`]);
+    publishing.members.leave("kube");
+    await publishing.world.advance(1_000);
+    expect(encodings(publishing)).toEqual([`${SELF} resource.k8s.io/v1`]);
+    publishing.api.before = () => {};
+    publishing.members.joinKube("kube", "1.33");
+    await publishing.world.advance(1_000);
+    expect(encodings(publishing)).toEqual(["kube resource.k8s.io/v1beta1", `${SELF} resource.k8s.io/v1beta2`]);
+    await publishing.end();
+  });
+
+  test("a server does not write the object of a resource that it does not store", async () => {
+    const publishing = new Publishing({ before: (api) => api.put(NAME, { storageVersions: [OWN_ELSEWHERE] }) });
+    await publishing.world.run(publishing.all);
+    const { length } = publishing.api.requests;
+    publishing.members.join("server-2");
+    publishing.members.joinKube("kube", "1.33");
+    publishing.api.put(NAME, { storageVersions: [OWN_ELSEWHERE], conditions: [] });
+    await publishing.world.advance(60_000);
+    expect(publishing.api.requests.slice(length).filter((asked) => asked.includes(NAME))).toEqual([]);
     await publishing.end();
   });
 });

@@ -8,7 +8,8 @@
  *
  * Entries of other servers are dropped only in a write that is needed anyway, and only if their servers are known to
  * have departed. A server that drops our entry treats this server as departed, and will do so again until it sees our
- * lease. Therefore the next write is delayed, and longer each time.
+ * lease. Therefore the next write is delayed, and longer each time. The same holds for the implied entries of
+ * kube-apiservers, because servers may disagree about whether a kube-apiserver is live.
  */
 import { assert } from "../../base/assert.ts";
 import type { Clock } from "../../base/clock.ts";
@@ -26,14 +27,15 @@ import { isReason } from "../../meta/status-error.ts";
 import { timestampAt } from "../../meta/timestamp.ts";
 import { chooseEncoding, settle } from "./agreement.ts";
 import type { StoredResourceVersions } from "./encodings.ts";
-import { withImpliedEntries, type ImpliedFor, type ImpliedStorage } from "./implied-entries.ts";
-import type { Members } from "./members.ts";
+import { isPublishedByServer, withImpliedEntries, type ImpliedFor, type ImpliedStorage } from "./implied-entries.ts";
+import type { AgreementMember, Members } from "./members.ts";
 import {
   STORAGE_VERSION_TYPE,
   type ServerStorageVersion,
   type StorageVersionObject,
   type StorageVersionStatus,
 } from "./objects.ts";
+import { WrittenEntries } from "./written-entries.ts";
 
 interface PublisherOptions {
   readonly client: Client;
@@ -66,8 +68,8 @@ export class Publisher {
   /** Resources that were added or changed after the start. `isComplete` does not wait for them. */
   readonly #late = new Set<string>();
   readonly #errors = new Map<string, string>();
-  /** The revisions that this server has written itself. An older observation of the object is ignored. */
-  readonly #written = new Map<string, number>();
+  /** The last writes of this server. An older observation of the object is ignored. */
+  readonly #written: WrittenEntries;
   /** Objects from which another server has dropped our entry, until they are processed. */
   readonly #dropped = new Set<string>();
   /** The properties from which implied entries followed when they were last checked. */
@@ -77,6 +79,7 @@ export class Publisher {
   constructor(options: PublisherOptions) {
     const { client, clock, random, log, metrics, resources } = options;
     this.#options = options;
+    this.#written = new WrittenEntries(clock);
     this.#resources = new Map(resources.map((resource) => [resource.name, resource]));
     this.#objects = client.resource<StorageVersionObject>(STORAGE_VERSION_TYPE);
     this.#informer = client.informer<StorageVersionObject>(STORAGE_VERSION_TYPE, {
@@ -178,12 +181,26 @@ export class Publisher {
   #look(name: string): void {
     const resource = this.#resources.get(name);
     const { serverId, members } = this.#options;
-    const entries = this.#informer.get({ name })?.status?.storageVersions ?? [];
-    const complete = withImpliedEntries(entries, impliedFor(name, resource), members.live());
+    const object = this.#informer.get({ name });
+    // The event of the last write of this server is still to come.
+    if (object !== undefined && revisionOf(object) < (this.#written.revision(name) ?? 0)) return;
+    const entries = object?.status?.storageVersions ?? [];
+    const live = members.live();
+    const complete = completeEntries(entries, resource, live);
     const others = complete.filter(({ apiServerID }) => apiServerID !== serverId);
     const own = entries.find(({ apiServerID }) => apiServerID === serverId);
-    if (jsonEquals(own, resource && this.#entry(resource, others)) && hasSameEntries(complete, entries)) return;
-    if (own !== undefined || !this.#written.has(name)) return this.#queue.add(name);
+    const isOwnCorrect = jsonEquals(own, resource && this.#entry(resource, others));
+    if (isOwnCorrect && hasSameEntries(complete, entries)) return;
+    if (own === undefined && resource !== undefined && this.#written.revision(name) !== undefined)
+      return this.#restoreLater(name);
+    const waitMs = this.#written.waitMs(name, this.#maintained(complete, resource, live));
+    if (waitMs === 0) this.#queue.add(name);
+    // Writes of the resource wait for the entry of this server.
+    else this.#queue.addAfter(name, isOwnCorrect ? waitMs : Math.min(waitMs, RETRY_MS_MAX));
+  }
+
+  /** Called when another server has dropped the entry of this server. */
+  #restoreLater(name: string): void {
     if (this.#dropped.has(name)) return;
     this.#dropped.add(name);
     this.#queue.addRateLimited(name);
@@ -220,15 +237,16 @@ export class Publisher {
     if (!this.#options.isOwner()) throw new Error("duplicate server ID");
     const request = { signal, timeoutMs: REQUEST_TIMEOUT_MS };
     let known = this.#informer.get({ name });
-    let isTrusted = this.#informer.isOfCurrentHistory && revisionOf(known) >= (this.#written.get(name) ?? 0);
+    let isTrusted = this.#informer.isOfCurrentHistory && revisionOf(known) >= (this.#written.revision(name) ?? 0);
     for (let race = 0; race < RACES_MAX; race++) {
       if (!isTrusted) known = await this.#objects.get({ name }, request).catch(absent);
-      const status = await this.#next(name, known?.status ?? {});
-      if (status === undefined) return;
+      const next = await this.#next(name, known?.status ?? {});
+      if (next === undefined) return;
+      const { status, maintained } = next;
       try {
         const object = known ?? (await this.#objects.create(newObject(name, this.#resources.get(name)), request));
         const written = await this.#objects.replaceStatus({ ...object, status }, request);
-        this.#written.set(name, revisionOf(written));
+        this.#written.put(name, revisionOf(written), maintained);
         this.#outcomes.with("written").inc();
         return;
       } catch (thrown) {
@@ -240,10 +258,10 @@ export class Publisher {
   }
 
   /**
-   * Returns the status to write; undefined if the entry of this server and the implied ones are correct. For a resource that is not stored
-   * here, it removes an entry that an earlier run may have left.
+   * Returns the status to write; undefined if the entry of this server and the implied ones are correct. For a resource
+   * that is not stored here, it removes an entry that an earlier run may have left.
    */
-  async #next(name: string, status: StorageVersionStatus): Promise<StorageVersionStatus | undefined> {
+  async #next(name: string, status: StorageVersionStatus): Promise<NextStatus | undefined> {
     const resource = this.#resources.get(name);
     const { members, clock, serverId } = this.#options;
     const entries = status.storageVersions ?? [];
@@ -251,16 +269,35 @@ export class Publisher {
     if (!entries.every(isLive) && !(await members.catchUp()))
       throw new Error("the live servers are unknown because the store cannot be read");
     const live = members.live();
-    const about = impliedFor(name, resource);
-    const complete = withImpliedEntries(entries, about, live);
-    const others = complete.filter((entry) => entry.apiServerID !== serverId && isLive(entry));
-    const own = resource && this.#entry(resource, others);
+    const complete = completeEntries(entries, resource, live);
+    const maintained = this.#maintained(complete, resource, live);
+    const own = maintained.find(({ apiServerID }) => apiServerID === serverId);
     const known = entries.find(({ apiServerID }) => apiServerID === serverId);
     if (jsonEquals(own, known) && hasSameEntries(complete, entries)) return undefined;
     assert(live.has(serverId), "a server that publishes is live");
     const now = timestampAt(clock.now());
-    if (own !== undefined) return settle(status, { live, now, own, resource: about });
-    return settle({ ...status, storageVersions: entries.filter((entry) => entry !== known) }, { live, now });
+    const settled =
+      resource === undefined
+        ? settle({ ...status, storageVersions: entries.filter((entry) => entry !== known) }, { live, now })
+        : settle(status, { live, now, ...(own && { own }), resource: impliedFor(resource) });
+    return { status: settled, maintained };
+  }
+
+  /** The entries that this server maintains: its own, and the implied ones of live kube-apiservers, sorted by ID. */
+  #maintained(
+    complete: readonly ServerStorageVersion[],
+    resource: StoredResourceVersions | undefined,
+    live: ReadonlyMap<string, AgreementMember>,
+  ): readonly ServerStorageVersion[] {
+    if (resource === undefined) return [];
+    const { serverId } = this.#options;
+    const others = complete.filter(({ apiServerID }) => apiServerID !== serverId && live.has(apiServerID));
+    const implied = others.filter(
+      (entry) => live.get(entry.apiServerID)?.implied !== undefined && !isPublishedByServer(entry),
+    );
+    return [this.#entry(resource, others), ...implied].sort((left, right) =>
+      left.apiServerID < right.apiServerID ? -1 : 1,
+    );
   }
 
   #entry(resource: StoredResourceVersions, others: readonly ServerStorageVersion[]): ServerStorageVersion {
@@ -274,8 +311,22 @@ export class Publisher {
   }
 }
 
-function impliedFor(name: string, resource: StoredResourceVersions | undefined): ImpliedFor {
-  return { name, custom: resource?.definition === undefined ? undefined : resource };
+interface NextStatus {
+  readonly status: StorageVersionStatus;
+  readonly maintained: readonly ServerStorageVersion[];
+}
+
+/** The entries with the implied ones. A server does not judge the implied entries of resources that it does not store. */
+function completeEntries(
+  entries: readonly ServerStorageVersion[],
+  resource: StoredResourceVersions | undefined,
+  live: ReadonlyMap<string, AgreementMember>,
+): readonly ServerStorageVersion[] {
+  return resource === undefined ? entries : withImpliedEntries(entries, impliedFor(resource), live);
+}
+
+function impliedFor(resource: StoredResourceVersions): ImpliedFor {
+  return { name: resource.name, custom: resource.definition === undefined ? undefined : resource };
 }
 
 /** Whether both have equal entries, in any order. */
