@@ -148,7 +148,9 @@ describe.skipIf(whySkipped(ANY, "1.31 or newer") !== undefined)("after a kube-ap
         async () => (await evenkeel.request("GET", CRON_JOBS)).body?.message ?? "",
         (message: string) => message.includes("which departed at"),
       );
-      expect(departed).toContain(`was last served by ${KUBE} (${ANY!.release}), which departed at`);
+      // The ID of a server without an endpoint record is a guess.
+      const name = minorOf(ANY!.release) < 36 ? "the kube-apiserver at [\\d.]+:6443" : KUBE;
+      expect(departed).toMatch(new RegExp(`was last served by ${name} \\(${ANY!.release}\\), which departed at`));
       expect((await evenkeel.request("DELETE", `${DEFINITIONS}/widgets.example.com`)).status).toBe(200);
       await untilStatus(evenkeel, WIDGETS, 404, DEADLINE_MS);
       await evenkeel.stop();

@@ -221,12 +221,12 @@ function ownRecord({ env, config, identity, builtIn }: DepartedParts): ServedRec
 /** Records for kube-apiservers, which write none. */
 function unrecorded({ env, live, sources }: DepartedParts): ServedRecord[] {
   const runs = live();
-  return sources().flatMap(({ serverId, release, isKubeApiserver, groups }) => {
+  return sources().flatMap(({ serverId, calledAt, release, isKubeApiserver, groups }) => {
     const incarnation = runs.get(serverId);
     if (isKubeApiserver !== true || incarnation === undefined) return [];
     const servedAt = new Date(env.clock.now()).toISOString();
     const resources = recordedResources(groups);
-    return [withoutShared({ serverId, incarnation, release, servedAt, departedAt: undefined, resources })];
+    return [withoutShared({ serverId, calledAt, incarnation, release, servedAt, departedAt: undefined, resources })];
   });
 }
 

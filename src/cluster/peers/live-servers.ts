@@ -30,6 +30,8 @@ export interface LiveServer {
   readonly record: EndpointRecord | undefined;
   /** The address at which the server can be called; undefined if it is not known. */
   readonly address: UpstreamAddress | undefined;
+  /** True if the address is that of a masterlease, which does not name its server: perhaps another server has this ID. */
+  readonly isIdGuessed?: boolean;
   readonly evidence: Evidence;
   /** The release that the server publishes; undefined if it publishes none. */
   readonly release: string | undefined;
@@ -194,9 +196,10 @@ function atMasterLease(
   lease: LeaseEvidence,
   host: string,
   { kubernetesPort: port }: LivenessInput,
-): Pick<LiveServer, "incarnation" | "address"> {
+): Pick<LiveServer, "incarnation" | "address" | "isIdGuessed"> {
   const run = runOf(lease);
-  return { incarnation: run && `${run}-at-${host}`, address: port === undefined ? undefined : { host, port } };
+  const address = port === undefined ? undefined : { host, port };
+  return { incarnation: run && `${run}-at-${host}`, address, isIdGuessed: true };
 }
 
 function runOf(lease: LeaseEvidence | undefined): string | undefined {
