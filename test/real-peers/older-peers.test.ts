@@ -24,7 +24,8 @@ const KUBE = serverId("kube-0");
 
 interface Case {
   readonly binary: RealBinary;
-  readonly wanted: string;
+  /** Why the test is skipped. */
+  readonly why?: string | undefined;
   readonly proxy?: KubeOptions["proxy"];
   readonly isNamed?: boolean;
   readonly lacks: readonly string[];
@@ -34,18 +35,22 @@ const NO_RECORD = "writes no endpoint record";
 const NO_PROXY = "does not proxy requests to other servers";
 const NO_VERSIONS = "publishes no storage versions";
 const ALL = [NO_RECORD, NO_PROXY, NO_VERSIONS];
-const BEFORE_PROXY = "before 1.36";
+const WHY = {
+  older: whySkipped(OLDER[0], "before 1.36"),
+  proxying: whySkipped(PROXYING[0], WITH_PROXY),
+  any: whySkipped(BINARIES[0], "1.31 or newer"),
+};
 
 const CASES: readonly (readonly [string, Case])[] = [
   ...OLDER.flatMap((binary) => {
-    const older = { binary, wanted: BEFORE_PROXY, lacks: ALL };
+    const older = { binary, why: WHY.older, lacks: ALL };
     return [
       [`of release ${binary.release}`, older],
       [`of release ${binary.release} that --peer-server names`, { ...older, isNamed: true }],
     ] as const;
   }),
   ...PROXYING.flatMap((binary) => {
-    const newer = { binary, wanted: WITH_PROXY };
+    const newer = { binary, why: WHY.proxying };
     return [
       [`of release ${binary.release} whose mixed version proxy is off`, { ...newer, proxy: "off", lacks: ALL }],
       [
@@ -59,9 +64,7 @@ const CASES: readonly (readonly [string, Case])[] = [
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.each(CASES)("beside a kube-apiserver %s", { timeout: 400_000 }, (name, wanted) => {
-  const why = whySkipped(wanted.binary, wanted.wanted);
-
-  test.skipIf(why !== undefined)(
+  test.skipIf(wanted.why !== undefined)(
     "Evenkeel serves what only the kube-apiserver has, and reports what it lacks",
     async () => {
       await using cluster = await openRealCluster(2);
@@ -86,93 +89,87 @@ describe.each(CASES)("beside a kube-apiserver %s", { timeout: 400_000 }, (name, 
   );
 });
 
-describe.skipIf(whySkipped(OLDER[0], BEFORE_PROXY) !== undefined).each(OLDER)(
-  "beside kube-apiserver $release",
-  (binary) => {
-    test("Evenkeel stores objects in versions that the kube-apiserver can read", { timeout: 400_000 }, async () => {
-      await using cluster = await openRealCluster(2);
-      const kube = await cluster.startKube({
-        ...{ at: 0, binary },
-        flags: ["--feature-gates=DynamicResourceAllocation=true", "--runtime-config=resource.k8s.io/v1beta1=true"],
-      });
-      const evenkeel = await cluster.startEvenkeel({ at: 1, release: "1.36" });
-      const name = "resource.k8s.io.deviceclasses";
-      const entries = await eventually(
-        async () => (await evenkeel.request("GET", `${STORAGE_VERSIONS}/${name}`)).body.status?.storageVersions ?? [],
-        (found: ServerStorageVersion[]) => found.length === 2,
-      );
-      console.log(`entries of ${name}: ${JSON.stringify(entries)}`);
-      const readable = entries.find(({ apiServerID }) => apiServerID === KUBE)!.decodableVersions;
-      expect(entries.every(({ encodingVersion }) => readable.includes(encodingVersion))).toBe(true);
-      const gpu = { apiVersion: "resource.k8s.io/v1", kind: "DeviceClass", metadata: { name: "gpu" }, spec: {} };
-      expect((await evenkeel.request("POST", "/apis/resource.k8s.io/v1/deviceclasses", gpu)).status).toBe(201);
-      const read = await kube.request("GET", "/apis/resource.k8s.io/v1beta1/deviceclasses/gpu");
-      expect([read.status, read.body.metadata?.name]).toEqual([200, "gpu"]);
+describe.skipIf(WHY.older !== undefined).each(OLDER)("beside kube-apiserver $release", (binary) => {
+  test("Evenkeel stores objects in versions that the kube-apiserver can read", { timeout: 400_000 }, async () => {
+    await using cluster = await openRealCluster(2);
+    const kube = await cluster.startKube({
+      ...{ at: 0, binary },
+      flags: ["--feature-gates=DynamicResourceAllocation=true", "--runtime-config=resource.k8s.io/v1beta1=true"],
     });
-
-    test(
-      "Evenkeel calls two of them, and returns no 404 for their resources after one of them has departed",
-      { timeout: 400_000 },
-      async () => {
-        await using cluster = await openRealCluster(3);
-        const without = (api: string) => ({ binary, flags: [`--runtime-config=${api}=false`] });
-        const leaving = await cluster.startKube({ at: 0, ...without("autoscaling/v2") });
-        await cluster.startKube({ at: 1, ...without("batch/v1") });
-        const flags = ["--runtime-config=batch/v1=false,autoscaling/v2=false"];
-        const evenkeel = await cluster.startEvenkeel({ at: 2, release: "1.36", flags });
-        await untilStatus(evenkeel, CRON_JOBS, 200, DEADLINE_MS);
-        await untilStatus(evenkeel, AUTOSCALERS, 200, DEADLINE_MS);
-        const departed = startLoad(() => evenkeel.request("GET", CRON_JOBS));
-        const remaining = startLoad(() => evenkeel.request("GET", AUTOSCALERS));
-        await leaving.stop();
-        // The identity lease of a server without endpoint record counts for 30 s after its last renewal.
-        await pause(45_000);
-        const [ofDeparted, ofRemaining] = [await departed.stop(), await remaining.stop()];
-        console.log(`GET of a resource of the departed server: ${inWords(ofDeparted, "")}`);
-        console.log(`GET of a resource of the remaining server: ${inWords(ofRemaining, "200")}`);
-        expect([...ofDeparted, ...ofRemaining].filter(({ code }) => code === "404")).toEqual([]);
-        expect([ofDeparted.at(-1)!.code, ofRemaining.at(-1)!.code]).toEqual(["503", "200"]);
-      },
+    const evenkeel = await cluster.startEvenkeel({ at: 1, release: "1.36" });
+    const name = "resource.k8s.io.deviceclasses";
+    const entries = await eventually(
+      async () => (await evenkeel.request("GET", `${STORAGE_VERSIONS}/${name}`)).body.status?.storageVersions ?? [],
+      (found: ServerStorageVersion[]) => found.length === 2,
     );
-  },
-);
+    console.log(`entries of ${name}: ${JSON.stringify(entries)}`);
+    const readable = entries.find(({ apiServerID }) => apiServerID === KUBE)!.decodableVersions;
+    expect(entries.every(({ encodingVersion }) => readable.includes(encodingVersion))).toBe(true);
+    const gpu = { apiVersion: "resource.k8s.io/v1", kind: "DeviceClass", metadata: { name: "gpu" }, spec: {} };
+    expect((await evenkeel.request("POST", "/apis/resource.k8s.io/v1/deviceclasses", gpu)).status).toBe(201);
+    const read = await kube.request("GET", "/apis/resource.k8s.io/v1beta1/deviceclasses/gpu");
+    expect([read.status, read.body.metadata?.name]).toEqual([200, "gpu"]);
+  });
 
-describe.skipIf(whySkipped(BINARIES[0], "1.31 or newer") !== undefined).each(BINARIES)(
-  "after kube-apiserver $release has departed",
-  (binary) => {
-    test(
-      "its built-in resources get a 503 that stays the same over a restart of Evenkeel, and a deleted custom resource gets 404",
-      { timeout: 400_000 },
-      async () => {
-        await using cluster = await openRealCluster(2);
-        const { kube, evenkeel } = await startBoth(cluster, { binary, wanted: "", lacks: [] });
-        await untilStatus(evenkeel, CRON_JOBS, 200, DEADLINE_MS);
-        expect((await kube.request("POST", DEFINITIONS, widgets())).status).toBe(201);
-        await untilStatus(kube, WIDGETS, 200, DEADLINE_MS);
-        await untilStatus(evenkeel, WIDGETS, 200, DEADLINE_MS);
-        await kube.stop();
-        const departed = await eventually(
-          async () => (await evenkeel.request("GET", CRON_JOBS)).body?.message ?? "",
-          (message: string) => message.includes("which departed at"),
-        );
-        // The ID of a server without an endpoint record is a guess.
-        const name = minorOf(binary.release) < 36 ? "the kube-apiserver at [\\d.]+:6443" : KUBE;
-        expect(departed).toMatch(new RegExp(`was last served by ${name} \\(${binary.release}\\), which departed at`));
-        expect((await evenkeel.request("DELETE", `${DEFINITIONS}/widgets.example.com`)).status).toBe(200);
-        await untilStatus(evenkeel, WIDGETS, 404, DEADLINE_MS);
-        await evenkeel.stop();
-        const again = await startEvenkeel(cluster);
-        const seen = new Set<string>();
-        for (let round = 0; round < 50; round++) {
-          seen.add((await again.request("GET", CRON_JOBS)).body.message);
-          seen.add(String((await again.request("GET", WIDGETS)).status));
-          await pause(POLL_MS);
-        }
-        expect([...seen].sort()).toEqual(["404", departed]);
-      },
-    );
-  },
-);
+  test(
+    "Evenkeel calls two of them, and returns no 404 for their resources after one of them has departed",
+    { timeout: 400_000 },
+    async () => {
+      await using cluster = await openRealCluster(3);
+      const without = (api: string) => ({ binary, flags: [`--runtime-config=${api}=false`] });
+      const leaving = await cluster.startKube({ at: 0, ...without("autoscaling/v2") });
+      await cluster.startKube({ at: 1, ...without("batch/v1") });
+      const flags = ["--runtime-config=batch/v1=false,autoscaling/v2=false"];
+      const evenkeel = await cluster.startEvenkeel({ at: 2, release: "1.36", flags });
+      await untilStatus(evenkeel, CRON_JOBS, 200, DEADLINE_MS);
+      await untilStatus(evenkeel, AUTOSCALERS, 200, DEADLINE_MS);
+      const departed = startLoad(() => evenkeel.request("GET", CRON_JOBS));
+      const remaining = startLoad(() => evenkeel.request("GET", AUTOSCALERS));
+      await leaving.stop();
+      // The identity lease of a server without endpoint record counts for 30 s after its last renewal.
+      await pause(45_000);
+      const [ofDeparted, ofRemaining] = [await departed.stop(), await remaining.stop()];
+      console.log(`GET of a resource of the departed server: ${inWords(ofDeparted, "")}`);
+      console.log(`GET of a resource of the remaining server: ${inWords(ofRemaining, "200")}`);
+      expect([...ofDeparted, ...ofRemaining].filter(({ code }) => code === "404")).toEqual([]);
+      expect([ofDeparted.at(-1)!.code, ofRemaining.at(-1)!.code]).toEqual(["503", "200"]);
+    },
+  );
+});
+
+describe.skipIf(WHY.any !== undefined).each(BINARIES)("after kube-apiserver $release has departed", (binary) => {
+  test(
+    "its built-in resources get a 503 that stays the same over a restart of Evenkeel, and a deleted custom resource gets 404",
+    { timeout: 400_000 },
+    async () => {
+      await using cluster = await openRealCluster(2);
+      const { kube, evenkeel } = await startBoth(cluster, { binary, lacks: [] });
+      await untilStatus(evenkeel, CRON_JOBS, 200, DEADLINE_MS);
+      expect((await kube.request("POST", DEFINITIONS, widgets())).status).toBe(201);
+      await untilStatus(kube, WIDGETS, 200, DEADLINE_MS);
+      await untilStatus(evenkeel, WIDGETS, 200, DEADLINE_MS);
+      await kube.stop();
+      const departed = await eventually(
+        async () => (await evenkeel.request("GET", CRON_JOBS)).body?.message ?? "",
+        (message: string) => message.includes("which departed at"),
+      );
+      // The ID of a server without an endpoint record is a guess.
+      const name = minorOf(binary.release) < 36 ? "the kube-apiserver at [\\d.]+:6443" : KUBE;
+      expect(departed).toMatch(new RegExp(`was last served by ${name} \\(${binary.release}\\), which departed at`));
+      expect((await evenkeel.request("DELETE", `${DEFINITIONS}/widgets.example.com`)).status).toBe(200);
+      await untilStatus(evenkeel, WIDGETS, 404, DEADLINE_MS);
+      await evenkeel.stop();
+      const again = await startEvenkeel(cluster);
+      const seen = new Set<string>();
+      for (let round = 0; round < 50; round++) {
+        seen.add((await again.request("GET", CRON_JOBS)).body.message);
+        seen.add(String((await again.request("GET", WIDGETS)).status));
+        await pause(POLL_MS);
+      }
+      expect([...seen].sort()).toEqual(["404", departed]);
+    },
+  );
+});
 
 async function startBoth(cluster: RealCluster, { binary, proxy, isNamed }: Case) {
   const flags = ["--runtime-config=autoscaling/v2=false"];
