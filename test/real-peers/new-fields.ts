@@ -16,6 +16,8 @@ interface Written {
 }
 
 export interface NewFieldsReport {
+  /** Responses to the updates, by kind of server and status. */
+  readonly updates: Readonly<Record<string, number>>;
   /** Objects and those of them that have kept the field, by the kinds of servers that wrote the object. */
   readonly byWriters: Readonly<Record<string, { objects: number; kept: number }>>;
   /** Objects that only Evenkeel wrote and that do not have the field. */
@@ -28,6 +30,7 @@ export class NewFields {
   isStopped = false;
   readonly #servers: ReadonlySet<RunningServer>;
   readonly #written = new Map<string, Written>();
+  readonly #updates: Record<string, number> = {};
 
   constructor(servers: ReadonlySet<RunningServer>) {
     this.#servers = servers;
@@ -59,7 +62,8 @@ export class NewFields {
       if (isKept) counts.kept++;
       else if (creator === "evenkeel" && !updaters.has("kube-apiserver")) lostByEvenkeel.push(name);
     }
-    return { byWriters, lostByEvenkeel, missing: [...this.#written.keys()].filter((name) => !stored.has(name)) };
+    const missing = [...this.#written.keys()].filter((name) => !stored.has(name));
+    return { updates: this.#updates, byWriters, lostByEvenkeel, missing };
   }
 
   async #create(server: RunningServer, name: string): Promise<void> {
@@ -73,12 +77,14 @@ export class NewFields {
     const names = [...this.#written.keys()];
     const name = names[Math.floor((turn * 7) % Math.max(1, names.length))];
     if (name === undefined) return;
-    // An update without a response may have been executed.
-    this.#written.get(name)!.updaters.add(server.kind);
     const labels = { turn: String(turn) };
-    await responseOf(
+    const updated = await responseOf(
       server.request("PATCH", `${DRIVERS}/${name}`, { metadata: { labels } }, { "content-type": MERGE_PATCH }),
     );
+    const code = `${server.kind} ${updated?.status ?? "no response"}`;
+    this.#updates[code] = (this.#updates[code] ?? 0) + 1;
+    // An update without a response may have been executed.
+    if (updated === undefined || updated.status === 200) this.#written.get(name)!.updaters.add(server.kind);
   }
 }
 

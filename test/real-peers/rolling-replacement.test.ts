@@ -68,6 +68,7 @@ describe.skipIf(why !== undefined)("while Evenkeel servers replace kube-apiserve
       console.log(`reads through Evenkeel: ${JSON.stringify(reads.codes)}`);
       console.log(`creations: ${JSON.stringify(report.writes)}; scenes: ${JSON.stringify(report.scenes)}`);
       console.table([...errorsByCause(manager.stderr)].map(([cause, count]) => ({ count, cause })));
+      console.log(`updates of objects with a new field: ${JSON.stringify(fieldReport.updates)}`);
       console.table(fieldReport.byWriters);
       expect(reads.wrong).toEqual({});
       expect(fieldReport.lostByEvenkeel).toEqual([]);

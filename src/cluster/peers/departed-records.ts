@@ -23,7 +23,8 @@ import {
   type StoredServedRecord,
 } from "./served-record.ts";
 import type { ClusterView, GoneServer } from "./view.ts";
-import { StorageError, type Kv } from "../../storage/kv.ts";
+import { isRunOf, type LeaseEvidence } from "./live-servers.ts";
+import { prefixEnd, StorageError, type Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import { waitUntil, type BackgroundTask } from "../../base/background.ts";
@@ -194,6 +195,15 @@ function storedRecord(storageRoot: string, entry: Entry): StoredServedRecord | u
   // Older versions of Evenkeel recorded the whole document of a kube-apiserver.
   const record = decoded?.release === undefined ? decoded && withoutShared(decoded) : decoded;
   return record && { key: entry.key, revision: entry.modRevision, record };
+}
+
+/** Whether a record notes that the run of this identity lease has departed. */
+export function isNotedAsDeparted(cache: WatchCache, storageRoot: string, lease: LeaseEvidence): boolean {
+  const prefix = `${servedRecordPrefix(storageRoot)}${lease.id}/`;
+  return cache.range(prefix, prefixEnd(prefix)).some((entry) => {
+    const record = storedRecord(storageRoot, entry)?.record;
+    return record?.departedAt !== undefined && isRunOf(lease, record.incarnation);
+  });
 }
 
 /** The records of the other live servers. */
