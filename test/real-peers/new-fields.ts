@@ -8,17 +8,24 @@ import type { RunningServer, ServerKind } from "./real-cluster.ts";
 
 const DRIVERS = "/apis/storage.k8s.io/v1/csidrivers";
 const FIELD = "serviceAccountTokenInSecrets";
+/** The first minor version of a kube-apiserver that knows the field. */
+export const NEW_FIELD_MINOR = 35;
 const WRITE_EVERY_MS = 100;
 
 interface Written {
   readonly creator: ServerKind;
   readonly updaters: Set<ServerKind>;
+  /** Whether a kube-apiserver has not responded to an update, which it may have executed. */
+  isUncertain: boolean;
 }
 
 export interface NewFieldsReport {
   /** Responses to the updates, by kind of server and status. */
   readonly updates: Readonly<Record<string, number>>;
-  /** Objects and those of them that have kept the field, by the kinds of servers that wrote the object. */
+  /**
+   * Objects and those of them that have kept the field, by the kinds of servers that wrote the object; without those that
+   * a kube-apiserver may have written.
+   */
   readonly byWriters: Readonly<Record<string, { objects: number; kept: number }>>;
   /** Objects that only Evenkeel wrote and that do not have the field. */
   readonly lostByEvenkeel: readonly string[];
@@ -54,7 +61,8 @@ export class NewFields {
     const stored = new Map<string, Json>(body.items.map(({ metadata, spec }: Json) => [metadata.name, spec]));
     const byWriters: Record<string, { objects: number; kept: number }> = {};
     const lostByEvenkeel: string[] = [];
-    for (const [name, { creator, updaters }] of this.#written) {
+    for (const [name, { creator, updaters, isUncertain }] of this.#written) {
+      if (isUncertain) continue;
       const isKept = stored.get(name)?.[FIELD] === true;
       const update = updaters.size === 0 ? "" : `, updated through ${[...updaters].sort().join(" and ")}`;
       const counts = (byWriters[`created through ${creator}${update}`] ??= { objects: 0, kept: 0 });
@@ -70,7 +78,8 @@ export class NewFields {
     const spec = { attachRequired: false, tokenRequests: [{ audience: "test" }], [FIELD]: true };
     const object = { apiVersion: "storage.k8s.io/v1", kind: "CSIDriver", metadata: { name }, spec };
     const created = await responseOf(server.request("POST", DRIVERS, object));
-    if (created?.status === 201) this.#written.set(name, { creator: server.kind, updaters: new Set() });
+    if (created?.status === 201)
+      this.#written.set(name, { creator: server.kind, updaters: new Set(), isUncertain: false });
   }
 
   async #update(server: RunningServer, turn: number): Promise<void> {
@@ -83,8 +92,9 @@ export class NewFields {
     );
     const code = `${server.kind} ${updated?.status ?? "no response"}`;
     this.#updates[code] = (this.#updates[code] ?? 0) + 1;
-    // An update without a response may have been executed.
-    if (updated === undefined || updated.status === 200) this.#written.get(name)!.updaters.add(server.kind);
+    const written = this.#written.get(name)!;
+    if (updated?.status === 200) written.updaters.add(server.kind);
+    else if (server.kind === "kube-apiserver") written.isUncertain = true;
   }
 }
 

@@ -17,7 +17,7 @@ import {
 } from "./real-controller-manager.ts";
 import { minorOf, REAL_BINARIES, whySkipped } from "./real-binaries.ts";
 import { openRealCluster, type RealCluster, type RunningServer, type ServerKind } from "./real-cluster.ts";
-import { NewFields } from "./new-fields.ts";
+import { NEW_FIELD_MINOR, NewFields } from "./new-fields.ts";
 import { NAMESPACE, Work, type Send } from "./replaced-workload.ts";
 
 const SERVERS = 3;
@@ -74,6 +74,9 @@ describe.skipIf(why !== undefined)("while Evenkeel servers replace kube-apiserve
       expect(fieldReport.lostByEvenkeel).toEqual([]);
       expect(fieldReport.missing).toEqual([]);
       expect(fieldReport.byWriters["created through evenkeel"]?.kept).toBeGreaterThan(0);
+      const isKnown = minorOf(oldest!.release) >= NEW_FIELD_MINOR;
+      for (const [writers, { objects, kept }] of Object.entries(fieldReport.byWriters))
+        expect([writers, kept]).toEqual([writers, writers.includes("kube-apiserver") && !isKnown ? 0 : objects]);
       expect(report.lost).toEqual([]);
       expect(report.failed).toEqual([]);
       expect(Object.keys(report.scenes).sort()).toEqual(["deployment", "job", "namespace"]);
