@@ -14,7 +14,7 @@ const WRITE_EVERY_MS = 50;
 const SCENE_EVERY_MS = 1_500;
 const POLL_MS = 250;
 /** Time for the controllers to create or delete something. A new leader may have to take over first. */
-const CONTROLLERS_MS = 120_000;
+const CONTROLLERS_MS = 300_000;
 const REPLICAS = 2;
 
 /** Sends a request to any ready server, on a connection of its own. */

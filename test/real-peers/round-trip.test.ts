@@ -103,6 +103,7 @@ const KNOWN: readonly RegExp[] = [
   /^v1 PersistentVolumeClaim created by kube-apiserver: \/status\/phase: "Pending" versus nothing$/,
   /^batch\/v1 Job created by kube-apiserver: \/metadata\/labels: \S+ versus nothing\s*$/,
   /^v1 Namespace as JSON: \/metadata\/labels\/kubernetes.io\/metadata.name: "f7" versus nothing$/,
+  /^storage\.k8s\.io\/v1 CSINode created by evenkeel: \/status: \{\} versus nothing$/,
   /^apps\/v1 DaemonSet as JSON: \/metadata\/annotations\/deprecated.daemonset.template.generation: "0" versus nothing$/,
 ];
 
