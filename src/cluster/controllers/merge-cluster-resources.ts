@@ -8,7 +8,8 @@ import { mergeSources, type DiscoverySource } from "../../serving/discovery/merg
 import { formatGroupResource, type GroupResource } from "../../meta/group-version.ts";
 import type { ServedRecord } from "../peers/served-record.ts";
 import type { PeerDocuments, Peers } from "../peers/peers.ts";
-import { serverName, type ClusterView, type PeerView } from "../peers/view.ts";
+import { serverName } from "../../serving/discovery/server-name.ts";
+import type { ClusterView, PeerView } from "../peers/view.ts";
 import type { SharedResources } from "../peers/shared-resources.ts";
 import type { PeerConfig } from "../peers/peer-config.ts";
 

@@ -10,7 +10,8 @@ import type { NamedField, ValuePath } from "../../objects/unknown-fields.ts";
 import type { Forward } from "./forward.ts";
 import { serviceUnavailableBecause } from "./unavailable-responses.ts";
 import { clientRelease, routeOf } from "./peer-proxy.ts";
-import { serverName, type ClusterView, type NamedFieldsNeed, type PeerView } from "./view.ts";
+import { serverName } from "../../serving/discovery/server-name.ts";
+import type { ClusterView, NamedFieldsNeed, PeerView } from "./view.ts";
 import type { PeerConfig } from "./peer-config.ts";
 
 interface FieldLossParts {

@@ -9,7 +9,8 @@ import { someOf } from "../../base/some-of.ts";
 import { must } from "../../base/assert.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { ServedSet } from "./served-set.ts";
-import { serverName, type CapabilityNeed, type ClusterView, type PeerView, type ResourceQuestion } from "./view.ts";
+import { serverName } from "../../serving/discovery/server-name.ts";
+import type { CapabilityNeed, ClusterView, PeerView, ResourceQuestion } from "./view.ts";
 
 export interface RouteFacts extends ResourceQuestion {
   readonly isResourceRequest: boolean;

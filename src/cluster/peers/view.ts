@@ -128,8 +128,3 @@ export function loneView(self: ClusterView["self"]): ClusterView {
     supports: () => false,
   };
 }
-
-/** What messages call a server. */
-export function serverName(id: string, calledAt: string | undefined): string {
-  return calledAt === undefined ? id : `the kube-apiserver at ${calledAt}`;
-}
