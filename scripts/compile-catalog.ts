@@ -153,6 +153,7 @@ const MESSAGE_FORMS: Readonly<Record<string, MessageForm>> = {
   JSON: "raw-json",
   Verbs: "string-list",
   ExtraValue: "string-list",
+  AttestationValue: "string-list",
   JSONSchemaPropsOrArray: "schema-or-array",
   JSONSchemaPropsOrBool: "schema-or-bool",
   JSONSchemaPropsOrStringArray: "schema-or-strings",

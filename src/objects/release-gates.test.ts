@@ -120,9 +120,11 @@ const CHANGES: Readonly<Record<string, string>> = {
 `,
   "1.37": `
     +AllowUnsafeMalformedObjectDeletion
+    +MaxUnavailableStatefulSet
     +StorageReadErrorNamesCause
     +UnsafeDeletionConflict
     +UnsafeDeletionDryRun
+    +VolumeLimitScaling
     -PodSpecTypesComplete
 `,
 };

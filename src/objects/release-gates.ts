@@ -104,6 +104,8 @@ const GATES = {
   MatchLabelKeysInPodAffinity: { since: "1.31" },
   /** Topology spread constraints: matchLabelKeys are merged into the selector. */
   MatchLabelKeysInPodTopologySpreadSelectorMerge: { since: "1.34" },
+  /** The rolling update of a StatefulSet has maxUnavailable. */
+  MaxUnavailableStatefulSet: { since: "1.37" },
   /** Cluster IPs are allocated from ServiceCIDRs, as IPAddress objects. */
   MultiCIDRServiceAllocator: { since: "1.33" },
   /** The allocatable count of a CSINode can change, and a CSIDriver can set how often it is updated. */
@@ -193,6 +195,8 @@ const GATES = {
   VersionReportsEmulation: { since: "1.33" },
   /** Volume attributes classes. */
   VolumeAttributesClass: { since: "1.34" },
+  /** A CSIDriver can keep pods off nodes without the driver. */
+  VolumeLimitScaling: { since: "1.37" },
 } as const satisfies Readonly<Record<string, GateRange>>;
 
 export type ReleaseGate = keyof typeof GATES;

@@ -435,3 +435,26 @@ describe("a server that has just started", () => {
     },
   );
 });
+
+test("validating admission sees the numbers that a Service gets, and those of a denied Service are released", async () => {
+  await using api = await startServer();
+  const services = "/api/v1/namespaces/default/services";
+  const rule = { resources: ["services"], operations: ["CREATE", "UPDATE"] };
+  const seen = "object.spec.clusterIPs[0] + ' ' + string(object.spec.ports[0].?nodePort.orValue(0))";
+  const isAllowed = "object.metadata.name != 'denied' && object.spec.type == 'ClusterIP'";
+  await validating(api, "p", { rule, spec: valid(isAllowed, { messageExpression: seen }) });
+  const recorded = async (): Promise<unknown> => {
+    const { items } = await api.kv.range({ start: "/registry/ranges/servicenodeports" });
+    return [items[0]?.value, (await api.get("/apis/networking.k8s.io/v1/ipaddresses")).body.items.length];
+  };
+  const spec = { type: "NodePort", ports: [{ port: 80 }] };
+  const body = { apiVersion: "v1", kind: "Service", metadata: { name: "denied" }, spec };
+  const plain = { ...body, metadata: { name: "plain" }, spec: { ports: [{ port: 80 }] } };
+  expect((await api.create(services, plain)).status).toBe(201);
+  const before = await recorded();
+  const both = /^denied: 10\.0\.0\.\d+ 3[0-2]\d{3}$/;
+  expect(outcome(await api.create(`${services}?dryRun=All`, body))).toMatch(both);
+  expect(outcome(await api.create(services, body))).toMatch(both);
+  expect(outcome(await api.mergePatch(`${services}/plain`, { spec }))).toMatch(both);
+  expect(await recorded()).toEqual(before);
+});

@@ -146,22 +146,55 @@ describe("a Service of a dual-stack cluster", () => {
   });
 });
 
-test("an update that takes so long that a kube-apiserver may have deleted its new IPAddress is rejected", async () => {
-  const world = new World({ seed: 1 });
-  const slow = { isOn: false };
-  const wrapKv = (kv: Kv): Kv =>
-    overlaidKv(kv, {
-      async commit(change) {
-        if (slow.isOn && change.key.startsWith("/registry/ipaddresses/")) await sleep(world.clock, 4_000);
-        return kv.commit(change);
-      },
-    });
-  await using server = await startServer({ world, serviceClusterIpRange: BOTH, wrapKv });
-  slow.isOn = true;
-  const { body } = await server.create(SERVICES, service("web"));
-  const up = await server.mergePatch(`${SERVICES}/web`, { spec: { ipFamilyPolicy: "RequireDualStack" } });
-  expect([up.status, up.headers["retry-after"]]).toEqual([503, "1"]);
-  expect(await addresses(server)).toEqual(body.spec.clusterIPs);
+describe("a Service is not stored", () => {
+  const DUAL = { ipFamilyPolicy: "RequireDualStack" };
+
+  test.each(["a create", "an update"] as const)(
+    "by %s whose new IPAddress a kube-apiserver has deleted meanwhile",
+    async (how) => {
+      const deleting = { isOn: false };
+      const wrapKv = (kv: Kv): Kv =>
+        overlaidKv(kv, {
+          async commit(change) {
+            if (deleting.isOn && change.key.startsWith("/registry/services/")) {
+              const { items } = await kv.range({ start: "/registry/ipaddresses/fd", end: "/registry/ipaddresses0" });
+              for (const { key, modRevision } of items)
+                await kv.commit({ kind: "delete", key, expectedRevision: modRevision });
+            }
+            return kv.commit(change);
+          },
+        });
+      await using server = await startServer({ serviceClusterIpRange: BOTH, wrapKv });
+      const { body } = await server.create(SERVICES, service("other"));
+      deleting.isOn = true;
+      const response = await (how === "a create"
+        ? server.create(SERVICES, service("web", DUAL))
+        : server.mergePatch(`${SERVICES}/other`, { spec: DUAL }));
+      expect([response.status, response.headers["retry-after"]]).toEqual([503, "1"]);
+      deleting.isOn = false;
+      expect((await server.get(SERVICES)).body.items.map(({ spec }: Json) => spec)).toEqual([body.spec]);
+      expect(await addresses(server)).toEqual(body.spec.clusterIPs);
+    },
+  );
+
+  test("more than 60 s after its numbers were allocated", async () => {
+    const world = new World({ seed: 1 });
+    const slow = { isOn: false };
+    const wrapKv = (kv: Kv): Kv =>
+      overlaidKv(kv, {
+        async commit(change) {
+          if (slow.isOn && change.key.startsWith("/registry/ipaddresses/")) await sleep(world.clock, 31_000);
+          return kv.commit(change);
+        },
+      });
+    await using server = await startServer({ world, serviceClusterIpRange: BOTH, wrapKv });
+    slow.isOn = true;
+    const created = await server.create(SERVICES, service("web", DUAL));
+    // The request has reached its deadline before the second address is allocated.
+    expect(created.status).toBe(504);
+    await world.advance(60_000);
+    expect([(await server.get(SERVICES)).body.items, await addresses(server)]).toEqual([[], []]);
+  });
 });
 
 describe("the records of a dual-stack cluster", () => {

@@ -104,7 +104,7 @@ describe("the repair writes an Event", () => {
     ]);
     const { body } = await server.get("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.5");
     expect(body.spec.parentRef).toEqual({ resource: "services", namespace: "default", name: "web" });
-    await server.world.advance(400_000);
+    await server.world.advance(80_000);
     expect((await events(server)).slice(1)).toEqual([
       "IPAddressNotAllocated IPAddress fd00::7: IPAddress: fd00::7 for Service default/gone appears to have leaked: cleaning up",
       "IPAddressWrongReference IPAddress 10.0.0.6: IPAddress: 10.0.0.6 for Service default/web has a wrong reference; cleaning up",

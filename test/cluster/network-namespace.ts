@@ -33,9 +33,12 @@ export function ip(line: string, wrapper: readonly string[] = []): void {
   execFileSync(program!, rest, { stdio: ["ignore", "ignore", "pipe"] });
 }
 
-/** A subnet that is probably unused and that depends on the process ID, so that tests can run at the same time. */
-export function testSubnet(second: number): string {
-  return `10.${second}.${process.pid % 250}`;
+/**
+ * A subnet that is probably unused. It depends on the process that holds the namespace, so that tests can run at the same
+ * time, also in threads of one process.
+ */
+export function testSubnet(second: number, { pid }: Pick<Namespace, "pid">): string {
+  return `10.${second}.${pid % 250}`;
 }
 
 export interface OwnAddresses extends AsyncDisposable {
@@ -56,7 +59,7 @@ export async function openOwnAddresses(count: number): Promise<OwnAddresses | st
   const holders: Command[] = [];
   try {
     const { pid, wrapper } = await openNamespace(holders);
-    const subnet = testSubnet(232);
+    const subnet = testSubnet(232, { pid });
     const near = `${subnet}.1`;
     const far = Array.from({ length: count }, (_, index) => `${subnet}.${index + 2}`);
     const [outer, inner] = [`ek${pid}o`, `ek${pid}i`];

@@ -35,7 +35,7 @@ function connectThem(
   holders: readonly Command[],
   namespaces: { readonly router: Namespace; readonly far: Namespace },
 ): BlackHole {
-  const subnet = testSubnet(231);
+  const subnet = testSubnet(231, namespaces.router);
   const [near, far] = [`${subnet}.1`, `${subnet}.130`];
   const { pid, wrapper: inRouter } = namespaces.router;
   const { pid: farPid, wrapper: inFar } = namespaces.far;

@@ -138,8 +138,14 @@ describe("a kube-apiserver", () => {
     );
     await cluster.put(`/registry/masterleases/${host}`, protobufMasterLease(host));
     await member.knows("stub");
-    expect((await member.get(WIDGETS)).status).toBe(200);
-    expect((await member.get("/apis/unknown.example.com/v1/things")).status).toBe(404);
+    const { status, headers } = await member.get(WIDGETS);
+    const called = `${host}:${stub.port}`;
+    expect([status, headers["x-evenkeel-served-by"]]).toEqual([
+      200,
+      `${called} (kube-apiserver 1.33); reason=served-by-peer`,
+    ]);
+    const unknown = await member.get("/apis/unknown.example.com/v1/things");
+    expect([unknown.status, unknown.text.includes("stub")]).toEqual([404, false]);
     const { servers } = (await member.get("/evenkeel/v1/status")).body;
     expect(servers[1]).toMatchObject({ id: "stub", release: "1.33", address: `${host}:${stub.port}` });
     expect(servers[1].lacks[0]).toMatch(/^writes no endpoint record/);

@@ -1,8 +1,9 @@
 /** Tests of which servers count as live, and for how long (§9-13, §9-29). */
 import { describe, expect, test } from "vitest";
 import { endpointKey } from "../../src/cluster/peers/endpoint-record.ts";
+import { encodeServedRecord, servedRecordKey } from "../../src/cluster/peers/served-record.ts";
 import { groupNames } from "./client.ts";
-import { SHORT_LEASES, startCluster, type Member } from "./cluster.ts";
+import { SHORT_LEASES, startCluster, TestCluster, type Member } from "./cluster.ts";
 import { lease, LEASES, startStub, StubPeer, WIDGETS } from "./stub-peer.ts";
 import { eventually, until } from "./wait.ts";
 
@@ -50,6 +51,21 @@ describe("forged leases", () => {
 });
 
 describe("a server without an endpoint record", () => {
+  test.each([
+    ["does not count if the store records the departure of its run", "0-at-192.0.2.9", 404],
+    ["counts if the store records the departure of another run", "1-at-192.0.2.9", 503],
+  ] as const)("%s", async (_, incarnation, status) => {
+    await using cluster = new TestCluster();
+    const times = { servedAt: "2030-01-01T00:00:00Z", departedAt: "2030-01-01T00:00:30Z" };
+    const record = { serverId: "old", incarnation, release: undefined, ...times, resources: new Map() };
+    await cluster.put(servedRecordKey("/registry/", record), encodeServedRecord(record)!);
+    await cluster.put("/registry/leases/kube-system/old", JSON.stringify(lease("old")));
+    const member = await cluster.start();
+    expect((await member.get(WIDGETS)).status).toBe(status);
+    const { ignoredLeases } = (await member.get("/evenkeel/v1/status")).body;
+    expect(ignoredLeases.count).toBe(0);
+  });
+
   test("that --peer-server names is called at the address of the flag", async () => {
     await using cluster = await startCluster([{}]);
     const [first] = cluster.members as [Member];

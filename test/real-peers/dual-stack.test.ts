@@ -1,13 +1,13 @@
 /** Dual-stack Services: a real kube-apiserver and Evenkeel return the same for the same requests, on one etcd. */
 import { describe, expect, test } from "vitest";
-import { REAL_BINARIES, whySkipped } from "./real-binaries.ts";
+import { BINARIES, whySkipped } from "./real-binaries.ts";
 import { openRealCluster, type RunningServer } from "./real-cluster.ts";
 
 const SERVICES = "/api/v1/namespaces/default/services";
 const DRY = "dryRun=All";
 const RANGES = { single: "10.0.0.0/24", dual: "10.0.0.0/24,fd00:10::/112" };
 
-const why = whySkipped(REAL_BINARIES[0], "1.31 or newer");
+const why = whySkipped(BINARIES[0], "1.31 or newer");
 
 const specs: readonly object[] = [
   {},
@@ -76,9 +76,7 @@ const changes: readonly object[] = [
 
 describe.skipIf(why !== undefined)("dual-stack Services beside a real kube-apiserver", { timeout: 400_000 }, () => {
   test.each(
-    REAL_BINARIES.flatMap((binary) =>
-      (["dual", "single"] as const).map((kind) => [binary.release, kind, binary] as const),
-    ),
+    BINARIES.flatMap((binary) => (["dual", "single"] as const).map((kind) => [binary.release, kind, binary] as const)),
   )("of %s return the same for the same requests (%s-stack cluster)", async (release, kind, binary) => {
     await using cluster = await openRealCluster(2);
     const flags = [`--service-cluster-ip-range=${RANGES[kind]}`];

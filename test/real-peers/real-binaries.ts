@@ -32,8 +32,19 @@ function binaryIn(directory: string): RealBinary[] {
   return Number(minor) < MINOR_MIN ? [] : [{ path, release: `1.${minor}` }];
 }
 
-/** A kube-apiserver whose mixed version proxy is on by default; undefined if there is none. */
-export const PROXYING = REAL_BINARIES.find(({ release }) => minorOf(release) >= PROXY_MINOR_MIN);
+/** Stands for a kube-apiserver that is not given, so that its tests are reported as skipped. */
+const NO_BINARY: RealBinary = { path: "", release: "" };
+
+/** All kube-apiservers; one that is not given if there is none. */
+export const BINARIES = orNone(REAL_BINARIES);
+/** The kube-apiservers whose mixed version proxy is on by default. */
+export const PROXYING = orNone(REAL_BINARIES.filter(({ release }) => minorOf(release) >= PROXY_MINOR_MIN));
+/** The kube-apiservers that write no endpoint record by default. */
+export const OLDER = orNone(REAL_BINARIES.filter(({ release }) => minorOf(release) < PROXY_MINOR_MIN));
+
+function orNone(binaries: readonly RealBinary[]): readonly RealBinary[] {
+  return binaries.length > 0 ? binaries : [NO_BINARY];
+}
 
 export function minorOf(release: string): number {
   return Number(release.split(".")[1]);
@@ -41,7 +52,8 @@ export function minorOf(release: string): number {
 
 /** Prints in one line why the tests are skipped; undefined if they can run. */
 export function whySkipped(binary: RealBinary | undefined, wanted: string): string | undefined {
-  const why = binary === undefined ? `KUBEBUILDER_ASSETS holds no kube-apiserver ${wanted}` : otherwiseMissing();
+  const isMissing = binary === undefined || binary === NO_BINARY;
+  const why = isMissing ? `KUBEBUILDER_ASSETS holds no kube-apiserver ${wanted}` : otherwiseMissing();
   if (why !== undefined) console.warn(`tests beside a real kube-apiserver were skipped: ${why}`);
   return why;
 }

@@ -14,7 +14,7 @@ const WRITE_EVERY_MS = 50;
 const SCENE_EVERY_MS = 1_500;
 const POLL_MS = 250;
 /** Time for the controllers to create or delete something. A new leader may have to take over first. */
-const CONTROLLERS_MS = 120_000;
+const CONTROLLERS_MS = 300_000;
 const REPLICAS = 2;
 
 /** Sends a request to any ready server, on a connection of its own. */
@@ -129,8 +129,13 @@ async function namespace(send: Send, name: string): Promise<void> {
   await create(send, `/apis/apps/v1/namespaces/${name}/deployments`, deploymentOf("content"));
   await remove(send, path);
   await until(async () => (await send("GET", path)).status === 404, `the deletion of ${name}`);
-  const left = await send("GET", `${path}/configmaps`);
-  if (left.status !== 200 || left.body.items.length > 0) throw new Error(`${name} is gone, and has content`);
+  let left: Json[] = [];
+  await until(async () => {
+    const { status, body } = await send("GET", `${path}/configmaps`);
+    left = body.items;
+    return status === 200;
+  }, `the list of the content of ${name}`);
+  if (left.length > 0) throw new Error(`${name} is gone, and has content`);
 }
 
 const POD_SPEC = { containers: [{ name: "main", image: "main" }] };

@@ -17,6 +17,7 @@ import {
 } from "./real-controller-manager.ts";
 import { minorOf, REAL_BINARIES, whySkipped } from "./real-binaries.ts";
 import { openRealCluster, type RealCluster, type RunningServer, type ServerKind } from "./real-cluster.ts";
+import { NEW_FIELD_MINOR, NewFields } from "./new-fields.ts";
 import { NAMESPACE, Work, type Send } from "./replaced-workload.ts";
 
 const SERVERS = 3;
@@ -33,11 +34,11 @@ const why = whySkipped(oldest, "1.31 or newer") ?? whyNoControllerManager();
 
 describe.skipIf(why !== undefined)("while Evenkeel servers replace kube-apiservers, and are replaced", () => {
   test(
-    "no response of Evenkeel is a false 404, no acknowledged write is lost, and the controllers finish their work",
+    "no response of Evenkeel is a false 404, no acknowledged write is lost, only kube-apiservers drop fields that they do not know, and the controllers finish their work",
     { timeout: 900_000 },
     async () => {
       await using stack = new AsyncDisposableStack();
-      const cluster = stack.use(await openRealCluster(SERVERS));
+      const cluster = stack.use(await openRealCluster(SERVERS + 1));
       const servers: RunningServer[] = [];
       for (let at = 0; at < SERVERS; at++) servers.push(await startAt(cluster, "kube-apiserver", at));
       const balancer = await balance(stack, cluster, servers);
@@ -47,7 +48,8 @@ describe.skipIf(why !== undefined)("while Evenkeel servers replace kube-apiserve
       // After a server has ended, the next one has the same address.
       const running = new Set(servers);
       const reads = new Reads(running, work);
-      const reading = reads.run();
+      const fields = new NewFields(running);
+      const clients = [reads.run(), fields.run()];
       for (const kind of ["evenkeel", "kube-apiserver"] as const) {
         for (let at = 0; at < SERVERS; at++) {
           await servers[at]!.stop();
@@ -58,12 +60,23 @@ describe.skipIf(why !== undefined)("while Evenkeel servers replace kube-apiserve
         }
       }
       reads.isStopped = true;
-      await reading;
+      fields.isStopped = true;
+      await Promise.all(clients);
       const report = await work.stop();
+      const reader = await startAt(cluster, "evenkeel", SERVERS);
+      const fieldReport = await fields.report(reader);
       console.log(`reads through Evenkeel: ${JSON.stringify(reads.codes)}`);
       console.log(`creations: ${JSON.stringify(report.writes)}; scenes: ${JSON.stringify(report.scenes)}`);
       console.table([...errorsByCause(manager.stderr)].map(([cause, count]) => ({ count, cause })));
+      console.log(`updates of objects with a new field: ${JSON.stringify(fieldReport.updates)}`);
+      console.table(fieldReport.byWriters);
       expect(reads.wrong).toEqual({});
+      expect(fieldReport.lostByEvenkeel).toEqual([]);
+      expect(fieldReport.missing).toEqual([]);
+      expect(fieldReport.byWriters["created through evenkeel"]?.kept).toBeGreaterThan(0);
+      const isKnown = minorOf(oldest!.release) >= NEW_FIELD_MINOR;
+      for (const [writers, { objects, kept }] of Object.entries(fieldReport.byWriters))
+        expect([writers, kept]).toEqual([writers, writers.includes("kube-apiserver") && !isKnown ? 0 : objects]);
       expect(report.lost).toEqual([]);
       expect(report.failed).toEqual([]);
       expect(Object.keys(report.scenes).sort()).toEqual(["deployment", "job", "namespace"]);
@@ -93,7 +106,7 @@ async function balance(
     isReady: (backend) => readiness.isReady(backend),
   });
   stack.defer(() => balancer.close());
-  await balancer.setBackends(addresses.map((host, index) => ({ id: String(index), host, port })));
+  await balancer.setBackends(addresses.slice(0, SERVERS).map((host, index) => ({ id: String(index), host, port })));
   return balancer;
 }
 

@@ -3,7 +3,7 @@
  * etcd. Two kube-apiservers show which lines kube-apiserver logs about its own allocations.
  */
 import { describe, expect, test } from "vitest";
-import { REAL_BINARIES, whySkipped, type RealBinary } from "./real-binaries.ts";
+import { BINARIES, whySkipped, type RealBinary } from "./real-binaries.ts";
 import { openRealCluster, type RealCluster, type RunningServer } from "./real-cluster.ts";
 
 const SERVICES = "/api/v1/namespaces/default/services";
@@ -14,7 +14,7 @@ const FREED_MS = 1_000;
 /** Room for all Services; node ports have their default range. */
 const RANGE = "--service-cluster-ip-range=10.0.0.0/16,fd00:10::/112";
 
-const why = whySkipped(REAL_BINARIES[0], "1.31 or newer");
+const why = whySkipped(BINARIES[0], "1.31 or newer");
 
 interface Pair {
   readonly binary: RealBinary;
@@ -22,8 +22,8 @@ interface Pair {
   readonly release: string | undefined;
 }
 
-const pairs: readonly Pair[] = REAL_BINARIES.flatMap((binary) =>
-  ["1.36", "1.33", undefined].map((release) => ({ binary, release })),
+const pairs: readonly Pair[] = BINARIES.flatMap((binary) =>
+  [...new Set(["1.36", "1.33", binary.release, undefined])].map((release) => ({ binary, release })),
 );
 
 describe.skipIf(why !== undefined)("service numbers beside a real kube-apiserver", { timeout: 600_000 }, () => {

@@ -6,6 +6,8 @@
 import type { Random } from "../../base/random.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { IpFamily } from "../../meta/ip-address.ts";
+import type { Guard } from "../../storage/kv.ts";
+import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { Bitmap } from "./bitmap.ts";
 import { isFor, type IpAddresses } from "./ip-addresses.ts";
 import type { IpRange } from "./ip-range.ts";
@@ -162,6 +164,7 @@ class IpPool {
     if (entry === undefined) return undefined;
     return {
       number: ip,
+      guard: guardOf(entry),
       revert: async () => {
         await addresses.withdraw(entry);
         await this.releaseBit(ip);
@@ -177,8 +180,8 @@ class IpPool {
     const { addresses } = this.#options;
     const entry = await addresses.find(ip);
     if (entry === undefined || !isFor(entry, owner) || (await this.#isTaken(ip))) return undefined;
-    if ((await addresses.rewrite(entry, owner)) === undefined) return undefined;
-    return { number: ip, revert: () => Promise.resolve() };
+    const rewritten = await addresses.rewrite(entry, owner);
+    return rewritten && { number: ip, guard: guardOf(rewritten), revert: () => Promise.resolve() };
   }
 
   /** Clears the bit, unless an IPAddress exists, whose owner needs it. */
@@ -191,4 +194,9 @@ class IpPool {
       clock.monotonic() - startedAt < RELEASE_MS ? allocated.without([index]) : allocated;
     await record.changeGuarded(release, { key: addresses.keyOf(ip), revision: 0 });
   }
+}
+
+/** The condition that nobody has deleted or changed the IPAddress. */
+function guardOf({ key, modRevision }: Entry): Guard {
+  return { key, revision: modRevision };
 }

@@ -1,5 +1,6 @@
 /** A pool of numbers of the cluster: the cluster IPs of one family, or the node ports. */
 import { randomInteger, type Random } from "../../base/random.ts";
+import type { Guard } from "../../storage/kv.ts";
 import type { NumberRange } from "./number-range.ts";
 
 /** The Service for which a number is allocated. */
@@ -10,6 +11,8 @@ export interface NumberOwner {
 
 export interface Taken {
   readonly number: string;
+  /** The condition that the record of the number still exists; undefined if it is a bit, which the repair releases later. */
+  readonly guard?: Guard;
   /** Releases the number, because the Service was not stored. */
   revert(): Promise<void>;
 }

@@ -1,29 +1,35 @@
 /**
  * Reconciles the IPAddress objects with the stored Services: creates those that are missing, corrects those that name
  * another owner, and deletes those without a Service. An IPAddress without a Service may belong to a Service that is being
- * written now, so it is deleted only after SUPERFLUOUS_MS.
+ * written now, so it is deleted only SUPERFLUOUS_MS after it was found.
  */
 import type { Clock } from "../../base/clock.ts";
 import { familyOf } from "../../meta/ip-address.ts";
-import type { Guard } from "../../storage/kv.ts";
+import { prefixEnd, type Guard } from "../../storage/kv.ts";
 import type { ObjectStore } from "../../storage/object-store.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
 import type { Allocators } from "./allocators.ts";
-import { hasLabels, isFor, parentOf } from "./ip-addresses.ts";
+import { hasLabels, isFor, isPublished, parentOf } from "./ip-addresses.ts";
 import { describeAddress, leakedAddress, wrongOwner, type Finding } from "./repair-findings.ts";
 import { numbersOf } from "./stored-services.ts";
 
-/** Longer than any request may take between the creation of an IPAddress and the storing of its Service. */
-const SUPERFLUOUS_MS = 150_000;
+/**
+ * As kubernetes. A Service is stored only while its IPAddress is unchanged, so a request that takes longer than this
+ * fails.
+ */
+const SUPERFLUOUS_MS = 60_000;
 
 /** IPAddress objects that earlier repairs found without a Service. */
 export type Suspects = Map<string, { readonly revision: number; readonly since: number }>;
 
-interface AddressRepair {
+interface OrphanRepair {
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly allocators: Allocators;
   readonly suspects: Suspects;
+}
+
+interface AddressRepair extends OrphanRepair {
   /** Whether a live server uses IPAddress objects. Otherwise only those that are left over are deleted. */
   readonly usesAddresses: boolean;
 }
@@ -34,17 +40,48 @@ interface AddressChanges {
 }
 
 export async function repairAddresses(repair: AddressRepair): Promise<AddressChanges> {
-  const { store, clock, allocators, suspects } = repair;
-  const { ipAddresses } = allocators;
-  const published = await ipAddresses.listPublished();
-  const services = await readServices(allocators);
+  const published = await repair.allocators.ipAddresses.listPublished();
+  const services = await readServices(repair.allocators);
+  const removed = await removeOrphans(repair, published, services);
+  const findings = repair.usesAddresses ? await ensureAddresses(repair.allocators, services) : [];
+  return { ...removed, findings: [...findings, ...removed.findings] };
+}
+
+/**
+ * Deletes the IPAddress objects without a Service that are due, between two repairs. Reads the store only if the cache
+ * has such an object.
+ */
+export async function repairOrphans(repair: OrphanRepair): Promise<AddressChanges> {
+  const { allocators, suspects } = repair;
+  if (!isOrphanCached(repair)) {
+    suspects.clear();
+    return { findings: [], released: [] };
+  }
+  const published = await allocators.ipAddresses.listPublished();
+  return removeOrphans(repair, published, await readServices(allocators));
+}
+
+/** Whether the cache has an IPAddress with an address that no Service has. */
+function isOrphanCached({ store, allocators: { ipAddresses, services } }: OrphanRepair): boolean {
+  const cached = (prefix: string): Entry[] => store.cache.range(prefix, prefixEnd(prefix));
+  const published = cached(ipAddresses.keyOf("")).filter(isPublished);
+  if (published.length === 0) return false;
+  const known = cached(services.prefix).filter(({ corrupt }) => corrupt === undefined);
+  const used = new Set(known.flatMap((entry) => numbersOf(entry).ips));
+  return published.some((entry) => !used.has(ipAddresses.ipOf(entry)));
+}
+
+async function removeOrphans(
+  { store, clock, allocators: { ipAddresses }, suspects }: OrphanRepair,
+  published: readonly Entry[],
+  services: StoredOwners,
+): Promise<AddressChanges> {
   const orphans = services.isComplete ? published.filter((entry) => services.isOrphan(entry)) : [];
   const due = dueOf(orphans, suspects, clock.monotonic());
   // The guard: a server that was suspended since the list must not delete an IPAddress that a Service now needs.
   for (const entry of due) await store.remove(entry, services.guardsOf(entry));
-  const findings = repair.usesAddresses ? await ensureAddresses(allocators, services) : [];
-  const leaked = due.map((entry) => leakedAddress(entry, ipAddresses.ipOf(entry), services.ownerNamedBy(entry)));
-  return { findings: [...findings, ...leaked], released: due.map((entry) => ipAddresses.ipOf(entry)) };
+  const findings = due.map((entry) => leakedAddress(entry, ipAddresses.ipOf(entry), services.ownerNamedBy(entry)));
+  return { findings, released: due.map((entry) => ipAddresses.ipOf(entry)) };
 }
 
 interface StoredOwners {

@@ -27,8 +27,11 @@ interface EventRequest {
 }
 
 export interface RepairEvents {
-  /** Called with all findings of a repair. Never throws an error: an Event that cannot be written is dropped. */
-  publish(findings: readonly Finding[]): Promise<void>;
+  /**
+   * Called with all findings of a repair, or with further ones after it; a finding that a repair does not repeat ends its
+   * series. Never throws an error: an Event that cannot be written is dropped.
+   */
+  publish(findings: readonly Finding[], of: "a repair" | "further"): Promise<void>;
 }
 
 /** Maximum number of Events that one repair writes, and that are remembered for their series. */
@@ -61,8 +64,8 @@ export function createRepairEvents(options: RepairEventsOptions): RepairEvents {
     return status === 201 ? { target: `${collection}/${String(name)}`, count: 1 } : undefined;
   };
   return {
-    async publish(findings) {
-      const next = new Map<string, Recorded>();
+    async publish(findings, of) {
+      const next = new Map<string, Recorded>(of === "further" ? recorded : []);
       for (const finding of findings.slice(0, EVENTS_MAX)) {
         const key = [finding.subject.key, finding.reason, finding.note].join("\n");
         try {

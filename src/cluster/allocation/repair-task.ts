@@ -1,10 +1,12 @@
 /**
  * Repairs the allocations of Services: once before the server is ready, then periodically, and when servers of other
- * releases join or leave, because other records are then in use.
+ * releases join or leave, because other records are then in use. Between the repairs, it deletes IPAddress objects
+ * without a Service.
  */
 import { sleep, type Clock } from "../../base/clock.ts";
 import type { Log } from "../../base/log.ts";
-import { convertClaims, repairAllocations, type RepairParts, type RepairState } from "./repair.ts";
+import { convertClaims, repairAllocations, type RepairParts, type RepairReport, type RepairState } from "./repair.ts";
+import { repairOrphans } from "./repair-addresses.ts";
 import type { RepairEvents } from "./repair-events.ts";
 import type { Finding } from "./repair-findings.ts";
 import { StatusError } from "../../meta/status-error.ts";
@@ -15,6 +17,8 @@ import type { StartupHook } from "../../base/startup-hook.ts";
 /** As kubernetes: short enough that leaked ports do not exhaust the range. */
 const INTERVAL_MS = 180_000;
 const RETRY_MS = 250;
+/** How often the server looks for IPAddress objects without a Service. */
+const ORPHANS_MS = 10_000;
 /** How often the releases of the live servers are compared with those of the last repair. */
 const LOOK_MS = 1_000;
 
@@ -39,7 +43,7 @@ export function createServiceRepair(options: ServiceRepairOptions): ServiceRepai
       name: "start-service-ip-repair-controllers",
       async run(signal) {
         for (;;) {
-          const found = await repairOnce(options, state, "start");
+          const found = await logged(options, () => repairAll(options, state, "start"));
           if (found !== undefined) early = found;
           if (found !== undefined || !(await sleep(clock, RETRY_MS, signal))) return;
         }
@@ -49,38 +53,52 @@ export function createServiceRepair(options: ServiceRepairOptions): ServiceRepai
       name: "service-repair",
       async run(signal) {
         let repairedAt = clock.monotonic();
+        let lookedAt = repairedAt;
         while (await sleep(clock, LOOK_MS, signal)) {
-          if (early.length > 0) await options.events.publish(early);
+          if (early.length > 0) await options.events.publish(early, "a repair");
           early = [];
-          const isTime = clock.monotonic() - repairedAt >= INTERVAL_MS;
-          if (!isTime && !allocators.records.isRepairDue()) continue;
-          // A repair out of turn must not count as a further finding of a leak.
-          const of = isTime ? state : { leaks: new Map(state.leaks), suspects: new Map(state.suspects) };
-          if (isTime) repairedAt = clock.monotonic();
-          const found = await repairOnce(options, of, "interval");
-          if (isTime) await options.events.publish(found ?? []);
+          const now = clock.monotonic();
+          const isTime = now - repairedAt >= INTERVAL_MS;
+          if (isTime || allocators.records.isRepairDue()) {
+            // A repair out of turn must not count as a further finding of a leak.
+            const of = isTime ? state : { leaks: new Map(state.leaks), suspects: new Map(state.suspects) };
+            if (isTime) repairedAt = now;
+            const found = await logged(options, () => repairAll(options, of, "interval"));
+            if (isTime) await options.events.publish(found ?? [], "a repair");
+          } else if (now - lookedAt >= ORPHANS_MS) {
+            lookedAt = now;
+            const found = await logged(options, () => repairOrphans({ ...options, suspects: state.suspects }));
+            await options.events.publish(found ?? [], "further");
+          }
         }
       },
     },
   };
 }
 
-/** Returns the findings; undefined after a store or API error, so that a retry may help. */
-async function repairOnce(
+async function repairAll(
   options: ServiceRepairOptions,
   state: RepairState,
   at: "start" | "interval",
+): Promise<RepairReport> {
+  const report = await repairAllocations(options, state);
+  const converted = at === "start" ? await convertClaims(options) : 0;
+  if (converted > 0) options.log.info("converted claims on cluster IPs and node ports", { claims: converted });
+  return report;
+}
+
+/** Logs and returns the findings; undefined after a store or API error, so that a retry may help. */
+async function logged(
+  { log }: ServiceRepairOptions,
+  repair: () => Promise<RepairReport>,
 ): Promise<readonly Finding[] | undefined> {
-  const { log } = options;
   try {
-    const { findings, released } = await repairAllocations(options, state);
+    const { findings, released } = await repair();
     for (const [problem, those] of Map.groupBy(findings, (finding) => finding.problem)) {
       const message = MESSAGES[problem];
       if (message !== undefined) log.warn(message, { numbers: list(those.map(({ number }) => number)) });
     }
     if (released.length > 0) log.warn("numbers appear to have leaked; cleaning up", { numbers: list(released) });
-    const converted = at === "start" ? await convertClaims(options) : 0;
-    if (converted > 0) log.info("converted claims on cluster IPs and node ports", { claims: converted });
     return findings;
   } catch (thrown) {
     const error = thrown instanceof Error ? thrown.message : String(thrown);

@@ -18,7 +18,7 @@ export interface RepairState {
   readonly suspects: Suspects;
 }
 
-interface RepairReport {
+export interface RepairReport {
   /** The findings that this release reports. */
   readonly findings: readonly Finding[];
   /** Numbers that were released because no Service has them. */

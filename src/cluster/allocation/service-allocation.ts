@@ -15,6 +15,7 @@ import type { Allocators } from "./allocators.ts";
 import type { ObjectChange } from "../../serving/registry/guaranteed-update.ts";
 import { invalidValue } from "../../meta/field-errors.ts";
 import type { ServedResource } from "../../serving/registry/resource.ts";
+import type { WriteGuards } from "../../serving/registry/write-encoded.ts";
 import type { NodePorts } from "./node-ports.ts";
 import type { NumberOwner, NumberPool, Taken } from "./number-pool.ts";
 import { canonicalIp, familyOf } from "../../meta/ip-address.ts";
@@ -32,10 +33,11 @@ import {
   type AllocatedValues,
 } from "../../objects/kinds/core/services/service-fields.ts";
 import { ownerOf } from "./stored-services.ts";
-import { STORE_EXISTING_MS, STORE_MS } from "./timing.ts";
+import { STORE_MS } from "./timing.ts";
 import { countAt } from "../../objects/kinds/checks.ts";
 
 const ALREADY_ALLOCATED = "provided port is already allocated";
+const TOO_LATE = "allocating took too long, please try again later";
 const NODE_PORTS_FULL = "failed to allocate a nodePort: range is full";
 
 /** Allocates cluster IPs and node ports for Services. */
@@ -65,6 +67,8 @@ class ServiceAllocation implements AllocationSession {
   /** Releases the numbers that the service will not need after the latest attempt. */
   #releases: (() => Promise<void>)[] = [];
   #owner: NumberOwner = { namespace: "", name: "" };
+  /** When the latest attempt began, in monotonic milliseconds. */
+  #startedAt = 0;
 
   constructor({ context, allocators, served, mode }: ServiceAllocationOptions) {
     this.#context = context;
@@ -75,8 +79,7 @@ class ServiceAllocation implements AllocationSession {
 
   async assign(object: JsonObject, existing?: JsonObject): Promise<JsonObject> {
     await this.revert();
-    const { clock } = this.#context;
-    const startedAt = clock.monotonic();
+    this.#startedAt = this.#context.clock.monotonic();
     this.#owner = ownerOf(object);
     const service = {
       ...object,
@@ -92,19 +95,31 @@ class ServiceAllocation implements AllocationSession {
     await this.#assignIps(service, existing, held);
     await this.#assignPorts(service, existing, held);
     if (existing !== undefined) await this.#noteDropped(held, allocatedValuesOf(service));
-    const limitMs = existing === undefined ? STORE_MS : STORE_EXISTING_MS;
-    if (this.#taken.length > 0 && clock.monotonic() - startedAt > limitMs) {
-      throw serviceUnavailable("allocating took too long, please try again later", 1);
-    }
     return service;
   }
 
   async apply(change: ObjectChange, existing: JsonObject): Promise<ObjectChange> {
-    if (change.kind === "store") return { ...change, object: await this.assign(change.object, existing) };
+    if (change.kind === "store") {
+      const object = await this.assign(change.object, existing);
+      return { ...change, object, guards: () => this.guarded(undefined) };
+    }
     await this.revert();
     this.#owner = ownerOf(existing);
     await this.#noteDropped(allocatedValuesOf(existing), { ips: [], ports: [] });
     return change;
+  }
+
+  guarded(place: WriteGuards | undefined): WriteGuards | undefined {
+    if (this.#taken.length === 0) return place;
+    if (this.#context.clock.monotonic() - this.#startedAt > STORE_MS) throw serviceUnavailable(TOO_LATE, 1);
+    const numbers = this.#taken.flatMap(({ guard }) => guard ?? []);
+    return {
+      guards: [...(place?.guards ?? []), ...numbers],
+      async look(lost) {
+        if (numbers.some(({ key }) => key === lost)) throw serviceUnavailable(TOO_LATE, 1);
+        return [...((await place?.look(lost)) ?? []), ...numbers];
+      },
+    };
   }
 
   /** Releases the numbers that the latest attempt has allocated. */

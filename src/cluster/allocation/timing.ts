@@ -1,13 +1,10 @@
 /** How long a number may be allocated without a stored Service, and how late it may be released. */
 
 /**
- * An allocation that takes longer than this fails before the Service is stored. kube-apiserver removes an IPAddress
- * without a Service after 60 s.
+ * An allocation that is older than this when the Service is stored fails: a bit without a Service may be released some
+ * minutes later. A removed IPAddress fails the write in any case. The time is enough for a webhook that times out.
  */
-export const STORE_MS = 30_000;
-
-/** The same for a Service that exists. kube-apiserver removes an IPAddress that such a Service does not have after 5 s. */
-export const STORE_EXISTING_MS = 3_000;
+export const STORE_MS = 60_000;
 
 /** A release that is later than this is left to the repair, which may already have released the number. */
 export const RELEASE_MS = 60_000;

@@ -17,10 +17,13 @@ export const CONTROLLERS = [
 export type ControllerName = (typeof CONTROLLERS)[number];
 
 /**
- * The controllers that every release of kube-controller-manager runs by default. It runs none of the storage version
- * controllers by default: their feature gates StorageVersionAPI and StorageVersionMigrator are off. It runs the
- * protection of VolumeAttributesClasses only since 1.34, and its lease does not show its release; two of these
- * controllers do not disturb each other, because they only remove the finalizer of a deleted object that is unused.
+ * The controllers that every release of kube-controller-manager runs by default. Its lease does not show its release, so
+ * these are not among them:
+ *
+ * - the protection of VolumeAttributesClasses, which it runs since 1.34. Two of these controllers do not disturb each
+ *   other, because they only remove the finalizer of a deleted object that is unused;
+ * - the storage version controllers. Their feature gates are off, except that of storage-version-migrator-controller since
+ *   1.37, whose migrations do not wait until all servers write the same version.
  */
 export const KUBE_CONTROLLER_MANAGER_CONTROLLERS: readonly ControllerName[] = [
   "garbage-collector-controller",

@@ -8,6 +8,7 @@ import { mergeSources, type DiscoverySource } from "../../serving/discovery/merg
 import { formatGroupResource, type GroupResource } from "../../meta/group-version.ts";
 import type { ServedRecord } from "../peers/served-record.ts";
 import type { PeerDocuments, Peers } from "../peers/peers.ts";
+import { serverName } from "../../serving/discovery/server-name.ts";
 import type { ClusterView, PeerView } from "../peers/view.ts";
 import type { SharedResources } from "../peers/shared-resources.ts";
 import type { PeerConfig } from "../peers/peer-config.ts";
@@ -109,9 +110,9 @@ const ANYTHING = { group: undefined, resource: undefined, namespaced: undefined 
  */
 function undescribedDoubts({ undescribed }: Pick<PeerDocuments, "undescribed">, view: ClusterView): Doubt[] {
   return undescribed().map((server) => {
-    const { unreachableBecause, undescribedBecause } = peerIn(view, server);
+    const { calledAt, unreachableBecause, undescribedBecause } = peerIn(view, server);
     const because = `has not yet published what it serves${inParentheses(unreachableBecause ?? undescribedBecause)}`;
-    return { ...ANYTHING, server, because };
+    return { ...ANYTHING, server: serverName(server, calledAt), because };
   });
 }
 
@@ -125,13 +126,13 @@ function unreachable(sources: readonly DiscoverySource[], view: ClusterView): Do
   );
   return sources
     .filter(({ isReachable }) => !isReachable)
-    .flatMap(({ serverId, isKubeApiserver, groups }) => {
+    .flatMap(({ serverId, calledAt, isKubeApiserver, groups }) => {
       const because = `cannot be reached${inParentheses(peerIn(view, serverId).unreachableBecause)}`;
       return resourcesOf(groups)
         .filter((resource) => !reachable.has(formatGroupResource(resource)))
         .map(({ group, resource, namespaced }) => {
           const isCountable = isKubeApiserver !== true && storagePlaceOf(group, resource) !== undefined;
-          const doubt = { group, resource, namespaced, server: serverId, because };
+          const doubt = { group, resource, namespaced, server: serverName(serverId, calledAt), because };
           return isCountable ? { ...doubt, isCountable } : doubt;
         });
     });
@@ -151,13 +152,20 @@ function departed(records: readonly ServedRecord[], served: readonly ClusterReso
   const known = new Set(served.map(formatGroupResource));
   const doubts = new Map<string, Doubt>();
   for (const record of records) {
-    const { serverId, departedAt } = record;
+    const { serverId, calledAt, departedAt } = record;
     const because = departedAt === undefined ? "has departed" : `departed at ${departedAt}`;
     for (const { group, resource } of recordedResources(record)) {
       const text = formatGroupResource({ group, resource });
       if (resource.includes("/") || known.has(text)) continue;
       const namespaced = storagePlaceOf(group, resource)?.namespaced;
-      doubts.set(text, { group, resource, namespaced, server: serverId, because, isCountable: true });
+      doubts.set(text, {
+        group,
+        resource,
+        namespaced,
+        server: serverName(serverId, calledAt),
+        because,
+        isCountable: true,
+      });
     }
   }
   return [...doubts.values()];

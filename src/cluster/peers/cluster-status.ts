@@ -290,10 +290,10 @@ function departedStatus(input: ClusterStatusInput): DepartedStatus[] {
   const isListed = ({ serverId }: GoneServer): boolean =>
     unserved.some(({ departed }) => departed.serverId === serverId);
   const others = input.gone.filter((server) => !isListed(server)).map((departed) => ({ departed, resources: [] }));
-  return [...unserved, ...others].map(({ departed: { serverId: server, release, departedAt }, resources }) => {
-    const gone = input.gone.find(({ serverId }) => serverId === server);
+  return [...unserved, ...others].map(({ departed: { serverId: id, calledAt, release, departedAt }, resources }) => {
+    const gone = input.gone.find(({ serverId }) => serverId === id);
     return {
-      server,
+      server: calledAt ?? id,
       ...present({ release }),
       departedAt,
       secondsAgo: Math.max(0, Math.round((input.wallMs - Date.parse(departedAt)) / 1000)),

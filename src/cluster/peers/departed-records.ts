@@ -23,7 +23,8 @@ import {
   type StoredServedRecord,
 } from "./served-record.ts";
 import type { ClusterView, GoneServer } from "./view.ts";
-import { StorageError, type Kv } from "../../storage/kv.ts";
+import { isRunOf, type LeaseEvidence } from "./live-servers.ts";
+import { prefixEnd, StorageError, type Kv } from "../../storage/kv.ts";
 import type { WatchCache } from "../../storage/watch-cache/cache.ts";
 import { parseEntry, type Entry } from "../../storage/watch-cache/entry.ts";
 import { waitUntil, type BackgroundTask } from "../../base/background.ts";
@@ -196,6 +197,15 @@ function storedRecord(storageRoot: string, entry: Entry): StoredServedRecord | u
   return record && { key: entry.key, revision: entry.modRevision, record };
 }
 
+/** Whether a record notes that the run of this identity lease has departed. */
+export function isNotedAsDeparted(cache: WatchCache, storageRoot: string, lease: LeaseEvidence): boolean {
+  const prefix = `${servedRecordPrefix(storageRoot)}${lease.id}/`;
+  return cache.range(prefix, prefixEnd(prefix)).some((entry) => {
+    const record = storedRecord(storageRoot, entry)?.record;
+    return record?.departedAt !== undefined && isRunOf(lease, record.incarnation);
+  });
+}
+
 /** The records of the other live servers. */
 function liveRecords(
   { live, identity }: DepartedParts,
@@ -221,12 +231,12 @@ function ownRecord({ env, config, identity, builtIn }: DepartedParts): ServedRec
 /** Records for kube-apiservers, which write none. */
 function unrecorded({ env, live, sources }: DepartedParts): ServedRecord[] {
   const runs = live();
-  return sources().flatMap(({ serverId, release, isKubeApiserver, groups }) => {
+  return sources().flatMap(({ serverId, calledAt, release, isKubeApiserver, groups }) => {
     const incarnation = runs.get(serverId);
     if (isKubeApiserver !== true || incarnation === undefined) return [];
     const servedAt = new Date(env.clock.now()).toISOString();
     const resources = recordedResources(groups);
-    return [withoutShared({ serverId, incarnation, release, servedAt, departedAt: undefined, resources })];
+    return [withoutShared({ serverId, calledAt, incarnation, release, servedAt, departedAt: undefined, resources })];
   });
 }
 

@@ -48,8 +48,8 @@ export function createDepartedIndex({ records, live, departures }: DepartedIndex
   const byGroupVersion = new Map<string, Map<string, Ending>>();
   for (const record of records) {
     if (isLive(live, record)) continue;
-    const { serverId, release } = record;
-    const departed = { serverId, release, departedAt: departures.departedAt(record) };
+    const { serverId, calledAt, release } = record;
+    const departed = { serverId, calledAt, release, departedAt: departures.departedAt(record) };
     const ending = { departed, hasEnded: departures.hasEnded(record) };
     for (const [groupVersion, names] of record.resources) {
       const byName = byGroupVersion.get(groupVersion) ?? new Map<string, Ending>();
@@ -76,12 +76,12 @@ interface Ending {
 export function goneServers({ records, live, departures }: DepartedIndexOptions): GoneServer[] {
   const gone = new Map<string, GoneServer>();
   for (const record of records) {
-    const { serverId, release, isGraceful = false } = record;
+    const { serverId, calledAt, release, isGraceful = false } = record;
     if (live.has(serverId) || !departures.hasEnded(record)) continue;
     const departedAt = departures.departedAt(record);
     const known = gone.get(serverId);
     if (known === undefined || known.departedAt < departedAt)
-      gone.set(serverId, { serverId, release, departedAt, isGraceful });
+      gone.set(serverId, { serverId, calledAt, release, departedAt, isGraceful });
   }
   return [...gone.values()].sort((left, right) => (left.serverId < right.serverId ? -1 : 1));
 }

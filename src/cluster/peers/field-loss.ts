@@ -10,6 +10,7 @@ import type { NamedField, ValuePath } from "../../objects/unknown-fields.ts";
 import type { Forward } from "./forward.ts";
 import { serviceUnavailableBecause } from "./unavailable-responses.ts";
 import { clientRelease, routeOf } from "./peer-proxy.ts";
+import { serverName } from "../../serving/discovery/server-name.ts";
 import type { ClusterView, NamedFieldsNeed, PeerView } from "./view.ts";
 import type { PeerConfig } from "./peer-config.ts";
 
@@ -112,7 +113,9 @@ function lossOf({ name, peers }: KnownField, { self }: ClusterView): string {
 }
 
 function unknownHere({ id, release }: ClusterView["self"], peers: readonly PeerView[]): string {
-  const others = peers.slice(0, NAMES_MAX).map((peer) => `${peer.id} (${peer.release})`);
+  const others = peers
+    .slice(0, NAMES_MAX)
+    .map(({ id: peer, calledAt, release: of }) => `${serverName(peer, calledAt)} (${of})`);
   return `${id} (${release}) does not know it, ${others.join(", ")} ${peers.length === 1 ? "does" : "do"}`;
 }
 

@@ -122,7 +122,7 @@ async function forwardOnce(options: ForwardOptions, hop: Hop): Promise<ApiRespon
         continue;
       }
       metrics.rerouted(attempt.response.status, request.info);
-      request.audit?.annotate(SERVED_BY_ANNOTATION, peer.id);
+      request.audit?.annotate(SERVED_BY_ANNOTATION, peer.calledAt ?? peer.id);
       return toResponse(attempt.response, peer, route);
     }
     metrics.failed(attempt.type, request.info);
@@ -243,7 +243,7 @@ function changesNothing(request: WithUser): boolean {
 
 function toResponse(response: UpstreamResponse, peer: PeerView, route: PeerRoute): ApiResponse {
   const what = [peer.kube && "kube-apiserver", peer.release].filter((word) => word !== undefined).join(" ");
-  const servedBy = `${peer.id} (${what}); reason=${route.rule}`;
+  const servedBy = `${peer.calledAt ?? peer.id} (${what}); reason=${route.rule}`;
   return {
     status: response.status,
     headers: { ...peerResponseHeaders(response), [SERVED_BY_HEADER]: servedBy },

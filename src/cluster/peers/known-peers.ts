@@ -1,12 +1,14 @@
 /** Turns the live servers into the peers that are tracked and routed to. Pure functions. */
+import { authorityOf } from "../../serving/http/upstream.ts";
 import type { EndpointTable } from "./endpoint-record.ts";
 import type { LiveServer } from "./live-servers.ts";
 import type { KnownPeer } from "./tracked-peer.ts";
 import type { KubeView, PeerView } from "./view.ts";
 
 export function knownPeers(servers: readonly LiveServer[]): KnownPeer[] {
-  return servers.map(({ id, incarnation, address, record, release }) => ({
+  return servers.map(({ id, incarnation, address, record, release, isIdGuessed }) => ({
     id,
+    calledAt: isIdGuessed === true ? address && authorityOf(address) : undefined,
     incarnation,
     isKubeApiserver: release === undefined,
     release: record?.release,
@@ -39,8 +41,9 @@ const NOTHING_READ: KubeView = { version: undefined, assumedRelease: undefined, 
 
 /** The views of peers on a server that cannot call any peer. */
 export function unreachable(known: readonly KnownPeer[]): PeerView[] {
-  return known.map(({ id, isKubeApiserver, release, address, isDraining }) => ({
+  return known.map(({ id, calledAt, isKubeApiserver, release, address, isDraining }) => ({
     id,
+    calledAt,
     release,
     kube: isKubeApiserver ? NOTHING_READ : undefined,
     address,

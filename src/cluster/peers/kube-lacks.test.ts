@@ -21,7 +21,7 @@ describe("a kube-apiserver", () => {
     ["flag", "writes no endpoint record (its address is that of --peer-server)"],
     [
       "masterlease",
-      "writes no endpoint record (its address is that of its masterlease; if it is wrong, set --peer-server)",
+      "writes no endpoint record (its address is that of a masterlease, which does not name it; to pair them, set --peer-server)",
     ],
     ["doubt", "has only an identity lease, which counts for 30 s (if it is a server, set --peer-server)"],
   ] as const)("with the evidence %s lacks an endpoint record", (evidence, lack) => {

@@ -30,7 +30,7 @@ function recordLack(evidence: KubeEvidence["evidence"]): string | undefined {
     case "flag":
       return "writes no endpoint record (its address is that of --peer-server)";
     case "masterlease":
-      return "writes no endpoint record (its address is that of its masterlease; if it is wrong, set --peer-server)";
+      return "writes no endpoint record (its address is that of a masterlease, which does not name it; to pair them, set --peer-server)";
     case "doubt":
       return "has only an identity lease, which counts for 30 s (if it is a server, set --peer-server)";
     default:

@@ -15,6 +15,7 @@ const NOTHING: LivenessInput = {
   unpaired: new Map(),
   named: new Map(),
   mayDoubt: false,
+  hasDeparted: () => false,
   rewriteMs: 5_000,
 };
 
@@ -160,6 +161,12 @@ describe("an identity lease without a record", () => {
       { evidence: "recent", incarnation: "run-1-at-192.0.2.9", address: { host: "192.0.2.9" } },
     ]);
     expect([after(30_000).servers, after(30_000).ignored]).toEqual([[], []]);
+  });
+
+  test("that the store notes as departed is neither a server nor ignored, unless its masterlease exists", () => {
+    const departed = { leases: [lease("old")], hasDeparted: () => true, mayDoubt: true };
+    expect([decide(departed).servers, decide(departed).ignored]).toEqual([[], []]);
+    expect(evidence({ ...departed, masterLeases: ["192.0.2.9"] })).toEqual(["old: masterlease run-1-at-192.0.2.9"]);
   });
 
   test("that appears together with a masterlease gets its address, although another server has lost one", () => {

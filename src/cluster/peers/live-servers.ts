@@ -30,6 +30,8 @@ export interface LiveServer {
   readonly record: EndpointRecord | undefined;
   /** The address at which the server can be called; undefined if it is not known. */
   readonly address: UpstreamAddress | undefined;
+  /** True if the address is that of a masterlease, which does not name its server: perhaps another server has this ID. */
+  readonly isIdGuessed?: boolean;
   readonly evidence: Evidence;
   /** The release that the server publishes; undefined if it publishes none. */
   readonly release: string | undefined;
@@ -58,6 +60,11 @@ export interface LivenessInput {
   readonly named: ReadonlyMap<string, UpstreamAddress>;
   /** Whether identity leases without other evidence count. */
   readonly mayDoubt: boolean;
+  /**
+   * Whether a record in the store notes that the run of the lease has departed. The identity lease of a kube-apiserver
+   * outlives it by up to an hour; without this, a server that starts meanwhile could take it for a live one.
+   */
+  readonly hasDeparted: (lease: LeaseEvidence) => boolean;
   /** How long a live server may take to write its record again. */
   readonly rewriteMs: number;
 }
@@ -109,7 +116,7 @@ export function decideLiveness(input: LivenessInput): Liveness {
     const server = byRecords(found, input) ?? byLease(found, input, paired);
     if (server !== undefined) servers.push(server);
     else if (found.starting !== undefined) overdue.push(found.starting.record);
-    else if (hasOnlyLease(found) && !input.unpaired.has(id)) ignored.push(id);
+    else if (hasOnlyLease(found) && !input.unpaired.has(id) && !input.hasDeparted(found.lease)) ignored.push(id);
   }
   return { servers, overdue, ignored, paired };
 }
@@ -176,7 +183,7 @@ function hasOnlyLease(found: Found): found is Found & { readonly lease: LeaseEvi
 
 function byLease(found: Found, input: LivenessInput, paired: ReadonlyMap<string, string>): LiveServer | undefined {
   if (!hasOnlyLease(found)) return undefined;
-  const { named, unpaired, mayDoubt } = input;
+  const { named, unpaired, mayDoubt, hasDeparted } = input;
   const { id } = found.lease;
   const server = { id, incarnation: runOf(found.lease), record: undefined, release: undefined };
   const address = named.get(id);
@@ -184,7 +191,8 @@ function byLease(found: Found, input: LivenessInput, paired: ReadonlyMap<string,
   const ip = paired.get(id);
   if (ip !== undefined) return { ...server, ...atMasterLease(found.lease, ip, input), evidence: "masterlease" };
   const lost = unpaired.get(id);
-  if (lost === undefined) return mayDoubt ? { ...server, address: undefined, evidence: "doubt" } : undefined;
+  if (lost === undefined)
+    return mayDoubt && !hasDeparted(found.lease) ? { ...server, address: undefined, evidence: "doubt" } : undefined;
   if (lost.ageMs >= RECENT_MS) return undefined;
   return { ...server, ...atMasterLease(found.lease, lost.ip, input), evidence: "recent" };
 }
@@ -194,10 +202,23 @@ function atMasterLease(
   lease: LeaseEvidence,
   host: string,
   { kubernetesPort: port }: LivenessInput,
-): Pick<LiveServer, "incarnation" | "address"> {
+): Pick<LiveServer, "incarnation" | "address" | "isIdGuessed"> {
   const run = runOf(lease);
-  return { incarnation: run && `${run}-at-${host}`, address: port === undefined ? undefined : { host, port } };
+  const address = port === undefined ? undefined : { host, port };
+  return { incarnation: run && runAt(run, host), address, isIdGuessed: true };
 }
+
+/** The run of a server that is called at the address of a masterlease. */
+function runAt(run: string, host: string): string {
+  return `${run}${AT}${host}`;
+}
+
+/** Whether a recorded run is that of the lease, at whichever address. */
+export function isRunOf({ incarnation: run }: LeaseEvidence, recorded: string): boolean {
+  return run !== "" && (recorded === run || recorded.startsWith(run + AT));
+}
+
+const AT = "-at-";
 
 function runOf(lease: LeaseEvidence | undefined): string | undefined {
   return lease === undefined || lease.incarnation === "" ? undefined : lease.incarnation;

@@ -90,6 +90,7 @@ function sourceOf(peer: TrackedPeer): DiscoverySource | undefined {
   return (
     document && {
       serverId: known.id,
+      calledAt: known.calledAt,
       release: peer.release,
       isKubeApiserver: peer.isKubeApiserver,
       binaryVersion: peer.binaryVersion,

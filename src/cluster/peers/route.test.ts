@@ -278,6 +278,23 @@ const REFUSED: readonly Case[] = [
     reason: "example.com/v1, widgets was last served by old (1.36), which departed at 2026-01-02T03:04:05Z",
   },
   {
+    what: "a resource of an unreachable kube-apiserver whose ID is a guess",
+    facts: GET_WIDGETS,
+    view: viewOf({ peers: [peerOf("guess", { serves: WIDGETS, calledAt: "192.0.2.7:6443", isReachable: false })] }),
+    kind: "unavailable",
+    rule: "peer-unreachable",
+    reason: "example.com/v1, widgets is served by the kube-apiserver at 192.0.2.7:6443, which cannot be reached",
+  },
+  {
+    what: "a resource that a departed kube-apiserver served whose ID was a guess",
+    facts: GET_WIDGETS,
+    view: viewOf({ departed: () => ({ ...DEPARTED, calledAt: "192.0.2.7:6443" }) }),
+    kind: "unavailable",
+    rule: "departed",
+    reason:
+      "example.com/v1, widgets was last served by the kube-apiserver at 192.0.2.7:6443 (1.36), which departed at 2026-01-02T03:04:05Z",
+  },
+  {
     what: "a subresource that a departed server served",
     facts: RESIZE,
     view: viewOf({ local: { v1: { pods: "get" } }, departed: () => ({ ...DEPARTED, release: undefined }) }),

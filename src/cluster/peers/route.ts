@@ -9,6 +9,7 @@ import { someOf } from "../../base/some-of.ts";
 import { must } from "../../base/assert.ts";
 import { formatGroupVersion } from "../../meta/group-version.ts";
 import type { ServedSet } from "./served-set.ts";
+import { serverName } from "../../serving/discovery/server-name.ts";
 import type { CapabilityNeed, ClusterView, PeerView, ResourceQuestion } from "./view.ts";
 
 export interface RouteFacts extends ResourceQuestion {
@@ -208,9 +209,9 @@ function decideAmongPeers(facts: RouteFacts, view: ClusterView): Route {
 
   const undescribed = view.peers.find((peer) => !peer.isDescribed);
   if (undescribed !== undefined) {
-    const { id, unreachableBecause, undescribedBecause } = undescribed;
+    const { id, calledAt, unreachableBecause, undescribedBecause } = undescribed;
     const why = because(unreachableBecause ?? undescribedBecause);
-    const reason = `${view.self.id} does not serve ${described(facts)}, and ${id} has not yet published what it serves${why}`;
+    const reason = `${view.self.id} does not serve ${described(facts)}, and ${serverName(id, calledAt)} has not yet published what it serves${why}`;
     return unavailable("peer-not-described", reason, { peerId: id });
   }
   if (view.local.has(facts)) return VERB_NOT_SERVED;
@@ -238,7 +239,7 @@ function decideHolders(
     return { kind: "peer", rule, reason, candidates };
   }
   const holder = must(holders[0], "there are holders");
-  const reason = `${described(facts)} is served by ${holder.id}, which ${cannotBeReached(holder)}`;
+  const reason = `${described(facts)} is served by ${serverName(holder.id, holder.calledAt)}, which ${cannotBeReached(holder)}`;
   const isUnresolved = holders.every(({ address }) => address === undefined);
   return unavailable("peer-unreachable", reason, { peerId: holder.id, isUnresolved });
 }
@@ -255,7 +256,8 @@ function decideUnserved(facts: RouteFacts, view: ClusterView): Route {
   const departed = view.departed(facts);
   if (departed !== undefined) {
     const release = departed.release === undefined ? "" : ` (${departed.release})`;
-    const reason = `${described(facts)} was last served by ${departed.serverId}${release}, which departed at ${departed.departedAt}`;
+    const name = serverName(departed.serverId, departed.calledAt);
+    const reason = `${described(facts)} was last served by ${name}${release}, which departed at ${departed.departedAt}`;
     return unavailable("departed", reason, { peerId: departed.serverId, retryAfterSeconds: LATER_SECONDS });
   }
   if (facts.subresource !== "" && view.local.has(parentOf(facts))) return SUBRESOURCE_UNKNOWN;
@@ -326,7 +328,7 @@ const NAMES_MAX = 3;
 
 function names(peers: readonly PeerView[]): string {
   return someOf(
-    peers.map(({ id }) => id),
+    peers.map(({ id, calledAt }) => serverName(id, calledAt)),
     NAMES_MAX,
   );
 }

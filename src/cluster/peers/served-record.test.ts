@@ -37,6 +37,7 @@ describe("a served record", () => {
   test.each([
     ["of a live server", RECORD],
     ["of a departed one", { ...RECORD, departedAt: "2026-01-02T03:14:05Z" }],
+    ["of a server whose ID is a guess", { ...RECORD, calledAt: "192.0.2.7:6443" }],
     ["of a server that does not publish its release", { ...RECORD, release: undefined }],
     ["with names of inherited object properties", { ...RECORD, resources: new Map([["__proto__", ["constructor"]]]) }],
     ["of a server that serves nothing", { ...RECORD, resources: new Map() }],

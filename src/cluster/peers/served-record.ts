@@ -9,6 +9,8 @@ import { isJsonObject, type JsonObject } from "../../meta/json.ts";
 
 export interface ServedRecord {
   readonly serverId: string;
+  /** The host and port of a kube-apiserver whose ID is a guess. */
+  readonly calledAt?: string | undefined;
   /** The ID of the run, different for each start of the server. */
   readonly incarnation: string;
   /** Undefined for a kube-apiserver, which does not publish it. */
@@ -97,13 +99,15 @@ export function recordedResources(groups: readonly DiscoveryGroup[]): ReadonlyMa
 
 function decodeRecord(value: unknown): ServedRecord | undefined {
   if (!isJsonObject(value) || value["kind"] !== HEAD.kind) return undefined;
-  const { serverId, incarnation, release, servedAt, departedAt } = value;
+  const { serverId, calledAt, incarnation, release, servedAt, departedAt } = value;
   const resources = decodeResources(value["resources"]);
   if (!isId(serverId) || !isId(incarnation) || !isTime(servedAt) || resources === undefined) return undefined;
   if (release !== undefined && !isShort(release, RELEASE_LENGTH_MAX)) return undefined;
   if (departedAt !== undefined && !isTime(departedAt)) return undefined;
+  if (calledAt !== undefined && !isShort(calledAt, NAME_LENGTH_MAX)) return undefined;
   const graceful = value["isGraceful"] === true ? { isGraceful: true as const } : {};
-  return { serverId, incarnation, release, servedAt, departedAt, ...graceful, resources };
+  const called = calledAt === undefined ? {} : { calledAt };
+  return { serverId, ...called, incarnation, release, servedAt, departedAt, ...graceful, resources };
 }
 
 function decodeResources(value: unknown): ReadonlyMap<string, readonly string[]> | undefined {

@@ -38,6 +38,7 @@ function setUp() {
     named: new Map(),
     isLoaded: () => state.isLoaded,
     mayDoubt: () => state.mayDoubt,
+    hasDeparted: () => false,
     ...{ intervalMs: 1_000, rewriteMs: 5_000 },
   });
   observer.onChange(() => state.changes++);

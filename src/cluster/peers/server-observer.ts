@@ -39,6 +39,8 @@ interface ObserverOptions {
   readonly isLoaded: () => boolean;
   /** Whether identity leases without a record count now. Called only if there are any. */
   readonly mayDoubt: () => boolean;
+  /** As in `LivenessInput`. */
+  readonly hasDeparted: (lease: LeaseEvidence) => boolean;
   /** How often the list is decided again, although no record or lease has changed. */
   readonly intervalMs: number;
   /** How long a live server may take to write its record again. */
@@ -144,7 +146,8 @@ export class ServerObserver {
   }
 
   #input(): Omit<LivenessInput, "mayDoubt"> {
-    const { selfId, ownAddress, clock, endpoints, starting, masterLeases, named, rewriteMs } = this.#options;
+    const { selfId, ownAddress, clock, endpoints, starting, masterLeases, named, rewriteMs, hasDeparted } =
+      this.#options;
     const now = clock.monotonic();
     const leases = this.#options.leases();
     this.#forgetRuns(leases);
@@ -162,6 +165,7 @@ export class ServerObserver {
       paired: this.#liveness.paired,
       unpaired: new Map([...this.#unpaired].map(([id, { ip, atMs }]) => [id, { ip, ageMs: now - atMs }])),
       named,
+      hasDeparted,
       rewriteMs,
     };
   }

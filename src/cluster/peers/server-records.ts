@@ -10,6 +10,7 @@ import { kubernetesPortKind, type KubernetesPortTable } from "./kubernetes-port.
 import { masterLeaseKind, type MasterLeaseTable } from "./master-leases.ts";
 import type { MemberConfig } from "./peer-config.ts";
 import { RecordTable } from "./record-table.ts";
+import { isNotedAsDeparted } from "./departed-records.ts";
 import { ServerObserver } from "./server-observer.ts";
 import { startingRecordKind, type StartingTable } from "./starting-record.ts";
 
@@ -73,6 +74,7 @@ export function observeServers(
     named: servers,
     isLoaded: () => tables.isLoaded() && budget.isLoaded,
     mayDoubt: () => budget.mayDoubt(),
+    hasDeparted: (lease) => isNotedAsDeparted(store.cache, config.storageRoot, lease),
     intervalMs: timing.leaseCollectIntervalMs,
     rewriteMs: timing.endpointRefreshMs,
   });

@@ -24,6 +24,8 @@ import type { KubeView, PeerView } from "./view.ts";
 /** The data of the peer's identity lease and endpoint record. */
 export interface KnownPeer {
   readonly id: string;
+  /** As in `PeerView`. */
+  readonly calledAt?: string | undefined;
   /** The ID of the run, which changes whenever the server restarts. */
   readonly incarnation: string | undefined;
   /** True if the server publishes no release: it is a kube-apiserver, or only its identity lease is known. */
@@ -135,12 +137,13 @@ export class TrackedPeer {
   }
 
   #createView(): PeerView {
-    const { id, address, isDraining } = this.#known;
+    const { id, calledAt, address, isDraining } = this.#known;
     const document = this.#document;
     const served = document && createServedSet(document.groups);
     const isDescribed = this.#describedAs !== undefined && isSameServing(this.#describedAs, this.#known);
     return {
       id,
+      calledAt,
       release: this.release,
       kube: this.isKubeApiserver ? this.#kubeView(served) : undefined,
       address,
@@ -377,6 +380,7 @@ function isSame(left: KnownPeer, right: KnownPeer): boolean {
   return (
     isSameServing(left, right) &&
     left.isKubeApiserver === right.isKubeApiserver &&
+    left.calledAt === right.calledAt &&
     left.release === right.release &&
     left.isDraining === right.isDraining &&
     isSameAddress(left.address, right.address)

@@ -10,6 +10,11 @@ import type { ServedSet } from "./served-set.ts";
 export interface PeerView {
   readonly id: string;
   /**
+   * The host and port of a kube-apiserver whose ID is a guess, because it was found by its masterlease. Messages show
+   * this instead of the ID, which may be that of another server.
+   */
+  readonly calledAt?: string | undefined;
+  /**
    * The release as which the peer behaves, such as "1.36". An Evenkeel server publishes it in its endpoint record; this
    * server reads it from a kube-apiserver. Undefined until it is known.
    */
@@ -49,6 +54,8 @@ interface PeerDocumentView {
 /** A server of this cluster that served a resource which no live server serves. */
 export interface Departed {
   readonly serverId: string;
+  /** As in `PeerView`. */
+  readonly calledAt?: string | undefined;
   readonly release: string | undefined;
   /** RFC 3339, by the clock of the server that noticed the departure. */
   readonly departedAt: string;

@@ -1,7 +1,6 @@
 /**
- * The protobuf messages of all built-in types, as of one release. They are enough for all releases: field numbers are
- * never reused, so the message of an older release is a subset of the newer one, and the schemas determine which kinds
- * and fields a release has. A kind that is newer than the tables has no message.
+ * The protobuf messages of all built-in types, those of all releases together: field numbers are never reused, so the
+ * message of an older release is a subset of the newer one, and the schemas determine which kinds and fields a release has. A kind that is newer than the tables has no message.
  */
 import type {
   FieldShape,

@@ -13,9 +13,13 @@ import { encodeProtobufObject } from "../../../test/testing/objects/protobuf/enc
 import { kindsOf } from "../../../test/testing/objects/protobuf/kinds.ts";
 import { someObject } from "../../../test/testing/objects/protobuf/some-object.ts";
 
-const RELEASES: readonly ReleaseName[] = ["1.28", "1.31", "1.36"];
+const RELEASES: readonly ReleaseName[] = ["1.28", "1.31", "1.36", "1.37"];
+/** Of these releases, every kind and field must have a place in the tables. */
+const NEWEST: readonly ReleaseName[] = ["1.36", "1.37"];
 const tables = protobufTables();
-const kinds = kindsOf("1.36");
+const kinds = NEWEST.flatMap((release) =>
+  kindsOf(release).map((kind) => ({ ...kind, name: `${release} ${kind.name}` })),
+);
 const kindStructs: ReadonlySet<StructSchema> = new Set(kinds.map(({ schema }) => schema));
 
 /** Replaces values that are any JSON in the schema but a JSON schema in protobuf, and writes times with six digits. */

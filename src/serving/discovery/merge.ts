@@ -20,6 +20,8 @@ export interface DiscoverySource extends Candidate {
   readonly groups: readonly DiscoveryGroup[];
   /** True for a kube-apiserver, whose document also lists custom and aggregated resources. */
   readonly isKubeApiserver?: boolean | undefined;
+  /** The host and port of a kube-apiserver whose ID is a guess. */
+  readonly calledAt?: string | undefined;
   /**
    * A key, such as a digest, that is equal for equal documents. If it is absent, two documents are equal only if
    * `groups` is the same array.

@@ -8,6 +8,7 @@ import type { RegistryContext } from "./context.ts";
 import { Forwarded } from "./forwarded-request.ts";
 import type { ObjectChange } from "./guaranteed-update.ts";
 import type { ServedResource } from "./resource.ts";
+import type { WriteGuards } from "./write-encoded.ts";
 
 export interface Allocation {
   /**
@@ -17,6 +18,11 @@ export interface Allocation {
   assign(object: JsonObject, existing?: JsonObject): Promise<JsonObject>;
   /** Assigns numbers to the object of a change, or prepares their release if the change removes the object. */
   apply(change: ObjectChange, existing: JsonObject): Promise<ObjectChange>;
+  /**
+   * Adds guards, so that the object is stored only while its new numbers are recorded. Called directly before the write;
+   * throws if the numbers were assigned too long ago.
+   */
+  guarded(place: WriteGuards | undefined): WriteGuards | undefined;
   /** Releases the assigned numbers, because the object will not be stored. */
   revert(): Promise<void>;
 }
@@ -36,6 +42,7 @@ export interface AllocatesNumbers {
 const NOTHING_TO_ALLOCATE: Allocation = {
   assign: (object) => Promise.resolve(object),
   apply: (change) => Promise.resolve(change),
+  guarded: (place) => place,
   revert: () => Promise.resolve(),
 };
 

@@ -156,15 +156,16 @@ async function createNamed(
   if (errors.length > 0) throw invalid(groupKind(served), name, errors);
   const warnings = [...(served.meaning.warnings?.(object, undefined, inKind) ?? [])];
   request.onWarnings?.(warnings);
-  await validate(request, { name, object: withSentLists(object, request.object) });
+  // As kubernetes: validating admission sees the allocated numbers.
+  const complete = await allocation.assign(object);
+  await validate(request, { name, object: withSentLists(complete, request.object) });
   const key = objectKey(stored, request.namespace, name);
   if (request.dryRun) {
     await request.place.look();
     if ((await context.store.get(key, { kind: "newest" })) !== undefined) return undefined;
-    return { object: withManagedFields(await allocation.assign(object), managedFields), warnings };
+    return { object: withManagedFields(complete, managedFields), warnings };
   }
   rejectResourceVersion(metadata);
-  const complete = await allocation.assign(object);
   const { ttlSeconds } = stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const { rememberObject } = context.store;
@@ -174,7 +175,7 @@ async function createNamed(
       const bytes = await encodeForStorage(complete, served, version, { rememberObject, managedFields });
       return context.store.create(key, bytes, lease, guards);
     },
-    request.place,
+    allocation.guarded(request.place),
   );
   if (!result.committed) return undefined;
   if (served.custom !== undefined) await conversionOf([result.entry], served);

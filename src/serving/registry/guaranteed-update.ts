@@ -13,14 +13,20 @@ import { removeNamespace } from "./namespace-finalize.ts";
 import { conversionOf, encodeForStorage, objectIn } from "./representation.ts";
 import type { ServedResource } from "./resource.ts";
 import { serviceUnavailable } from "../../meta/status-error.ts";
-import { removeGuarded, writeEncoded } from "./write-encoded.ts";
+import { removeGuarded, writeEncoded, type WriteGuards } from "./write-encoded.ts";
 
 /**
  * The change to the current object, in the served version: store a new state, or remove the object after setting a last
  * state.
  */
 export type ObjectChange =
-  | { readonly kind: "store"; readonly object: JsonObject; readonly warnings?: readonly string[] }
+  | {
+      readonly kind: "store";
+      readonly object: JsonObject;
+      readonly warnings?: readonly string[];
+      /** Called before each write: the guards on the numbers that were allocated for the object. */
+      readonly guards?: () => WriteGuards | undefined;
+    }
   | { readonly kind: "remove"; readonly object: JsonObject };
 
 /**
@@ -106,15 +112,22 @@ async function tryUpdate<F extends Forwarded>(
   if (change instanceof Forwarded) return settled(change, isFresh);
   const { object } = change;
   if (change.kind === "remove" && !plan.dryRun) return remove(context, served, { object, entry });
-  const warnings = change.kind === "store" ? (change.warnings ?? []) : [];
+  const { warnings = [], guards } = change.kind === "store" ? change : {};
   if (plan.dryRun) return settled({ object, warnings }, isFresh);
-  return replace(context, served, { object, warnings, existing, entry, isFresh });
+  return replace(context, served, { object, warnings, guards, existing, entry, isFresh });
 }
 
 async function replace(
   context: RegistryContext,
   served: ServedResource,
-  change: { object: JsonObject; warnings: readonly string[]; existing: JsonObject; entry: Entry; isFresh: boolean },
+  change: {
+    object: JsonObject;
+    warnings: readonly string[];
+    guards: (() => WriteGuards | undefined) | undefined;
+    existing: JsonObject;
+    entry: Entry;
+    isFresh: boolean;
+  },
 ): Promise<Outcome> {
   const { entry, isFresh, warnings } = change;
   const isUnchanged = jsonEquals(change.object, change.existing);
@@ -124,10 +137,14 @@ async function replace(
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const { store } = context;
   const { rememberObject } = store;
-  const result = await writeEncoded(served, async (version, guards) => {
-    const bytes = await encodeForStorage(change.object, served, version, { rememberObject });
-    return store.replace(entry, bytes, lease, guards);
-  });
+  const result = await writeEncoded(
+    served,
+    async (version, guards) => {
+      const bytes = await encodeForStorage(change.object, served, version, { rememberObject });
+      return store.replace(entry, bytes, lease, guards);
+    },
+    change.guards?.(),
+  );
   if (!result.committed) return { kind: "lost", current: result.current };
   if (served.custom !== undefined) await conversionOf([result.entry], served);
   return { kind: "done", result: { entry: result.entry, warnings } };

@@ -83,10 +83,12 @@ export async function update<F extends Forwarded = never>(
         if (admitted !== tracked) rejectMisplaced(admitted, request);
         const change = decideChange(context, served, admitted, { existing, request });
         request.onWarnings?.(change.kind === "store" ? (change.warnings ?? []) : []);
+        // As kubernetes: validating admission sees the allocated numbers.
+        const complete = await allocation.apply(change, existing);
         if (admission !== undefined)
-          await admission.validate({ ...write, object: withSentLists(change.object, admitted) });
+          await admission.validate({ ...write, object: withSentLists(complete.object, admitted) });
         await rejectRemovalOfNonEmptyNamespace(context, served, { change, existing, endpoint: request.endpoint });
-        return allocation.apply(change, existing);
+        return complete;
       },
       absent: async () => {
         const isApplied = request.isApply === true && request.endpoint === "main";

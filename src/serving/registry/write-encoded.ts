@@ -10,10 +10,10 @@ import type { ServedResource } from "./resource.ts";
 export interface WriteGuards {
   readonly guards: readonly Guard[];
   /**
-   * Reads the newest state of the store. Returns the guards that hold now, or throws the error with which the write
-   * fails.
+   * Reads the newest state of the store after the guard on the key `lost` did not hold. Returns the guards that hold now,
+   * or throws the error with which the write fails.
    */
-  look(): Promise<readonly Guard[]>;
+  look(lost?: string): Promise<readonly Guard[]>;
 }
 
 /**
@@ -38,7 +38,7 @@ export async function writeEncoded(
     const result = await write(encoding.version, guardsOf(encoding.guard, placeGuards));
     if (result.committed || result.lostGuard === undefined) return result;
     if (result.lostGuard === encoding.guard?.key) lost = encoding.guard;
-    else placeGuards = (await place?.look()) ?? [];
+    else placeGuards = (await place?.look(result.lostGuard)) ?? [];
   }
   throw serviceUnavailable("the namespace or encoding of the object changes too fast, please try again later", 1);
 }

@@ -24,7 +24,7 @@ const TOKEN_IN_SECRETS_RECOMMENDED =
   "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes";
 
 export const CSI_DRIVER: Kind = {
-  setDefaults(driver) {
+  setDefaults(driver, { gates }) {
     const spec = ownStruct(driver, "spec");
     const defaults = {
       attachRequired: true,
@@ -33,6 +33,7 @@ export const CSI_DRIVER: Kind = {
       fsGroupPolicy: "ReadWriteOnceWithFSType",
       requiresRepublish: false,
       seLinuxMount: false,
+      ...(gates.isOn("VolumeLimitScaling") && { preventPodSchedulingIfMissing: false }),
     };
     setMissing(spec, defaults);
     setMissingInItems(spec, "tokenRequests", { audience: "" });
@@ -68,7 +69,7 @@ function dropUnknown(spec: JsonObject, before: JsonObject | undefined, gates: Re
   const known: readonly (readonly [key: string, isKnown: boolean])[] = [
     ["nodeAllocatableUpdatePeriodSeconds", gates.isOn("MutableCSINodeAllocatableCount")],
     ["serviceAccountTokenInSecrets", gates.isOn("CSIServiceAccountTokenSecrets")],
-    ["preventPodSchedulingIfMissing", false],
+    ["preventPodSchedulingIfMissing", gates.isOn("VolumeLimitScaling")],
   ];
   for (const [key, isKnown] of known) if (!isKnown && before?.[key] === undefined) delete spec[key];
 }

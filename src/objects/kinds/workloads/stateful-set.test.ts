@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../../meta/json.ts";
+import { gatesOf } from "../../catalog/release-gates.ts";
 import { templateWithClaims } from "./claim-templates.ts";
 import { STATEFUL_SET } from "./stateful-set.ts";
 import {
@@ -43,6 +44,15 @@ describe("a minimal StatefulSet", () => {
         },
       ],
     });
+  });
+
+  test("has maxUnavailable from 1.37 on, with the default 1", () => {
+    const context = { ...CONTEXT, gates: gatesOf("1.37") };
+    const set = (rollingUpdate: JsonObject): JsonObject =>
+      prepared(STATEFUL_SET, workload({ updateStrategy: { type: "RollingUpdate", rollingUpdate } }), context);
+    const path = ["spec", "updateStrategy", "rollingUpdate"];
+    expect(set({})).toHaveProperty(path, { partition: 0, maxUnavailable: 1 });
+    expect(set({ maxUnavailable: "30%" })).toHaveProperty(path, { partition: 0, maxUnavailable: "30%" });
   });
 
   test("drops maxUnavailable", () => {

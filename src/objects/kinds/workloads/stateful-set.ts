@@ -23,12 +23,13 @@ import { structAt, setEmpty } from "../defaults.ts";
 
 export const STATEFUL_SET: Kind = {
   setDefaults: setStatefulSetDefaults,
-  prepareCreate(statefulSet) {
+  prepareCreate(statefulSet, { gates }) {
     statefulSet["status"] = { replicas: 0, availableReplicas: 0 };
-    dropMaxUnavailable(statefulSet);
+    if (!gates.isOn("MaxUnavailableStatefulSet")) dropMaxUnavailable(statefulSet);
   },
-  prepareUpdate(statefulSet, existing) {
-    if (rollingUpdateOf(existing)["maxUnavailable"] === undefined) dropMaxUnavailable(statefulSet);
+  prepareUpdate(statefulSet, existing, { gates }) {
+    const isKnown = gates.isOn("MaxUnavailableStatefulSet");
+    if (!isKnown && rollingUpdateOf(existing)["maxUnavailable"] === undefined) dropMaxUnavailable(statefulSet);
   },
   createErrors: (statefulSet, context) => statefulSetSpecErrors(specOf(statefulSet), { context, isNew: true }),
   updateErrors,
@@ -59,7 +60,7 @@ function setStatefulSetDefaults(statefulSet: JsonObject, context: KindContext): 
   setClaimDefaults(statefulSet);
   if (isJsonObject(spec["ordinals"])) spec["ordinals"]["start"] ??= 0;
   setEmpty(spec, { podManagementPolicy: "OrderedReady" });
-  setStrategyDefaults(structAt(spec, "updateStrategy"));
+  setStrategyDefaults(structAt(spec, "updateStrategy"), context);
   spec["revisionHistoryLimit"] ??= 10;
   const retention = structAt(spec, "persistentVolumeClaimRetentionPolicy");
   setEmpty(retention, { whenDeleted: "Retain", whenScaled: "Retain" });
@@ -67,23 +68,22 @@ function setStatefulSetDefaults(statefulSet: JsonObject, context: KindContext): 
   setConditionTimes(statefulSet, ["lastTransitionTime"]);
 }
 
-function setStrategyDefaults(strategy: JsonObject): void {
+function setStrategyDefaults(strategy: JsonObject, { gates }: KindContext): void {
   if (stringAt(strategy, "type") === "") {
     strategy["type"] = "RollingUpdate";
     structAt(strategy, "rollingUpdate");
   }
-  if (strategy["type"] === "RollingUpdate" && strategy["rollingUpdate"] !== undefined)
-    objectAt(strategy, "rollingUpdate")["partition"] ??= 0;
+  if (strategy["type"] !== "RollingUpdate" || strategy["rollingUpdate"] === undefined) return;
+  const rollingUpdate = objectAt(strategy, "rollingUpdate");
+  rollingUpdate["partition"] ??= 0;
+  if (gates.isOn("MaxUnavailableStatefulSet")) rollingUpdate["maxUnavailable"] ??= 1;
 }
 
 function rollingUpdateOf(statefulSet: JsonObject): JsonObject {
   return objectAt(objectAt(specOf(statefulSet), "updateStrategy"), "rollingUpdate");
 }
 
-/**
- * Drops maxUnavailable, whose feature gate is off by default up to 1.36. DIFFERS: kubernetes 1.37 turns the gate on and
- * keeps the field.
- */
+/** Drops maxUnavailable, whose feature gate is off by default up to 1.36. */
 function dropMaxUnavailable(statefulSet: JsonObject): void {
   const spec = specOf(statefulSet);
   const { maxUnavailable, ...rollingUpdate } = rollingUpdateOf(statefulSet);
