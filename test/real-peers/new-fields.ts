@@ -3,7 +3,7 @@
  * a kube-apiserver drops the field whenever it writes the object, so the losses are counted by the servers that wrote.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Json, SmokeResponse } from "../smoke/client.ts";
+import type { Json } from "../smoke/client.ts";
 import type { RunningServer, ServerKind } from "./real-cluster.ts";
 
 const DRIVERS = "/apis/storage.k8s.io/v1/csidrivers";
@@ -77,7 +77,7 @@ export class NewFields {
   async #create(server: RunningServer, name: string): Promise<void> {
     const spec = { attachRequired: false, tokenRequests: [{ audience: "test" }], [FIELD]: true };
     const object = { apiVersion: "storage.k8s.io/v1", kind: "CSIDriver", metadata: { name }, spec };
-    const created = await responseOf(server.request("POST", DRIVERS, object));
+    const created = await server.request("POST", DRIVERS, object).catch(() => undefined);
     if (created?.status === 201)
       this.#written.set(name, { creator: server.kind, updaters: new Set(), isUncertain: false });
   }
@@ -87,9 +87,9 @@ export class NewFields {
     const name = names[Math.floor((turn * 7) % Math.max(1, names.length))];
     if (name === undefined) return;
     const labels = { turn: String(turn) };
-    const updated = await responseOf(
-      server.request("PATCH", `${DRIVERS}/${name}`, { metadata: { labels } }, { "content-type": MERGE_PATCH }),
-    );
+    const updated = await server
+      .request("PATCH", `${DRIVERS}/${name}`, { metadata: { labels } }, { "content-type": MERGE_PATCH })
+      .catch(() => undefined);
     const code = `${server.kind} ${updated?.status ?? "no response"}`;
     this.#updates[code] = (this.#updates[code] ?? 0) + 1;
     const written = this.#written.get(name)!;
@@ -99,7 +99,3 @@ export class NewFields {
 }
 
 const MERGE_PATCH = "application/merge-patch+json";
-
-async function responseOf(request: Promise<SmokeResponse>): Promise<SmokeResponse | undefined> {
-  return await request.catch(() => undefined);
-}
