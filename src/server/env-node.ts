@@ -3,7 +3,7 @@
  * only other implementation.
  */
 import { openAuditOutput } from "../access/audit/node/open-output.ts";
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
 import type { Log, LogFields } from "../base/log.ts";
@@ -87,6 +87,7 @@ function createRealRandom(): Random {
   let unused = Buffer.alloc(0);
   return {
     float: () => Math.random(),
+    uuid: () => randomUUID(),
     bytes(length) {
       if (length > RANDOM_BYTES_AT_ONCE) return randomBytes(length);
       if (length > unused.length) unused = randomBytes(RANDOM_BYTES_AT_ONCE);

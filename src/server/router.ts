@@ -49,15 +49,20 @@ const EXACT: ReadonlySet<string> = new Set(["healthz", "livez", "readyz", "metri
 
 export function createRouter(routes: Routes): Handler<Resolved> {
   const byFirstSegment = routesByFirstSegment(routes);
-  return async (request) => {
+  const serve: Route = (request) => {
     const { info } = request;
     if (info.path.startsWith("//")) return pageNotFound();
-    if (info.isResourceRequest) return routes.resources(request);
     const discovery = routes.discovery(request);
     if (discovery !== undefined) return discovery;
     const [first = ""] = info.segments;
     if (info.path.endsWith("/") && EXACT.has(first)) return pageNotFound();
     return byFirstSegment.get(first)?.(request) ?? pageNotFound();
+  };
+  return (request) => {
+    const { info } = request;
+    if (info.isResourceRequest && !info.path.startsWith("//")) return routes.resources(request);
+    const response = serve(request);
+    return response instanceof Promise ? response : Promise.resolve(response);
   };
 }
 

@@ -47,6 +47,11 @@ export interface Kv {
    * the call.
    */
   currentRevision(): Promise<number>;
+  /**
+   * As `currentRevision`, at once. Absent if the store must ask another process; undefined while it cannot tell, for
+   * example because it is closed.
+   */
+  revisionNow?(): number | undefined;
 
   /**
    * Discards history below the revision. Ranges and watches at discarded revisions then fail with `revision-compacted`.

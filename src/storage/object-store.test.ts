@@ -3,7 +3,7 @@ import { create, expectStorageError, put, remove } from "../../test/testing/stor
 import { createManualClock, type ManualClock } from "../../test/testing/storage/conformance/manual-clock.ts";
 import { createMemoryStore } from "./kv-memory/kv.ts";
 import type { Kv } from "./kv.ts";
-import { createObjectStore, type ObjectStore } from "./object-store.ts";
+import { createObjectStore, type ListPage, type ObjectStore } from "./object-store.ts";
 import { holdKv, type HeldKv } from "../../test/testing/storage/held-kv.ts";
 import { WatchCache } from "./watch-cache/cache.ts";
 import { CATCH_UP_MS, DELIVERY_WAIT_MS, FUTURE_VERSION_WAIT_MS } from "./watch-cache/cache-limits.ts";
@@ -40,6 +40,19 @@ describe("reading from the object store", () => {
     expect(await store.get(KEY, { kind: "newest" })).toMatchObject({ modRevision: revision });
     expect(await store.list(RANGE, { kind: "newest" })).toMatchObject({ revision, entries: [{ key: KEY }] });
     expect(held.rangesRead()).toBe(read);
+  });
+
+  test("returns the newest state at once only while the cache is known to be current", async () => {
+    let known: number | undefined;
+    const { store, writer } = await open(({ kv }) => (kv.revisionNow = () => known));
+    const revision = await create(writer, KEY, object("x"));
+    expect(store.getNow(KEY, { kind: "newest" })).toBe("unknown");
+    known = revision;
+    expect(store.getNow(KEY, { kind: "newest" })).toMatchObject({ modRevision: revision });
+    expect(store.getNow("/registry/pods/a/y", { kind: "newest" })).toBeUndefined();
+    expect(store.getNow(KEY, { kind: "any" })).toBe("unknown");
+    known = revision + 1;
+    expect(store.getNow(KEY, { kind: "newest" })).toBe("unknown");
   });
 
   test("reads the newest state from the store if the cache does not catch up in time", async () => {
@@ -111,6 +124,20 @@ describe("reading from the object store", () => {
     await put(writer, { key: KEY, value: object("x"), expectedRevision: first });
     expect(await store.listAt(RANGE, first)).toMatchObject({ revision: first, entries: [{ modRevision: first }] });
     expect(held.rangesRead()).toBe(read + 1);
+  });
+
+  test("with a limit returns the first entries from the cache, and the number of all entries", async () => {
+    const { store, writer, held } = await open();
+    let revision = 0;
+    for (const name of ["a", "b", "c", "d"]) revision = await create(writer, `/registry/pods/a/${name}`, object(name));
+    await create(writer, "/registry/services/a/x", object("x"));
+    const read = held.rangesRead();
+    const names = ({ entries }: ListPage): string[] => entries.map(({ key }) => key.slice("/registry/pods/a/".length));
+    const first = await store.list(RANGE, { kind: "newest" }, 2);
+    expect([names(first), first.count]).toEqual([["a", "b"], 4]);
+    const next = await store.listAt({ ...RANGE, start: "/registry/pods/a/b\u0000" }, revision, 1);
+    expect([names(next), next.count]).toEqual([["c"], 2]);
+    expect(held.rangesRead()).toBe(read);
   });
 
   test("fails if the requested revision is compacted", async () => {

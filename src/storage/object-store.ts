@@ -33,13 +33,12 @@ export interface ListPage {
 export interface ObjectStore {
   readonly cache: WatchCache;
   get(key: string, freshness: Freshness): Promise<Entry | undefined>;
-  /** Lists all entries in [start, end). */
-  list(range: KeyRange, freshness: Freshness): Promise<ListPage>;
-  /**
-   * Lists the entries in [start, end) at a revision. With a limit, a result from the store contains only the first
-   * entries; a result from the cache contains all of them.
-   */
+  /** Lists the entries in [start, end). With a limit, the result contains only the first ones. */
+  list(range: KeyRange, freshness: Freshness, limit?: number): Promise<ListPage>;
+  /** Lists the entries in [start, end) at a revision. With a limit, the result contains only the first ones. */
   listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
+  /** As `get`, at once. "unknown" if it must wait or read the store. */
+  getNow(key: string, freshness: Freshness): Entry | undefined | "unknown";
   /** Remembers which object these bytes encode, so that they are not parsed when the watch delivers them. */
   readonly rememberObject: (value: Buffer, object: JsonObject) => void;
   create(key: string, value: Buffer, lease?: LeaseId, guards?: readonly Guard[]): Promise<WriteResult>;
@@ -62,20 +61,21 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
   return {
     cache,
     rememberObject: (value, object) => cache.rememberObject(value, object),
+    getNow: (key, { kind }) => (kind === "newest" && cache.isCaughtUp() ? cache.get(key) : "unknown"),
     async get(key, freshness) {
       if (await reach(cache, freshness)) return cache.get(key);
       const { items } = await kv.range({ start: key });
       return toEntry(cache, items[0]);
     },
-    async list(range, freshness) {
-      if (await reach(cache, freshness)) return cachedPage(cache, range, cache.revision);
-      const { items, count, revision } = await kv.range(range);
+    async list(range, freshness, limit) {
+      if (await reach(cache, freshness)) return cachedPage(cache, { ...range, limit }, cache.revision);
+      const { items, count, revision } = await kv.range({ ...range, ...(limit === undefined ? {} : { limit }) });
       return { entries: items.map((item) => cache.toEntry(item)), count, revision };
     },
     async listAt(range, revision, limit) {
       if (revision > cache.revision && !(await cache.waitFor(revision, FUTURE_VERSION_WAIT_MS)))
         throw futureRevision(cache, revision);
-      if (cache.isUnchangedSince(range.start, revision)) return cachedPage(cache, range, revision);
+      if (cache.isUnchangedSince(range.start, revision)) return cachedPage(cache, { ...range, limit }, revision);
       const { items, count } = await kv.range({ ...range, revision, ...(limit === undefined ? {} : { limit }) });
       return { entries: items.map((item) => cache.toEntry(item)), count, revision };
     },
@@ -118,9 +118,13 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
   };
 }
 
-function cachedPage(cache: WatchCache, range: KeyRange, revision: number): ListPage {
-  const entries = cache.range(range.start, range.end);
-  return { entries, count: entries.length, revision };
+/** Costs as much as its entries, however many others precede or follow them. */
+function cachedPage(
+  cache: WatchCache,
+  { start, end, limit }: KeyRange & { readonly limit: number | undefined },
+  revision: number,
+): ListPage {
+  return { entries: cache.range(start, end, limit), count: cache.count(start, end), revision };
 }
 
 /** Waits until the cache is as current as requested. Returns false if the caller must read the store instead. */

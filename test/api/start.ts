@@ -108,8 +108,8 @@ export class TestServer {
     return this.call("DELETE", target, options);
   }
 
-  async watch(target: string): Promise<TestWatch> {
-    const response = await this.world.run(this.server.call({ method: "GET", target }));
+  async watch(target: string, headers: Record<string, string> = {}): Promise<TestWatch> {
+    const response = await this.world.run(this.server.call({ method: "GET", target, headers }));
     const watch = new TestWatch(this.world, response);
     await this.world.advance(0);
     return watch;

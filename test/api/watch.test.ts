@@ -168,6 +168,36 @@ describe("a watch", () => {
     expect((await api.metric("evenkeel_watch_encodings_total")) - before).toBe(2);
   });
 
+  test("sends the events of its own selectors and form, whatever selectors and forms other watches of the resource have", async () => {
+    await using api = await startServer();
+    const version = await currentVersion(api);
+    const open = (query: string, headers: Record<string, string> = {}): ReturnType<typeof api.watch> =>
+      api.watch(`${CONFIG_MAPS}?watch=true&resourceVersion=${version}${query}`, headers);
+    // Two watches of each kind, because the second one sends what was decided for the first one.
+    const pairs = (query: string, headers?: Record<string, string>): Promise<Awaited<ReturnType<typeof open>>[]> =>
+      Promise.all([open(query, headers), open(query, headers)]);
+    const [all, red, notRed, named, unnamed] = await Promise.all([
+      pairs(""),
+      pairs("&labelSelector=color%3Dred"),
+      pairs("&labelSelector=color!%3Dred"),
+      pairs("&fieldSelector=metadata.name%3Dw"),
+      pairs("&fieldSelector=metadata.name!%3Dw"),
+    ]);
+    const metadata = await pairs("", { accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1" });
+    await api.create(CONFIG_MAPS, configMap("w", { metadata: { labels: { color: "red" } } }));
+    await api.mergePatch(`${CONFIG_MAPS}/w`, { metadata: { labels: { color: "blue" } } });
+    await api.create(CONFIG_MAPS, configMap("v"));
+    for (const watch of all) expect(await watch.story()).toEqual(["ADDED w", "MODIFIED w", "ADDED v"]);
+    for (const watch of red) expect(await watch.story()).toEqual(["ADDED w", "DELETED w"]);
+    for (const watch of notRed) expect(await watch.story()).toEqual(["ADDED w", "ADDED v"]);
+    for (const watch of named) expect(await watch.story()).toEqual(["ADDED w", "MODIFIED w"]);
+    for (const watch of unnamed) expect(await watch.story()).toEqual(["ADDED v"]);
+    for (const watch of metadata)
+      expect((await watch.events()).map(({ object }) => object.kind)).toEqual(
+        Array.from({ length: 3 }, () => "PartialObjectMetadata"),
+      );
+  });
+
   test("of all namespaces, of one, or of one object shares the encoding of an event", async () => {
     await using api = await startServer();
     const version = await currentVersion(api);

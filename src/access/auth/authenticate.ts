@@ -1,6 +1,7 @@
 /** The authentication filter: determines the user of a request, and whether a verified peer has sent it. */
 import type { Filter } from "../../serving/http/chain.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
+import type { ApiResponse } from "../../serving/http/message.ts";
 import { NO_CLAIMS, type IdentityClaims } from "../../serving/http/filters/strip-identity.ts";
 import { LOOP_GUARDS, PROXIED_BY_HEADER } from "../../serving/http/proxy-headers.ts";
 import { StatusError } from "../../meta/status-error.ts";
@@ -29,18 +30,46 @@ export function authenticate(
   authenticators: readonly Authenticator[],
   { rejectsAnonymousUsers = false }: { readonly rejectsAnonymousUsers?: boolean } = {},
 ): Filter<WithInfo, WithUser> {
-  return (next) => async (request) => {
-    let isRejected = false;
-    for (const authenticator of authenticators) {
-      const given = authenticator(request);
-      const response = given instanceof Promise ? await given : given;
-      if (response === "rejected") isRejected = true;
-      else if (response !== "none") return next(withCaller(request, response));
-    }
+  const callerOf = (request: WithInfo, isRejected: boolean): Authenticated => {
     if (isRejected || rejectsAnonymousUsers || request.headers.authorization !== undefined)
       throw new StatusError("Unauthorized", "Unauthorized");
-    return next(withCaller(request, ANONYMOUS_CALLER));
+    return ANONYMOUS_CALLER;
   };
+  const findCaller = (request: WithInfo): Authenticated | Promise<Authenticated> => {
+    let isRejected = false;
+    for (const [index, authenticator] of authenticators.entries()) {
+      const given = authenticator(request);
+      if (given instanceof Promise) return findSlowly(request, { given, isRejected, index });
+      if (given === "rejected") isRejected = true;
+      else if (given !== "none") return given;
+    }
+    return callerOf(request, isRejected);
+  };
+  const findSlowly = async (request: WithInfo, at: Unfinished): Promise<Authenticated> => {
+    let { isRejected } = at;
+    for (let { index } = at; index < authenticators.length; index++) {
+      const result = await (index === at.index ? at.given : authenticators[index]!(request));
+      if (result === "rejected") isRejected = true;
+      else if (result !== "none") return result;
+    }
+    return callerOf(request, isRejected);
+  };
+  return (next) => {
+    const later: Later = async (request, caller) => next(withCaller(request, await caller));
+    return (request) => {
+      const caller = findCaller(request);
+      return caller instanceof Promise ? later(request, caller) : next(withCaller(request, caller));
+    };
+  };
+}
+
+type Later = (request: WithInfo, caller: Promise<Authenticated>) => Promise<ApiResponse>;
+
+/** The state of an authentication in which one authenticator must read the store. */
+interface Unfinished {
+  readonly given: Promise<AuthenticatorResult>;
+  readonly index: number;
+  readonly isRejected: boolean;
 }
 
 const ANONYMOUS_CALLER: Authenticated = { user: ANONYMOUS, isVerifiedPeer: false };

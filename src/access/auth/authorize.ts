@@ -1,5 +1,6 @@
 /** The authorization filter: rejects requests that the user is not allowed to make. */
 import type { PassingFilter } from "../../serving/http/chain.ts";
+import type { ApiResponse } from "../../serving/http/message.ts";
 import type { WithInfo } from "../../serving/http/filters/request-info.ts";
 import type { RequestInfo } from "../../serving/http/request-info.ts";
 import { parseFieldSelector, requiredValue } from "../../meta/field-selector.ts";
@@ -47,13 +48,25 @@ const NO: AuthorizationDecision = { allowed: false, reason: "" };
 export function authorize(authorizer: Authorizer, options: AuthorizeOptions = {}): PassingFilter<WithUser> {
   const decide = freshAuthorizer(authorizer, options.catchUp);
   const { onDecision } = options;
-  return (next) => async (request) => {
-    const asked = accessOf(request);
-    const given = decide(request.user, asked, request.signal);
-    const decision = given instanceof Promise ? await given : given;
+  const denial = (request: WithUser, asked: AccessAttributes, decision: AuthorizationDecision): Error | undefined => {
     onDecision?.(request, decision);
-    if (!decision.allowed) throw forbiddenError(request.user, asked, decision.reason);
-    return next(request);
+    return decision.allowed ? undefined : forbiddenError(request.user, asked, decision.reason);
+  };
+  return (next) => {
+    const conclude = (
+      request: Parameters<typeof next>[0],
+      asked: AccessAttributes,
+      decision: AuthorizationDecision,
+    ): Promise<ApiResponse> => {
+      const denied = denial(request, asked, decision);
+      return denied === undefined ? next(request) : Promise.reject(denied);
+    };
+    return (request) => {
+      const asked = accessOf(request);
+      const given = decide(request.user, asked, request.signal);
+      if (given instanceof Promise) return given.then((decision) => conclude(request, asked, decision));
+      return conclude(request, asked, given);
+    };
   };
 }
 

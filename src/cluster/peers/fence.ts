@@ -147,7 +147,7 @@ export function fence(options: {
   readonly fence: Fence;
   readonly isExempt: (request: WithInfo) => boolean;
 }): PassingFilter<WithInfo> {
-  return (next) => async (request) => {
+  return (next) => (request) => {
     const { isResourceRequest, verb } = request.info;
     if (isResourceRequest && WRITE_VERBS.has(verb) && !options.isExempt(request)) options.fence.check();
     return next(request);

@@ -6,10 +6,11 @@ import type { EndpointCall } from "./endpoint.ts";
 import { revisionOf } from "./options.ts";
 import { chunksResponse } from "./render/respond.ts";
 
-export async function getEndpoint({ context, served, renderer, request }: EndpointCall): Promise<ApiResponse> {
+export function getEndpoint({ context, served, renderer, request }: EndpointCall): ApiResponse | Promise<ApiResponse> {
   const { namespace, name } = request.info;
   const freshness = freshnessOf(request.query.get("resourceVersion") ?? "");
-  const entry = await get(context, served, { namespace, name, freshness });
+  const entry = get(context, served, { namespace, name, freshness });
+  if (entry instanceof Promise) return entry.then((found) => chunksResponse(200, renderer.entry(found)));
   return chunksResponse(200, renderer.entry(entry));
 }
 

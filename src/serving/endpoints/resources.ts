@@ -9,7 +9,7 @@ import type { Admission } from "../registry/admission.ts";
 import { conditionalStore } from "../registry/conditional-store.ts";
 import type { RegistryContext } from "../registry/context.ts";
 import type { ServedResource } from "../registry/resource.ts";
-import { translated } from "../registry/storage-errors.ts";
+import { toStatusError } from "../registry/storage-errors.ts";
 import { componentStatusesEndpoint } from "./component-statuses.ts";
 import { warningHeaders } from "./decode-body.ts";
 import type { AdmissionAbout, EndpointCall, ResourceEndpoint, WithRequester, EndpointResponse } from "./endpoint.ts";
@@ -104,14 +104,15 @@ async function serveResource<Req extends WithRequester>(
     const call = endpointCall(dependencies, { served, request, representation, warn: (text) => warnings.add(text) });
     const annotate = dependencies.annotate?.bind(undefined, request);
     const budgets = (): ServedResource | undefined => resolve("policy", "v1", "poddisruptionbudgets")?.served;
-    const response = await translated<EndpointResponse>(async () => {
+    const respond = (): EndpointResponse | Promise<EndpointResponse> => {
       if (isLegacyBinding) return bindingEndpoint(call);
       if (writesStoredObject(request.info.subresource)) return serveStoredObject(dependencies, call);
       const { tokens } = dependencies;
       return subresourceEndpoint(call, { representation, budgets, tokens, annotate }) ?? notStored(endpoint, request);
-    });
-    return withWarnings(response, warnings);
-  } catch (thrown) {
+    };
+    return withWarnings(await respond(), warnings);
+  } catch (caught) {
+    const thrown = toStatusError(caught);
     // The error is converted to YAML or protobuf if the client accepts it, and has the Warning headers.
     const isMore = representation.media !== "json" || endpoint.deprecation !== undefined || warnings.size > 0;
     if (isMore && isClientFacingError(thrown)) return withWarnings(errorResponse(thrown), warnings);

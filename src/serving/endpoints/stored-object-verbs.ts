@@ -8,7 +8,10 @@ import { listEndpoint } from "./list.ts";
 import { updateEndpoint } from "./update.ts";
 import { watchEndpoint, type WatchDependencies } from "./watch.ts";
 
-export function serveStoredObject(dependencies: WatchDependencies, call: EndpointCall): Promise<EndpointResponse> {
+export function serveStoredObject(
+  dependencies: WatchDependencies,
+  call: EndpointCall,
+): EndpointResponse | Promise<EndpointResponse> {
   switch (call.request.info.verb) {
     case "get":
       return getEndpoint(call);

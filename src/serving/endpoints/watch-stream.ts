@@ -21,6 +21,8 @@ interface WatchStreamOptions {
   readonly served: ServedResource;
   readonly renderer: Renderer;
   readonly start: WatchStart;
+  /** Identifies the selectors: watches of a resource with the same selectors select the same changes. */
+  readonly selectors: string;
   readonly timeoutMs: number;
   readonly bookmarks: boolean;
   /**
@@ -31,6 +33,15 @@ interface WatchStreamOptions {
   readonly encodings: Counter;
   readonly deliveries: Counter;
 }
+
+/** The frame that the watches of an audience send for a change. */
+type Shown = StreamFrame | "nothing";
+
+/**
+ * Number of audiences per change whose decision is kept. Nodes watch with one selector each, so without a limit each
+ * change would keep thousands of decisions.
+ */
+const AUDIENCES_KEPT = 64;
 
 /** The open streams, so that the server can count them and end them, for example those of a CRD that has changed. */
 export type OpenWatches = Set<WatchStream>;
@@ -46,10 +57,13 @@ export class WatchStream {
   /** True while an event waits for its conversion. Later events wait too, so that the order is kept. */
   #isConverting = false;
   #renderer: Renderer;
+  /** Identifies the watches that send the same bytes for a change. */
+  #audience: string;
 
   constructor(options: WatchStreamOptions, sink: StreamSink) {
     this.#options = options;
     this.#renderer = options.renderer;
+    this.#audience = audienceOf(options, options.renderer);
     this.#sink = sink;
     this.#endsAt = options.clock.monotonic() + options.timeoutMs;
   }
@@ -100,7 +114,7 @@ export class WatchStream {
     const { initial } = this.#options.start;
     while (this.#initialAt < initial.length) {
       const entry = initial[this.#initialAt++]!;
-      const delivery = this.#guarded(() => this.#send({ type: "ADDED", entry }, entry.memo));
+      const delivery = this.#guarded(() => this.#write(this.#frame({ type: "ADDED", entry }, undefined)));
       if (delivery === "full" || this.#isEnded) return;
     }
     this.#follow();
@@ -122,6 +136,19 @@ export class WatchStream {
   }
 
   #deliver(event: CacheEvent): Delivery {
+    const known = event.memo.get(this.#audience) as Shown | undefined;
+    if (known === undefined) return this.#decide(event);
+    if (known === "nothing") return "skipped";
+    this.#afterFrame();
+    try {
+      return this.#write(known);
+    } catch (thrown) {
+      return this.#failed(thrown);
+    }
+  }
+
+  /** Decides as the first watch of an audience what the audience sends for a change. */
+  #decide(event: CacheEvent): Delivery {
     if (!this.#isConverted) return this.#guarded(() => this.#show(event));
     const { entry, previous } = event;
     return this.#onceConverted(previous === undefined ? [entry] : [entry, previous], () => this.#show(event));
@@ -129,11 +156,14 @@ export class WatchStream {
 
   #show(event: CacheEvent): Delivery {
     const selected = this.#options.start.classify(event);
-    if (selected === undefined) return "skipped";
-    if (!this.#isConverted) return this.#send(selected, event.memo);
+    if (selected === undefined) {
+      rememberShown(event, this.#audience, "nothing");
+      return "skipped";
+    }
+    if (!this.#isConverted) return this.#sendChange(selected, event);
     // An object that no longer matches the selectors is sent in its last matching state with the new revision. This
     // state needs its own conversion.
-    return this.#onceConverted([selected.entry], () => this.#send(selected, event.memo));
+    return this.#onceConverted([selected.entry], () => this.#sendChange(selected, event));
   }
 
   /**
@@ -166,33 +196,52 @@ export class WatchStream {
     try {
       return work();
     } catch (thrown) {
-      this.#fail(StatusError.from(thrown));
-      return "full";
+      return this.#failed(thrown);
     }
   }
 
-  #send(event: SelectedEvent, memo: Memo): Delivery {
-    const { served, start } = this.#options;
-    const why = whyUnreadable(event.entry, served);
-    if (why !== undefined) throw start.unreadableError(event, why);
-    const frame = this.#frame(event, memo);
+  #failed(thrown: unknown): Delivery {
+    this.#fail(StatusError.from(thrown));
+    return "full";
+  }
+
+  #sendChange(selected: SelectedEvent, event: CacheEvent): Delivery {
+    const audience = this.#audience;
+    const frame = this.#frame(selected, event.memo);
+    rememberShown(event, audience, frame);
+    return this.#write(frame);
+  }
+
+  #write(frame: StreamFrame): Delivery {
     this.#options.deliveries.inc();
     return this.#sink.write(frame) ? "sent" : "full";
   }
 
-  /** Encodes the event once for all watches that receive it in the same representation. */
-  #frame(event: SelectedEvent, memo: Memo): StreamFrame {
+  /**
+   * Encodes the event once for all watches that receive it in the same representation. The encoding of an initial object
+   * is not kept (`memo` is undefined), because it would stay in memory as long as the object.
+   */
+  #frame(event: SelectedEvent, memo: Memo | undefined): StreamFrame {
+    const { served, start, encodings } = this.#options;
+    const why = whyUnreadable(event.entry, served);
+    if (why !== undefined) throw start.unreadableError(event, why);
     const renderer = this.#renderer;
-    this.#renderer = renderer.following ?? renderer;
+    this.#afterFrame();
     const key = `${event.type} ${event.entry.modRevision} ${renderer.key}`;
-    const known = memo.get(key) as StreamFrame | undefined;
+    const known = memo?.get(key) as StreamFrame | undefined;
     if (known !== undefined) return known;
-    this.#options.encodings.inc();
+    encodings.inc();
     const frame: StreamFrame = { bytes: renderer.format.event(event.type, renderer.entry(event.entry).chunks) };
-    // Only events of the history cache their encoding. That of an initial object is not cached, because it would stay
-    // in memory as long as the object.
-    if (memo !== event.entry.memo) memo.set(key, frame);
+    memo?.set(key, frame);
     return frame;
+  }
+
+  /** The first frame of a watch may have another form than the following ones. */
+  #afterFrame(): void {
+    const { following } = this.#renderer;
+    if (following === undefined) return;
+    this.#renderer = following;
+    this.#audience = audienceOf(this.#options, following);
   }
 
   #bookmark(revision: number, annotations = ""): StreamFrame {
@@ -230,6 +279,14 @@ export class WatchStream {
     this.#cancelTimer();
     this.#following?.stop();
   }
+}
+
+function audienceOf({ served, selectors }: WatchStreamOptions, { key }: Renderer): string {
+  return JSON.stringify(["audience", served.apiVersion, served.custom?.key ?? "", key, selectors]);
+}
+
+function rememberShown({ memo }: CacheEvent, audience: string, shown: Shown): void {
+  if (memo.size < AUDIENCES_KEPT) memo.set(audience, shown);
 }
 
 const INITIAL_EVENTS_END = `,"annotations":{"k8s.io/initial-events-end":"true"}`;

@@ -2,6 +2,7 @@
 import { randomInteger } from "../../base/random.ts";
 import type { Counter } from "../../base/metrics.ts";
 import type { ApiResponse } from "../http/message.ts";
+import type { Query } from "../http/query.ts";
 import { UNCACHED } from "../http/respond.ts";
 import { badRequest, isReason } from "../../meta/status-error.ts";
 import type { ProtobufTables } from "../../objects/protobuf/decode.ts";
@@ -49,6 +50,7 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
       served,
       renderer,
       start,
+      selectors: selectorsKey(request.query, fields),
       timeoutMs: timeoutMs(context, options),
       bookmarks: options.allowWatchBookmarks,
       marksInitialEnd: watchRequest.start.kind === "state" && watchRequest.start.showsState,
@@ -66,6 +68,11 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
       sink.end();
     });
   }
+}
+
+/** Identifies the selectors of a watch. */
+function selectorsKey(query: Query, fields: readonly FieldRequirement[]): string {
+  return JSON.stringify([query.get("labelSelector") ?? "", fields]);
 }
 
 function watchStart(options: ListParameters): ObjectWatchRequest["start"] {

@@ -1,6 +1,7 @@
 /** The chain of filters that a request passes before it reaches its handler. */
 import type { ApiRequest, ApiResponse } from "./message.ts";
 
+/** A handler may also throw before it returns a promise. The filter that turns errors into responses handles both. */
 export type Handler<Req> = (request: Req) => Promise<ApiResponse>;
 
 /**

@@ -157,6 +157,8 @@ class WatchSink implements StreamSink {
   }
 
   write(frame: StreamFrame): boolean {
+    // A writer that ends its stream itself writes whole events.
+    if (this.#onEnding !== undefined) return this.#sink.write(frame);
     const { bytes } = frame;
     const isTaken = this.#sink.write(frame);
     if (bytes.length > 0) this.#isBetweenEvents = bytes[bytes.length - 1] === NEWLINE;

@@ -55,16 +55,7 @@ export function parseRequestInfo(method: string, path: string, query: Query): Re
       apiPrefix === "apis" ? segments : apiPrefix === "api" ? ["", "", segments[1]] : [];
     return { ...NOTHING, verb: method.toLowerCase(), apiPrefix, group, version, path: decoded, segments };
   }
-  const group = apiPrefix === "apis" ? segments[1]! : "";
-  const version = segments[headLength - 1]!;
-  return {
-    ...parseResource(method, segments.slice(headLength), query),
-    apiPrefix,
-    group,
-    version,
-    path: decoded,
-    segments,
-  };
+  return parseResource(segments, { method, apiPrefix, headLength, path: decoded, query });
 }
 
 const NOTHING: Omit<RequestInfo, "verb" | "apiPrefix" | "group" | "version" | "path" | "segments"> = {
@@ -76,36 +67,58 @@ const NOTHING: Omit<RequestInfo, "verb" | "apiPrefix" | "group" | "version" | "p
   rest: [],
 };
 
+interface ResourcePath {
+  readonly method: string;
+  readonly apiPrefix: string;
+  /** Number of segments before those of the resource: "api" and the version, or "apis", the group and the version. */
+  readonly headLength: number;
+  /** The decoded path. */
+  readonly path: string;
+  readonly query: Query;
+}
+
+/** Builds the result in one step and without copies, because this function runs for every request. */
 function parseResource(
-  method: string,
-  parts: readonly string[],
-  query: Query,
-): Omit<RequestInfo, "apiPrefix" | "group" | "version" | "path" | "segments"> {
-  let verb: Verb = METHOD_VERBS.get(method) ?? "";
-  let at = 0;
-  const isWatchPath = parts[0] === "watch" && parts.length > 1;
-  if (isWatchPath) at = 1;
+  segments: readonly string[],
+  { method, apiPrefix, headLength, path, query }: ResourcePath,
+): RequestInfo {
+  let at = headLength;
+  const isWatchPath = segments[at] === "watch" && segments.length > at + 1;
+  if (isWatchPath) at++;
   let namespace = "";
-  if (parts[at] === "namespaces" && parts.length > at + 1) {
-    namespace = parts[at + 1]!;
+  if (segments[at] === "namespaces" && segments.length > at + 1) {
+    namespace = segments[at + 1]!;
     // "namespaces/x" and "namespaces/x/status" are requests for the namespace itself, "namespaces/x/pods" for objects
     // in it.
-    if (parts.length > at + 2 && !NAMESPACE_SUBRESOURCES.has(parts[at + 2]!)) at += 2;
+    if (segments.length > at + 2 && !NAMESPACE_SUBRESOURCES.has(segments[at + 2]!)) at += 2;
   }
-  const [resource = "", name = "", subresource = "", ...rest] = parts.slice(at);
-  if (isWatchPath) verb = "watch";
-  else if (name === "" && verb === "get") verb = isWatchQuery(query) ? "watch" : "list";
-  else if (name === "" && verb === "delete") verb = "deletecollection";
+  const resource = segments[at] ?? "";
+  const name = segments[at + 1] ?? "";
+  const subresource = segments[at + 2] ?? "";
   return {
     isResourceRequest: true,
-    verb,
+    verb: isWatchPath ? "watch" : verbOf(method, name, query),
+    apiPrefix,
+    group: apiPrefix === "apis" ? segments[1]! : "",
+    version: segments[headLength - 1]!,
     namespace: resource === "namespaces" ? "" : namespace,
     resource,
     name,
     subresource,
-    rest,
+    path,
+    segments,
+    rest: segments.length > at + 3 ? segments.slice(at + 3) : NO_SEGMENTS,
   };
 }
+
+function verbOf(method: string, name: string, query: Query): Verb {
+  const verb = METHOD_VERBS.get(method) ?? "";
+  if (name !== "") return verb;
+  if (verb === "get") return isWatchQuery(query) ? "watch" : "list";
+  return verb === "delete" ? "deletecollection" : verb;
+}
+
+const NO_SEGMENTS: readonly string[] = [];
 
 /** As kubernetes Convert_Slice_string_To_bool: only "0" and "false" are false. */
 function isWatchQuery(query: Query): boolean {
@@ -123,11 +136,13 @@ function decodePath(path: string): string | undefined {
   }
 }
 
+const SLASH = 0x2f;
+
 /** Splits the path. Leading and trailing slashes are ignored. */
 function segmentsOf(path: string): string[] {
   let start = 0;
   let end = path.length;
-  while (start < end && path[start] === "/") start++;
-  while (end > start && path[end - 1] === "/") end--;
+  while (start < end && path.charCodeAt(start) === SLASH) start++;
+  while (end > start && path.charCodeAt(end - 1) === SLASH) end--;
   return start === end ? [] : path.slice(start, end).split("/");
 }

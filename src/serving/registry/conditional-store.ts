@@ -19,8 +19,9 @@ export function conditionalStore(store: ObjectStore, condition: CommitCondition)
   return {
     cache: store.cache,
     rememberObject: store.rememberObject,
+    getNow: (key, freshness) => store.getNow(key, freshness),
     get: (key, freshness) => store.get(key, freshness),
-    list: (range, freshness) => store.list(range, freshness),
+    list: (range, freshness, limit) => store.list(range, freshness, limit),
     listAt: (range, revision, limit) => store.listAt(range, revision, limit),
     async create(key, value, lease, guards) {
       check();

@@ -35,7 +35,7 @@ export async function list(context: RegistryContext, served: ServedResource, req
   const selection = select(served, request);
   const page = await readState(context, selection, request);
   if (selection.readsFields) await conversionOf(page.entries, served);
-  const matching = selection.matches === undefined ? page.entries : page.entries.filter(selection.matches);
+  const matching = firstMatching(page.entries, selection.matches, request.limit);
   const total = selection.matches === undefined ? page.count : matching.length;
   const isCut = request.limit > 0 && total > request.limit;
   const entries = isCut ? matching.slice(0, request.limit) : matching;
@@ -71,7 +71,19 @@ function readState(context: RegistryContext, selection: Selection, request: List
     return readExact(context, selection, { revision: state.revision, limit: storeLimit(selection, request) });
   if (state.kind === "continue")
     return readContinued(context, selection, { token: state.token, limit: storeLimit(selection, request) });
-  return context.store.list(selection.range, state);
+  return context.store.list(selection.range, state, storeLimit(selection, request));
+}
+
+/** The entries that the selectors select; if they are more than the limit, one more than the limit. */
+function firstMatching(entries: readonly Entry[], matches: Selection["matches"], limit: number): readonly Entry[] {
+  if (matches === undefined) return entries;
+  if (limit === 0) return entries.filter(matches);
+  const found: Entry[] = [];
+  for (const entry of entries) {
+    if (matches(entry)) found.push(entry);
+    if (found.length > limit) break;
+  }
+  return found;
 }
 
 /**
@@ -104,7 +116,7 @@ async function readContinued(
 ): Promise<ListPage> {
   const token = decodeContinueToken(at.token);
   const range = { start: selection.range.start + token.start, end: selection.range.end };
-  if (token.revision < 0) return context.store.list(range, { kind: "newest" });
+  if (token.revision < 0) return context.store.list(range, { kind: "newest" }, at.limit);
   const issuedAtMs = context.clock.now();
   const isOutdated = (): boolean => context.store.cache.isFromEarlierHistory(token.issuedAtMs);
   try {

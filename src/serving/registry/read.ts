@@ -6,14 +6,21 @@ import type { RegistryContext } from "./context.ts";
 import { conversionOf, rejectUnreadable } from "./representation.ts";
 import { objectKey, type ServedResource } from "./resource.ts";
 
-export async function get(
-  context: RegistryContext,
+/** Returns the object at once if it need not be read from the store or converted, as for nearly all requests. */
+export function get(
+  { store }: RegistryContext,
   served: ServedResource,
-  at: { namespace: string; name: string; freshness: Freshness },
-): Promise<Entry> {
-  const entry = await context.store.get(objectKey(served.stored, at.namespace, at.name), at.freshness);
-  if (entry === undefined) throw notFound(served.groupResource, at.name);
+  { namespace, name, freshness }: { namespace: string; name: string; freshness: Freshness },
+): Entry | Promise<Entry> {
+  const key = objectKey(served.stored, namespace, name);
+  const entry = store.getNow(key, freshness);
+  if (entry !== "unknown") return readable(entry, served, name);
+  return store.get(key, freshness).then((found) => readable(found, served, name));
+}
+
+function readable(entry: Entry | undefined, served: ServedResource, name: string): Entry | Promise<Entry> {
+  if (entry === undefined) throw notFound(served.groupResource, name);
   rejectUnreadable(entry, served);
-  if (served.custom !== undefined) await conversionOf([entry], served);
-  return entry;
+  const converting = served.custom === undefined ? undefined : conversionOf([entry], served);
+  return converting === undefined ? entry : converting.then(() => entry);
 }

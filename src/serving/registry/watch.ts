@@ -71,8 +71,7 @@ export async function startWatch(
     initial,
     revision,
     follow: (follower) => cache.follow(selection.prefix, revision, follower),
-    // If the start is in the future, the history also delivers the changes before the start, and they are skipped.
-    classify: (event) => (event.revision <= revision ? undefined : classify(event, matches)),
+    classify: (event) => classify(event, matches),
     unreadableError: ({ type, entry }, why) => {
       if (entry.modRevision <= startedAt && isReplaced(cache, entry)) return passedUnreadable(revision);
       const isDeletion = type === "DELETED" && context.allowsUnsafeDeletion === true;

@@ -109,6 +109,10 @@ class SqliteKv implements Kv {
     return this.#calls.run(async () => this.#watches.revision);
   }
 
+  revisionNow(): number | undefined {
+    return this.#calls.isClosed ? undefined : this.#watches.revision;
+  }
+
   compact(revision: number): Promise<void> {
     return this.#calls.run(async () => {
       await this.#ask({ kind: "compact", revision });

@@ -100,9 +100,9 @@ export class WatchCache {
     return this.#corrupt;
   }
 
-  /** Number of objects under a prefix. */
-  count(prefix: string): number {
-    return this.#partitions.get(this.#partitionOf(prefix))?.entries.count(prefix, prefixEnd(prefix)) ?? 0;
+  /** Number of objects under a prefix, or in [prefix, end). */
+  count(prefix: string, end: string = prefixEnd(prefix)): number {
+    return this.#partitions.get(this.#partitionOf(prefix))?.entries.count(prefix, end) ?? 0;
   }
 
   /**
@@ -152,9 +152,9 @@ export class WatchCache {
     return createEntry(stored, { decodeForeign: this.#options.decodeForeign, object });
   }
 
-  /** The current entries of [start, end), which must be in one partition. */
-  range(start: string, end: string): Entry[] {
-    return this.#partitions.get(this.#partitionOf(start))?.entries.range(start, end) ?? [];
+  /** The first current entries of [start, end), which must be in one partition. */
+  range(start: string, end: string, limit?: number): Entry[] {
+    return this.#partitions.get(this.#partitionOf(start))?.entries.range(start, end, limit) ?? [];
   }
 
   /** True if a list of the prefix at this revision equals the current content of the cache. */
@@ -188,9 +188,17 @@ export class WatchCache {
    * does not catch up in time; the caller must then read from the store. Rejects if the store is unreachable.
    */
   async catchUp(): Promise<boolean> {
+    if (this.isCaughtUp()) return true;
     const revision = await this.#options.kv.currentRevision();
     if (this.#state !== "loading" && this.#revision >= revision) return true;
     return this.waitFor(revision, CATCH_UP_MS);
+  }
+
+  /** True if the cache contains every acknowledged write. False if it does not, or if it must ask the store. */
+  isCaughtUp(): boolean {
+    if (this.#state === "loading") return false;
+    const revision = this.#options.kv.revisionNow?.();
+    return revision !== undefined && this.#revision >= revision;
   }
 
   /** Resolves to true as soon as the cache has loaded and reached the revision, or to false after `waitMs`. */

@@ -56,6 +56,21 @@ describe("a watcher of the history", () => {
     expect(history.follow("/registry/pods/", 10, new Recorder())).toBeDefined();
   });
 
+  test("that starts while an event is delivered receives this event once", () => {
+    const { history } = openHistory();
+    const late = new Recorder();
+    const starter = new Recorder();
+    const deliver = starter.deliver.bind(starter);
+    starter.deliver = (event) => {
+      if (event.revision === 11) history.follow("/registry/pods/", 10, late);
+      return deliver(event);
+    };
+    history.follow("/registry/pods/", 10, starter);
+    appendMany(history, { from: 11, to: 13 });
+    expect(starter.revisions).toEqual([11, 12, 13]);
+    expect(late.revisions).toEqual([11, 12, 13]);
+  });
+
   test("that starts at a future revision receives no earlier events", () => {
     const { history } = openHistory();
     const follower = new Recorder();

@@ -161,13 +161,15 @@ export class History {
   /** Delivers the newest event to the first watchers, those of the shortest prefixes, and queues the others. */
   #deliverNewest(key: string): void {
     const sequence = this.#first + this.#events.length - this.#forgotten - 1;
+    const event = this.#events.at(-1)!;
     const turn = newTurn(this.#nextTurn !== undefined);
     for (const prefix of prefixesOf(key)) {
       const group = this.#groups.get(prefix);
       if (group === undefined) continue;
       for (const cursor of group.cursors) {
         if (isOver(turn)) break;
-        this.#pump(cursor, turn);
+        if (isBehind(cursor)) this.#pump(cursor, turn);
+        else deliverNext(cursor, { event, sequence, turn });
       }
       group.newest = sequence;
       if (isOver(turn)) this.#queueGroup(group);
@@ -232,9 +234,7 @@ export class History {
       if (event === undefined) return;
       cursor.next++;
       if (event.revision <= afterRevision || !isUnder(event.entry.key, group.prefix)) continue;
-      const delivery = follower.deliver(event);
-      if (delivery === "full") cursor.isBlocked = true;
-      if (delivery !== "skipped") turn.deliveries--;
+      countDelivery(cursor, follower.deliver(event), turn);
     }
   }
 
@@ -280,6 +280,27 @@ export class History {
     group.cursors.delete(cursor);
     if (group.cursors.size === 0 && this.#groups.get(group.prefix) === group) this.#groups.delete(group.prefix);
   }
+}
+
+/**
+ * Delivers an event of the watcher's group to a watcher that has received all earlier events of the group. The events in
+ * between are not under its prefix, so the watcher need not visit them. The watcher may have started during this
+ * delivery, and have received the event then.
+ */
+function deliverNext(
+  cursor: Cursor,
+  { event, sequence, turn }: { readonly event: CacheEvent; readonly sequence: number; readonly turn: Turn },
+): void {
+  turn.visits--;
+  if (cursor.isBlocked || cursor.isStopped || cursor.next > sequence) return;
+  cursor.next = sequence + 1;
+  if (event.revision <= cursor.afterRevision) return;
+  countDelivery(cursor, cursor.follower.deliver(event), turn);
+}
+
+function countDelivery(cursor: Cursor, delivery: Delivery, turn: Turn): void {
+  if (delivery === "full") cursor.isBlocked = true;
+  if (delivery !== "skipped") turn.deliveries--;
 }
 
 /** How much may still be done in a turn of the event loop. */

@@ -34,9 +34,10 @@ export class SortedEntries {
     return previous;
   }
 
-  /** Entries of [start, end) in key order: a snapshot that later changes do not affect. */
-  range(start: string, end: string): Entry[] {
-    return this.#sorted.slice(this.#indexOf(start), this.#indexOf(end));
+  /** The first entries of [start, end) in key order: a snapshot that later changes do not affect. */
+  range(start: string, end: string, limit = Infinity): Entry[] {
+    const from = this.#indexOf(start);
+    return this.#sorted.slice(from, Math.min(from + limit, this.#indexOf(end)));
   }
 
   /** Number of entries in [start, end). */

@@ -18,12 +18,12 @@ export function deadline(options: {
   readonly clock: Clock;
   readonly requestTimeoutMs: number;
 }): PassingFilter<WithInfo> {
-  return (next) => async (request) => {
+  return (next) => (request) => {
     if (isLongRunning(request.info)) return next(request);
-    const timeoutMs = Math.min(options.requestTimeoutMs, requestedTimeoutMs(request) ?? Infinity);
-    const { abort, release } =
-      request.abort === undefined ? ownSignal(request) : { abort: request.abort, release: undefined };
     return new Promise((resolve, reject) => {
+      const timeoutMs = Math.min(options.requestTimeoutMs, requestedTimeoutMs(request) ?? Infinity);
+      const { abort, release } =
+        request.abort === undefined ? ownSignal(request) : { abort: request.abort, release: undefined };
       let isLate = false;
       const cancel = options.clock.after(timeoutMs, () => {
         const tooLate = timedOut();
@@ -42,7 +42,11 @@ export function deadline(options: {
         release?.();
         reject(reason);
       };
-      next(request).then(onResponse, onFailure);
+      try {
+        next(request).then(onResponse, onFailure);
+      } catch (thrown) {
+        onFailure(thrown as Error);
+      }
     });
   };
 }

@@ -79,7 +79,7 @@ async function ask({ body, release = "1.36", name = "sa", query = "", tokens = {
     headers: { "user-agent": "agent/1" },
   });
   const call = {
-    context: { clock: { now: () => NOW }, store: { get: async (key: string) => stored(key) } },
+    context: { clock: { now: () => NOW }, store: { getNow: stored } },
     served: served(release),
     request: { ...request, body: bufferedBody(Buffer.from(JSON.stringify(body))) },
     admit: () => admission,
