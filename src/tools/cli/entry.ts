@@ -16,29 +16,46 @@ import { Script } from "node:vm";
 
 /** The same minimum as "engines" in package.json. */
 const NODE_MAJOR_MIN = 24;
-/** The command whose functions the compile cache should contain. */
-const CACHED_COMMAND = "serve";
+const HEAP_FLAGS: readonly string[] = ["--max-semi-space-size=4"];
+/** The command that runs for long; the compile cache contains its functions. */
+const SERVE = "serve";
 
 const { node: version } = process.versions;
 if (Number(version.split(".")[0]) < NODE_MAJOR_MIN) {
   process.stderr.write(`evenkeel needs Node.js ${NODE_MAJOR_MIN} or newer; this is ${version}\n`);
   process.exitCode = 1;
-} else runProgram();
+} else {
+  if (process.argv[2] === SERVE) setHeapFlags();
+  runProgram();
+}
+
+/**
+ * V8 reads the size of its young generation only when a process starts, so this replaces the process by one with the
+ * flag; the process ID stays. By default V8 lets the young generation grow to 64 MB, twice, under load. It is not done
+ * where the platform cannot replace a process, under flags of the operator, or with an IPC channel, which would be lost.
+ */
+function setHeapFlags(): void {
+  const { execArgv, env } = process;
+  const isSet = [...execArgv, env["NODE_OPTIONS"] ?? ""].some((flag) => flag.includes("semi-space-size"));
+  if (isSet || process.platform === "win32" || process.send !== undefined) return;
+  process.execve?.(process.execPath, [process.execPath, ...HEAP_FLAGS, ...execArgv, ...process.argv.slice(1)], env);
+}
 
 function runProgram(): void {
   const directory = fileURLToPath(new URL(".", import.meta.url));
   const filename = join(directory, "evenkeel.cjs");
   const cacheFile = join(directory, `evenkeel-${process.version}-${process.arch}.cache`);
-  const cachedData = readIfPresent(cacheFile);
-  // The build rejects non-ASCII characters, and V8 keeps Latin-1 text outside its heap without copying it.
-  const script = new Script(readFileSync(filename, "latin1"), {
-    filename,
-    ...(cachedData !== undefined && { cachedData }),
-  });
-  if (cachedData === undefined && process.argv[2] === CACHED_COMMAND)
+  const script = compile(filename, readIfPresent(cacheFile));
+  // Undefined if there is no cache for this version of Node.js: the package contains only that of one version.
+  if (script.cachedDataRejected === undefined && process.argv[2] === SERVE)
     process.once("exit", () => writeIfPossible(cacheFile, script.createCachedData()));
   const run = script.runInThisContext() as (require: NodeJS.Require, moduleUrl: string) => void;
   run(createRequire(import.meta.url), import.meta.url);
+}
+
+function compile(filename: string, cachedData: Buffer | undefined): Script {
+  // The build rejects non-ASCII characters, and V8 keeps Latin-1 text outside its heap without copying it.
+  return new Script(readFileSync(filename, "latin1"), { filename, ...(cachedData !== undefined && { cachedData }) });
 }
 
 function readIfPresent(file: string): Buffer | undefined {
