@@ -38,7 +38,7 @@ test.skipIf(process.platform !== "linux")(
       const commandLine = readFileSync(`/proc/${server.pid}/cmdline`, "utf8").split("\0");
       const sizes = commandLine.filter((argument) => argument.includes("semi-space-size"));
       await stop(server);
-      expect(sizes).toEqual(flags.length > 0 ? flags : ["--max-semi-space-size=4"]);
+      expect(sizes).toEqual(flags.length > 0 ? flags : ["--max-semi-space-size=8"]);
     }
   },
 );

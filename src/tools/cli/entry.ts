@@ -16,7 +16,7 @@ import { Script } from "node:vm";
 
 /** The same minimum as "engines" in package.json. */
 const NODE_MAJOR_MIN = 24;
-const HEAP_FLAGS: readonly string[] = ["--max-semi-space-size=4"];
+const HEAP_FLAGS: readonly string[] = ["--max-semi-space-size=8"];
 /** The command that runs for long; the compile cache contains its functions. */
 const SERVE = "serve";
 
