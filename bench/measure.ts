@@ -12,6 +12,7 @@ import { customRows } from "./rows-custom.ts";
 import { discoveryRows } from "./rows-discovery.ts";
 import { ifReadyTlsRows } from "./rows-if-ready.ts";
 import { filterRows, ifReadyRows, mergeRows } from "./rows-in-process.ts";
+import { manyObjectsRows } from "./rows-memory.ts";
 import { migrateRows } from "./rows-migrate.ts";
 import { namespaceRows } from "./rows-namespace.ts";
 import { ownerGraphRows } from "./rows-owner-graph.ts";
@@ -93,6 +94,7 @@ async function embeddedRows(context: BenchContext): Promise<Row[]> {
     ...(only.has("if-ready") ? await step("If-Ready over TLS", () => ifReadyTlsRows(context)) : []),
     ...(only.has("publish") ? await step("publishing storage versions", () => publishRows(context)) : []),
     ...(await withSubject(context, undefined)),
+    ...(only.has("memory") ? await step("memory of 100,000 objects", () => manyObjectsRows(context)) : []),
     ...(only.has("migrate") ? await step("storage migration", () => migrateRows(context)) : []),
     ...(only.has("namespace") ? await step("namespace deletion", () => namespaceRows(context)) : []),
     ...(only.has("owner-graph") ? await step("memory of the owner graph", () => ownerGraphRows(context)) : []),

@@ -1,7 +1,19 @@
-// Builds dist/: the command, the library and the storage worker with the catalog data, and the client package.
-import { execFileSync, spawn } from "node:child_process";
+// Builds dist/: the command with its compile cache, the library, the storage worker, the catalog data, and the client
+// package.
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
 
@@ -26,24 +38,51 @@ const shared = {
 
 const LIBRARY_ENTRY = "src/index.ts";
 
-const buildCommand = () =>
+const forNode = {
+  ...shared,
+  outdir: fresh,
+  platform: "node",
+  target: "node24",
+  mainFields: ["module", "main"],
+  alias: { "node:http": `${root}scripts/node-http.mjs` },
+  define: { EVENKEEL_VERSION: JSON.stringify(version) },
+};
+
+const buildLibrary = () =>
   build({
-    ...shared,
-    entryPoints: {
-      cli: "src/tools/cli/entry.ts",
-      index: LIBRARY_ENTRY,
-      "kv-sqlite-worker": "src/storage/kv-sqlite/worker.ts",
-    },
-    outdir: fresh,
-    platform: "node",
-    target: "node24",
-    mainFields: ["module", "main"],
-    alias: { "node:http": `${root}scripts/node-http.mjs` },
-    define: { EVENKEEL_VERSION: JSON.stringify(version) },
+    ...forNode,
+    entryPoints: { cli: "src/tools/cli/entry.ts", index: LIBRARY_ENTRY },
     // Some dependencies are CommonJS and call require() for Node's built-in modules.
     banner: {
       js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
     },
+  });
+
+// The command is one script, which entry.ts compiles: only for scripts can Node.js store the compiled functions that a
+// run has called. V8 keeps the source text in memory, so white space is removed. Lines stay short for stack traces.
+const buildCommand = () =>
+  build({
+    ...forNode,
+    splitting: false,
+    format: "cjs",
+    minifyWhitespace: true,
+    lineLimit: 160,
+    stdin: { contents: 'import "./src/tools/cli/main.ts";', resolveDir: root, sourcefile: "evenkeel.ts" },
+    outfile: `${fresh}/evenkeel.cjs`,
+    outdir: undefined,
+    define: { ...forNode.define, "import.meta.url": "__moduleUrl" },
+    banner: { js: "(function (require, __moduleUrl) {" },
+    footer: { js: "})" },
+  });
+
+// CommonJS, so that the worker thread does not load the module loader of Node.js.
+const buildWorker = () =>
+  build({
+    ...forNode,
+    splitting: false,
+    format: "cjs",
+    entryPoints: { "kv-sqlite-worker": "src/storage/kv-sqlite/worker.ts" },
+    outExtension: { ".js": ".cjs" },
   });
 
 // The entries of the client package, as in package.json's "exports". Entries for browsers share code with the others.
@@ -114,18 +153,38 @@ function importBuilt(file) {
  * character. esbuild escapes all of them except in regular expressions.
  */
 function rejectNonAscii() {
-  for (const file of readdirSync(fresh).filter((name) => name.endsWith(".js"))) {
+  for (const file of readdirSync(fresh).filter((name) => /\.c?js$/.test(name))) {
     const found = /^.*[^\0-\x7f].*$/m.exec(readFileSync(join(fresh, file), "utf8"));
     if (found !== null)
       throw new Error(`use \\u… escapes for the non-ASCII characters in: ${found[0].trim().slice(0, 200)}`);
   }
 }
 
-await Promise.all([buildCommand(), buildClient(), declareTypes()]);
+/**
+ * Starts a server once, which writes the compile cache when it exits. The package contains this cache; it is valid for
+ * this version of Node.js only.
+ */
+async function writeCompileCache() {
+  const directory = mkdtempSync(join(tmpdir(), "evenkeel-build-"));
+  const server = spawn(
+    process.execPath,
+    [`${fresh}/cli.js`, "serve", "--data-dir", directory, "--secure-port", "0", "--bind-address", "127.0.0.1"],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  server.stdout.setEncoding("utf8");
+  let output = "";
+  server.stdout.on("data", (text) => {
+    if (!output.includes("Ready.") && (output += text).includes("Ready.")) server.kill("SIGTERM");
+  });
+  const [code] = await once(server, "exit");
+  rmSync(directory, { recursive: true });
+  if (code !== 0) throw new Error("the built server did not start");
+}
+
+await Promise.all([buildCommand(), buildLibrary(), buildWorker(), buildClient(), declareTypes()]);
 rejectNonAscii();
 cpSync(`${root}src/objects/catalog/data`, `${fresh}/data`, { recursive: true });
+await writeCompileCache();
 if (existsSync(`${root}dist`)) renameSync(`${root}dist`, stale);
 renameSync(fresh, `${root}dist`);
 rmSync(stale, { recursive: true, force: true });
-// Fills the compile cache of Node, so that the first start of the command is as fast as later ones.
-execFileSync(process.execPath, [`${root}dist/cli.js`, "--version"], { stdio: "ignore" });

@@ -69,7 +69,10 @@ test("the entry of the command statically imports only modules and names that ev
   const imported = [...readFileSync(CLI, "utf8").matchAll(/^import .*/gm)].map(([line]) => line.split(";")[0]);
   expect(imported).toEqual([
     'import { createRequire as __createRequire } from "node:module"',
-    'import * as nodeModule from "node:module"',
+    'import { chmodSync, readFileSync, renameSync, writeFileSync } from "node:fs"',
+    'import { createRequire } from "node:module"',
     'import { join } from "node:path"',
+    'import { fileURLToPath } from "node:url"',
+    'import { Script } from "node:vm"',
   ]);
 });

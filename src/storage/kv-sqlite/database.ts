@@ -35,13 +35,14 @@ const SCHEMA = `
 /**
  * Commits wait while SQLite checkpoints the write-ahead log: fewer pages between checkpoints mean shorter but more
  * frequent waits. 4,000 pages keep a wait near 25 ms under full load. `journal_size_limit` truncates the write-ahead
- * log after a burst.
+ * log after a burst. The page cache needs to hold little more than the inner pages and the table of keys, because reads
+ * are served by the watch cache, and new values are appended.
  */
 const SETTINGS = `
   PRAGMA synchronous = FULL;
   PRAGMA wal_autocheckpoint = 4000;
   PRAGMA journal_size_limit = 67108864;
-  PRAGMA cache_size = -16384;
+  PRAGMA cache_size = -4096;
   PRAGMA temp_store = MEMORY;
 `;
 

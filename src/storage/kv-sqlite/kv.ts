@@ -60,7 +60,7 @@ export async function openSqliteKv(options: SqliteKvOptions): Promise<Kv> {
 }
 
 function defaultWorkerUrl(moduleUrl: string): URL {
-  return new URL(moduleUrl.endsWith(".ts") ? "./worker.ts" : "./kv-sqlite-worker.js", moduleUrl);
+  return new URL(moduleUrl.endsWith(".ts") ? "./worker.ts" : "./kv-sqlite-worker.cjs", moduleUrl);
 }
 
 class SqliteKv implements Kv {

@@ -16,6 +16,7 @@ import { createEntry, createTombstone, type DecodeForeign, type Entry, type Stor
 import { History, type CacheEvent, type HistoryWatcher, type HistoryWatch } from "./history.ts";
 import { historyChangedError } from "../kv-errors.ts";
 import { CATCH_UP_MS, DELIVERY_WAIT_MS, HISTORY_CHANGE_MARGIN_MS, HISTORY_OVERLAP_MS } from "./cache-limits.ts";
+import { Memo } from "./memo.ts";
 import { SortedEntries } from "./sorted-entries.ts";
 
 export type CacheState = "loading" | "following" | "interrupted";
@@ -392,14 +393,14 @@ export class WatchCache {
         revision: event.modRevision,
         entry: createTombstone(previous, event.modRevision),
         previous,
-        memo: new Map(),
+        memo: new Memo(),
       };
     }
     const entry = this.toEntry(event);
     if (entry.corrupt !== undefined) this.#corrupt.set(entry.key, entry);
     else if (this.#corrupt.size > 0) this.#corrupt.delete(entry.key);
     const previous = entries.set(entry);
-    return { kind: "put", revision: event.modRevision, entry, previous, memo: new Map() };
+    return { kind: "put", revision: event.modRevision, entry, previous, memo: new Memo() };
   }
 }
 

@@ -9,6 +9,7 @@
  */
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { Labels } from "../../meta/label-selector.ts";
+import { Memo } from "./memo.ts";
 
 const ITEM_HEAD = `,{"metadata":{"resourceVersion":"`;
 const ITEM_HEAD_BYTES = Buffer.from(ITEM_HEAD);
@@ -29,8 +30,6 @@ export interface Entry {
   /** Values that readers have derived from this entry. They are freed together with the entry. */
   readonly memo: Memo;
 }
-
-export type Memo = Map<string, unknown>;
 
 export interface StoredValue {
   readonly key: string;
@@ -69,7 +68,7 @@ export function createEntry(stored: StoredValue, reading: EntryReading = {}): En
     labels,
     item,
     corrupt: undefined,
-    memo: new Map(),
+    memo: new Memo(),
   };
 }
 
@@ -83,20 +82,20 @@ function createCorruptEntry({ key, modRevision, createRevision }: StoredValue, w
     labels: {},
     item: Buffer.alloc(0),
     corrupt: why,
-    memo: new Map(),
+    memo: new Memo(),
   };
 }
 
 /** An entry for a DELETED event: the last state of the object with the revision of its deletion. */
 export function createTombstone(entry: Entry, revision: number): Entry {
-  if (entry.corrupt !== undefined) return { ...entry, modRevision: revision, memo: new Map() };
+  if (entry.corrupt !== undefined) return { ...entry, modRevision: revision, memo: new Memo() };
   const restStart = ITEM_HEAD.length + String(entry.modRevision).length + 1;
   const separator = entry.item[restStart] === 0x2c ? 1 : 0;
   return {
     ...entry,
     modRevision: revision,
     item: spliceRevision(entry.item.subarray(restStart + separator), revision),
-    memo: new Map(),
+    memo: new Memo(),
   };
 }
 

@@ -7,6 +7,7 @@ import { WatchCache } from "./cache.ts";
 import { DELIVERIES_AT_ONCE, HISTORY_BYTES_MAX, VISITS_AT_ONCE } from "./cache-limits.ts";
 import { createEntry } from "./entry.ts";
 import { History, type CacheEvent, type Delivery, type HistoryWatch, type HistoryWatcher } from "./history.ts";
+import { Memo } from "./memo.ts";
 
 const WATCHERS = 10_000;
 const PODS = "/registry/pods/";
@@ -160,7 +161,7 @@ test("a watcher whose event is dropped before its turn is ended, and one that ha
   for (const revision of [1, 2]) {
     const entry = createEntry({ key: `${PODS}a/x`, value, modRevision: revision, createRevision: 1 });
     const item = { length: HISTORY_BYTES_MAX } as Buffer;
-    history.append({ kind: "put", revision, entry: { ...entry, item }, previous: undefined, memo: new Map() });
+    history.append({ kind: "put", revision, entry: { ...entry, item }, previous: undefined, memo: new Memo() });
   }
   for (const turn of turns) turn();
   expect(watchers.map(({ hasFallenBehind }) => hasFallenBehind).indexOf(true)).toBe(DELIVERIES_AT_ONCE);

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createManualClock, type ManualClock } from "../../../test/testing/storage/conformance/manual-clock.ts";
 import { createEntry } from "./entry.ts";
 import { History, type CacheEvent, type Delivery, type HistoryWatcher } from "./history.ts";
+import { Memo } from "./memo.ts";
 import { HISTORY_AGE_MS, HISTORY_BYTES_MAX, HISTORY_EVENTS_MAX, HISTORY_EVENTS_MIN } from "./cache-limits.ts";
 
 function eventOf(revision: number, key = "/registry/pods/a/x", bytes = 0): CacheEvent {
@@ -11,7 +12,7 @@ function eventOf(revision: number, key = "/registry/pods/a/x", bytes = 0): Cache
     revision,
     entry: createEntry({ key, value, modRevision: revision, createRevision: revision }),
     previous: undefined,
-    memo: new Map(),
+    memo: new Memo(),
   };
 }
 
@@ -248,7 +249,7 @@ test("the history ignores a resume call of a watcher that was never blocked", ()
   for (let revision = 1; revision <= HISTORY_EVENTS_MAX + 1_000; revision++) {
     const value = Buffer.from('{"kind":"Pod","apiVersion":"v1","metadata":{}}');
     const entry = createEntry({ key: "/r/pods/loud/x", value, modRevision: revision, createRevision: 1 });
-    history.append({ kind: "put", revision, entry, previous: undefined, memo: new Map() });
+    history.append({ kind: "put", revision, entry, previous: undefined, memo: new Memo() });
   }
   following?.resume();
   expect(fell).toBe(false);

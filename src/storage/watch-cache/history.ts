@@ -7,7 +7,8 @@
  * Without the limit, the response to a write would wait for the delivery to thousands of watchers.
  */
 import type { Clock } from "../../base/clock.ts";
-import type { Entry, Memo } from "./entry.ts";
+import type { Entry } from "./entry.ts";
+import type { Memo } from "./memo.ts";
 import {
   DELIVERIES_AT_ONCE,
   HISTORY_AGE_MS,

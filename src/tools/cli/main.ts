@@ -70,4 +70,5 @@ declare const EVENKEEL_VERSION: string | undefined;
 /** The build sets it. */
 const VERSION = typeof EVENKEEL_VERSION === "string" ? EVENKEEL_VERSION : "development";
 
-await main(process.argv);
+// Not awaited, because the build makes a script of this file, and scripts have no top-level await.
+void main(process.argv);
