@@ -76,6 +76,12 @@ function withoutZeros(value: unknown): unknown {
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
+test("a Pod of 1.35 keeps its workloadRef, a field that later releases do not have", () => {
+  const spec = { workloadRef: { name: "training", podGroup: "workers", podGroupReplicaKey: "a" } };
+  const type = { apiVersion: "v1", kind: "Pod" };
+  expect(likeServer({ ...type, metadata: { name: "a" }, spec }, type)).toMatchObject({ spec });
+});
+
 describe("every kind of a release", () => {
   test("has a protobuf message", () => {
     expect(kinds.length).toBeGreaterThan(150);

@@ -43,8 +43,13 @@ function fillStruct(filler: Filler, schema: StructSchema, place: Place): JsonObj
   return object;
 }
 
+/** The form in which Go writes a quantity; another form would differ after a server has decoded and encoded it. */
+function canonicalQuantity(amount: number): string {
+  return amount % 1000 === 0 ? `${amount / 1000}k` : `${amount}`;
+}
+
 function fillField(filler: Filler, field: FieldSchema, place: Place): unknown {
-  if (field.quantity) return `${filler.next()}`;
+  if (field.quantity) return canonicalQuantity(filler.next());
   if (field.intOrString) return filler.next();
   switch (field.type) {
     case "struct":
