@@ -6,7 +6,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { brotliCompressSync, constants, gunzipSync } from "node:zlib";
+import { brotliCompressSync, brotliDecompressSync, constants, gunzipSync } from "node:zlib";
 
 import { ALL_VERBS } from "../src/objects/catalog/catalog.ts";
 import type { StoredProtobuf, StoredProtobufMessage } from "../src/objects/catalog/protobuf-tables.ts";
@@ -174,6 +174,7 @@ const STORED_OTHERWISE: ReadonlyMap<string, string> = new Map([
   ["apiextensions.k8s.io/customresourcedefinitions", "apiextensions.k8s.io/v1"],
 ]);
 
+const DATA = new URL("../src/objects/catalog/data/", import.meta.url);
 const factsDirectory = process.argv[2];
 if (factsDirectory === undefined) throw new Error("usage: compile-catalog.ts FACTS_DIR");
 compile(factsDirectory);
@@ -192,11 +193,29 @@ function compile(directory: string): void {
   writeData("tables.json", formatLines(compileTables(tables, resources)));
   writeData("schemas.json.br", compress(JSON.stringify(compileSchemas(schemas))));
   const fields = readTable<FactProtobufField>(readFileSync(join(directory, "protobuf-fields.tsv"), "utf8"));
-  writeData("protobuf.json.br", compress(JSON.stringify(compileProtobuf(fields, Object.keys(resources.groups)))));
+  const protobuf = compileProtobuf(fields, Object.keys(resources.groups));
+  rejectLostFields(protobuf);
+  writeData("protobuf.json.br", compress(JSON.stringify(protobuf)));
+}
+
+/**
+ * Fields of earlier releases must stay in the tables, because stored objects may have them: a server would read an
+ * object without them, and an update would remove them.
+ */
+function rejectLostFields({ messages }: StoredProtobuf): void {
+  const compiled = brotliDecompressSync(readFileSync(new URL("protobuf.json.br", DATA))).toString();
+  const fieldsOf = (all: StoredProtobuf["messages"]): readonly string[] =>
+    Object.entries(all).flatMap(([name, own]) =>
+      Object.entries(own).flatMap(([message, { fields }]) => fields.map(([number]) => `${name}.${message} ${number}`)),
+    );
+  const found = new Set(fieldsOf(messages));
+  const lost = fieldsOf((JSON.parse(compiled) as StoredProtobuf).messages).filter((field) => !found.has(field));
+  if (lost.length > 0)
+    throw new Error(`protobuf-fields.tsv lacks ${lost.length} fields that the catalog has: ${lost.join(", ")}`);
 }
 
 function writeData(file: string, content: string | Buffer): void {
-  writeFileSync(new URL(`../src/objects/catalog/data/${file}`, import.meta.url), content);
+  writeFileSync(new URL(file, DATA), content);
 }
 
 function compress(text: string): Buffer {
