@@ -19,7 +19,7 @@ async function serve(dist: string, nodeFlags: readonly string[] = []): Promise<C
   const flags = ["serve", "--data-dir", data, "--secure-port", "0", "--bind-address", "127.0.0.1"];
   const server = spawn(NODE, [...nodeFlags, join(dist, "cli.js"), ...flags], { stdio: ["ignore", "pipe", "inherit"] });
   let output = "";
-  for await (const text of server.stdout!.setEncoding("utf8")) if ((output += text).includes("Ready.")) break;
+  for await (const text of server.stdout.setEncoding("utf8")) if ((output += text).includes("Ready.")) break;
   expect(output).toContain("Ready.");
   return server;
 }
