@@ -8,6 +8,7 @@ import { LoadClient } from "./load-client.ts";
 import type { BenchOptions } from "./options.ts";
 import type { Row } from "./row.ts";
 import { accessRows } from "./rows-access.ts";
+import { AGAINST_ROWS } from "./rows-against.ts";
 import { customRows } from "./rows-custom.ts";
 import { discoveryRows } from "./rows-discovery.ts";
 import { ifReadyTlsRows } from "./rows-if-ready.ts";
@@ -22,6 +23,7 @@ import { embeddedStartRows, etcdStartRows } from "./rows-start.ts";
 import { withSubject } from "./rows-subject.ts";
 import { startFloor } from "./servers.ts";
 import { printLine, step } from "./step.ts";
+import { UsageError } from "./usage-error.ts";
 
 export async function measureAll(options: BenchOptions): Promise<Row[]> {
   await using stack = new AsyncDisposableStack();
@@ -50,7 +52,9 @@ export async function measureAll(options: BenchOptions): Promise<Row[]> {
 /** The rows that compare our server on each store with another API server. */
 async function rowsAgainst(context: BenchContext): Promise<Row[]> {
   const rows: Row[] = [];
-  const { stores } = context.options;
+  const { stores, only } = context.options;
+  if (!AGAINST_ROWS.some((name) => only.has(name)))
+    throw new UsageError(`with --against, --only accepts ${AGAINST_ROWS.join(", ")}`);
   if (stores.has("embedded")) rows.push(...(await withSubject(context, undefined)));
   if (stores.has("etcd")) rows.push(...(await onOwnEtcd(context, withSubject)));
   return rows;
