@@ -1,12 +1,13 @@
 /**
- * Tracks the calls that a store has accepted and not completed, so that closing the store waits for these calls and
+ * Counts the calls that a store has accepted and not completed, so that closing the store waits for these calls and
  * rejects later ones. Without it the store could close its connection or file while a write is in flight.
  */
 import { closedError } from "./kv-errors.ts";
 
 export class AcceptedCalls {
-  readonly #running = new Set<Promise<unknown>>();
+  #running = 0;
   #isClosed = false;
+  #onAllCompleted: () => void = () => {};
 
   get isClosed(): boolean {
     return this.#isClosed;
@@ -15,15 +16,19 @@ export class AcceptedCalls {
   run<Result>(call: () => Promise<Result>): Promise<Result> {
     if (this.#isClosed) return Promise.reject(closedError());
     const running = call();
-    this.#running.add(running);
-    const forget = (): void => void this.#running.delete(running);
-    running.then(forget, forget);
+    this.#running++;
+    running.then(this.#completed, this.#completed);
     return running;
   }
 
   /** Rejects calls from now on. Resolves when all accepted calls have completed. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.allSettled(this.#running);
+    if (this.#running > 0) await new Promise<void>((resolve) => (this.#onAllCompleted = resolve));
   }
+
+  readonly #completed = (): void => {
+    this.#running--;
+    if (this.#running === 0) this.#onAllCompleted();
+  };
 }

@@ -54,6 +54,12 @@ export interface Kv {
   revisionNow?(): number | undefined;
 
   /**
+   * Whether the value of a key must be written again even if it does not change, because it is not encrypted as the
+   * configuration now says. Absent if the store encrypts nothing.
+   */
+  isOutdated?(key: string, sealing: Sealing | undefined): boolean;
+
+  /**
    * Discards history below the revision. Ranges and watches at discarded revisions then fail with `revision-compacted`.
    */
   compact(revision: number): Promise<void>;
@@ -76,8 +82,18 @@ export type HistoryListener = (evidence: string) => void;
 export interface KeyValue {
   readonly key: string;
   readonly value: Buffer;
+  /** How the value is encrypted in the store. Absent if the store encrypts nothing. */
+  readonly sealing?: Sealing;
   readonly createRevision: number;
   readonly modRevision: number;
+}
+
+/** How a stored value is encrypted. */
+export interface Sealing {
+  /** The provider and the key that have encrypted the value; "" for a value in clear, or if it cannot be decrypted. */
+  readonly sealedBy: string;
+  /** Why the value cannot be decrypted; undefined if it was decrypted. `value` is then the stored value. */
+  readonly problem: string | undefined;
 }
 
 export interface RangeRequest {
@@ -153,6 +169,8 @@ export type KvEvent =
       readonly kind: "put";
       readonly key: string;
       readonly value: Buffer;
+      /** As in `KeyValue`. */
+      readonly sealing?: Sealing;
       readonly createRevision: number;
       readonly modRevision: number;
     }
@@ -192,6 +210,8 @@ export type StorageErrorCode =
   /** The store rejected the call, because too many calls are queued. */
   | "overloaded"
   | "too-large"
+  /** The value cannot be encrypted, because its provider has no usable key. A commit had no effect. */
+  | "no-encryption-key"
   | "corrupt";
 
 export class StorageError extends Error {

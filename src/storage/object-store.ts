@@ -3,7 +3,15 @@
  * handles keys, bytes and revisions, but no kinds, verbs or validation.
  */
 import type { JsonObject } from "../meta/json.ts";
-import { type CommitResult, type Guard, type KeyValue, type Kv, type LeaseId, StorageError } from "./kv.ts";
+import {
+  type Change,
+  type CommitResult,
+  type Guard,
+  type KeyValue,
+  type Kv,
+  type LeaseId,
+  StorageError,
+} from "./kv.ts";
 import type { WatchCache } from "./watch-cache/cache.ts";
 import type { Entry } from "./watch-cache/entry.ts";
 import { FUTURE_VERSION_WAIT_MS } from "./watch-cache/cache-limits.ts";
@@ -39,6 +47,8 @@ export interface ObjectStore {
   listAt(range: KeyRange, revision: number, limit?: number): Promise<ListPage>;
   /** As `get`, at once. "unknown" if it must wait or read the store. */
   getNow(key: string, freshness: Freshness): Entry | undefined | "unknown";
+  /** Whether an object must be written again even if it does not change, because its value is encrypted otherwise. */
+  readonly isOutdated: (entry: Entry) => boolean;
   /** Remembers which object these bytes encode, so that they are not parsed when the watch delivers them. */
   readonly rememberObject: (value: Buffer, object: JsonObject) => void;
   create(key: string, value: Buffer, lease?: LeaseId, guards?: readonly Guard[]): Promise<WriteResult>;
@@ -57,9 +67,23 @@ export interface KeyRange {
   readonly end: string;
 }
 
+type Put = Omit<Extract<Change, { kind: "put" }>, "kind">;
+
 export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
+  const put = async (change: Put, { createRevision }: { readonly createRevision: number }): Promise<WriteResult> => {
+    const { key, value } = change;
+    const written = cache.announceWrite(key, value);
+    try {
+      const result = await kv.commit({ kind: "put", ...change });
+      if (isUndelivered(cache, result)) await cache.untilDelivered(result.revision);
+      return writeResult(cache, result, { key, value, createRevision });
+    } finally {
+      written();
+    }
+  };
   return {
     cache,
+    isOutdated: ({ key, sealing }) => kv.isOutdated?.(key, sealing) === true,
     rememberObject: (value, object) => cache.rememberObject(value, object),
     getNow: (key, { kind }) => (kind === "newest" && cache.isCaughtUp() ? cache.get(key) : "unknown"),
     async get(key, freshness) {
@@ -79,31 +103,10 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
       const { items, count } = await kv.range({ ...range, revision, ...(limit === undefined ? {} : { limit }) });
       return { entries: items.map((item) => cache.toEntry(item)), count, revision };
     },
-    async create(key, value, lease, guards) {
-      const result = await kv.commit({
-        kind: "put",
-        key,
-        value,
-        expectedRevision: 0,
-        ...(lease !== undefined && { lease }),
-        ...(guards !== undefined && { guards }),
-      });
-      if (isUndelivered(cache, result)) await cache.untilDelivered(result.revision);
-      return writeResult(cache, result, { key, value, createRevision: 0 });
-    },
-    async replace(current, value, lease, guards) {
-      const { key, createRevision, modRevision } = current;
-      const result = await kv.commit({
-        kind: "put",
-        key,
-        value,
-        expectedRevision: modRevision,
-        ...(lease !== undefined && { lease }),
-        ...(guards !== undefined && { guards }),
-      });
-      if (isUndelivered(cache, result)) await cache.untilDelivered(result.revision);
-      return writeResult(cache, result, { key, value, createRevision });
-    },
+    create: (key, value, lease, guards) =>
+      put({ key, value, expectedRevision: 0, ...given(lease, guards) }, { createRevision: 0 }),
+    replace: ({ key, createRevision, modRevision }, value, lease, guards) =>
+      put({ key, value, expectedRevision: modRevision, ...given(lease, guards) }, { createRevision }),
     async remove({ key, modRevision: expectedRevision }, guards) {
       const result = await kv.commit({
         kind: "delete",
@@ -116,6 +119,11 @@ export function createObjectStore(kv: Kv, cache: WatchCache): ObjectStore {
       return { committed: false, current: toEntry(cache, result.current), lostGuard: result.lostGuard };
     },
   };
+}
+
+/** The optional members of a change. */
+function given(lease: LeaseId | undefined, guards: readonly Guard[] | undefined): Pick<Put, "lease" | "guards"> {
+  return { ...(lease !== undefined && { lease }), ...(guards !== undefined && { guards }) };
 }
 
 /** Costs as much as its entries, however many others precede or follow them. */

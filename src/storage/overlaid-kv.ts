@@ -11,6 +11,8 @@ export function overlaidKv(kv: Kv, methods: Partial<Kv>): Kv {
     watch: (request, sink) => kv.watch(request, sink),
     onHistoryChange: (listener) => kv.onHistoryChange(listener),
     currentRevision: () => kv.currentRevision(),
+    ...(kv.revisionNow !== undefined && { revisionNow: () => kv.revisionNow?.() }),
+    ...(kv.isOutdated !== undefined && { isOutdated: (key, sealing) => kv.isOutdated?.(key, sealing) === true }),
     compact: (revision) => kv.compact(revision),
     leaseGrant: (ttlSeconds) => kv.leaseGrant(ttlSeconds),
     leaseKeepAlive: (lease) => kv.leaseKeepAlive(lease),

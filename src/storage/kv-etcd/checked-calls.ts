@@ -8,7 +8,7 @@ import { StorageError, type KvEvent } from "../kv.ts";
 import type { EtcdConnection, EtcdLog } from "./connection.ts";
 import { isCompacted, toCommitError, toStorageError, unavailable } from "./errors.ts";
 import { HISTORY_CHECK_INTERVAL_MS, HISTORY_CHECK_TIMEOUT_MS } from "./etcd-limits.ts";
-import type { Channel, UnaryCall } from "./grpc.ts";
+import type { Channel, UnaryCall } from "../grpc/channel.ts";
 import {
   decodeRange,
   decodeTxn,

@@ -2,7 +2,8 @@ import { describe, expect, test } from "vitest";
 import type { Clock } from "../../base/clock.ts";
 import type { Change, Kv } from "../kv.ts";
 import { openEtcdKv } from "./kv.ts";
-import { MESSAGE_RECEIVE_BYTES_MAX, MESSAGE_SEND_BYTES_MAX } from "./etcd-limits.ts";
+import { MESSAGE_RECEIVE_BYTES_MAX } from "../grpc/grpc-limits.ts";
+import { MESSAGE_SEND_BYTES_MAX } from "./etcd-limits.ts";
 import { encodeEmpty, METHOD } from "./messages.ts";
 import {
   type FakeReply,

@@ -16,9 +16,11 @@ import { must } from "../../base/assert.ts";
 import type { Cancel, Clock } from "../../base/clock.ts";
 import { StorageError } from "../kv.ts";
 import { closedError } from "../kv-errors.ts";
-import type { EtcdTls } from "./endpoints.ts";
-import { isMemberUnusable, RpcFailure, toCommitError, toStorageError, unavailable } from "./errors.ts";
-import { type UnaryCall, Channel } from "./grpc.ts";
+import { connectProblem } from "./connect-problem.ts";
+import { type EtcdTls, tlsOptions } from "./endpoints.ts";
+import { isMemberUnusable, toCommitError, toStorageError, unavailable } from "./errors.ts";
+import { type UnaryCall, Channel } from "../grpc/channel.ts";
+import { RpcFailure } from "../grpc/rpc-failure.ts";
 import { watchHeartbeat } from "./heartbeat.ts";
 import {
   ATTEMPTS_MAX,
@@ -206,7 +208,7 @@ export class EtcdConnection {
     };
     const channel = new Channel({
       endpoint,
-      tls,
+      session: tlsOptions(endpoint, tls),
       clock,
       onReady: () => {
         if (isCurrent()) this.#verify(channel, isCurrent);
@@ -249,7 +251,8 @@ export class EtcdConnection {
     for (const waiter of this.#takeWaiters()) waiter.resolve(channel);
   }
 
-  #connectFailed(channel: Channel, problem: string): void {
+  #connectFailed(channel: Channel, reason: string): void {
+    const problem = connectProblem(channel.endpoint, reason);
     this.#stopTimers();
     channel.destroy(problem);
     this.#lastProblem = `${channel.endpoint.host}: ${problem}`;

@@ -29,6 +29,7 @@ function parseEndpoint(endpoint: string): URL {
 export function tlsOptions(endpoint: URL, tls: EtcdTls | undefined): SecureClientSessionOptions {
   if (endpoint.protocol !== "https:" || tls === undefined) return {};
   return {
+    allowPartialTrustChain: true,
     ...(tls.ca && { ca: tls.ca }),
     ...(tls.cert && { cert: tls.cert }),
     ...(tls.key && { key: tls.key }),

@@ -1,44 +1,7 @@
-/** The ways in which a call to etcd fails, and their translation to the errors of the storage port. */
+/** Translates failed calls to etcd to the errors of the storage port. */
 import { StorageError } from "../kv.ts";
-import { DecodeError } from "./wire.ts";
-
-/**
- * - `unsent`: no byte of the call left this process, so any call may be resent.
- * - `lost`: the connection or the stream ended before the response; etcd may or may not have executed the call.
- * - `deadline`: no response arrived in time; etcd may or may not have executed the call.
- * - `status`: etcd responded with an error.
- * - `garbled`: the response is not gRPC.
- * - `oversize`: the response exceeds the message size limit.
- */
-type RpcFailureKind = "unsent" | "lost" | "deadline" | "status" | "garbled" | "oversize";
-
-export class RpcFailure extends Error {
-  override readonly name = "RpcFailure";
-  readonly kind: RpcFailureKind;
-  /** The gRPC status; undefined unless `kind` is "status". */
-  readonly status: number | undefined;
-
-  constructor(kind: RpcFailureKind, message: string, options: { status?: number; cause?: unknown } = {}) {
-    super(message, { cause: options.cause });
-    this.kind = kind;
-    this.status = options.status;
-  }
-}
-
-export const STATUS = {
-  ok: 0,
-  unknown: 2,
-  invalidArgument: 3,
-  notFound: 5,
-  permissionDenied: 7,
-  resourceExhausted: 8,
-  failedPrecondition: 9,
-  outOfRange: 11,
-  unimplemented: 12,
-  unavailable: 14,
-  dataLoss: 15,
-  unauthenticated: 16,
-} as const;
+import { RpcFailure, STATUS } from "../grpc/rpc-failure.ts";
+import { DecodeError } from "../grpc/wire.ts";
 
 /**
  * The statuses with which etcd 3.4 to 3.6 rejects a transaction that it has not applied and never will, each with the

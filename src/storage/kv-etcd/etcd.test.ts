@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
@@ -159,10 +159,17 @@ describe.skipIf(etcd === undefined)("TLS", () => {
       expect((await kv.range({ start: "/tls/", end: "/tls0" })).items).toHaveLength(400);
       await sink.until(({ seen }) => seen.length === 400);
 
+      const pinned = { ...mutual, ca: readFileSync(files.certFile) };
+      const trusting = await openEtcdKv({ ...base, tls: pinned });
+      cleanup.defer(() => trusting.close());
+      expect(await trusting.currentRevision()).toBe(await kv.currentRevision());
+
       for (const tls of [
         { ca: files.ca },
         { cert: files.clientCert, key: files.clientKey },
         { ...mutual, serverName: "other.test" },
+        { ...mutual, ca: files.clientCert },
+        { ...pinned, serverName: "other.test" },
       ]) {
         const rejected = await openEtcdKv({ ...base, tls, requestTimeoutMs: 500 });
         cleanup.defer(() => rejected.close());

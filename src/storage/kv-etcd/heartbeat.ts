@@ -7,7 +7,7 @@
  * that the server responds, not that it is healthy.
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
-import type { Channel } from "./grpc.ts";
+import type { Channel } from "../grpc/channel.ts";
 import { HEARTBEAT_INTERVAL_MS, HEARTBEAT_TIMEOUT_MS } from "./etcd-limits.ts";
 import { encodeEmpty, METHOD } from "./messages.ts";
 

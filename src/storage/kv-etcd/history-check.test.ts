@@ -8,10 +8,10 @@ import {
 } from "../../../test/testing/storage/kv-etcd/fake-server.ts";
 import { RecordingSink } from "../../../test/testing/storage/kv-etcd/recording-sink.ts";
 import type { Kv } from "../kv.ts";
-import { encodeFrame, FRAME_HEADER_BYTES } from "./frames.ts";
+import { encodeFrame, FRAME_HEADER_BYTES } from "../grpc/frames.ts";
 import { openEtcdKv } from "./kv.ts";
 import { METHOD } from "./messages.ts";
-import { EtcdReader, type EtcdWriter } from "./wire.ts";
+import { GrpcReader, type GrpcWriter } from "../grpc/wire.ts";
 
 /** The content of the responses of the fake etcd. A test changes it while the client runs. */
 interface FakeEtcd {
@@ -26,7 +26,7 @@ interface FakeEtcd {
   held: (() => void)[] | undefined;
 }
 
-function writeHeader(writer: EtcdWriter, etcd: FakeEtcd): void {
+function writeHeader(writer: GrpcWriter, etcd: FakeEtcd): void {
   writer.message(1, (header) => {
     header.int64(1, etcd.clusterId);
     header.int64(2, etcd.memberId);
@@ -51,7 +51,7 @@ function rangeResponse(etcd: FakeEtcd, revision: number): Buffer {
 }
 
 function revisionOf(body: Buffer): number {
-  const reader = new EtcdReader(body.subarray(FRAME_HEADER_BYTES));
+  const reader = new GrpcReader(body.subarray(FRAME_HEADER_BYTES));
   let revision = 0;
   while (reader.next()) {
     if (reader.field === 4) revision = reader.int64();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { FRAME_HEADER_BYTES } from "./frames.ts";
+import { FRAME_HEADER_BYTES } from "../grpc/frames.ts";
 import {
   decodeLease,
   decodeRange,
@@ -10,22 +10,22 @@ import {
   ownBytes,
 } from "./messages.ts";
 import { decodeWatchResponse, encodeWatchCreate } from "./watch-messages.ts";
-import { DecodeError, EtcdWriter } from "./wire.ts";
+import { DecodeError, GrpcWriter } from "../grpc/wire.ts";
 
-function message(write: (writer: EtcdWriter) => void): Buffer {
-  const writer = new EtcdWriter(0);
+function message(write: (writer: GrpcWriter) => void): Buffer {
+  const writer = new GrpcWriter(0);
   write(writer);
   return writer.finish();
 }
 
-function writeHeader(writer: EtcdWriter, revision: number): void {
+function writeHeader(writer: GrpcWriter, revision: number): void {
   writer.message(1, (header) => {
     header.bigInt64(1, 2n ** 63n - 1n);
     header.int64(3, revision);
   });
 }
 
-function writeKeyValue(writer: EtcdWriter, { key, modRevision }: { key: string; modRevision: number }): void {
+function writeKeyValue(writer: GrpcWriter, { key, modRevision }: { key: string; modRevision: number }): void {
   writer.string(1, key);
   writer.int64(2, 5);
   writer.int64(3, modRevision);

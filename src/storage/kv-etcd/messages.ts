@@ -3,8 +3,8 @@
  * Encoders return a whole gRPC frame; decoders take a message without its frame.
  */
 import type { Change, Guard, KeyValue, LeaseId } from "../kv.ts";
-import { encodeFrame } from "./frames.ts";
-import { type EtcdWriter, DecodeError, EtcdReader } from "./wire.ts";
+import { encodeFrame } from "../grpc/frames.ts";
+import { type GrpcWriter, DecodeError, GrpcReader } from "../grpc/wire.ts";
 
 export const METHOD = {
   range: "/etcdserverpb.KV/Range",
@@ -70,7 +70,7 @@ export function encodeRange(request: RangeMessage): Buffer {
   return encodeFrame(size, (writer) => writeRange(writer, request));
 }
 
-function writeRange(writer: EtcdWriter, request: RangeMessage): void {
+function writeRange(writer: GrpcWriter, request: RangeMessage): void {
   writer.string(1, request.key);
   writer.string(2, request.rangeEnd ?? "");
   writer.int64(3, request.limit ?? 0);
@@ -103,13 +103,13 @@ export function encodeCommit(change: Change): Buffer {
 }
 
 /** To etcd, an absent key has mod_revision 0. */
-function writeCompare(compare: EtcdWriter, { key, revision }: Guard): void {
+function writeCompare(compare: GrpcWriter, { key, revision }: Guard): void {
   compare.int64(2, COMPARE_TARGET_MOD);
   compare.string(3, key);
   compare.int64(6, revision);
 }
 
-function writeChange(operation: EtcdWriter, change: Change): void {
+function writeChange(operation: GrpcWriter, change: Change): void {
   if (change.kind === "delete") {
     operation.message(3, (request) => request.string(1, change.key));
     return;
@@ -135,12 +135,12 @@ export function encodeLeaseReference(lease: LeaseId): Buffer {
 }
 
 export function decodeRange(message: Buffer): RangeResponse {
-  const response = readRange(new EtcdReader(message));
+  const response = readRange(new GrpcReader(message));
   requireRevision(response.header);
   return response;
 }
 
-function readRange(reader: EtcdReader): RangeResponse {
+function readRange(reader: GrpcReader): RangeResponse {
   let header = NO_HEADER;
   let hasMore = false;
   let count = 0;
@@ -156,7 +156,7 @@ function readRange(reader: EtcdReader): RangeResponse {
 }
 
 export function decodeTxn(message: Buffer): TxnResponse {
-  const reader = new EtcdReader(message);
+  const reader = new GrpcReader(message);
   let header = NO_HEADER;
   let succeeded = false;
   const outcome: TxnOutcome = { found: [], deleted: 0 };
@@ -178,7 +178,7 @@ interface TxnOutcome {
   deleted: number;
 }
 
-function readOperation(operation: EtcdReader, outcome: TxnOutcome): void {
+function readOperation(operation: GrpcReader, outcome: TxnOutcome): void {
   while (operation.next()) {
     if (operation.field === 1) outcome.found.push(readRange(operation.message()).items[0]);
     else if (operation.field === 3) outcome.deleted = readDeleted(operation.message());
@@ -186,7 +186,7 @@ function readOperation(operation: EtcdReader, outcome: TxnOutcome): void {
   }
 }
 
-function readDeleted(reader: EtcdReader): number {
+function readDeleted(reader: GrpcReader): number {
   let deleted = 0;
   while (reader.next()) {
     if (reader.field === 2) deleted = reader.int64();
@@ -197,7 +197,7 @@ function readDeleted(reader: EtcdReader): number {
 
 /** Responses to LeaseGrant and LeaseKeepAlive have the same first three fields. */
 export function decodeLease(message: Buffer): { lease: LeaseId; ttlSeconds: number } {
-  const reader = new EtcdReader(message);
+  const reader = new GrpcReader(message);
   let lease = 0n;
   let ttlSeconds = 0;
   while (reader.next()) {
@@ -210,7 +210,7 @@ export function decodeLease(message: Buffer): { lease: LeaseId; ttlSeconds: numb
 
 const NO_HEADER: EtcdHeader = { clusterId: 0n, revision: 0, raftTerm: 0n };
 
-export function readHeader(reader: EtcdReader): EtcdHeader {
+export function readHeader(reader: GrpcReader): EtcdHeader {
   let clusterId = 0n;
   let revision = 0;
   let raftTerm = 0n;
@@ -228,7 +228,7 @@ function requireRevision({ revision }: EtcdHeader): void {
   if (revision < 1) throw new DecodeError("a response has no revision");
 }
 
-export function readKeyValue(reader: EtcdReader): KeyValue {
+export function readKeyValue(reader: GrpcReader): KeyValue {
   let key = "";
   let value = NO_BYTES;
   let createRevision = 0;

@@ -1,8 +1,8 @@
 /** The messages of etcd's Watch stream; messages.ts has the others. */
 import type { KeyValue, KvEvent } from "../kv.ts";
-import { encodeFrame } from "./frames.ts";
+import { encodeFrame } from "../grpc/frames.ts";
 import { readHeader, readKeyValue } from "./messages.ts";
-import { DecodeError, EtcdReader } from "./wire.ts";
+import { DecodeError, GrpcReader } from "../grpc/wire.ts";
 
 const EVENT_PUT = 0;
 const EVENT_DELETE = 1;
@@ -50,7 +50,7 @@ export function encodeWatchCancel(watchId: number): Buffer {
 }
 
 export function decodeWatchResponse(message: Buffer): WatchResponse {
-  const reader = new EtcdReader(message);
+  const reader = new GrpcReader(message);
   const events: KvEvent[] = [];
   const response = { revision: 0, watchId: 0, compactRevision: 0, cancelReason: "" };
   const flags = { isCreated: false, isCanceled: false, isFragment: false };
@@ -68,7 +68,7 @@ export function decodeWatchResponse(message: Buffer): WatchResponse {
   return { ...response, ...flags, events };
 }
 
-function readEvent(reader: EtcdReader): KvEvent {
+function readEvent(reader: GrpcReader): KvEvent {
   let type = EVENT_PUT;
   let item: KeyValue | undefined;
   while (reader.next()) {

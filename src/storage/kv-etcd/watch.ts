@@ -9,7 +9,7 @@ import { type KvEvent, type Watching, type WatchRequest, type WatchSink, Storage
 import { closedError } from "../kv-errors.ts";
 import type { EtcdConnection, EtcdLog } from "./connection.ts";
 import { EtcdWatch } from "./etcd-watch.ts";
-import type { Channel, RpcStream } from "./grpc.ts";
+import type { Channel, RpcStream } from "../grpc/channel.ts";
 import { ETCD_BACKOFF_MS_MAX, ETCD_BACKOFF_MS_MIN, WATCH_CREATE_TIMEOUT_MS } from "./etcd-limits.ts";
 import { METHOD } from "./messages.ts";
 import { type WatchResponse, decodeWatchResponse, encodeWatchCancel, encodeWatchCreate } from "./watch-messages.ts";

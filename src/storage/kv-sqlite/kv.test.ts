@@ -21,12 +21,14 @@ import { openSqliteKv, type SqliteKvOptions } from "./kv.ts";
 import { COMPACTION_STEP_REVISIONS, QUEUED_BYTES_MAX, QUEUED_WRITES_MAX } from "./sqlite-limits.ts";
 import { realClock } from "../../../test/testing/real-clock.ts";
 
-/** A worker that opens the store, and exits at the first request. */
+/** A worker that opens the store when it receives the options, and exits at the first request. */
 const DYING_WORKER = new URL(
   `data:text/javascript,${encodeURIComponent(`
     import { parentPort } from "node:worker_threads";
-    parentPort.postMessage({ kind: "opened", revision: 1, leases: [] });
-    parentPort.on("message", () => process.exit(1));
+    parentPort.once("message", () => {
+      parentPort.on("message", () => process.exit(1));
+      parentPort.postMessage({ kind: "opened", revision: 1, leases: [] });
+    });
   `)}`,
 );
 

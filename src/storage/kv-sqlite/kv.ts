@@ -27,6 +27,7 @@ import {
 import { LEASE_RETRY_MS, PENDING_READS_MAX } from "./sqlite-limits.ts";
 import { readRange, type PageRequest, type RangePage } from "../read-range.ts";
 import type { WorkerRequest } from "./protocol.ts";
+import { startStorageThread, WORKER_URL, type IdleStorageThread } from "./storage-thread.ts";
 import { toKeyValue, unpackItems } from "./unpack.ts";
 import { Watches } from "./watches.ts";
 import { WorkerLink, type WorkerOutcome } from "./worker-link.ts";
@@ -43,13 +44,15 @@ export interface SqliteKvOptions {
   readonly clock: Clock;
   /** Maximum size of the database; writes beyond it fail with `unavailable`. Default: no limit but the disk. */
   readonly sizeBytesMax?: number;
-  /** Location of the worker's code. Default: beside this file, both from source and in a bundle. */
+  /** Location of the worker's code. Default: `WORKER_URL`. */
   readonly workerUrl?: URL;
+  /** A thread that was started before, which the store uses unless another store has taken it. */
+  readonly idleThread?: IdleStorageThread | undefined;
 }
 
 export async function openSqliteKv(options: SqliteKvOptions): Promise<Kv> {
-  const url = options.workerUrl ?? defaultWorkerUrl(import.meta.url);
-  const { link, opened } = await WorkerLink.open(url, {
+  const worker = options.idleThread?.take() ?? startStorageThread(options.workerUrl ?? WORKER_URL);
+  const { link, opened } = await WorkerLink.open(worker, {
     directory: options.directory,
     holder: options.holder,
     sizeBytesMax: options.sizeBytesMax,
@@ -57,10 +60,6 @@ export async function openSqliteKv(options: SqliteKvOptions): Promise<Kv> {
   const kv = new SqliteKv({ link, clock: options.clock, revision: opened.revision });
   for (const { lease, ttlSeconds } of opened.leases) kv.startLease(lease, ttlSeconds);
   return kv;
-}
-
-function defaultWorkerUrl(moduleUrl: string): URL {
-  return new URL(moduleUrl.endsWith(".ts") ? "./worker.ts" : "./kv-sqlite-worker.cjs", moduleUrl);
 }
 
 class SqliteKv implements Kv {

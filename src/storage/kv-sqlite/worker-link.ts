@@ -4,7 +4,7 @@
  * any reason, or reports that it cannot use the database any more, every pending request fails and `onFailure` is called
  * once.
  */
-import { Worker } from "node:worker_threads";
+import type { Worker } from "node:worker_threads";
 import { StorageError } from "../kv.ts";
 import type { OpenReply, WorkerReply, WorkerRequest, WorkerError, WorkerFailure, WorkerOptions } from "./protocol.ts";
 
@@ -20,9 +20,8 @@ export class WorkerLink {
   #failure: StorageError | undefined;
   #onFailure: (error: StorageError) => void = () => {};
 
-  private constructor(url: URL, options: WorkerOptions) {
-    // `execArgv` is empty, so that the worker does not inherit flags of this process (loaders, test hooks).
-    this.#worker = new Worker(url, { workerData: options, execArgv: [], name: "evenkeel-kv-sqlite" });
+  private constructor(worker: Worker, options: WorkerOptions) {
+    this.#worker = worker;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#exited = promise;
     this.#worker.on("message", (message: OpenReply | WorkerReply | WorkerFailure) => {
@@ -34,11 +33,12 @@ export class WorkerLink {
       this.#fail(endedError(undefined));
       resolve();
     });
+    this.#worker.postMessage(options, []);
   }
 
   /** Resolves when the database is open; rejects with the reason if it cannot be opened. */
-  static async open(url: URL, options: WorkerOptions): Promise<{ link: WorkerLink; opened: Opened }> {
-    const link = new WorkerLink(url, options);
+  static async open(worker: Worker, options: WorkerOptions): Promise<{ link: WorkerLink; opened: Opened }> {
+    const link = new WorkerLink(worker, options);
     const outcome = await new Promise<Opened | StorageError>((resolve) => {
       link.#onOpened = resolve;
     });

@@ -2,7 +2,7 @@
  * The entry point of the worker thread that owns the database. It handles one request at a time, and compacts in small
  * steps between requests.
  */
-import { parentPort, workerData, type MessagePort } from "node:worker_threads";
+import { parentPort, type MessagePort } from "node:worker_threads";
 import { assert } from "../../base/assert.ts";
 import { compactedError, futureError } from "../kv-errors.ts";
 import { Compactor } from "./compaction.ts";
@@ -165,4 +165,5 @@ function run(port: MessagePort, options: WorkerOptions): void {
 }
 
 assert(parentPort !== null, "this file runs as a worker thread");
-run(parentPort, workerData as WorkerOptions);
+const port = parentPort;
+port.once("message", (options: WorkerOptions) => run(port, options));

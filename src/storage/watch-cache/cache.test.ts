@@ -263,6 +263,42 @@ describe("a loaded watch cache", () => {
   });
 });
 
+describe("an entry of a value that this server writes", () => {
+  const text = '{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","labels":{"own":"yes"}}}';
+  const labels = { own: "yes" };
+  const stored = (value: string) => ({
+    key: "/registry/pods/a",
+    value: Buffer.from(value),
+    modRevision: 2,
+    createRevision: 2,
+  });
+
+  async function writing(): Promise<{ readonly cache: WatchCache; readonly done: () => void }> {
+    const { cache } = await open();
+    const value = Buffer.from(text);
+    cache.rememberObject(value, { kind: "Pod", apiVersion: "v1", metadata: { name: "a", labels } });
+    return { cache, done: cache.announceWrite("/registry/pods/a", value) };
+  }
+
+  test("takes the labels of the written object, although the store delivers the bytes in another buffer", async () => {
+    const { cache } = await writing();
+    expect(cache.toEntry(stored(text)).labels).toBe(labels);
+  });
+
+  test("takes the labels of the delivered bytes if another client has written these", async () => {
+    const { cache } = await writing();
+    expect(cache.toEntry(stored(text.replace("yes", "no"))).labels).toEqual({ own: "no" });
+  });
+
+  test("is parsed like any other after the write", async () => {
+    const { cache, done } = await writing();
+    done();
+    const { labels: parsed } = cache.toEntry(stored(text));
+    expect(parsed).toEqual(labels);
+    expect(parsed).not.toBe(labels);
+  });
+});
+
 describe("if the store has compacted changes that the cache's watch missed,", () => {
   async function openCompacted(follower: HistoryWatcher): Promise<Fixture> {
     const clock = createManualClock();

@@ -12,7 +12,7 @@ import { sleep, type Clock } from "../../base/clock.ts";
 import { StoreEpochs, type StoreEpoch } from "../../base/store-epoch.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import { prefixEnd, StorageError, type Kv, type KvEvent, type Watching } from "../kv.ts";
-import { createEntry, createTombstone, type DecodeForeign, type Entry, type StoredValue } from "./entry.ts";
+import { decodeEntry, createTombstone, type Entry, type EntryReading, type StoredValue } from "./entry.ts";
 import { History, type CacheEvent, type HistoryWatcher, type HistoryWatch } from "./history.ts";
 import { historyChangedError } from "../kv-errors.ts";
 import { CATCH_UP_MS, DELIVERY_WAIT_MS, HISTORY_CHANGE_MARGIN_MS, HISTORY_OVERLAP_MS } from "./cache-limits.ts";
@@ -41,8 +41,11 @@ interface WatchCacheOptions {
   readonly clock: Clock;
   /** The key prefix of everything in the cache, for example "/registry/". */
   readonly root: string;
-  /** Decodes values that are stored as protobuf. Without it, such values become corrupt entries. */
-  readonly decodeForeign?: DecodeForeign;
+  /**
+   * How stored values are read: without `decodeForeign`, values in protobuf become corrupt entries; without
+   * `addDefaults`, objects are served as they are stored.
+   */
+  readonly reading?: Pick<EntryReading, "decodeForeign" | "addDefaults">;
   readonly onStateChange?: (state: CacheState) => void;
   /** Called if the store cannot be loaded, once for each reason in a row. */
   readonly onLoadFailed?: (problem: string) => void;
@@ -71,6 +74,8 @@ export class WatchCache {
   /** The newest revision of a write whose change the watch did not deliver in time. */
   #lateRevision = 0;
   readonly #remembered = new WeakMap<Buffer, JsonObject>();
+  /** The values of writes of this server that have not been delivered yet, by key. */
+  readonly #written = new Map<string, Buffer>();
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
@@ -145,12 +150,51 @@ export class WatchCache {
     this.#remembered.set(value, object);
   }
 
+  /**
+   * Announces that this server writes the value, so that the object that `rememberObject` got for it is also used if the
+   * store delivers equal bytes in another buffer, as etcd does. The returned function must be called after the write.
+   */
+  announceWrite(key: string, value: Buffer): () => void {
+    this.#written.set(key, value);
+    return () => {
+      if (this.#written.get(key) === value) this.#written.delete(key);
+    };
+  }
+
   /** Turns a value that was read from the store into an entry. */
   toEntry(stored: StoredValue): Entry {
-    const object = this.#remembered.get(stored.value);
+    return this.#decode(stored).entry;
+  }
+
+  #decode(stored: StoredValue): ReturnType<typeof decodeEntry> {
+    const value = this.#writtenAs(stored);
+    const object = this.#remembered.get(value);
     // Forgets the object, because a store that keeps the buffer would otherwise keep the object in memory too.
-    if (object !== undefined) this.#remembered.delete(stored.value);
-    return createEntry(stored, { decodeForeign: this.#options.decodeForeign, object });
+    if (object !== undefined) this.#remembered.delete(value);
+    return decodeEntry(stored, object === undefined ? (this.#options.reading ?? {}) : { object });
+  }
+
+  #writtenAs({ key, value }: StoredValue): Buffer {
+    const written = this.#written.get(key);
+    return written !== undefined && written.equals(value) ? written : value;
+  }
+
+  /** All current entries. */
+  entries(): readonly Entry[] {
+    return [...this.#partitions.values()].flatMap(({ entries }) => entries.all());
+  }
+
+  /**
+   * Replaces an entry whose value was read from the store a second time, because the keys that decrypt it have changed.
+   * Does nothing if the object has changed meanwhile. Watches receive no event, because the object is the same.
+   */
+  replaceReread(entry: Entry, stored: StoredValue | undefined): void {
+    const partition = this.#partitions.get(this.#partitionOf(entry.key));
+    if (partition?.entries.get(entry.key) !== entry || stored?.modRevision !== entry.modRevision) return;
+    const reread = this.toEntry(stored);
+    this.#noteCorrupt(reread);
+    partition.entries.set(reread);
+    partition.history.replace(reread);
   }
 
   /** The first current entries of [start, end), which must be in one partition. */
@@ -333,7 +377,9 @@ export class WatchCache {
       // Advances the revision before delivery, so that a watcher that reads the cache's revision finds it not older
       // than the event.
       this.#revision = Math.max(this.#revision, event.modRevision);
-      if (change !== undefined) partition.history.append(change);
+      if (change === undefined) continue;
+      partition.history.append(change);
+      change.decoded = undefined;
     }
     const last = batch.at(-1);
     if (last !== undefined) this.#advance(last.modRevision);
@@ -383,6 +429,11 @@ export class WatchCache {
     return new History({ clock, baseRevision: this.#baseRevision, nextTurn });
   }
 
+  #noteCorrupt(entry: Entry): void {
+    if (entry.corrupt !== undefined) this.#corrupt.set(entry.key, entry);
+    else if (this.#corrupt.size > 0) this.#corrupt.delete(entry.key);
+  }
+
   #toCacheEvent(event: KvEvent, entries: SortedEntries): CacheEvent | undefined {
     if (event.kind === "delete") {
       const previous = entries.delete(event.key);
@@ -396,11 +447,10 @@ export class WatchCache {
         memo: new Memo(),
       };
     }
-    const entry = this.toEntry(event);
-    if (entry.corrupt !== undefined) this.#corrupt.set(entry.key, entry);
-    else if (this.#corrupt.size > 0) this.#corrupt.delete(entry.key);
+    const { entry, decoded } = this.#decode(event);
+    this.#noteCorrupt(entry);
     const previous = entries.set(entry);
-    return { kind: "put", revision: event.modRevision, entry, previous, memo: new Memo() };
+    return { kind: "put", revision: event.modRevision, entry, previous, decoded, memo: new Memo() };
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../meta/json.ts";
-import { createEntry, createTombstone, encodeItem, parseEntry, type Entry } from "./entry.ts";
+import { createEntry, createTombstone, encodeItem, parseEntry, type AddDefaults, type Entry } from "./entry.ts";
 
 function entryOf(value: string | Buffer, modRevision = 42): Entry {
   return createEntry({ key: "/registry/pods/a/b", value: Buffer.from(value), modRevision, createRevision: 7 });
@@ -175,4 +175,49 @@ test("an entry whose object is already known is not parsed, and equals a parsed 
   const known = createEntry(stored, { object });
   expect(known).toEqual(parsed);
   expect(known.labels).toBe(object.metadata.labels);
+});
+
+describe("with a function that adds defaults,", () => {
+  const stored = {
+    key: "/registry/pods/a/b",
+    value: Buffer.from(`${HEAD}"name":"b"},"spec":{}}`),
+    modRevision: 42,
+    createRevision: 7,
+  };
+  const addDefaults: AddDefaults = (_key, object) => ({
+    object: { ...object, metadata: { name: "b", labels: { a: "1" } }, status: { phase: "Pending" } },
+    lacksDefaults: true,
+  });
+
+  test("an entry has the complete object, with its labels, and tells that the stored value lacks defaults", () => {
+    const entry = createEntry(stored, { addDefaults });
+    expect(itemText(entry)).toBe(
+      ',{"metadata":{"resourceVersion":"42","name":"b","labels":{"a":"1"}},"spec":{},"status":{"phase":"Pending"}}',
+    );
+    expect(entry).toMatchObject({ labels: { a: "1" }, lacksDefaults: true });
+    expect(createTombstone(entry, 50).item.toString()).toContain('"phase":"Pending"');
+  });
+
+  test("an entry of a protobuf value has the complete object", () => {
+    const object = { kind: "Pod", apiVersion: "v1", metadata: { name: "b" } };
+    const value = Buffer.from("k8s\0");
+    const entry = createEntry({ ...stored, value }, { addDefaults, decodeForeign: () => object });
+    expect(itemText(entry)).toContain('"phase":"Pending"');
+    expect(createEntry({ ...stored, value }, { decodeForeign: () => object })).toMatchObject({ lacksDefaults: false });
+  });
+
+  test("an entry of a complete object has the stored bytes", () => {
+    const spaced = Buffer.from(`${HEAD}"name": "b"}}`);
+    const unchanged: AddDefaults = (_key, object) => ({ object, lacksDefaults: false });
+    expect(itemText(createEntry({ ...stored, value: spaced }, { addDefaults: unchanged }))).toBe(
+      ',{"metadata":{"resourceVersion":"42","name": "b"}}',
+    );
+  });
+
+  test("an entry of a value that this server has written is not checked", () => {
+    const unused: AddDefaults = () => expect.unreachable("the value is complete");
+    const object = { kind: "Pod", apiVersion: "v1", metadata: { name: "b" }, spec: {} };
+    const entry = createEntry(stored, { addDefaults: unused, object });
+    expect(entry).toEqual(createEntry(stored));
+  });
 });

@@ -9,6 +9,8 @@
  */
 import { isJsonObject, objectAt, type JsonObject } from "../../meta/json.ts";
 import type { Labels } from "../../meta/label-selector.ts";
+import { isEncrypted, withoutProviders } from "../encryption/providers.ts";
+import type { Sealing } from "../kv.ts";
 import { Memo } from "./memo.ts";
 
 const ITEM_HEAD = `,{"metadata":{"resourceVersion":"`;
@@ -24,9 +26,14 @@ export interface Entry {
   readonly apiVersion: string;
   readonly kind: string;
   readonly labels: Labels;
+  /** The object with all defaults of the server's release, even if the stored value lacks some. */
   readonly item: Buffer;
+  /** Whether the stored value lacks defaults that `item` has. */
+  readonly lacksDefaults: boolean;
   /** Why the stored value cannot be decoded; `item` is then empty. */
   readonly corrupt: string | undefined;
+  /** How the value is encrypted in the store; undefined if the store encrypts nothing. */
+  readonly sealing?: Sealing | undefined;
   /** Values that readers have derived from this entry. They are freed together with the entry. */
   readonly memo: Memo;
 }
@@ -34,45 +41,97 @@ export interface Entry {
 export interface StoredValue {
   readonly key: string;
   readonly value: Buffer;
+  readonly sealing?: Sealing | undefined;
   readonly modRevision: number;
   readonly createRevision: number;
 }
 
-/** Turns a stored protobuf value into canonical JSON bytes, or returns the reason why it cannot. */
-export type DecodeForeign = (value: Buffer) => Buffer | string;
+/** Decodes a stored protobuf value to an object in the canonical order of members, or returns why it cannot. */
+export type DecodeForeign = (value: Buffer) => JsonObject | string;
 
-interface EntryReading {
+/**
+ * Adds the defaults that a stored object lacks in the release of this server. `text` is the object as JSON. The function
+ * may change the given object, so the caller uses only the returned one.
+ */
+export type AddDefaults = (key: string, object: JsonObject, text: string) => CompleteObject;
+
+interface CompleteObject {
+  readonly object: JsonObject;
+  /** Whether the stored value lacks defaults that the object has. */
+  readonly lacksDefaults: boolean;
+}
+
+export interface EntryReading {
   readonly decodeForeign?: DecodeForeign | undefined;
-  /** The decoded value, if the caller already has it. */
+  /** Absent if no stored object gets defaults. */
+  readonly addDefaults?: AddDefaults | undefined;
+  /** The decoded value, if the caller already has it. It has all defaults, because this server has written it. */
   readonly object?: JsonObject | undefined;
 }
 
+/** A decoded value: the object with its defaults, and the encoded members after `"metadata":{`. */
+interface DecodedValue extends CompleteObject {
+  readonly members: Buffer;
+}
+
 export function createEntry(stored: StoredValue, reading: EntryReading = {}): Entry {
-  const { key, modRevision, createRevision } = stored;
-  const { decodeForeign = unknownEncoding, object } = reading;
-  const value = isProtobuf(stored.value) ? decodeForeign(stored.value) : stored.value;
-  if (typeof value === "string") return createCorruptEntry(stored, value);
-  const parsed = object ?? parseStored(value);
-  if (typeof parsed === "string") return createCorruptEntry(stored, parsed);
-  const { apiVersion, kind } = parsed;
-  const labels = objectAt(objectAt(parsed, "metadata"), "labels") as Labels;
-  const rest = membersAfterMetadataBrace(value, parsed);
-  if (rest === undefined) return createCorruptEntry(stored, "the value nests too deeply");
-  const item = spliceRevision(rest, modRevision);
-  return {
+  return decodeEntry(stored, reading).entry;
+}
+
+/** Also returns the decoded value, without a resourceVersion; undefined if the entry is corrupt. */
+export function decodeEntry(
+  stored: StoredValue,
+  reading: EntryReading,
+): { readonly entry: Entry; readonly decoded: JsonObject | undefined } {
+  const { key, modRevision, createRevision, sealing } = stored;
+  if (sealing?.problem !== undefined) return { entry: createCorruptEntry(stored, sealing.problem), decoded: undefined };
+  const decoded = decodeValue(stored, reading);
+  if (typeof decoded === "string") return { entry: createCorruptEntry(stored, decoded), decoded: undefined };
+  const { object, members, lacksDefaults } = decoded;
+  const entry: Entry = {
     key,
     modRevision,
     createRevision,
-    apiVersion: String(apiVersion),
-    kind: String(kind),
-    labels,
-    item,
+    apiVersion: String(object["apiVersion"]),
+    kind: String(object["kind"]),
+    labels: objectAt(objectAt(object, "metadata"), "labels") as Labels,
+    item: spliceRevision(members, modRevision),
+    lacksDefaults,
     corrupt: undefined,
     memo: new Memo(),
   };
+  return { entry: sealing === undefined ? entry : { ...entry, sealing }, decoded: object };
 }
 
-function createCorruptEntry({ key, modRevision, createRevision }: StoredValue, why: string): Entry {
+/** Returns the reason if the value cannot be decoded. */
+function decodeValue({ key, value }: StoredValue, reading: EntryReading): DecodedValue | string {
+  const { decodeForeign = unknownEncoding, addDefaults, object: known } = reading;
+  if (known !== undefined) return withMembers(membersIn(value, known), { object: known, lacksDefaults: false });
+  if (isProtobuf(value)) {
+    const object = decodeForeign(value);
+    if (typeof object === "string") return object;
+    const text = JSON.stringify(object);
+    return completed({ key, value: Buffer.from(text), text, object }, addDefaults);
+  }
+  const text = value.toString("utf8");
+  const object = parseStored(value, text);
+  return typeof object === "string" ? object : completed({ key, value, text, object }, addDefaults);
+}
+
+function completed(
+  { key, value, text, object }: { key: string; value: Buffer; text: string; object: JsonObject },
+  addDefaults: AddDefaults | undefined,
+): DecodedValue | string {
+  const complete = addDefaults?.(key, object, text) ?? { object, lacksDefaults: false };
+  const members = complete.lacksDefaults ? encodeMembers(complete.object) : membersIn(value, complete.object);
+  return withMembers(members, complete);
+}
+
+function withMembers(members: Buffer | undefined, { object, lacksDefaults }: CompleteObject): DecodedValue | string {
+  return members === undefined ? "the value nests too deeply" : { object, lacksDefaults, members };
+}
+
+function createCorruptEntry({ key, modRevision, createRevision, sealing }: StoredValue, why: string): Entry {
   return {
     key,
     modRevision,
@@ -81,8 +140,10 @@ function createCorruptEntry({ key, modRevision, createRevision }: StoredValue, w
     kind: "",
     labels: {},
     item: Buffer.alloc(0),
+    lacksDefaults: false,
     corrupt: why,
     memo: new Memo(),
+    ...(sealing !== undefined && { sealing }),
   };
 }
 
@@ -123,11 +184,12 @@ function unknownEncoding(): string {
   return "the value is encoded as protobuf, which this server cannot decode";
 }
 
-function parseStored(value: Buffer): JsonObject | string {
+function parseStored(value: Buffer, text: string): JsonObject | string {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(value.toString("utf8"));
+    parsed = JSON.parse(text);
   } catch {
+    if (isEncrypted(value)) return withoutProviders(value).sealing.problem!;
     return "the value is not valid JSON";
   }
   if (!isJsonObject(parsed)) return "the value is not a JSON object";
@@ -137,12 +199,8 @@ function parseStored(value: Buffer): JsonObject | string {
   return parsed;
 }
 
-/**
- * Everything after `"metadata":{`, taken from the stored bytes if they begin in canonical form, otherwise serialized.
- * Undefined if the value nests too deeply for JSON.stringify, which is recursive; any client could have written such a
- * value.
- */
-function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer | undefined {
+/** Everything after `"metadata":{`, taken from the stored bytes if they begin in canonical form, otherwise encoded. */
+function membersIn(value: Buffer, parsed: JsonObject): Buffer | undefined {
   const head = Buffer.from(
     `{"kind":${JSON.stringify(parsed["kind"])},"apiVersion":${JSON.stringify(parsed["apiVersion"])},"metadata":{`,
   );
@@ -150,12 +208,18 @@ function membersAfterMetadataBrace(value: Buffer, parsed: JsonObject): Buffer | 
   const next = value[head.length];
   const isCanonical = (next === QUOTE || next === CLOSE) && value.compare(head, 0, head.length, 0, head.length) === 0;
   const hasRevision = objectAt(parsed, "metadata")["resourceVersion"] !== undefined;
-  if (isCanonical && !hasRevision) {
-    let end = value.length;
-    while (end > 0 && value[end - 1]! <= 0x20) end--;
-    return value.subarray(head.length, end);
-  }
-  const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = parsed;
+  if (!isCanonical || hasRevision) return encodeMembers(parsed);
+  let end = value.length;
+  while (end > 0 && value[end - 1]! <= 0x20) end--;
+  return value.subarray(head.length, end);
+}
+
+/**
+ * Everything after `"metadata":{`. Undefined if the object nests too deeply for JSON.stringify, which is recursive; any
+ * client could have written such a value.
+ */
+function encodeMembers(object: JsonObject): Buffer | undefined {
+  const { kind: _kind, apiVersion: _apiVersion, metadata, ...rest } = object;
   const { resourceVersion: _resourceVersion, ...meta } = metadata as JsonObject;
   try {
     // Metadata and the rest are serialized separately, because in one object a field with a numeric name would come

@@ -7,6 +7,7 @@
  * Without the limit, the response to a write would wait for the delivery to thousands of watchers.
  */
 import type { Clock } from "../../base/clock.ts";
+import type { JsonObject } from "../../meta/json.ts";
 import type { Entry } from "./entry.ts";
 import type { Memo } from "./memo.ts";
 import {
@@ -24,6 +25,8 @@ export interface CacheEvent {
   /** The new state of the object; for a delete, its last state with the revision of the deletion. */
   readonly entry: Entry;
   readonly previous: Entry | undefined;
+  /** The decoded value of the entry, only while a put is delivered, because it is larger than the entry. */
+  decoded?: JsonObject | undefined;
   /** Encodings of this event, shared by all watchers. */
   readonly memo: Memo;
 }
@@ -36,6 +39,11 @@ export type Delivery = "sent" | "skipped" | "full";
 
 export interface HistoryWatcher {
   deliver(event: CacheEvent): Delivery;
+  /**
+   * Called if an entry was decrypted otherwise than before, without a change of the object. Absent if the watcher need
+   * not know, because it reports only changes.
+   */
+  replaced?(entry: Entry): void;
   /** Called when the watch has ended, because the history has dropped events that this watcher has not received. */
   fellBehind(): void;
 }
@@ -145,6 +153,18 @@ export class History {
       stop: () => this.#remove(cursor),
       isCurrent: () => !cursor.isBlocked && !cursor.isStopped && !isBehind(cursor),
     };
+  }
+
+  /** Reports an entry that was decrypted otherwise. Watchers that are behind would then receive its earlier state. */
+  replace(entry: Entry): void {
+    for (const prefix of prefixesOf(entry.key)) {
+      for (const cursor of this.#groups.get(prefix)?.cursors ?? []) {
+        const { follower } = cursor;
+        if (follower.replaced === undefined) continue;
+        if (cursor.isBlocked || isBehind(cursor)) this.#drop(cursor);
+        else follower.replaced(entry);
+      }
+    }
   }
 
   /** Drops all events and ends every watcher, because the events that the watchers have not received are lost. */

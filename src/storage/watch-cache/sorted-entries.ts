@@ -40,6 +40,11 @@ export class SortedEntries {
     return this.#sorted.slice(from, Math.min(from + limit, this.#indexOf(end)));
   }
 
+  /** All entries in key order: a snapshot. */
+  all(): readonly Entry[] {
+    return [...this.#sorted];
+  }
+
   /** Number of entries in [start, end). */
   count(start: string, end: string): number {
     return this.#indexOf(end) - this.#indexOf(start);

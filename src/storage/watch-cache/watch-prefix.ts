@@ -26,18 +26,21 @@ const RETRY_MS = 100;
 export function watchPrefix({ cache, clock, prefix, table }: WatchPrefixOptions): BackgroundTask {
   const follow = (onEnd: () => void): HistoryWatch | undefined => {
     table.reset(cache.range(prefix, prefixEnd(prefix)));
+    const change = (apply: () => void): void => {
+      try {
+        apply();
+      } catch {
+        // A table that throws is reset by a new watch. The error must not disturb the delivery of events to other
+        // watchers.
+        onEnd();
+      }
+    };
     return cache.follow(prefix, cache.revision, {
       deliver({ kind, entry }) {
-        try {
-          if (kind === "put") table.put(entry);
-          else table.remove(entry.key);
-        } catch {
-          // A table that throws is reset by a new watch. The error must not disturb the delivery of events to other
-          // watchers.
-          onEnd();
-        }
+        change(() => (kind === "put" ? table.put(entry) : table.remove(entry.key)));
         return "sent";
       },
+      replaced: (entry) => change(() => table.put(entry)),
       fellBehind: onEnd,
     });
   };

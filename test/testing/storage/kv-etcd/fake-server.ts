@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import { type Http2Server, type ServerHttp2Session, type ServerHttp2Stream, createServer } from "node:http2";
-import { encodeFrame } from "../../../../src/storage/kv-etcd/frames.ts";
+import { encodeFrame } from "../../../../src/storage/grpc/frames.ts";
 import { METHOD } from "../../../../src/storage/kv-etcd/messages.ts";
 
 export interface FakeServer extends AsyncDisposable {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { encodeFrame, FRAME_HEADER_BYTES, FrameReader } from "./frames.ts";
-import { MESSAGE_RECEIVE_BYTES_MAX } from "./etcd-limits.ts";
+import { MESSAGE_RECEIVE_BYTES_MAX } from "./grpc-limits.ts";
 import { DecodeError } from "./wire.ts";
 
 function frameOf(text: string): Buffer {

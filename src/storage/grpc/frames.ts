@@ -1,14 +1,14 @@
 /**
  * gRPC's framing: each message is preceded by one byte that marks compression and four bytes with the message's length.
  */
-import { MESSAGE_RECEIVE_BYTES_MAX } from "./etcd-limits.ts";
-import { DecodeError, EtcdWriter } from "./wire.ts";
+import { MESSAGE_RECEIVE_BYTES_MAX } from "./grpc-limits.ts";
+import { DecodeError, GrpcWriter } from "./wire.ts";
 
 export const FRAME_HEADER_BYTES = 5;
 
 /** Encodes a message directly into its frame. */
-export function encodeFrame(sizeHint: number, write: (writer: EtcdWriter) => void): Buffer {
-  const writer = new EtcdWriter(sizeHint, FRAME_HEADER_BYTES);
+export function encodeFrame(sizeHint: number, write: (writer: GrpcWriter) => void): Buffer {
+  const writer = new GrpcWriter(sizeHint, FRAME_HEADER_BYTES);
   write(writer);
   const frame = writer.finish();
   frame[0] = 0;

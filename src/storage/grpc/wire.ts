@@ -6,7 +6,7 @@ export class DecodeError extends Error {
 }
 
 /** Throws a `DecodeError` for any malformed input. */
-export class EtcdReader extends WireReader {
+export class GrpcReader extends WireReader {
   readonly #buffer: Buffer;
 
   constructor(buffer: Buffer, start = 0, end = buffer.length) {
@@ -21,9 +21,9 @@ export class EtcdReader extends WireReader {
     return value;
   }
 
-  message(): EtcdReader {
+  message(): GrpcReader {
     const [start, end] = this.range();
-    return new EtcdReader(this.#buffer, start, end);
+    return new GrpcReader(this.#buffer, start, end);
   }
 
   protected override error(problem: string): DecodeError {
@@ -32,7 +32,7 @@ export class EtcdReader extends WireReader {
 }
 
 /** Omits fields with the zero value of their type, as proto3 does. */
-export class EtcdWriter {
+export class GrpcWriter {
   #buffer: Buffer;
   #position: number;
 
@@ -86,7 +86,7 @@ export class EtcdWriter {
   }
 
   /** Written even if it is empty, because the presence of a nested message is significant. */
-  message(field: number, write: (writer: EtcdWriter) => void): void {
+  message(field: number, write: (writer: GrpcWriter) => void): void {
     this.#tag(field, LENGTH_DELIMITED);
     this.#reserve(1);
     const lengthAt = this.#position++;

@@ -1,22 +1,22 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DecodeError, EtcdReader, EtcdWriter } from "./wire.ts";
+import { DecodeError, GrpcReader, GrpcWriter } from "./wire.ts";
 
-function written(write: (writer: EtcdWriter) => void): Buffer {
-  const writer = new EtcdWriter(0);
+function written(write: (writer: GrpcWriter) => void): Buffer {
+  const writer = new GrpcWriter(0);
   write(writer);
   return writer.finish();
 }
 
-function firstField(bytes: Buffer | readonly number[]): EtcdReader {
-  const reader = new EtcdReader(Buffer.from(bytes));
+function firstField(bytes: Buffer | readonly number[]): GrpcReader {
+  const reader = new GrpcReader(Buffer.from(bytes));
   expect(reader.next()).toBe(true);
   return reader;
 }
 
 /** Reads all fields as if they were unknown. */
 function skipAll(bytes: Buffer): void {
-  const reader = new EtcdReader(bytes);
+  const reader = new GrpcReader(bytes);
   while (reader.next()) reader.skip();
 }
 
@@ -66,7 +66,7 @@ describe("the wire format", () => {
   test("skips unknown fields of all supported wire types", () => {
     const known = written((writer) => writer.int64(9, 42));
     const unknown = [0x08, 0xff, 0x01, 0x11, 1, 2, 3, 4, 5, 6, 7, 8, 0x1a, 2, 0, 0, 0x25, 1, 2, 3, 4];
-    const reader = new EtcdReader(Buffer.concat([Buffer.from(unknown), known]));
+    const reader = new GrpcReader(Buffer.concat([Buffer.from(unknown), known]));
     while (reader.next() && reader.field !== 9) reader.skip();
     expect(reader.int64()).toBe(42);
   });

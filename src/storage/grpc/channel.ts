@@ -9,19 +9,21 @@ import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
   type IncomingHttpHeaders,
+  type SecureClientSessionOptions,
   connect,
   constants,
 } from "node:http2";
 import type { Clock } from "../../base/clock.ts";
-import { type EtcdTls, tlsOptions } from "./endpoints.ts";
-import { RpcFailure, STATUS } from "./errors.ts";
 import { FrameReader } from "./frames.ts";
-import { SESSION_MEMORY_MEGABYTES, SESSION_WINDOW_BYTES, STREAM_WINDOW_BYTES } from "./etcd-limits.ts";
+import { SESSION_MEMORY_MEGABYTES, SESSION_WINDOW_BYTES, STREAM_WINDOW_BYTES } from "./grpc-limits.ts";
+import { RpcFailure, STATUS } from "./rpc-failure.ts";
 import { DecodeError } from "./wire.ts";
 
 interface ChannelOptions {
+  /** The address of the server, which is also its name in errors. */
   readonly endpoint: URL;
-  readonly tls: EtcdTls | undefined;
+  /** How the connection is made, if not over TCP: for example with TLS options, or over a Unix socket. */
+  readonly session: SecureClientSessionOptions;
   readonly clock: Clock;
   readonly onReady: () => void;
   readonly onLost: (reason: Error) => void;
@@ -57,7 +59,7 @@ export class Channel {
     this.endpoint = options.endpoint;
     this.#clock = options.clock;
     this.#session = connect(options.endpoint, {
-      ...tlsOptions(options.endpoint, options.tls),
+      ...options.session,
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
       maxSessionMemory: SESSION_MEMORY_MEGABYTES,
     });
@@ -103,7 +105,7 @@ export class Channel {
         if (failure !== undefined) {
           reject(failure);
           stream.close(constants.NGHTTP2_CANCEL);
-        } else if (response === undefined) reject(new RpcFailure("garbled", "etcd's response has no message"));
+        } else if (response === undefined) reject(new RpcFailure("garbled", "the response has no message"));
         else resolve(response);
       };
       this.#receive(stream, {
@@ -131,7 +133,7 @@ export class Channel {
         message: (message) => {
           if (!isOver) handlers.message(message);
         },
-        ended: (failure) => end(failure ?? new RpcFailure("lost", "etcd ended the stream")),
+        ended: (failure) => end(failure ?? new RpcFailure("lost", "the server ended the stream")),
       });
     }
     return {
@@ -185,14 +187,14 @@ export class Channel {
     const endWithOutcome = (): void => {
       if (outcome === undefined) return;
       if (outcome !== "ok") end(outcome);
-      else end(frames.isEmpty() ? undefined : new RpcFailure("garbled", "etcd's response ends inside a message"));
+      else end(frames.isEmpty() ? undefined : new RpcFailure("garbled", "the response ends inside a message"));
     };
     stream.on("response", (headers) => {
       this.received++;
       outcome = statusOf(headers) ?? httpProblem(headers[":status"]);
     });
     stream.on("trailers", (headers: IncomingHttpHeaders) => {
-      outcome ??= statusOf(headers) ?? new RpcFailure("garbled", "etcd's response has no gRPC status");
+      outcome ??= statusOf(headers) ?? new RpcFailure("garbled", "the response has no gRPC status");
     });
     stream.on("data", (chunk: Buffer) => {
       this.received++;
