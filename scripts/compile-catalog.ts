@@ -25,6 +25,7 @@ import type {
   StoredSubresource,
   StoredTables,
   StoredType,
+  StoredUnion,
   StoredVersion,
 } from "../src/objects/catalog/stored-format.ts";
 import type { FieldShape, MessageForm } from "../src/objects/protobuf/tables.ts";
@@ -112,6 +113,7 @@ interface FactField extends Omit<StoredField, "ref" | "items" | "patchStrategy">
 
 interface FactType extends FactField {
   fields?: Record<string, FactField>;
+  unions?: StoredUnion[];
 }
 
 interface FactSchemas {
@@ -173,6 +175,75 @@ const GROUPS_OF_PACKAGES: Readonly<Record<string, string>> = {
 const STORED_OTHERWISE: ReadonlyMap<string, string> = new Map([
   ["apiextensions.k8s.io/customresourcedefinitions", "apiextensions.k8s.io/v1"],
 ]);
+
+/**
+ * The facts state where shared kinds are registered as the OpenAPI 3 documents do. After this release, these documents
+ * list only group versions that are served, although the scheme of Kubernetes still has the others, except those in
+ * UNREGISTERED.
+ */
+const LAST_WITH_ALL_SHARED: ReleaseName = "1.35";
+const UNREGISTERED: ReadonlySet<string> = new Set([
+  "autoscaling/v2beta1",
+  "autoscaling/v2beta2",
+  "scheduling.k8s.io/v1alpha1",
+  "scheduling.k8s.io/v1alpha2",
+]);
+
+const MUTATING_POLICY_OVERRIDES: ChangePoints<string> = [
+  ["1.32", "v1alpha1"],
+  ["1.35", "v1beta1"],
+  ["1.37", null],
+];
+const NETWORK_OVERRIDES: ChangePoints<string> = [
+  ["1.31", "v1beta1"],
+  ["1.34", null],
+];
+/**
+ * The overrides of kubernetes' storage factory, which come before the choice by emulated version and minimum
+ * compatibility version. Releases before 1.31 cannot emulate, so their overrides are not needed. From
+ * pkg/kubeapiserver/default_storage_factory_builder.go; overrides of resources that do not exist are omitted.
+ */
+const STORAGE_OVERRIDES: Readonly<Record<string, ChangePoints<string>>> = {
+  "admissionregistration.k8s.io/mutatingadmissionpolicies": MUTATING_POLICY_OVERRIDES,
+  "admissionregistration.k8s.io/mutatingadmissionpolicybindings": MUTATING_POLICY_OVERRIDES,
+  "certificates.k8s.io/clustertrustbundles": [
+    ["1.31", "v1alpha1"],
+    ["1.33", "v1beta1"],
+  ],
+  "certificates.k8s.io/podcertificaterequests": [
+    ["1.34", "v1alpha1"],
+    ["1.35", "v1beta1"],
+  ],
+  "coordination.k8s.io/leasecandidates": [
+    ["1.31", "v1alpha1"],
+    ["1.32", "v1alpha2"],
+    ["1.33", "v1beta1"],
+  ],
+  "lifecycle.k8s.io/evictionrequests": [["1.37", "v1alpha1"]],
+  "lifecycle.k8s.io/evictions": [["1.37", "v1alpha1"]],
+  "networking.k8s.io/ipaddresses": NETWORK_OVERRIDES,
+  "networking.k8s.io/servicecidrs": NETWORK_OVERRIDES,
+  "resource.k8s.io/devicetaintrules": [
+    ["1.33", "v1alpha3"],
+    ["1.37", "v1beta2"],
+  ],
+  "resource.k8s.io/resourcepoolstatusrequests": [["1.36", "v1alpha3"]],
+  "scheduling.k8s.io/compositepodgroups": [["1.37", "v1alpha3"]],
+  "scheduling.k8s.io/podgroups": [
+    ["1.36", "v1alpha2"],
+    ["1.37", "v1beta1"],
+  ],
+  "scheduling.k8s.io/workloads": [
+    ["1.35", "v1alpha1"],
+    ["1.36", "v1alpha2"],
+    ["1.37", "v1beta1"],
+  ],
+  "storage.k8s.io/volumeattributesclasses": [
+    ["1.31", "v1beta1"],
+    ["1.36", null],
+  ],
+  "storagemigration.k8s.io/storageversionmigrations": [["1.37", "v1beta1"]],
+};
 
 const DATA = new URL("../src/objects/catalog/data/", import.meta.url);
 const factsDirectory = process.argv[2];
@@ -298,6 +369,7 @@ function compileResource(
     ...(fact.etcdPrefix !== undefined && { prefix: fact.etcdPrefix }),
     ...(storageVersion !== null && {
       storage: changePoints((release) => STORED_OTHERWISE.get(`${group}/${resource}`) ?? storageVersion[release]),
+      ...compileOverride(group, resource),
       decodable: changePoints((release) => factAt(decodable, release)),
     }),
     versions: Object.fromEntries(versions) as ResourceHistory["versions"],
@@ -305,6 +377,12 @@ function compileResource(
       subresources: fact.subresources.map((subresource) => compileSubresource(subresource, fact)),
     }),
   };
+}
+
+function compileOverride(group: string, resource: string): Pick<ResourceHistory, "storageOverride"> {
+  const points = STORAGE_OVERRIDES[`${group}/${resource}`];
+  if (points === undefined) return {};
+  return { storageOverride: points.map(([release, version]) => [release, version && `${group}/${version}`]) };
 }
 
 function compileVersion(fact: FactResource, version: string, selectors: FactSelectors): StoredVersion {
@@ -451,7 +529,11 @@ function compileSchemas(facts: FactSchemas): StoredSchemas {
       names.intern(name),
       internField(field),
     ]);
-    return { fields: pairs, ...(fact.mapType && { mapType: fact.mapType }) };
+    return {
+      fields: pairs,
+      ...(fact.mapType && { mapType: fact.mapType }),
+      ...(fact.unions && { unions: fact.unions }),
+    };
   };
   const variants = types.map((name) =>
     (facts.types[name] ?? []).map(([release, type]) => [release, type && compileType(type)] as const),
@@ -499,10 +581,11 @@ function sharedGroupVersions({ shared }: FactSchemas): Record<string, [ReleaseNa
   if (new Set(lists.map((list) => JSON.stringify(list))).size > 1)
     throw new Error("shared kinds have different locations");
   return Object.fromEntries(
-    Object.entries(lists[0] ?? {}).map(([groupVersion, range]) => [
-      groupVersion,
-      range === "all" ? [FIRST, LAST] : range,
-    ]),
+    Object.entries(lists[0] ?? {}).map(([groupVersion, range]) => {
+      if (range === "all") return [groupVersion, [FIRST, LAST]];
+      const isStillRegistered = range[1] >= LAST_WITH_ALL_SHARED && !UNREGISTERED.has(groupVersion);
+      return [groupVersion, isStillRegistered ? [range[0], LAST] : range];
+    }),
   );
 }
 

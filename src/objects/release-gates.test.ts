@@ -13,14 +13,19 @@ const SRC = fileURLToPath(new URL("../", import.meta.url));
  */
 const CHANGES: Readonly<Record<string, string>> = {
   "1.28": `
+    +AggregatedDiscoveryIsOptional
     +AggregatedDiscoveryV2beta1
     +CephVolumePlugins
     +GitRepoVolumeDriver
+    +OpenAPIZerosInLists
+    +OpenAPIZerosOfScalarModels
     +PodSpecTypesComplete
     +ResourceClaimTableDeallocating
 `,
   "1.29": `
+    +OpenAPIBodyRequired
     +PersistentVolumeLastPhaseTransitionTime
+    -OpenAPIZerosOfScalarModels
 `,
   "1.30": `
     +AppArmorFields
@@ -28,12 +33,14 @@ const CHANGES: Readonly<Record<string, string>> = {
     +HPATableResourceNames
     +ServiceAccountTokenJTI
     +ServiceAccountTokenPodNodeInfo
+    -AggregatedDiscoveryIsOptional
 `,
   "1.31": `
     +CELAuthorizerSelectors
     +CELFormatLibrary
     +ImageVolume
     +MatchLabelKeysInPodAffinity
+    +OpenAPIInfoWithRelease
     +PodTableFinishedOnDeletion
     +ServiceAccountTokenNodeBinding
     -CephVolumePlugins
@@ -41,9 +48,11 @@ const CHANGES: Readonly<Record<string, string>> = {
   "1.32": `
     +AuthorizeWithSelectors
     +CELTwoVariableComprehensions
+    +PodLogStreamParameter
     +RecoverVolumeExpansionFailure
     +RelaxedEnvironmentVariableValidation
     +ServiceAccountEnforceMountableSecretsDeprecated
+    +StorageVersionSkipsReplaced
     +UnsafeDeletionOption
     -ResourceClaimTableDeallocating
 `,
@@ -77,6 +86,7 @@ const CHANGES: Readonly<Record<string, string>> = {
     +StatefulSetTemplateValidation
     +TokenRequestServiceAccountUIDValidation
     +VolumeAttributesClass
+    -StorageVersionSkipsReplaced
 `,
   "1.35": `
     +AuthorizePodWebsocketUpgradeCreatePermission
@@ -108,11 +118,13 @@ const CHANGES: Readonly<Record<string, string>> = {
     +MutablePodResourcesForSuspendedJobs
     +MutableSchedulingDirectivesForSuspendedJobs
     +NodeTableArchitecture
+    +OpenAPIKindsOfGroupVersion
     +PodSchedulingGroup
     +RelaxedServiceNameValidation
     +RestartAllContainersOnContainerExits
     +ServiceExternalIPsDeprecated
     +ServiceIPErrorNamesService
+    +ShardSelectorParameter
     +StaticConfigSuffixReserved
     +StrictIPCIDRValidation
     +UnknownVersionInteroperabilityProxy
@@ -120,11 +132,15 @@ const CHANGES: Readonly<Record<string, string>> = {
 `,
   "1.37": `
     +AllowUnsafeMalformedObjectDeletion
+    +CSINodeStatus
     +MaxUnavailableStatefulSet
     +StorageReadErrorNamesCause
+    +StorageVersionInTwoPasses
     +UnsafeDeletionConflict
     +UnsafeDeletionDryRun
     +VolumeLimitScaling
+    +WatchListCompression
+    -OpenAPIZerosInLists
     -PodSpecTypesComplete
 `,
 };

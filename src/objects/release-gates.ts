@@ -16,6 +16,8 @@ interface GateRange {
 }
 
 const GATES = {
+  /** The feature gate AggregatedDiscoveryEndpoint can be turned off. */
+  AggregatedDiscoveryIsOptional: { until: "1.29" },
   /** Aggregated discovery is also served as v2beta1. */
   AggregatedDiscoveryV2beta1: { until: "1.32" },
   /** An object that cannot be read can be deleted on request. `--feature-gates` can change this gate. */
@@ -52,6 +54,8 @@ const GATES = {
   CRDSelectableFieldsRatcheting: { since: "1.35" },
   /** An update of a custom resource may keep values that are no longer valid. */
   CRDValidationRatcheting: { since: "1.30" },
+  /** CSINodes have a status, which Go always writes. */
+  CSINodeStatus: { since: "1.37" },
   /** CSI drivers can receive service account tokens as secrets. */
   CSIServiceAccountTokenSecrets: { since: "1.35" },
   /** The in-tree volume plugins for cephfs and rbd work. */
@@ -116,6 +120,16 @@ const GATES = {
   MutableSchedulingDirectivesForSuspendedJobs: { since: "1.36" },
   /** Tables of nodes show the architecture beside the kernel version. */
   NodeTableArchitecture: { since: "1.36" },
+  /** OpenAPI 3 states that the bodies of writes are required. */
+  OpenAPIBodyRequired: { since: "1.29" },
+  /** The version of an OpenAPI document is the emulated release, such as 1.36, and not that of the binary. */
+  OpenAPIInfoWithRelease: { since: "1.31" },
+  /** In OpenAPI 3, kinds that every group version has list only the group version of the document. */
+  OpenAPIKindsOfGroupVersion: { since: "1.36" },
+  /** OpenAPI 3 states the zero value of list items and map values as their default. */
+  OpenAPIZerosInLists: { until: "1.36" },
+  /** OpenAPI 3 also states it for types that write themselves as JSON, such as times. */
+  OpenAPIZerosOfScalarModels: { until: "1.28" },
   /** status.lastPhaseTransitionTime of persistent volumes. */
   PersistentVolumeLastPhaseTransitionTime: { since: "1.29" },
   /** Pod certificate projections have user annotations. */
@@ -126,6 +140,8 @@ const GATES = {
   PodLevelResourcesResizeValidation: { since: "1.35" },
   /** The sleep action of a lifecycle hook may take zero seconds. */
   PodLifecycleSleepActionAllowZero: { since: "1.33" },
+  /** OpenAPI lists the query parameter that selects a stream of a container's log. */
+  PodLogStreamParameter: { since: "1.32" },
   /** status.observedGeneration of pods, and observedGeneration in their conditions. */
   PodObservedGenerationTracking: { since: "1.34" },
   /** spec.schedulingGroup of a pod (GenericWorkload). */
@@ -173,12 +189,18 @@ const GATES = {
   ServiceIPErrorNamesService: { since: "1.36" },
   /** trafficDistribution PreferClose is deprecated. */
   ServicePreferCloseDeprecated: { since: "1.35" },
+  /** OpenAPI lists the query parameter that selects a shard of a list. */
+  ShardSelectorParameter: { since: "1.36" },
   /** StatefulSets: the templates of pods and claims are validated. */
   StatefulSetTemplateValidation: { since: "1.34" },
   /** Names ending in .static.k8s.io are reserved for admission configuration in files. */
   StaticConfigSuffixReserved: { since: "1.36" },
   /** The error of a list with unreadable objects contains the error of the first one. */
   StorageReadErrorNamesCause: { since: "1.37" },
+  /** The storage version of an alpha API is chosen by the emulated version instead of the minimum compatibility version. */
+  StorageVersionInTwoPasses: { since: "1.37" },
+  /** A version that has a replacement is never chosen as the storage version. */
+  StorageVersionSkipsReplaced: { since: "1.32", until: "1.33" },
   /** IP addresses and CIDRs may not have leading zeros and may not be IPv4-mapped IPv6 addresses. */
   StrictIPCIDRValidation: { since: "1.36" },
   /** A token request may name the UID of its service account, which must match. */
@@ -197,6 +219,8 @@ const GATES = {
   VolumeAttributesClass: { since: "1.34" },
   /** A CSIDriver can keep pods off nodes without the driver. */
   VolumeLimitScaling: { since: "1.37" },
+  /** Watches that send the initial objects are compressed if the client accepts it. */
+  WatchListCompression: { since: "1.37" },
 } as const satisfies Readonly<Record<string, GateRange>>;
 
 export type ReleaseGate = keyof typeof GATES;

@@ -41,6 +41,8 @@ export interface StructSchema {
   readonly fields: ReadonlyMap<string, FieldSchema>;
   readonly mapType: "atomic" | "granular" | undefined;
   readonly preserveUnknown: boolean;
+  /** The unions that OpenAPI publishes, in its format. */
+  readonly unions?: readonly object[] | undefined;
   /** True for a custom resource, whose schema does not define patch strategies for strategic merge patches. */
   readonly isCustom?: boolean;
 }

@@ -30,46 +30,59 @@ export function decodeTyped(
   { zeros, keepsEmpty = false }: { readonly zeros?: GoZeros | undefined; readonly keepsEmpty?: boolean } = {},
 ): TypedObject {
   const unknownFields = new ReportedPaths();
-  const object = decodeStruct(value, schema, {
-    path: "",
-    struct: schema,
-    goPath: "",
-    unknownFields,
-    zeros,
-    keepsEmpty,
-  });
+  const walk: Walk = { unknownFields, zeros, keepsEmpty };
+  const object = decodeStruct(value, { kind: "struct", struct: schema, up: undefined, name: "", walk });
   if (zeros !== undefined) fillStatusItems(object, schema, zeros);
   return { object, unknownFields: unknownFields.list() };
 }
 
-interface Place {
-  /** The path in field validation: `spec.ports[0].name`. */
-  readonly path: string;
-  readonly struct: StructSchema;
-  /** The path in Go's type errors: `spec.ports.name`. */
-  readonly goPath: string;
+interface Walk {
   readonly unknownFields: ReportedPaths;
   readonly zeros: GoZeros | undefined;
   readonly keepsEmpty: boolean;
 }
 
-function decodeStruct(value: JsonObject, schema: StructSchema, place: Place): JsonObject {
+/** A struct, list or map of the body. Paths are computed only when they are reported, because few are. */
+interface Place {
+  readonly kind: "struct" | "array" | "map";
+  /** The struct itself, or the struct whose field the list or map is. */
+  readonly struct: StructSchema;
+  /** The place that contains this one; undefined for the body itself. */
+  readonly up: Place | undefined;
+  /** The name or index in `up`. */
+  readonly name: string | number;
+  readonly walk: Walk;
+}
+
+/** The path of a member in field validation: `spec.ports[0].name`. */
+function pathOf(place: Place, name: string | number): string {
+  const above = place.up === undefined ? "" : pathOf(place.up, place.name);
+  if (place.kind === "array") return `${above}[${name}]`;
+  return above === "" ? String(name) : `${above}.${name}`;
+}
+
+/** The path of a member in Go's type errors: `spec.ports.name`. */
+function goPathOf(place: Place, name: string | number): string {
+  const above = place.up === undefined ? "" : goPathOf(place.up, place.name);
+  if (place.kind !== "struct") return above;
+  return above === "" ? String(name) : `${above}.${name}`;
+}
+
+function decodeStruct(value: JsonObject, place: Place): JsonObject {
   const result: JsonObject = {};
+  const { struct, walk } = place;
   for (const key of Object.keys(value)) {
-    const field = schema.fields.get(key);
-    const path = place.path === "" ? key : `${place.path}.${key}`;
+    const field = struct.fields.get(key);
     if (field === undefined) {
-      if (schema.preserveUnknown) setMember(result, key, value[key]);
-      else place.unknownFields.add(path);
+      if (struct.preserveUnknown) setMember(result, key, value[key]);
+      else walk.unknownFields.add(pathOf(place, key));
       continue;
     }
     const member = value[key];
     if (member === null || member === undefined) continue;
-    const goPath = place.goPath === "" ? key : `${place.goPath}.${key}`;
-    const decoded = decodeValue(member, field, { ...place, path, struct: schema, goPath });
-    if (isZeroScalar(decoded) && place.zeros?.omits(schema, key) === true) continue;
-    if (!isEmptyCollection(decoded, field) || isKeptEmpty(key, field, { ...place, struct: schema }))
-      setMember(result, key, decoded);
+    const decoded = decodeValue(member, field, place, key);
+    if (isZeroScalar(decoded) && walk.zeros?.omits(struct, key) === true) continue;
+    if (!isEmptyCollection(decoded, field) || isKeptEmpty(key, field, place)) setMember(result, key, decoded);
   }
   return result;
 }
@@ -81,76 +94,73 @@ const KEPT_WHEN_EMPTY = "managedFields";
  * Whether an empty list or map is kept: if the field is required, if the caller keeps all of them, if it is
  * managedFields, or if Go always writes this top-level field. The field manager of the request then owns the field.
  */
-function isKeptEmpty(key: string, field: FieldSchema, { goPath, struct, zeros, keepsEmpty }: Place): boolean {
-  if (field.required || keepsEmpty || key === KEPT_WHEN_EMPTY) return true;
-  return goPath === "" && zeros?.writesEmpty(struct, key) === true;
+function isKeptEmpty(key: string, field: FieldSchema, { up, struct, walk }: Place): boolean {
+  if (field.required || walk.keepsEmpty || key === KEPT_WHEN_EMPTY) return true;
+  return up === undefined && walk.zeros?.writesEmpty(struct, key) === true;
 }
 
-function decodeValue(value: unknown, schema: FieldSchema, place: Place): unknown {
+/** Decodes a member of `up`, which has this name or index. */
+function decodeValue(value: unknown, schema: FieldSchema, up: Place, name: string | number): unknown {
   switch (schema.type) {
-    case "struct":
-      if (!isJsonObject(value)) throw mismatch(value, schema, place);
-      return schema.struct === undefined ? value : decodeStruct(value, schema.struct, place);
+    case "struct": {
+      if (!isJsonObject(value)) throw mismatch(value, schema, up, name);
+      const { struct } = schema;
+      return struct === undefined ? value : decodeStruct(value, { kind: "struct", struct, up, name, walk: up.walk });
+    }
     case "array":
-      return decodeArray(value, schema, place);
+      return decodeArray(value, schema, up, name);
     case "map":
-      return decodeMap(value, schema, place);
+      return decodeMap(value, schema, up, name);
     case "any":
       return value;
-    default:
-      return decodeScalar(value, schema, place);
+    default: {
+      const decoded = decodeScalar(value, schema);
+      if (decoded === undefined) throw mismatch(value, schema, up, name);
+      return decoded;
+    }
   }
 }
 
-function decodeArray(value: unknown, schema: FieldSchema, place: Place): unknown {
-  if (!Array.isArray(value)) throw mismatch(value, schema, place);
+function decodeArray(value: unknown, schema: FieldSchema, up: Place, name: string | number): unknown {
+  if (!Array.isArray(value)) throw mismatch(value, schema, up, name);
   const items = schema.items;
   if (items === undefined) return value;
-  return value.map((item, index) =>
-    item === null ? zeroValue(items) : decodeValue(item, items, { ...place, path: `${place.path}[${index}]` }),
-  );
+  const place: Place = { kind: "array", struct: up.struct, up, name, walk: up.walk };
+  return value.map((item, index) => (item === null ? zeroValue(items) : decodeValue(item, items, place, index)));
 }
 
-function decodeMap(value: unknown, schema: FieldSchema, place: Place): unknown {
-  if (!isJsonObject(value)) throw mismatch(value, schema, place);
+function decodeMap(value: unknown, schema: FieldSchema, up: Place, name: string | number): unknown {
+  if (!isJsonObject(value)) throw mismatch(value, schema, up, name);
   const items = schema.items;
   if (items === undefined) return value;
+  const place: Place = { kind: "map", struct: up.struct, up, name, walk: up.walk };
   const result: JsonObject = {};
   for (const key of Object.keys(value)) {
     const member = value[key];
-    setMember(
-      result,
-      key,
-      member === null ? zeroValue(items) : decodeValue(member, items, { ...place, path: `${place.path}.${key}` }),
-    );
+    setMember(result, key, member === null ? zeroValue(items) : decodeValue(member, items, place, key));
   }
   return result;
 }
 
-function decodeScalar(value: unknown, schema: FieldSchema, place: Place): unknown {
-  if (schema.intOrString) {
-    if (typeof value === "string" || isInt32(value)) return value;
-    throw mismatch(value, schema, place);
-  }
+/** Returns undefined if the value has another type. */
+function decodeScalar(value: unknown, schema: FieldSchema): unknown {
+  if (schema.intOrString) return typeof value === "string" || isInt32(value) ? value : undefined;
   if (schema.quantity) return decodeQuantity(value);
   switch (schema.type) {
     case "boolean":
-      if (typeof value === "boolean") return value;
-      break;
+      return typeof value === "boolean" ? value : undefined;
     case "integer":
       // DIFFERS: a whole number that JavaScript cannot represent exactly is rejected, because it would be stored as
       // another one.
-      if (typeof value === "number" && Number.isSafeInteger(value) && (schema.format !== "int32" || isInt32(value)))
-        return value;
-      break;
+      return typeof value === "number" && Number.isSafeInteger(value) && (schema.format !== "int32" || isInt32(value))
+        ? value
+        : undefined;
     case "number":
-      if (typeof value === "number") return value;
-      break;
+      return typeof value === "number" ? value : undefined;
     default:
       if (typeof value === "string") return decodeString(value, schema);
-      if (schema.format === "byte" && isByteList(value)) return Buffer.from(value).toString("base64");
+      return schema.format === "byte" && isByteList(value) ? Buffer.from(value).toString("base64") : undefined;
   }
-  throw mismatch(value, schema, place);
 }
 
 function isInt32(value: unknown): value is number {
@@ -177,10 +187,11 @@ function checked(text: string, problem: string | undefined): string {
   return text;
 }
 
-function mismatch(value: unknown, schema: FieldSchema, place: Place): TypeMismatchError {
-  const structName = place.struct.name.slice(place.struct.name.lastIndexOf(".") + 1);
+function mismatch(value: unknown, schema: FieldSchema, up: Place, name: string | number): TypeMismatchError {
+  const structName = up.struct.name.slice(up.struct.name.lastIndexOf(".") + 1);
+  const goPath = goPathOf(up, name);
   return new TypeMismatchError(
-    unmarshalError(value, `struct field ${structName}.${place.goPath} of type ${goType(schema)}`, isNumeric(schema)),
+    unmarshalError(value, `struct field ${structName}.${goPath} of type ${goType(schema)}`, isNumeric(schema)),
   );
 }
 

@@ -101,6 +101,10 @@ describe("the flags of a server:", () => {
 
   test("enabling a version that the release decodes but does not serve has no effect", () => {
     expect(open("1.36", "apps/v1beta1=true").groups.find(({ name }) => name === "apps")?.versions).toEqual(["v1"]);
+    expect(open("1.36", "authentication.k8s.io/v1beta1=true").resource("authentication.k8s.io", "x")).toBeUndefined();
+    expect(() => open("1.36", "autoscaling/v2beta2=true")).toThrow(
+      /autoscaling\/v2beta2, which has not been registered/,
+    );
     expect(() => open("1.36", "apps/v9=true")).toThrow(/apps\/v9, which has not been registered/);
     expect(() => open("1.36", "lifecycle.k8s.io/v1alpha1=true")).toThrow(/unknown api groups: lifecycle\.k8s\.io/);
     expect(() => open("1.37", "lifecycle.k8s.io/v1alpha1=true")).not.toThrow();

@@ -54,6 +54,8 @@ interface ApiServicePriority {
 export interface CatalogResource {
   readonly group: string;
   readonly resource: string;
+  /** Set for the resource of a CRD. */
+  readonly isCustom?: true;
   readonly singular: string;
   readonly namespaced: boolean;
   readonly shortNames: readonly string[];
@@ -176,6 +178,10 @@ function schemasOfBoth(emulated: SchemaSource, binary: SchemaSource): SchemaSour
     kind: (group, version, kind) => emulated.kind(group, version, kind) ?? binary.kind(group, version, kind),
     struct: (name) => emulated.struct(name) ?? binary.struct(name),
     structNames: () => emulated.structNames(),
+    kindsOf(name) {
+      const kinds = emulated.kindsOf(name);
+      return kinds.length === 0 ? binary.kindsOf(name) : kinds;
+    },
   };
 }
 

@@ -9,7 +9,7 @@ import { readFileSync } from "node:fs";
 import { brotliDecompressSync } from "node:zlib";
 
 import type { StoredProtobuf } from "./protobuf-tables.ts";
-import type { StoredResources, StoredSchemas, StoredTables } from "./stored-format.ts";
+import type { StoredGateNames, StoredResources, StoredSchemas, StoredTables } from "./stored-format.ts";
 
 const decoded = new Map<string, unknown>();
 
@@ -21,6 +21,12 @@ export function decodedOnce<Value>(key: string, decode: () => Value): Value {
 export function storedResources(): StoredResources {
   return decodedOnce("resources", () =>
     deepFreeze(JSON.parse(readData("resources.json").toString()) as StoredResources),
+  );
+}
+
+export function storedGateNames(): StoredGateNames {
+  return decodedOnce("feature gates", () =>
+    deepFreeze(JSON.parse(readData("feature-gates.json").toString()) as StoredGateNames),
   );
 }
 

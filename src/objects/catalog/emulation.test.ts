@@ -3,9 +3,16 @@ import { openCatalog, type Catalog, type CatalogOptions } from "./catalog.ts";
 import type { Emulation } from "./emulation.ts";
 import { RELEASES, type ReleaseName } from "./release.ts";
 import { parseRuntimeConfig } from "./runtime-config.ts";
+import { storageOfRelease, storagePlaceOf, storagePlaces } from "./storage-places.ts";
 
 interface Emulating extends Partial<Emulation> {
   readonly runtimeConfig?: string;
+}
+
+const NOT_FORWARD = { isForwardCompatible: false, isRuntimeConfigForwardCompatible: false };
+
+function releaseBefore(release: ReleaseName): ReleaseName {
+  return RELEASES[RELEASES.indexOf(release) - 1]!;
 }
 
 function emulating(release: ReleaseName, binary: ReleaseName, parts: Emulating = {}): Catalog {
@@ -15,9 +22,8 @@ function emulating(release: ReleaseName, binary: ReleaseName, parts: Emulating =
     runtimeConfig: parseRuntimeConfig(runtimeConfig),
     emulation: {
       binary,
-      minCompatibility: RELEASES[RELEASES.indexOf(release) - 1]!,
-      isForwardCompatible: false,
-      isRuntimeConfigForwardCompatible: false,
+      minCompatibility: releaseBefore(release),
+      ...NOT_FORWARD,
       ...emulation,
     },
   };
@@ -54,7 +60,7 @@ describe.each(PAIRS)("%s emulated by %s", (emulated, binary) => {
 
   test("decodes every version that the binary decodes, and writes versions that the emulated release and its predecessor can decode", () => {
     const later = openCatalog({ release: binary });
-    const before = openCatalog({ release: RELEASES[RELEASES.indexOf(emulated) - 1]! });
+    const before = openCatalog({ release: releaseBefore(emulated) });
     for (const { group, resource, storageVersion, decodableVersions } of as.groups.flatMap((one) => one.resources)) {
       if (storageVersion === undefined) continue;
       const name = `${group}/${resource}`;
@@ -77,25 +83,89 @@ describe.each(PAIRS)("%s emulated by %s", (emulated, binary) => {
   });
 });
 
-describe("the minimum compatibility version determines the storage version:", () => {
-  const CASES: readonly [resource: string, emulated: ReleaseName, oldest: ReleaseName, written: string][] = [
-    ["admissionregistration.k8s.io/mutatingadmissionpolicies", "1.36", "1.35", "v1beta1"],
-    ["admissionregistration.k8s.io/mutatingadmissionpolicies", "1.36", "1.36", "v1"],
-    ["resource.k8s.io/deviceclasses", "1.36", "1.34", "v1"],
-    ["resource.k8s.io/deviceclasses", "1.36", "1.33", "v1beta2"],
-    ["storage.k8s.io/volumeattributesclasses", "1.36", "1.34", "v1"],
-    ["storage.k8s.io/volumeattributesclasses", "1.36", "1.33", "v1beta1"],
-    ["apps/deployments", "1.36", "1.33", "v1"],
-  ];
+/** A row: emulated release, minimum compatibility version, the version in which objects are written. */
+type Written = readonly [emulated: ReleaseName, oldest: ReleaseName, written: string];
+
+/** By binary and resource, from the sources of kubernetes. test/real-peers/emulated-versions.test.ts asks real servers. */
+const STORAGE: readonly (readonly [binary: ReleaseName, resource: string, ...rows: Written[]])[] = [
+  [
+    "1.36",
+    "resource.k8s.io/deviceclasses",
+    ["1.36", "1.35", "v1"],
+    ["1.36", "1.34", "v1"],
+    ["1.36", "1.33", "v1beta2"],
+    ["1.33", "1.33", "v1beta2"],
+  ],
+  [
+    "1.36",
+    "storage.k8s.io/volumeattributesclasses",
+    ["1.36", "1.34", "v1"],
+    ["1.36", "1.33", "v1beta1"],
+    ["1.34", "1.33", "v1beta1"],
+  ],
+  ["1.36", "apps/deployments", ["1.36", "1.33", "v1"]],
+  // An override of the binary comes before the versions.
+  [
+    "1.36",
+    "admissionregistration.k8s.io/mutatingadmissionpolicies",
+    ["1.36", "1.35", "v1beta1"],
+    ["1.36", "1.36", "v1beta1"],
+  ],
+  [
+    "1.37",
+    "admissionregistration.k8s.io/mutatingadmissionpolicies",
+    ["1.37", "1.37", "v1"],
+    ["1.37", "1.36", "v1"],
+    ["1.37", "1.35", "v1beta1"],
+    ["1.36", "1.35", "v1beta1"],
+    ["1.36", "1.36", "v1"],
+  ],
+  [
+    "1.37",
+    "storagemigration.k8s.io/storageversionmigrations",
+    ["1.37", "1.36", "v1beta1"],
+    ["1.37", "1.37", "v1beta1"],
+    ["1.36", "1.35", "v1beta1"],
+  ],
+  ["1.37", "resource.k8s.io/devicetaintrules", ["1.37", "1.37", "v1beta2"], ["1.35", "1.34", "v1beta2"]],
+];
+
+describe("the storage version of a resource", () => {
+  const CASES = STORAGE.flatMap(([binary, name, ...rows]) =>
+    rows.map(([emulated, oldest, written]) => ({ binary, name, emulated, oldest, written })),
+  );
 
   test.each(CASES)(
-    "%s in emulated release %s with minimum compatibility version %s is stored as %s",
-    (name, emulated, minCompatibility, version) => {
+    "$name of a server of $binary that emulates $emulated, with minimum compatibility version $oldest, is $written",
+    ({ binary, name, emulated, oldest: minCompatibility, written }) => {
       const [group, resource] = name.split("/") as [string, string];
-      const found = emulating(emulated, "1.36", { minCompatibility }).resource(group, resource);
-      expect(found?.storageVersion).toBe(`${group}/${version}`);
+      const place = storagePlaceOf(group, resource)!;
+      const emulation = { ...NOT_FORWARD, binary, minCompatibility };
+      expect(storageOfRelease(place, emulated, emulation)?.storageVersion).toBe(`${group}/${written}`);
     },
   );
+
+  const EMULATING = RELEASES.slice(RELEASES.indexOf("1.31"));
+  test.each(EMULATING)("of a server that emulates its own release %s is the one without emulation", (release) => {
+    const emulation = { ...NOT_FORWARD, binary: release, minCompatibility: releaseBefore(release) };
+    const versions = storagePlaces().map((place) => {
+      const [plain, emulated] = [storageOfRelease(place, release), storageOfRelease(place, release, emulation)];
+      expect(emulated?.storageVersion, place.resource).toBe(plain?.storageVersion);
+      return plain?.storageVersion;
+    });
+    expect(versions.filter((version) => version !== undefined).length).toBeGreaterThan(50);
+  });
+
+  test("of 1.37 is one that 1.36 can read, if 1.36 has a version that is not alpha", () => {
+    const kept = storagePlaces().flatMap((place) => {
+      const [before, now] = [storageOfRelease(place, "1.36"), storageOfRelease(place, "1.37")];
+      if (before === undefined || now === undefined || before.decodableVersions.every((one) => one.includes("alpha")))
+        return [];
+      expect(before.decodableVersions, place.resource).toContain(now.storageVersion);
+      return [place.resource];
+    });
+    expect(kept.length).toBeGreaterThan(50);
+  });
 });
 
 describe("with forward compatibility", () => {

@@ -3,8 +3,11 @@
  * serves although they are newer than that release, and in which version it writes objects.
  */
 import { must } from "../../base/assert.ts";
+import { parseGroupVersion } from "../../meta/group-version.ts";
+import { gatesOf } from "./release-gates.ts";
 import type { RuntimeConfig } from "./runtime-config.ts";
-import { RELEASES, valueIn, type ReleaseName } from "./release.ts";
+import { valueIn, type ReleaseName } from "./release.ts";
+import { chooseStorageVersion, type StorageCandidate, type StorageVersionRule } from "./storage-version-choice.ts";
 import type { ResourceHistory } from "./stored-format.ts";
 
 export interface Emulation {
@@ -24,35 +27,43 @@ interface EmulatedStorage {
 }
 
 /**
- * The server decodes every version that the binary can decode, so that it can read all stored objects. It writes the
- * version of the emulated release if the minimum compatibility release can decode that version, otherwise the most
- * preferred version that both releases can decode. If the minimum compatibility release is the emulated release and can
- * decode the version that the next release writes, the server already writes that version.
+ * The server decodes every version that the binary can decode, so that it can read all stored objects; the versions
+ * that the emulated release prefers come first. It writes the version that the binary chooses. Undefined if the binary
+ * does not store the resource.
  */
 export function emulatedStorage(
   stored: ResourceHistory,
   release: ReleaseName,
   { binary, minCompatibility }: Emulation,
 ): EmulatedStorage | undefined {
-  const { storage = [], decodable = [] } = stored;
-  const own = valueIn(storage, release) ?? valueIn(storage, binary);
-  if (own === undefined) return undefined;
+  const { storageOverride = [], decodable = [] } = stored;
   const readable = valueIn(decodable, binary) ?? [];
-  const preferred = (valueIn(decodable, release) ?? []).filter((version) => readable.includes(version));
-  const decodableVersions = [...new Set([...preferred, ...readable])];
-  const next = minCompatibility === release ? releaseAfter(release) : undefined;
-  const candidates = [...(next === undefined ? [] : [valueIn(storage, next)]), own, ...preferred];
-  // If the minimum compatibility release does not have the resource, it imposes no limit.
-  const readByOldest = valueIn(decodable, minCompatibility) ?? decodableVersions;
-  const storageVersion = candidates.find(
-    (version) => version !== undefined && readByOldest.includes(version) && decodableVersions.includes(version),
+  const chosen = chooseStorageVersion(
+    readable.map((groupVersion) => candidate(stored, groupVersion, binary)),
+    { rule: storageVersionRule(binary), minCompatibility, emulated: release },
   );
-  const otherwise = decodableVersions.includes(own) ? own : (decodableVersions[0] ?? own);
-  return { storageVersion: storageVersion ?? otherwise, decodableVersions };
+  // As kubernetes: the binary writes the version of an override whatever release it emulates.
+  const storageVersion = valueIn(storageOverride, binary) ?? chosen;
+  if (storageVersion === undefined) return undefined;
+  const preferred = (valueIn(decodable, release) ?? []).filter((version) => readable.includes(version));
+  return { storageVersion, decodableVersions: [...new Set([...preferred, ...readable])] };
 }
 
-function releaseAfter(release: ReleaseName): ReleaseName | undefined {
-  return RELEASES[RELEASES.indexOf(release) + 1];
+function candidate({ versions }: ResourceHistory, groupVersion: string, binary: ReleaseName): StorageCandidate {
+  const lifecycle = versions[parseGroupVersion(groupVersion).version]?.lifecycle ?? [];
+  return {
+    groupVersion,
+    introduced: lifecycle.findLast(([, state]) => state !== null)?.[1]?.introduced,
+    isReplaced: valueIn(lifecycle, binary)?.replacement !== undefined,
+  };
+}
+
+function storageVersionRule(binary: ReleaseName): StorageVersionRule {
+  const gates = gatesOf(binary);
+  return {
+    isTwoPass: gates.isOn("StorageVersionInTwoPasses"),
+    skipsReplaced: gates.isOn("StorageVersionSkipsReplaced"),
+  };
 }
 
 interface EmulatedAt {

@@ -20,6 +20,20 @@ test("--feature-gates keeps every gate that is set, and passes only gates that c
   const { featureGates, gatesSet } = resolveRelease({ featureGates: ["AllAlpha=true,StorageVersionAPI=false"] });
   expect([...featureGates]).toEqual([["AllAlpha", true]]);
   expect([...gatesSet.keys()]).toEqual(["AllAlpha", "StorageVersionAPI"]);
+  const { ignoredGates, ...prefixed } = resolveRelease({ featureGates: ["kube:AllAlpha=true"] });
+  expect([[...prefixed.featureGates], ignoredGates]).toEqual([[["AllAlpha", true]], []]);
+});
+
+test.each<readonly [release: string, featureGates: string, isServed: boolean]>([
+  ["1.28", "", true],
+  ["1.28", "AggregatedDiscoveryEndpoint=false", false],
+  ["1.29", "AllBeta=false", false],
+  ["1.29", "AllBeta=false,AggregatedDiscoveryEndpoint=true", true],
+  ["1.30", "AggregatedDiscoveryEndpoint=false", true],
+  ["1.30", "AllBeta=false", true],
+  ["1.36", "AggregatedDiscoveryEndpoint=false", true],
+])("in release %s with the gates %j, aggregated discovery is served: %s", (release, featureGates, isServed) => {
+  expect(resolveRelease({ release, featureGates: [featureGates] }).servesAggregatedDiscovery).toBe(isServed);
 });
 
 test.each<readonly [what: string, options: ReleaseOptions]>([

@@ -4,6 +4,7 @@ import { parseBoolean } from "../../meta/boolean.ts";
 import { openCatalog, type Catalog } from "./catalog.ts";
 import { effectiveVersion, type EffectiveVersion, type EmulationOptions } from "./effective-version.ts";
 import { catalogGateNames } from "./feature-gates.ts";
+import { ignoredGates, type IgnoredGate } from "./ignored-gates.ts";
 import { gatesOf } from "./release-gates.ts";
 import { DEFAULT_RELEASE, isReleaseName, RELEASES, type ReleaseName } from "./release.ts";
 import { EMPTY_RUNTIME_CONFIG, parseRuntimeConfig } from "./runtime-config.ts";
@@ -30,6 +31,10 @@ interface ResolvedRelease {
   /** All gates that were set. Gates that have no effect here are accepted, because kube-apiserver has many more. */
   readonly gatesSet: ReadonlyMap<string, boolean>;
   readonly catalog: Catalog;
+  /** The gates that were set although the release does not have them, or has no choice. */
+  readonly ignoredGates: readonly IgnoredGate[];
+  /** Whether discovery has the aggregated form. */
+  readonly servesAggregatedDiscovery: boolean;
   /** Whether objects that cannot be read can be deleted. */
   readonly allowsUnsafeDeletion: boolean;
 }
@@ -45,8 +50,21 @@ export function resolveRelease(options: ReleaseOptions): ResolvedRelease {
   const catalog = asOption(() =>
     openCatalog({ release, runtimeConfig, featureGates, extensions: !strictRelease, emulation }),
   );
-  const allowsUnsafeDeletion = isUnsafeDeletionAllowed(release, gatesSet);
-  return { version, strictRelease, featureGates, gatesSet, catalog, allowsUnsafeDeletion };
+  return {
+    version,
+    strictRelease,
+    featureGates,
+    gatesSet,
+    catalog,
+    ignoredGates: ignoredGates(gatesSet, version.binary),
+    servesAggregatedDiscovery: isAggregatedDiscoveryServed(release, gatesSet),
+    allowsUnsafeDeletion: isUnsafeDeletionAllowed(release, gatesSet),
+  };
+}
+
+function isAggregatedDiscoveryServed(release: ReleaseName, gatesSet: ReadonlyMap<string, boolean>): boolean {
+  if (!gatesOf(release).isOn("AggregatedDiscoveryIsOptional")) return true;
+  return gatesSet.get("AggregatedDiscoveryEndpoint") ?? gatesSet.get("AllBeta") ?? true;
 }
 
 /** The gate is alpha before the release that turns it on, and beta from then on. */
@@ -75,7 +93,9 @@ function parseFeatureGates(
   const gatesSet = new Map<string, boolean>();
   for (const entry of entries.flatMap((text) => text.split(","))) {
     if (entry === "") continue;
-    const [name = "", value = "", ...rest] = entry.split("=");
+    const [given = "", value = "", ...rest] = entry.split("=");
+    // As kubernetes: the prefix names the component of the gate, and no other component has gates in this program.
+    const name = given.replace(/^kube:/, "");
     const isOn = parseBoolean(value);
     if (name === "" || rest.length > 0 || isOn === undefined)
       throw new OptionError(`a feature gate must look like Name=true or Name=false, not ${JSON.stringify(entry)}`);

@@ -28,6 +28,10 @@ describe("runtime config", () => {
     ["batch/v1/jobs=false,batch/v1=true,api/all=true", jobs, false],
     ["batch/v1beta1/jobs=true", jobs, undefined],
     ["/v1/pods=false", pods, false],
+    ["api/ga=false,api/v1=true", pods, true],
+    ["api/v1/pods=false", pods, false],
+    ["api/legacy=false", pods, undefined],
+    ["api/legacy", pods, undefined],
   ])("%s is decided by its most specific entry", (text, target, expected) => {
     expect(stateOf(text, target)).toBe(expected);
   });
@@ -50,10 +54,18 @@ describe("runtime config", () => {
     ["=true", /neither group\/version nor/],
     ["batch/v1=maybe", /neither true nor false/],
     ["api/all=maybe", /neither true nor false/],
+    ["api/legacy=maybe", /neither true nor false/],
     ["batch/v1/Jobs=true", /lowercase plural/],
     ["api/all=false", /leaves nothing to serve/],
   ])("%s is rejected with a message that names the reason", (text, sentence) => {
     expect(() => parseRuntimeConfig(text)).toThrow(sentence);
+  });
+
+  test.each(["v1", "api/v1", "/v1"])("names the core group by %s", (key) => {
+    const config = parseRuntimeConfig(`${key}=false,api/legacy=true`);
+    checkRuntimeConfig(config, new Set(["v1", "batch/v1"]));
+    expect(runtimeConfigState(config, { group: "", version: "v1", resource: "pods" })).toBe(false);
+    expect(runtimeConfigState(config, { group: "batch", version: "v1", resource: "jobs" })).toBeUndefined();
   });
 
   test("with an unknown group, or an unknown version of a known group, is an error", () => {
@@ -61,11 +73,12 @@ describe("runtime config", () => {
     expect(() => checkRuntimeConfig(parseRuntimeConfig("example.com/v1=true"), known)).toThrow(
       /unknown api groups: example\.com/,
     );
-    expect(() => checkRuntimeConfig(parseRuntimeConfig("api/v1=true"), known)).toThrow(/unknown api groups: api/);
+    expect(() => checkRuntimeConfig(parseRuntimeConfig("api/v1beta1=true"), known)).toThrow(/unknown api groups: api/);
+    expect(() => checkRuntimeConfig(parseRuntimeConfig("api/v2=true"), known)).toThrow(/unknown api groups: api/);
     expect(() => checkRuntimeConfig(parseRuntimeConfig("batch/v9/jobs=true"), known)).toThrow(
       /batch\/v9, which has not been/,
     );
-    expect(() => checkRuntimeConfig(parseRuntimeConfig("v2=true"), known)).toThrow(/group version v2/);
+    expect(() => parseRuntimeConfig("v2=true")).toThrow(/neither group\/version nor/);
   });
 
   test("with an unknown resource of a known group version is accepted", () => {

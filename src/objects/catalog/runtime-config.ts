@@ -21,6 +21,9 @@ const VERSION_CLASSES: Readonly<Record<VersionClassKey, RegExp>> = {
   "api/alpha": /^v\d+alpha\d+$/,
 };
 
+/** As kubernetes: this key has no effect. */
+const LEGACY = "api/legacy";
+
 /** The spellings of booleans that kube-apiserver's flag accepts. */
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ...["", "1", "t", "T", "TRUE", "true", "True"].map((text) => [text, true] as const),
@@ -39,13 +42,15 @@ export function parseRuntimeConfig(text: string | readonly string[]): RuntimeCon
   const groupVersions = new Map<string, boolean>();
   const resources = new Map<string, boolean>();
   for (const [key, value] of splitPairs(text)) {
+    const isEnabled = parseValue(key, value);
+    if (key === LEGACY) continue;
     if (isVersionClassKey(key)) {
-      classes.set(key, parseValue(key, value));
+      classes.set(key, isEnabled);
       continue;
     }
     const path = parseKey(key);
-    if (path.resource === undefined) groupVersions.set(path.groupVersion, parseValue(key, value));
-    else resources.set(`${path.groupVersion}/${path.resource}`, parseValue(key, value));
+    if (path.resource === undefined) groupVersions.set(path.groupVersion, isEnabled);
+    else resources.set(`${path.groupVersion}/${path.resource}`, isEnabled);
   }
   if (classes.get("api/all") === false && classes.size + groupVersions.size + resources.size === 1) {
     throw new Error("The runtime config api/all=false alone leaves nothing to serve.");
@@ -102,11 +107,12 @@ function isVersionClassKey(key: string): key is VersionClassKey {
   return Object.hasOwn(VERSION_CLASSES, key);
 }
 
-// DIFFERS: the version of the core group may be written "v1", as the help of kube-apiserver's flag says; kube-apiserver
-// itself rejects it.
+// As kubernetes, the core group may also be written "v1" and "api/v1".
+// DIFFERS: "v1/pods" and "api/v1/pods" name the resource; kube-apiserver takes them for the whole group.
 function parseKey(key: string): { groupVersion: string; resource: string | undefined } {
   const tokens = key.split("/");
-  if (tokens.length === 1 && VERSION_CLASSES["api/ga"].test(key)) tokens.unshift("");
+  if (key === "v1") tokens.unshift("");
+  if (tokens[0] === "api" && tokens[1] === "v1") tokens[0] = "";
   const [group, version, resource] = tokens;
   if (group === undefined || version === undefined || version === "" || resource === "" || tokens.length > 3) {
     throw new Error(

@@ -32,6 +32,32 @@ describe("in the schemas of a release,", () => {
     expect(openSchemas("1.36").kind("example.com", "v1", "DeleteOptions")).toBeUndefined();
   });
 
+  test("a model lists the kinds under which the release registers it, in every group version that the release knows", () => {
+    const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
+    const groupVersions = (release: ReleaseName, name: string): string[] =>
+      openSchemas(release)
+        .kindsOf(name)
+        .map(({ group, version }) => `${group}/${version}`);
+    expect(openSchemas("1.36").kindsOf("io.k8s.api.core.v1.Pod")).toEqual([{ group: "", version: "v1", kind: "Pod" }]);
+    expect(openSchemas("1.36").kindsOf("io.k8s.api.core.v1.PodSpec")).toEqual([]);
+    expect(openSchemas("1.28").kindsOf("io.k8s.api.resource.v1.ResourceClaim")).toEqual([]);
+    // Kubernetes 1.36 registers these in 60 group versions, many of which it has not served for years.
+    const shared = groupVersions("1.36", `${meta}.DeleteOptions`);
+    expect(shared).toHaveLength(60);
+    expect(shared).toEqual(groupVersions("1.36", `${meta}.WatchEvent`));
+    expect(shared).toEqual(expect.arrayContaining(["/v1", "apps/v1beta1", "imagepolicy.k8s.io/v1alpha1"]));
+    expect(groupVersions("1.30", `${meta}.Status`)).toEqual(["/v1", "resource.k8s.io/v1alpha2"]);
+    expect(groupVersions("1.36", `${meta}.Status`)).toEqual(["/v1"]);
+  });
+
+  test("a struct has the unions that OpenAPI publishes", () => {
+    const profile = openSchemas("1.36").struct("io.k8s.api.core.v1.SeccompProfile");
+    expect(profile?.unions).toEqual([
+      { discriminator: "type", "fields-to-discriminateBy": { localhostProfile: "LocalhostProfile" } },
+    ]);
+    expect(openSchemas("1.36").struct("io.k8s.api.core.v1.PodSpec")?.unions).toBeUndefined();
+  });
+
   test("unknown kinds, groups and structs are undefined", () => {
     expect(openSchemas("1.36").kind("", "v1", "Pot")).toBeUndefined();
     expect(openSchemas("1.36").kind("toString", "v1", "constructor")).toBeUndefined();

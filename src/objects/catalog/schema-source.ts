@@ -3,6 +3,7 @@
  * as this release share them. Fields with equal schemas share one object.
  */
 import { assert } from "../../base/assert.ts";
+import { parseGroupVersion } from "../../meta/group-version.ts";
 import type { FieldSchema, FieldType, StructSchema } from "../schema.ts";
 import { decodedOnce, deepFreeze, storedSchemas } from "./data-files.ts";
 import { isWithin, valueIn, type ReleaseName } from "./release.ts";
@@ -15,6 +16,17 @@ export interface SchemaSource {
   struct(modelName: string): StructSchema | undefined;
   /** The model names of all structs of the release. */
   structNames(): readonly string[];
+  /**
+   * The kinds under which a model is registered, sorted by group and version. Kinds that requests and watches of every
+   * resource share, such as DeleteOptions, are registered in every group version.
+   */
+  kindsOf(modelName: string): readonly ModelKind[];
+}
+
+export interface ModelKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
 }
 
 interface NamedFieldSchema extends FieldSchema {
@@ -40,6 +52,7 @@ class ReleaseSchemas implements SchemaSource {
   readonly #fields = new Map<number, FieldSchema>();
   readonly #kinds: ReadonlyMap<string, number>;
   readonly #positions: ReadonlyMap<string, number>;
+  #kindsOfModels: ReadonlyMap<number, readonly ModelKind[]> | undefined;
 
   constructor(stored: StoredSchemas, release: ReleaseName) {
     this.#stored = stored;
@@ -63,6 +76,38 @@ class ReleaseSchemas implements SchemaSource {
     return [...this.#positions].filter(([, position]) => this.#typeAt(position)?.fields).map(([name]) => name);
   }
 
+  kindsOf(name: string): readonly ModelKind[] {
+    const position = this.#positions.get(name);
+    if (position === undefined || this.#typeAt(position) === undefined) return [];
+    this.#kindsOfModels ??= this.#groupKindsByModel();
+    return this.#kindsOfModels.get(position) ?? [];
+  }
+
+  #groupKindsByModel(): ReadonlyMap<number, readonly ModelKind[]> {
+    const { sharedIn, sharedKinds } = this.#stored;
+    const kinds = new Map<number, ModelKind[]>();
+    // The shared kinds are in every group version that the release knows, so they tell which ones it knows.
+    const isKnown = (groupVersion: string): boolean => {
+      const range = Object.hasOwn(sharedIn, groupVersion) ? sharedIn[groupVersion] : undefined;
+      return range !== undefined && isWithin(range, this.#release);
+    };
+    const add = (position: number, groupVersion: string, kind: string): void => {
+      if (!isKnown(groupVersion)) return;
+      const known = kinds.get(position);
+      const added = { ...parseGroupVersion(groupVersion), kind };
+      if (known === undefined) kinds.set(position, [added]);
+      else known.push(added);
+    };
+    for (const [key, position] of this.#kinds) {
+      const end = key.lastIndexOf("/");
+      add(position, key.slice(0, end), key.slice(end + 1));
+    }
+    for (const groupVersion of Object.keys(sharedIn))
+      for (const [kind, position] of Object.entries(sharedKinds)) add(position, groupVersion, kind);
+    for (const own of kinds.values()) deepFreeze(own.sort(compareKinds));
+    return kinds;
+  }
+
   #sharedKind(groupVersion: string, kind: string): number | undefined {
     const { sharedIn, sharedKinds } = this.#stored;
     const range = Object.hasOwn(sharedIn, groupVersion) ? sharedIn[groupVersion] : undefined;
@@ -83,6 +128,7 @@ class ReleaseSchemas implements SchemaSource {
     const struct = new LazyStruct({
       name: fullTypeName(this.#stored, position),
       mapType: this.#typeAt(position)?.mapType,
+      unions: this.#typeAt(position)?.unions,
       resolveFields: () => this.#resolveFields(fields),
     });
     this.#structs.set(position, struct);
@@ -142,16 +188,19 @@ class LazyStruct implements StructSchema {
   readonly name: string;
   readonly mapType: StructSchema["mapType"];
   readonly preserveUnknown = false;
+  readonly unions: StructSchema["unions"];
   readonly #resolveFields: () => ReadonlyMap<string, FieldSchema>;
   #fields: ReadonlyMap<string, FieldSchema> | undefined;
 
   constructor(parts: {
     readonly name: string;
     readonly mapType: StructSchema["mapType"];
+    readonly unions: StructSchema["unions"];
     readonly resolveFields: () => ReadonlyMap<string, FieldSchema>;
   }) {
     this.name = parts.name;
     this.mapType = parts.mapType;
+    this.unions = deepFreeze(parts.unions);
     this.#resolveFields = parts.resolveFields;
   }
 
@@ -159,6 +208,18 @@ class LazyStruct implements StructSchema {
     this.#fields ??= this.#resolveFields();
     return this.#fields;
   }
+}
+
+function compareKinds(left: ModelKind, right: ModelKind): number {
+  return (
+    compareNames(left.group, right.group) ||
+    compareNames(left.version, right.version) ||
+    compareNames(left.kind, right.kind)
+  );
+}
+
+function compareNames(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0;
 }
 
 /** Quantities and int-or-strings count as strings; callers check their flags first. */

@@ -4,6 +4,9 @@
  */
 import type { ChangePoints, ReleaseName } from "./release.ts";
 
+/** The names of kube-apiserver's feature gates by the releases that have them. scripts/compile-feature-gates.ts writes it. */
+export type StoredGateNames = readonly (readonly [first: ReleaseName, last: ReleaseName, names: readonly string[]])[];
+
 /** Whether a release serves the version by default. */
 type DefaultState = "on" | "off";
 
@@ -55,6 +58,9 @@ export interface ResourceHistory {
   readonly prefix?: string;
   /** The storage version; absent if the resource is never stored. */
   readonly storage?: ChangePoints<string>;
+  /** The version that a binary of the release always writes, whichever release it emulates; see emulation.ts. */
+  readonly storageOverride?: ChangePoints<string>;
+  /** Group versions, most preferred first. */
   readonly decodable?: ChangePoints<readonly string[]>;
   readonly versions: Readonly<Record<string, StoredVersion>>;
   readonly subresources?: readonly StoredSubresource[];
@@ -137,7 +143,15 @@ export interface StoredField {
 export interface StoredType {
   readonly fields?: readonly number[];
   readonly mapType?: "atomic" | "granular";
+  readonly unions?: readonly StoredUnion[];
   readonly scalar?: StoredField;
+}
+
+/** Fields of a struct of which at most one may be set. OpenAPI publishes it with these names. */
+export interface StoredUnion {
+  readonly discriminator?: string;
+  /** Keyed by field: the value of the discriminator that selects it. */
+  readonly "fields-to-discriminateBy": Readonly<Record<string, string>>;
 }
 
 export interface StoredSchemas {

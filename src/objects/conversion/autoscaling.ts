@@ -192,7 +192,10 @@ function fromV2beta2(autoscaler: JsonObject): JsonObject {
 
 function orderCondition(condition: JsonObject): JsonObject {
   const known = CONDITION_ORDER.map((key) => [key, condition[key]] as const);
-  return { ...presentMembers(Object.fromEntries(known)), ...omitMembers(condition, CONDITION_ORDER) };
+  const present = known.filter(
+    ([key, value]) => value !== undefined && (value !== null || key === "lastTransitionTime"),
+  );
+  return { ...Object.fromEntries(present), ...omitMembers(condition, CONDITION_ORDER) };
 }
 
 function objectsIn(list: unknown): JsonObject[] {

@@ -80,7 +80,8 @@ function renameColumns(version: JsonObject, names: Readonly<Record<string, strin
 function nestWebhook(conversion: JsonObject): JsonObject {
   const { webhookClientConfig, conversionReviewVersions, ...own } = omitMembers(conversion, ["webhook"]);
   const webhook = presentMembers({ clientConfig: webhookClientConfig, conversionReviewVersions });
-  return Object.keys(webhook).length === 0 ? own : { ...own, webhook };
+  if (Object.keys(webhook).length === 0) return own;
+  return { ...own, webhook: { ...webhook, conversionReviewVersions: conversionReviewVersions ?? null } };
 }
 
 function flattenWebhook(conversion: JsonObject): JsonObject {

@@ -2,9 +2,9 @@
 import { isJsonObject, objectAt, setMember, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { roundedUpToMilli } from "../../meta/quantity.ts";
 
-/** For fields that are pointers in Go: sets the default only where the field is absent. */
+/** For fields that are pointers in Go: sets the default only where the field is absent or null. */
 export function setMissing(target: JsonObject, defaults: JsonObject): void {
-  for (const key of Object.keys(defaults)) if (target[key] === undefined) target[key] = defaults[key];
+  for (const key of Object.keys(defaults)) target[key] ??= defaults[key];
 }
 
 /**
@@ -16,6 +16,15 @@ export function setEmpty(target: JsonObject, defaults: Readonly<Record<string, s
     const given = target[key] ?? "";
     if (given === "" || given === 0) target[key] = defaults[key];
   }
+}
+
+/**
+ * As kubernetes: an empty list in a field that Go always writes is stored as null, because protobuf does not distinguish
+ * it from an absent list.
+ */
+export function setNullIfEmpty(parent: JsonObject, key: string): void {
+  const list = parent[key] ?? null;
+  parent[key] = Array.isArray(list) && list.length === 0 ? null : list;
 }
 
 /** Sets defaults in each item of the list at `key`; does nothing if the field is not a list. */

@@ -11,6 +11,8 @@ export interface KindContext {
   readonly time: string;
   /** The IP families of cluster IPs; the first is the default. */
   readonly ipFamilies: readonly IpFamily[];
+  /** True if pods must not have privileged containers. Default false. */
+  readonly forbidsPrivileged?: boolean;
 }
 
 /**
@@ -22,6 +24,11 @@ export interface KindContext {
 export interface Kind {
   /** Sets defaults in place, right after decoding, also in stored objects. It is idempotent. */
   setDefaults?(object: JsonObject, context: KindContext): void;
+  /**
+   * Changes a stored object with defaults in place, as kubernetes' decorators do when an object is read: fields that the
+   * server derives on a create, for objects that were created before the server derived them.
+   */
+  completeStored?(object: JsonObject, context: KindContext): void;
   prepareCreate?(object: JsonObject, context: KindContext): void;
   prepareUpdate?(object: JsonObject, existing: JsonObject, context: KindContext): void;
   prepareStatusUpdate?(object: JsonObject, existing: JsonObject, context: KindContext): void;

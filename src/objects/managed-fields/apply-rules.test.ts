@@ -23,6 +23,7 @@ function appliedObject(spec: JsonObject, metadata: JsonObject = {}): JsonObject 
 
 function stored(outcome: ApplyOutcome): JsonObject {
   if (outcome.kind === "conflicts") throw new Error(conflictsText(outcome.conflicts));
+  if (outcome.kind === "unfit") throw new Error(outcome.message);
   const { object, managedFields } = outcome;
   return { ...object, metadata: { ...objectAt(object, "metadata"), uid: "u", managedFields } };
 }

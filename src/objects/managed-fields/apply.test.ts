@@ -45,7 +45,7 @@ function apply({ schema, identity }: Kind, options: ApplyOptions): ApplyOutcome 
 
 /** The object with its managedFields, as it would be stored. */
 function stored(outcome: ApplyOutcome): JsonObject {
-  if (outcome.kind === "conflicts") throw new Error(`conflicts: ${outcome.conflicts.length}`);
+  if (outcome.kind !== "applied") throw new Error(`not applied: ${outcome.kind}`);
   const { object, managedFields } = outcome;
   return { ...object, metadata: { ...objectAt(object, "metadata"), uid: "u", managedFields } };
 }

@@ -23,7 +23,14 @@ import { mergeObjects } from "./merge.ts";
 import { prune, type VersionConverter } from "./prune.ts";
 import { reconcileWithSchema } from "./reconcile.ts";
 import { withoutNulls } from "./nulls.ts";
-import { NEVER_TRACKED, resetSet, withoutManagedFields, type TrackedRequest } from "./tracking.ts";
+import {
+  isUnfit,
+  NEVER_TRACKED,
+  resetSet,
+  withoutManagedFields,
+  type TrackedRequest,
+  type UnfitObject,
+} from "./tracking.ts";
 import { fieldsOf } from "./typed-set.ts";
 import { VersionComparisons } from "./version-comparisons.ts";
 
@@ -49,20 +56,28 @@ export type ApplyOutcome =
       readonly object: JsonObject;
       readonly managedFields: readonly JsonObject[] | undefined;
     }
-  | { readonly kind: "conflicts"; readonly conflicts: readonly FieldConflict[] };
+  | { readonly kind: "conflicts"; readonly conflicts: readonly FieldConflict[] }
+  /** The version in which a manager has written cannot hold the object. */
+  | { readonly kind: "unfit"; readonly message: string };
 
 const FIRST_MANAGER = "before-first-apply";
 
 /** Throws FieldSetError if the live object has list items without the keys that identify them. */
 export function applyObject(apply: Apply): ApplyOutcome {
   const live = withoutManagedFields(apply.live ?? {});
-  const entries = reconciledEntries(apply, live);
+  const known = knownEntries(apply, live);
+  const unfitLive = firstUnfit(apply, live, known.values());
+  if (unfitLive !== undefined) return { kind: "unfit", message: unfitLive.problem };
+  const entries = reconciledEntries(apply, live, known);
   const applier = applierOf(apply);
   const id = managerIdentifier(applier);
   const last = entries.get(id);
+  const others = [...entries].flatMap(([key, entry]) => (key === id ? [] : [entry]));
   const fields = fieldsOf(apply.applied, apply.schema).recursiveDifference(resetSet(apply));
   entries.set(id, { ...applier, time: last?.time, fields, source: undefined });
   const laid = mergeObjects(live, apply.applied, apply.schema);
+  const message = unfitMessage(apply, laid, { last, others });
+  if (message !== undefined) return { kind: "unfit", message };
   const isPruned = last !== undefined && !last.fields.difference(fields).isEmpty;
   const merged = isPruned ? prune(laid, { last, owned: entries.values(), versions: versionsOf(apply) }) : laid;
   const comparisons = new VersionComparisons({ ...apply, live, next: merged });
@@ -80,16 +95,18 @@ function applierOf({ manager, apiVersion, subresource }: Apply): Omit<ManagerEnt
   return { manager, operation: "Apply", apiVersion, subresource };
 }
 
-/**
- * The entries of the live object, adapted to the current schemas. Entries of versions that no longer exist are removed.
- */
-function reconciledEntries(apply: Apply, live: JsonObject): ManagerEntries {
+/** The entries of the live object. */
+function knownEntries(apply: Apply, live: JsonObject): ManagerEntries {
   const entries = entriesOrNone(liveEntries(apply.live));
-  const known = entries.size === 0 && apply.live !== undefined ? firstEntries(apply, live) : entries;
+  return entries.size === 0 && apply.live !== undefined ? firstEntries(apply, live) : entries;
+}
+
+/** Adapts the entries to the current schemas, and removes those of versions that no longer exist. */
+function reconciledEntries(apply: Apply, live: JsonObject, known: ManagerEntries): ManagerEntries {
   for (const [id, entry] of known) {
     const version = inVersion(apply, live, entry.apiVersion);
     if (version === "unknown") continue;
-    if (version === undefined) known.delete(id);
+    if (version === undefined || isUnfit(version)) known.delete(id);
     else known.set(id, withFields(entry, reconcileWithSchema(entry.fields, version.schema)));
   }
   return known;
@@ -105,6 +122,36 @@ function inVersion(apply: Apply, object: JsonObject, apiVersion: string): Return
   return apply.inVersion === undefined ? "unknown" : apply.inVersion(object, apiVersion);
 }
 
+interface UnfitVersion extends UnfitObject {
+  readonly apiVersion: string;
+}
+
+/** The first version of an entry that cannot hold the object. */
+function firstUnfit(apply: Apply, object: JsonObject, entries: Iterable<ManagerEntry>): UnfitVersion | undefined {
+  for (const apiVersion of new Set(Array.from(entries, (entry) => entry.apiVersion))) {
+    const version = inVersion(apply, object, apiVersion);
+    if (typeof version === "object" && isUnfit(version)) return { ...version, apiVersion };
+  }
+  return undefined;
+}
+
+/** Why the merged object cannot be compared in the version of an entry, in the words of kubernetes. */
+function unfitMessage(
+  apply: Apply,
+  merged: JsonObject,
+  { last, others }: { readonly last: ManagerEntry | undefined; readonly others: readonly ManagerEntry[] },
+): string | undefined {
+  const isPruning = last !== undefined && !last.fields.isEmpty;
+  const ofLast = isPruning ? firstUnfit(apply, merged, [last]) : undefined;
+  if (ofLast !== undefined)
+    return `failed to prune fields: failed to convert merged object to last applied version: ${ofLast.problem}`;
+  const ofOther = firstUnfit(apply, merged, others);
+  if (ofOther === undefined) return undefined;
+  const { apiVersion, problem } = ofOther;
+  if (!isPruning) return `failed to convert new object: ${problem}`;
+  return `failed to prune fields: failed add back owned items: failed to convert merged object at version ${apiVersion}: ${problem}`;
+}
+
 /**
  * For a version that this server cannot convert, the converter assumes that fields have the same paths as in the
  * version of the request.
@@ -114,7 +161,8 @@ function versionsOf(apply: Apply): VersionConverter {
   return {
     to: (object, version) => {
       const found = inVersion(apply, object, version);
-      return found === "unknown" ? { object, schema } : found;
+      if (found === "unknown") return { object, schema };
+      return found === undefined || isUnfit(found) ? undefined : found;
     },
     from: (object, version) => {
       if (version === apiVersion || inVersion(apply, {}, version) === "unknown") return object;

@@ -14,7 +14,7 @@ export interface ManagerEntry {
   /** RFC 3339, whole seconds. Entries of the scale subresource have no time. */
   readonly time: string | undefined;
   readonly fields: FieldSet;
-  /** The JSON from which this entry was decoded; undefined if the entry has changed. */
+  /** The JSON from which this entry was decoded; undefined if more than its time has changed. */
   readonly source: JsonObject | undefined;
 }
 
@@ -91,7 +91,14 @@ export function encodeEntries(entries: ManagerEntries): readonly JsonObject[] | 
   if (entries.size === 0) return undefined;
   const list = [...entries.values()];
   if (list.length > 1) list.sort(compareEntries);
-  return list.map((entry) => entry.source ?? encodeEntry(entry, toFieldsV1(entry.fields)));
+  return list.map(entryJson);
+}
+
+function entryJson(entry: ManagerEntry): JsonObject {
+  const { source } = entry;
+  if (source === undefined) return encodeEntry(entry, toFieldsV1(entry.fields));
+  if (source["time"] === entry.time) return source;
+  return encodeEntry(entry, source["fieldsV1"] as JsonObject);
 }
 
 /** The JSON text of an entry for a write of the object itself, not of a subresource. */

@@ -118,16 +118,21 @@ function updatedEntries(
   comparisons: VersionComparisons,
   update: ManagedFieldsUpdate,
 ): ManagerEntries {
+  const { changed } = comparisons.inRequestVersion;
+  const gained = changed.difference(NEVER_TRACKED);
+  const own = managerIdentifier(writer(update));
   for (const [id, entry] of entries) {
     const version = comparisons.of(entry.apiVersion);
     if (version === "unknown") continue;
     const reconciled = version && reconcileWithSchema(entry.fields, version.schema);
-    const fields = version && reconciled?.difference(version.changed).difference(version.removed);
-    if (fields === undefined || fields.isEmpty) entries.delete(id);
+    // The writer keeps what it would gain again, so that its entry often stays as it is.
+    const lost = id === own ? changed.difference(gained) : version?.changed;
+    const fields = version && lost && reconciled?.difference(lost).difference(version.removed);
+    if (fields === undefined || (fields.isEmpty && id !== own)) entries.delete(id);
     else if (fields !== entry.fields) entries.set(id, { ...entry, fields, source: undefined });
   }
-  const gained = comparisons.inRequestVersion.changed.difference(NEVER_TRACKED);
   if (!gained.isEmpty) gain(entries, gained, update);
+  else if (entries.get(own)?.fields.isEmpty === true) entries.delete(own);
   capUpdateManagers(entries);
   return entries;
 }
@@ -135,8 +140,10 @@ function updatedEntries(
 function gain(entries: ManagerEntries, gained: FieldSet, update: ManagedFieldsUpdate): void {
   const name = writer(update);
   const id = managerIdentifier(name);
-  const fields = entries.get(id)?.fields.union(gained) ?? gained;
-  entries.set(id, { ...name, time: update.time, fields, source: undefined });
+  const before = entries.get(id);
+  const fields = before?.fields.union(gained) ?? gained;
+  const source = before?.fields === fields ? before.source : undefined;
+  entries.set(id, { ...name, time: update.time, fields, source });
 }
 
 function writer({

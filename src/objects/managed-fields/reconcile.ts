@@ -14,13 +14,14 @@ export function reconcileWithSchema(set: FieldSet, schema: StructSchema): FieldS
 
 function reconcileChildren(children: FieldChildren, schema: FieldSchema): FieldChildren {
   let result: Map<string, FieldNode> | undefined;
-  for (const [key, node] of children) {
-    if (node.children === undefined) continue;
+  // Unlike an iterator, `forEach` allocates nothing for each child.
+  children.forEach((node, key) => {
+    if (node.children === undefined) return;
     const reconciled = reconcileNode(node, schemaBelow(schema, key));
-    if (reconciled === node) continue;
+    if (reconciled === node) return;
     result ??= new Map(children);
     result.set(key, reconciled);
-  }
+  });
   return result ?? children;
 }
 

@@ -10,6 +10,16 @@ export interface VersionedObject {
   readonly schema: StructSchema;
 }
 
+/** An object that another version cannot hold. */
+export interface UnfitObject {
+  /** Such as `.spec.color: field not declared in schema`. */
+  readonly problem: string;
+}
+
+export function isUnfit(converted: VersionedObject | UnfitObject): converted is UnfitObject {
+  return "problem" in converted;
+}
+
 export interface TrackedRequest {
   /** The stored object; undefined on create. */
   readonly live: JsonObject | undefined;
@@ -26,11 +36,15 @@ export interface TrackedRequest {
   /** `none` for custom resources; `zero` by default. */
   readonly absentFields?: AbsentFields;
   /**
-   * Converts the object to the version of an entry. Undefined if the version no longer exists, which removes the entry;
-   * `unknown` if this server cannot tell, which keeps the entry unchanged. Must not throw. Without this function,
-   * entries of other versions are unchanged.
+   * Converts the object, which has no managedFields, to the version of an entry. Undefined if the version no longer
+   * exists, which removes the entry; `unknown` if this server cannot tell, which keeps the entry unchanged. If the
+   * version cannot hold the object, an apply is rejected, and another write removes the entry. Must not throw. Without
+   * this function, entries of other versions are unchanged.
    */
-  readonly inVersion?: (object: JsonObject, apiVersion: string) => VersionedObject | "unknown" | undefined;
+  readonly inVersion?: (
+    object: JsonObject,
+    apiVersion: string,
+  ) => VersionedObject | UnfitObject | "unknown" | undefined;
 }
 
 export function resetSet({ resetFields = [] }: Pick<TrackedRequest, "resetFields">): FieldSet {

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../meta/json.ts";
 import type { StructSchema } from "../schema.ts";
 import type { FieldSet } from "./field-set.ts";
-import { NEVER_TRACKED, resetSet, withoutManagedFields, type TrackedRequest } from "./tracking.ts";
+import { isUnfit, NEVER_TRACKED, resetSet, withoutManagedFields, type TrackedRequest } from "./tracking.ts";
 import { changedFields, type ChangedFields } from "./typed-set.ts";
 
 type ComparedWrite = Pick<
@@ -56,11 +56,17 @@ export class VersionComparisons {
     inVersion: NonNullable<TrackedRequest["inVersion"]>,
   ): VersionComparison | "unknown" | undefined {
     const { live, next } = this.#update;
-    const after = inVersion(next, apiVersion);
-    const before = live === undefined ? { object: {} } : inVersion(live, apiVersion);
+    const after = inVersion(withoutManagedFields(next), apiVersion);
+    const before = inVersion(withoutManagedFields(live ?? {}), apiVersion);
     if (before === undefined || after === undefined) return undefined;
     if (before === "unknown" || after === "unknown") return "unknown";
-    return this.#compare({ before: before.object, after: after.object, schema: after.schema });
+    // DIFFERS: kubernetes then removes the entries of all managers.
+    if (isUnfit(before) || isUnfit(after)) return undefined;
+    return this.#compare({
+      before: live === undefined ? {} : before.object,
+      after: after.object,
+      schema: after.schema,
+    });
   }
 
   #compare({ before, after, schema }: Compared): VersionComparison {

@@ -13,7 +13,7 @@ export function jsonLength(value: unknown, limit: number): number {
       if (length > limit) break;
     }
   } else if (isJsonObject(value)) {
-    for (const key of Object.keys(value)) {
+    for (const key in value) {
       length += key.length + 4 + jsonLength(value[key], limit - length);
       if (length > limit) break;
     }

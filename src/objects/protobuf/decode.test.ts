@@ -189,7 +189,7 @@ describe("values:", () => {
   test("raw JSON is decoded unchanged, and rejected if it is invalid", () => {
     const data = (raw: string): unknown => decode("apps/v1", "ControllerRevision", delimited(2, text(1, raw)))["data"];
     expect(data('{"a":[1,null]}')).toEqual({ a: [1, null] });
-    expect(data("")).toBeUndefined();
+    expect(data("")).toBeNull();
     expect(() => data("{")).toThrow("raw bytes that are not JSON: unexpected end of JSON input");
     expect(() => data("k8s\0")).toThrow(ProtobufDecodeError);
   });

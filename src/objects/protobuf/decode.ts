@@ -3,8 +3,6 @@
  * protobuf always contains are omitted where Go's JSON omits them, and fields that protobuf omits are present where
  * Go's JSON has them. Values that protobuf cannot distinguish are decoded as in Go: an empty list or map of a field
  * that is always serialized is null.
- *
- * DIFFERS: a zero time in an omitempty field is omitted; Go's JSON has null there.
  */
 import type { JsonObject } from "../../meta/json.ts";
 import { decodeMessage } from "./message-decoder.ts";

@@ -87,7 +87,7 @@ class MessageDecoder {
   /** The JSON value of a field; undefined if Go's JSON would omit the field. */
   #fieldValue(field: FieldTable, slot: unknown, depth: number): unknown {
     const value = this.#shownValue(field, slot, depth);
-    return value === null && field.omitEmpty ? undefined : value;
+    return value === null && field.omitEmpty && !isStruct(field) ? undefined : value;
   }
 
   #shownValue(field: FieldTable, slot: unknown, depth: number): unknown {
@@ -219,6 +219,14 @@ function scalarValue(field: FieldTable, scalar: ScalarType, slot: unknown): unkn
   if (scalar === "bytes" && slot === undefined) return null;
   const value = toJson(slot ?? zeroOf(scalar));
   return field.omitEmpty && (value === "" || value === 0 || value === false) ? undefined : value;
+}
+
+/**
+ * Whether the field is a struct in Go, such as a time: Go's JSON writes its zero as null even if the field is `omitempty`,
+ * because it treats no struct as empty. The creation timestamp is `omitzero`.
+ */
+function isStruct({ shape, message, name }: FieldTable): boolean {
+  return shape === "value" && message !== undefined && name !== "creationTimestamp";
 }
 
 function zeroOf(scalar: ScalarType): unknown {

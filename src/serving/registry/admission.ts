@@ -22,7 +22,7 @@ export interface Admission {
   /**
    * True if no admission plugin that handles the request reads managedFields, so that a creation need not include them.
    */
-  readonly omitsManagedFields?: boolean;
+  omitsManagedFields?(): boolean;
   /** Runs mutating admission. Returns the object to store and does not change its argument. */
   mutate(write: AdmittedWrite & { readonly object: JsonObject }): Promise<JsonObject>;
   /**

@@ -145,7 +145,13 @@ function rejectOtherUid(served: ServedResource, sent: JsonObject, live: JsonObje
 }
 
 /** Merges `applied`. Throws errors with the messages of kubernetes. */
-export function applyOutcome(sent: JsonObject, what: Apply): ApplyOutcome {
+export function applyOutcome(sent: JsonObject, what: Apply): Exclude<ApplyOutcome, { kind: "unfit" }> {
+  const outcome = outcomeOf(sent, what);
+  if (outcome.kind === "unfit") throw new StatusError("", outcome.message);
+  return outcome;
+}
+
+function outcomeOf(sent: JsonObject, what: Apply): ApplyOutcome {
   try {
     return applyObject(what);
   } catch (thrown) {

@@ -18,6 +18,7 @@ export function conditionalStore(store: ObjectStore, condition: CommitCondition)
   };
   return {
     cache: store.cache,
+    isOutdated: store.isOutdated,
     rememberObject: store.rememberObject,
     getNow: (key, freshness) => store.getNow(key, freshness),
     get: (key, freshness) => store.get(key, freshness),

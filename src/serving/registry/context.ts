@@ -34,6 +34,10 @@ export interface RegistryContext {
    * instead of the first one.
    */
   readonly allowsUnsafeDeletion?: boolean;
+  /** True if pods must not have privileged containers. */
+  readonly forbidsPrivileged?: boolean;
+  /** Minimum duration of a watch without timeoutSeconds. It ends after a random time between this and twice this. */
+  readonly watchTimeoutMsMin?: number;
 }
 
 /** The result of a write: the stored entry or, for a dry run, the object that would have been stored. */

@@ -99,14 +99,14 @@ async function admitted(context: RegistryContext, served: ServedResource, reques
   const sendsOwners = objectAt(request.object, "metadata")["managedFields"] !== undefined;
   if (admission === undefined) return { object, managedFields, sendsOwners };
   const name = stringAt(objectAt(object, "metadata"), "name");
-  const { omitsManagedFields } = admission;
-  const whole = omitsManagedFields === true ? object : withManagedFields(object, managedFields);
+  const omitsManagedFields = admission.omitsManagedFields?.() === true;
+  const whole = omitsManagedFields ? object : withManagedFields(object, managedFields);
   const given = await admission.mutate({ operation: "CREATE", name, object: whole, existing: undefined });
   if (given === whole) return { object, managedFields, sendsOwners };
   // Only the registry sets the creation and deletion timestamps.
   const mutated = withoutSystemFields(given);
   rejectForeignNamespace(mutated, request.namespace);
-  if (omitsManagedFields === true) return { object: mutated, managedFields, sendsOwners };
+  if (omitsManagedFields) return { object: mutated, managedFields, sendsOwners };
   return { object: withoutManagedFields(mutated), managedFields: managedFieldsText(mutated), sendsOwners };
 }
 
@@ -188,7 +188,7 @@ async function validate(
 ): Promise<void> {
   if (admission === undefined) return;
   const write = { operation: "CREATE", name, existing: undefined } as const;
-  const whole = admission.omitsManagedFields === true ? object : withManagedFields(object, managedFields);
+  const whole = admission.omitsManagedFields?.() === true ? object : withManagedFields(object, managedFields);
   await admission.validate({ ...write, object: whole });
 }
 

@@ -7,14 +7,27 @@ import { timestamp, type RegistryContext } from "./context.ts";
 import type { ServedResource } from "./resource.ts";
 
 export function kindContext(context: RegistryContext, { gates }: ServedResource): KindContext {
-  return {
-    gates,
-    ipFamilies: context.ipFamilies ?? ["IPv4"],
-    // Few kinds use the time, and formatting it is expensive.
-    get time() {
-      return timestamp(context.clock);
-    },
-  };
+  return new RequestKindContext(context, gates);
+}
+
+/** A class, because V8 creates a hidden class for each object literal with a getter. */
+class RequestKindContext implements KindContext {
+  readonly gates: KindContext["gates"];
+  readonly ipFamilies: KindContext["ipFamilies"];
+  readonly forbidsPrivileged: boolean;
+  readonly #clock: RegistryContext["clock"];
+
+  constructor({ ipFamilies, forbidsPrivileged, clock }: RegistryContext, gates: KindContext["gates"]) {
+    this.gates = gates;
+    this.ipFamilies = ipFamilies ?? ["IPv4"];
+    this.forbidsPrivileged = forbidsPrivileged ?? false;
+    this.#clock = clock;
+  }
+
+  /** Few kinds use the time, and formatting it is expensive. */
+  get time(): string {
+    return timestamp(this.#clock);
+  }
 }
 
 /** Changes and returns the object. */

@@ -26,6 +26,8 @@ export type ObjectChange =
       readonly warnings?: readonly string[];
       /** Called before each write: the guards on the numbers that were allocated for the object. */
       readonly guards?: () => WriteGuards | undefined;
+      /** Whether the object is not written if only the defaults of the stored value are missing. */
+      readonly toleratesMissingDefaults?: boolean;
     }
   | { readonly kind: "remove"; readonly object: JsonObject };
 
@@ -112,9 +114,10 @@ async function tryUpdate<F extends Forwarded>(
   if (change instanceof Forwarded) return settled(change, isFresh);
   const { object } = change;
   if (change.kind === "remove" && !plan.dryRun) return remove(context, served, { object, entry });
-  const { warnings = [], guards } = change.kind === "store" ? change : {};
+  const { warnings = [], guards, toleratesMissingDefaults = false } = change.kind === "store" ? change : {};
   if (plan.dryRun) return settled({ object, warnings }, isFresh);
-  return replace(context, served, { object, warnings, guards, existing, entry, isFresh });
+  const addsDefaults = entry.lacksDefaults && !toleratesMissingDefaults;
+  return replace(context, served, { object, warnings, guards, addsDefaults, existing, entry, isFresh });
 }
 
 async function replace(
@@ -124,6 +127,8 @@ async function replace(
     object: JsonObject;
     warnings: readonly string[];
     guards: (() => WriteGuards | undefined) | undefined;
+    /** Whether the object is written even if the stored value lacks nothing but defaults. */
+    addsDefaults: boolean;
     existing: JsonObject;
     entry: Entry;
     isFresh: boolean;
@@ -131,8 +136,10 @@ async function replace(
 ): Promise<Outcome> {
   const { entry, isFresh, warnings } = change;
   const isUnchanged = jsonEquals(change.object, change.existing);
-  // An unchanged object that is stored in another version is rewritten. The storage migration relies on this.
-  if (isUnchanged && (await isInCurrentVersion(served, entry))) return settled({ entry, warnings }, isFresh);
+  // An unchanged object is rewritten if it is stored in another version, without its defaults, or encrypted with another
+  // key. The storage migration and the rotation of keys rely on this.
+  const isAsWanted = isUnchanged && !change.addsDefaults && !context.store.isOutdated(entry);
+  if (isAsWanted && (await isInCurrentVersion(served, entry))) return settled({ entry, warnings }, isFresh);
   const { ttlSeconds } = served.stored.strategy;
   const lease = ttlSeconds === undefined ? undefined : await context.leases.leaseFor(ttlSeconds);
   const { store } = context;

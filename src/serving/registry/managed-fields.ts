@@ -3,8 +3,9 @@ import { parseGroupVersion } from "../../meta/group-version.ts";
 import { isJsonObject, jsonEquals, objectAt, type JsonObject } from "../../meta/json.ts";
 import { convertObject, isConvertible } from "../../objects/conversion/convert.ts";
 import type { AbsentFields } from "../../objects/managed-fields/absent-fields.ts";
+import { checkApplied } from "../../objects/managed-fields/applied-check.ts";
 import { trackCreate, trackUpdate } from "../../objects/managed-fields/manager.ts";
-import type { VersionedObject } from "../../objects/managed-fields/tracking.ts";
+import type { UnfitObject, VersionedObject } from "../../objects/managed-fields/tracking.ts";
 import { timestamp, type RegistryContext } from "./context.ts";
 import type { UpdateEndpoint } from "./prepare.ts";
 import { resetFields } from "./reset-fields.ts";
@@ -66,7 +67,7 @@ export function inVersion(
   object: JsonObject,
   served: ServedResource,
   apiVersion: string,
-): VersionedObject | "unknown" | undefined {
+): VersionedObject | UnfitObject | "unknown" | undefined {
   const target = parseGroupVersion(apiVersion);
   const schema = served.schemaOf(target);
   // DIFFERS: a manager that has written in a version of a later release keeps its fields; kubernetes drops them.
@@ -90,9 +91,12 @@ function customInVersion(
   { object, schema }: VersionedObject,
   { custom, apiVersion: from }: ServedResource,
   apiVersion: string,
-): VersionedObject | "unknown" {
-  if (custom?.convert !== undefined && apiVersion !== from) return "unknown";
-  return { object: { ...object, apiVersion }, schema };
+): VersionedObject | UnfitObject | "unknown" {
+  if (apiVersion === from) return { object, schema };
+  if (custom?.convert !== undefined) return "unknown";
+  const converted = { ...object, apiVersion };
+  const { problem } = checkApplied(converted, schema);
+  return problem === undefined ? { object: converted, schema } : { problem };
 }
 
 /** Converts the object back from the version of `inVersion`. */

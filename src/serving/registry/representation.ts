@@ -192,7 +192,10 @@ export async function encodeForStorage(
   version: GroupVersion,
   options: EncodeOptions = {},
 ): Promise<Buffer> {
-  return encodeConverted(await toVersion(object, served, version), options);
+  const converted = await toVersion(object, served, version);
+  // The defaults of the stored version may be others, so the watch cache must read these bytes as those of another server.
+  const isComplete = served.custom !== undefined || formatGroupVersion(version) === served.apiVersion;
+  return encodeConverted(converted, isComplete ? options : { managedFields: options.managedFields });
 }
 
 function encodeConverted(object: JsonObject, { rememberObject, managedFields }: EncodeOptions): Buffer {

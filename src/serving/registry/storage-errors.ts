@@ -35,6 +35,8 @@ export function toStatusError(thrown: unknown): unknown {
       return tooManyRequests("the storage has too many queued requests, please try again later", RETRY_AFTER_SECONDS);
     case "too-large":
       return requestEntityTooLarge("the object is larger than the storage accepts");
+    case "no-encryption-key":
+      return serviceUnavailable(thrown.message, RETRY_AFTER_SECONDS, thrown);
     case "corrupt":
       return new StatusError("InternalError", "Internal error occurred: the stored value cannot be read", {
         cause: thrown,

@@ -12,9 +12,7 @@ export function storedProtobufDecoder(tables: () => ProtobufTables): DecodeForei
       const object = decodeProtobufObject(value, tables());
       if (object["kind"] === "StatefulSet") setClaimKinds(object);
       const { kind, apiVersion, metadata: _metadata, ...rest } = object;
-      return Buffer.from(
-        JSON.stringify({ kind, apiVersion, metadata: canonicalMetadata(objectAt(object, "metadata")), ...rest }),
-      );
+      return { kind, apiVersion, metadata: canonicalMetadata(objectAt(object, "metadata")), ...rest };
     } catch (thrown) {
       if (!(thrown instanceof ProtobufDecodeError)) throw thrown;
       return `the value is encoded as protobuf and cannot be read: ${thrown.message}`;

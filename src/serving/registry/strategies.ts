@@ -1,4 +1,5 @@
 /** Lists the kinds whose behavior differs from the default. Keys are "group/resource"; the core group is "". */
+import { returnsDeletedObject } from "../../objects/deleted-object.ts";
 import { configKeyErrors } from "../../objects/kinds/core/name-checks.ts";
 import { canonicalIpSentences } from "../../objects/kinds/network/ip-checks.ts";
 import { dnsLabelErrors, dnsSubdomainErrors, pathSegmentErrors, type NameRule } from "../../meta/names.ts";
@@ -71,22 +72,6 @@ const NEEDS_RESOURCE_VERSION: ReadonlySet<string> = new Set([
   "storagemigration.k8s.io/storageversionmigrations",
 ]);
 
-const RETURNS_DELETED_OBJECT: ReadonlySet<string> = new Set([
-  "/namespaces",
-  "/persistentvolumeclaims",
-  "/persistentvolumes",
-  "/pods",
-  "/podtemplates",
-  "/resourcequotas",
-  "/serviceaccounts",
-  "/services",
-  "storage.k8s.io/csidrivers",
-  "storage.k8s.io/csinodes",
-  "storage.k8s.io/storageclasses",
-  "storage.k8s.io/volumeattachments",
-  "storage.k8s.io/volumeattributesclasses",
-]);
-
 const NAME_RULES: ReadonlyMap<string, NameRule> = new Map<string, NameRule>([
   ["/namespaces", dnsLabelErrors],
   ["apps/statefulsets", dnsLabelErrors],
@@ -122,7 +107,7 @@ export function strategyFor(
     tracksGeneration: TRACKS_GENERATION.has(key),
     allowsCreateOnUpdate: CREATES_ON_UPDATE.has(key),
     allowsUnconditionalUpdate: !NEEDS_RESOURCE_VERSION.has(key),
-    returnsDeletedObject: RETURNS_DELETED_OBJECT.has(key) || group === "resource.k8s.io",
+    returnsDeletedObject: key === "/namespaces" || returnsDeletedObject(group, resource),
     hasStatus: options.hasStatus,
     createsWithStatus: key === "/nodes",
     deletionLifecycle: key === "/namespaces" ? "namespace" : key === "/pods" ? "pod" : "ordinary",

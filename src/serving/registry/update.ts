@@ -4,7 +4,7 @@
  */
 import { namespaceFinalizeErrors } from "../../objects/kinds/core/namespace.ts";
 import { firstErrors, invalidValue } from "../../meta/field-errors.ts";
-import { objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
+import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../meta/json.ts";
 import { conflict, invalid, notFound, type FieldError } from "../../meta/status-error.ts";
 import type { Admission } from "./admission.ts";
 import type { RegistryContext, Written } from "./context.ts";
@@ -68,11 +68,11 @@ export async function update<F extends Forwarded = never>(
         const object = stored.namespaced ? inNamespace(sent, request.namespace) : sent;
         rejectOutdated(served, { object, entry, existing, isPatch: request.verb === "patch" });
         rejectUnconditional(served, object, request);
-        const next = withDefaults(
-          context,
-          served,
-          withinEndpoint(served, object, { existing, endpoint: request.endpoint }),
-        );
+        const within = withinEndpoint(served, object, { existing, endpoint: request.endpoint });
+        // Nearly no stored value lacks defaults, and only then the object is serialized.
+        const given = entry.lacksDefaults ? JSON.stringify(within) : undefined;
+        const next = withDefaults(context, served, within);
+        const toleratesMissingDefaults = given !== undefined && !mayAddDefaults(request, given, next);
         const { manager, endpoint, name, admission } = request;
         const tracked =
           request.isApply === true
@@ -84,7 +84,7 @@ export async function update<F extends Forwarded = never>(
         const change = decideChange(context, served, admitted, { existing, request });
         request.onWarnings?.(change.kind === "store" ? (change.warnings ?? []) : []);
         // As kubernetes: validating admission sees the allocated numbers.
-        const complete = await allocation.apply(change, existing);
+        const complete = { ...(await allocation.apply(change, existing)), toleratesMissingDefaults };
         if (admission !== undefined)
           await admission.validate({ ...write, object: withSentLists(complete.object, admitted) });
         await rejectRemovalOfNonEmptyNamespace(context, served, { change, existing, endpoint: request.endpoint });
@@ -116,6 +116,21 @@ export async function update<F extends Forwarded = never>(
     }),
   );
   return written instanceof Forwarded ? written : { written, isCreated };
+}
+
+/**
+ * Whether the update is written if the stored value lacks nothing but defaults. The object as it was given must then have
+ * them. DIFFERS: kube-apiserver always writes. If the client sends an object without the defaults again and again to
+ * servers of two releases, the older one removes the defaults that only the newer one knows, and the object would be
+ * written for ever. A controller that updates the status sends no such update for a migration.
+ */
+function mayAddDefaults({ endpoint }: UpdateRequest, given: string, complete: JsonObject): boolean {
+  return endpoint === "main" && jsonEquals(withoutNulls(given), withoutNulls(JSON.stringify(complete)));
+}
+
+/** Decoding a request removes all nulls, and defaulting adds those that Go writes for an empty list or time. */
+function withoutNulls(text: string): JsonObject {
+  return JSON.parse(text, (_name, value: unknown) => value ?? undefined) as JsonObject;
 }
 
 function mayCreate({ stored }: ServedResource, { verb, endpoint }: UpdateRequest): boolean {

@@ -73,7 +73,8 @@ export async function startWatch(
     follow: (follower) => cache.follow(selection.prefix, revision, follower),
     classify: (event) => classify(event, matches),
     unreadableError: ({ type, entry }, why) => {
-      if (entry.modRevision <= startedAt && isReplaced(cache, entry)) return passedUnreadable(revision);
+      if (isReadableNow(cache, entry) || (entry.modRevision <= startedAt && isReplaced(cache, entry)))
+        return passedUnreadable(revision);
       const isDeletion = type === "DELETED" && context.allowsUnsafeDeletion === true;
       return isDeletion ? unreadableDeletion({ entry, why }) : unreadable(entry, why);
     },
@@ -83,6 +84,12 @@ export async function startWatch(
 
 function isReplaced(cache: WatchCache, { key, modRevision }: Entry): boolean {
   return cache.get(key)?.modRevision !== modRevision;
+}
+
+/** Whether the same value has become readable, because the key that decrypts it was missing for a while. */
+function isReadableNow(cache: WatchCache, { key, modRevision, corrupt }: Entry): boolean {
+  const current = cache.get(key);
+  return corrupt !== undefined && current?.modRevision === modRevision && current.corrupt === undefined;
 }
 
 /**

@@ -45,49 +45,79 @@ export function createObjectReader(parts: StoredObjectParts, store: Pick<ObjectS
     get(resource, namespace, name) {
       const served = servedBy(resource);
       const entry = served && cache.get(objectKey(served.stored, namespace, name));
-      return entry && readEntry(entry, served);
+      return entry && readableOf(entry, served);
     },
     async newest(resource, namespace, name) {
       const served = servedBy(resource);
       if (served === undefined) return undefined;
       const key = objectKey(served.stored, namespace, name);
       const entry = await translated(() => store.get(key, { kind: "newest" }));
-      return entry && readEntry(entry, served);
+      return entry && readableOf(entry, served);
     },
     list(resource, namespace) {
       const served = servedBy(resource);
       if (served === undefined) return [];
       const prefix = collectionPrefix(served.stored, namespace);
-      return readAll(cache.range(prefix, prefixEnd(prefix)), served);
+      return cache.range(prefix, prefixEnd(prefix)).map((entry) => {
+        const object = readEntry(entry, served);
+        if (object instanceof StatusError) throw object;
+        return object;
+      });
     },
   };
 }
 
 /**
- * Keeps the table equal to the stored objects of the resource. Returns undefined if the release does not serve the
- * resource.
+ * Keeps the table equal to the readable stored objects of the resource, and `unreadable` to the errors of the others, by
+ * key. An object that becomes unreadable without a change stays as it was. Returns undefined if the release does not serve
+ * the resource.
  */
 export function watchObjects(
   parts: StoredObjectParts,
   resource: GroupResource,
   table: ObjectTable,
+  unreadable = new Map<string, StatusError>(),
 ): BackgroundTask | undefined {
   const { cache, clock } = parts;
   const served = preferredServed(parts)(resource);
   if (served === undefined) return undefined;
   const { keyPrefix } = served.stored;
+  /** The revisions of the readable objects, by key. */
+  const revisions = new Map<string, number>();
   return watchPrefix({
     cache,
     clock,
     prefix: keyPrefix,
     table: {
-      reset: (entries) => table.reset(readAll(entries, served)),
+      reset(entries) {
+        unreadable.clear();
+        revisions.clear();
+        table.reset(
+          entries.flatMap((entry) => {
+            const object = readEntry(entry, served);
+            if (object instanceof StatusError) unreadable.set(entry.key, object);
+            else revisions.set(entry.key, entry.modRevision);
+            return object instanceof StatusError ? [] : [object];
+          }),
+        );
+      },
       put(entry) {
         const object = readEntry(entry, served);
-        if (object === undefined) remove(table, entry.key.slice(keyPrefix.length));
-        else table.put(object);
+        if (object instanceof StatusError) {
+          if (revisions.get(entry.key) === entry.modRevision) return;
+          unreadable.set(entry.key, object);
+          revisions.delete(entry.key);
+          return remove(table, entry.key.slice(keyPrefix.length));
+        }
+        unreadable.delete(entry.key);
+        revisions.set(entry.key, entry.modRevision);
+        table.put(object);
       },
-      remove: (key) => remove(table, key.slice(keyPrefix.length)),
+      remove(key) {
+        unreadable.delete(key);
+        revisions.delete(key);
+        remove(table, key.slice(keyPrefix.length));
+      },
     },
   });
 }
@@ -97,12 +127,13 @@ function remove(table: ObjectTable, path: string): void {
   table.remove(slash < 0 ? "" : path.slice(0, slash), path.slice(slash + 1));
 }
 
-function readAll(entries: readonly Entry[], served: ServedResource): JsonObject[] {
-  return entries.map((entry) => readEntry(entry, served)).filter((object) => object !== undefined);
+function readableOf(entry: Entry, served: ServedResource): JsonObject | undefined {
+  const object = readEntry(entry, served);
+  return object instanceof StatusError ? undefined : object;
 }
 
-/** Returns undefined if the entry cannot be decoded; callers ignore such an entry. */
-function readEntry(entry: Entry, served: ServedResource): JsonObject | undefined {
+/** Returns the error if the entry cannot be decoded. */
+function readEntry(entry: Entry, served: ServedResource): JsonObject | StatusError {
   const key = `object ${served.apiVersion}`;
   const known = entry.memo.get(key) as JsonObject | undefined;
   if (known !== undefined) return known;
@@ -111,7 +142,7 @@ function readEntry(entry: Entry, served: ServedResource): JsonObject | undefined
     entry.memo.set(key, object);
     return object;
   } catch (thrown) {
-    if (thrown instanceof StatusError) return undefined;
+    if (thrown instanceof StatusError) return thrown;
     throw thrown;
   }
 }

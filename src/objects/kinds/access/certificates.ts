@@ -87,6 +87,13 @@ export const CLUSTER_TRUST_BUNDLE: Kind = {
   },
 };
 
+const DAY_SECONDS = 86_400;
+
+/** No validation rule of this kind is implemented. */
+export const POD_CERTIFICATE_REQUEST: Kind = {
+  setDefaults: (request) => setMissing(ownStruct(request, "spec"), { maxExpirationSeconds: DAY_SECONDS }),
+};
+
 /** The name of a bundle with a signer begins with the signer's name. */
 function* bundleNameErrors(bundle: JsonObject): Generator<FieldError> {
   const name = stringAt(objectAt(bundle, "metadata"), "name");

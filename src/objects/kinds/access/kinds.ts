@@ -8,7 +8,7 @@ import {
   withParameterDefault,
 } from "./admission-policies.ts";
 import { API_SERVICE } from "./api-service.ts";
-import { CERTIFICATE_SIGNING_REQUEST, CLUSTER_TRUST_BUNDLE } from "./certificates.ts";
+import { CERTIFICATE_SIGNING_REQUEST, CLUSTER_TRUST_BUNDLE, POD_CERTIFICATE_REQUEST } from "./certificates.ts";
 import {
   ASSURED_PRIORITY_LEVEL_CONFIGURATION,
   BETA_PRIORITY_LEVEL_CONFIGURATION,
@@ -29,6 +29,7 @@ export const ACCESS_KINDS: readonly KindEntry[] = [
   ["rbac.authorization.k8s.io/ClusterRoleBinding", CLUSTER_ROLE_BINDING],
   ["certificates.k8s.io/CertificateSigningRequest", CERTIFICATE_SIGNING_REQUEST],
   ["certificates.k8s.io/ClusterTrustBundle", CLUSTER_TRUST_BUNDLE],
+  ["certificates.k8s.io/PodCertificateRequest", POD_CERTIFICATE_REQUEST],
   [`${ADMISSION}/MutatingWebhookConfiguration`, MUTATING_WEBHOOK_CONFIGURATION],
   [`${ADMISSION}/ValidatingWebhookConfiguration`, VALIDATING_WEBHOOK_CONFIGURATION],
   [`${ADMISSION}/ValidatingAdmissionPolicy`, VALIDATING_ADMISSION_POLICY],

@@ -3,7 +3,7 @@ import { forbiddenField, invalidValue, tooLong } from "../../../meta/field-error
 import { jsonEquals, objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { FieldError } from "../../../meta/status-error.ts";
 import type { Kind } from "../kind.ts";
-import { configKeyErrors } from "./name-checks.ts";
+import { configKeyErrors, isPlainConfigKey } from "./name-checks.ts";
 
 export const CONFIG_MAP: Kind = {
   createErrors: configMapErrors,
@@ -19,15 +19,23 @@ const DATA_BYTES_MAX = 1024 * 1024;
 function* configMapErrors(configMap: JsonObject): Generator<FieldError> {
   const data = objectAt(configMap, "data");
   const binaryData = objectAt(configMap, "binaryData");
-  for (const key of Object.keys(data).sort()) {
+  for (const key of suspiciousKeys(data, binaryData)) {
     yield* dataKeyErrors(key, `data[${key}]`);
     if (Object.hasOwn(binaryData, key))
       yield invalidValue(`data[${key}]`, key, "duplicate of key present in binaryData");
   }
-  for (const key of Object.keys(binaryData).sort()) yield* dataKeyErrors(key, `binaryData[${key}]`);
-  const textBytes = Object.values(data).reduce((sum: number, value) => sum + Buffer.byteLength(String(value)), 0);
+  for (const key of suspiciousKeys(binaryData)) yield* dataKeyErrors(key, `binaryData[${key}]`);
+  let textBytes = 0;
+  for (const key of Object.keys(data)) textBytes += Buffer.byteLength(String(data[key]));
   // As kubernetes: the error is about the whole object, whose empty path is written as `[]`.
   yield* dataSizeErrors("[]", textBytes + decodedBytes(binaryData));
+}
+
+/** The sorted keys that may be invalid, or that `other` contains too. There are hardly ever any. */
+export function suspiciousKeys(data: JsonObject, other: JsonObject = {}): string[] {
+  return Object.keys(data)
+    .filter((key) => !isPlainConfigKey(key) || Object.hasOwn(other, key))
+    .sort();
 }
 
 export function* dataKeyErrors(key: string, field: string): Generator<FieldError> {
@@ -40,7 +48,9 @@ export function* dataSizeErrors(field: string, bytes: number): Generator<FieldEr
 
 /** The number of bytes that base64 values decode to. */
 export function decodedBytes(values: JsonObject): number {
-  return Object.values(values).reduce((sum: number, value) => sum + Buffer.byteLength(String(value), "base64"), 0);
+  let bytes = 0;
+  for (const key of Object.keys(values)) bytes += Buffer.byteLength(String(values[key]), "base64");
+  return bytes;
 }
 
 export function* immutableDataErrors(

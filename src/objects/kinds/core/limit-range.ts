@@ -6,12 +6,13 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import type { Kind } from "../kind.ts";
 import { amountComparisonErrors } from "./limit-range-amounts.ts";
 import { containerResourceNameErrors, resourceNameErrors } from "./resource-amounts.ts";
-import { setRoundedResources } from "../defaults.ts";
+import { setNullIfEmpty, setRoundedResources } from "../defaults.ts";
 
 export const LIMIT_RANGE: Kind = {
   setDefaults(limitRange) {
     const spec: JsonObject = { ...objectAt(limitRange, "spec") };
-    spec["limits"] = Array.isArray(spec["limits"]) ? objectsAt(spec, "limits").map(withDefaults) : null;
+    setNullIfEmpty(spec, "limits");
+    if (Array.isArray(spec["limits"])) spec["limits"] = objectsAt(spec, "limits").map(withDefaults);
     limitRange["spec"] = spec;
   },
   createErrors: limitRangeErrors,

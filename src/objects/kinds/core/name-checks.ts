@@ -13,6 +13,14 @@ const PORT_NAME_LENGTH_MAX = 15;
 const CONFIG_KEY_PATTERN = new RegExp(`^${CONFIG_KEY}$`);
 const HTTP_PATH_PATTERN = new RegExp(`^${HTTP_PATH}$`);
 
+/** Matches only valid keys, but not all of them. */
+const PLAIN_CONFIG_KEY = /^[\w-][-.\w]{0,252}$/;
+
+/** True for nearly all keys for which `configKeyErrors` returns nothing. */
+export function isPlainConfigKey(key: string): boolean {
+  return PLAIN_CONFIG_KEY.test(key);
+}
+
 /** As kubernetes IsConfigMapKey. */
 export function configKeyErrors(key: string): string[] {
   const errors = key.length > SUBDOMAIN_LENGTH_MAX ? [tooManyCharacters(SUBDOMAIN_LENGTH_MAX)] : [];

@@ -5,7 +5,7 @@ import type { FieldError } from "../../../meta/status-error.ts";
 import { describeSyntaxError } from "../../json/json-text.ts";
 import { immutableErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
-import { dataKeyErrors, dataSizeErrors, decodedBytes, immutableDataErrors } from "./config-map.ts";
+import { dataKeyErrors, dataSizeErrors, decodedBytes, immutableDataErrors, suspiciousKeys } from "./config-map.ts";
 import { keyPairWarning } from "./key-pair-warning.ts";
 import { unmarshalError } from "../../../meta/go-fmt.ts";
 
@@ -40,7 +40,7 @@ function setSecretDefaults(secret: JsonObject): void {
 
 function* secretErrors(secret: JsonObject): Generator<FieldError> {
   const data = objectAt(secret, "data");
-  for (const key of Object.keys(data).sort()) yield* dataKeyErrors(key, `data[${key}]`);
+  for (const key of suspiciousKeys(data)) yield* dataKeyErrors(key, `data[${key}]`);
   yield* dataSizeErrors("data", decodedBytes(data));
   yield* (TYPE_RULES.get(stringAt(secret, "type")) ?? anything)(data, secret);
 }

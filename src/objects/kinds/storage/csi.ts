@@ -7,7 +7,7 @@ import { canonicalQuantity, nanosOf } from "../../../meta/quantity.ts";
 import { immutableErrors, labelSelectorErrors, nameErrors, nonNegativeErrors } from "../checks.ts";
 import type { Kind } from "../kind.ts";
 import { driverNameErrors } from "../pods/rules/formats.ts";
-import { ownStruct, setMissing, setMissingInItems } from "../defaults.ts";
+import { ownStruct, setMissing, setMissingInItems, setNullIfEmpty } from "../defaults.ts";
 import { deprecatedNodeLabel } from "../pods/warnings/deprecated-node-labels.ts";
 import { deprecatedExpressionWarnings } from "./node-selector.ts";
 import type { ReleaseGates } from "../../release-gates.ts";
@@ -116,10 +116,15 @@ function* tokenRequestErrors(spec: JsonObject): Generator<FieldError> {
 }
 
 export const CSI_NODE: Kind = {
-  setDefaults(node) {
+  setDefaults(node, { gates }) {
+    if (gates.isOn("CSINodeStatus")) ownStruct(node, "status");
     const spec = ownStruct(node, "spec");
-    setMissing(spec, { drivers: null });
-    setMissingInItems(spec, "drivers", { name: "", nodeID: "", topologyKeys: null });
+    setNullIfEmpty(spec, "drivers");
+    setMissingInItems(spec, "drivers", { name: "", nodeID: "" });
+    for (const driver of objectsAt(spec, "drivers")) setNullIfEmpty(driver, "topologyKeys");
+  },
+  prepareCreate(node, { gates }) {
+    if (gates.isOn("CSINodeStatus")) node["status"] = {};
   },
   createErrors: nodeErrors,
   *updateErrors(node, existing, { gates }) {

@@ -41,6 +41,7 @@ export const PERSISTENT_VOLUME_CLAIM: Kind = {
     const resources = ownStruct(spec, "resources");
     for (const key of ["requests", "limits"]) setRoundedResources(resources, key);
   },
+  completeStored: (claim) => fillInDataSources(ownStruct(claim, "spec")),
   prepareCreate(claim, context) {
     addFinalizer(claim, "kubernetes.io/pvc-protection");
     claim["status"] = { phase: "Pending" };

@@ -7,6 +7,7 @@ import { DAEMON_SET } from "./daemon-set.ts";
 import { DEPLOYMENT } from "./deployment.ts";
 import { DISRUPTION_BUDGET } from "./disruption-budget.ts";
 import { JOB } from "./job.ts";
+import { podGroupOf } from "./pod-group.ts";
 import { PRIORITY_CLASS } from "./priority-class.ts";
 import { REPLICA_SET } from "./replica-set.ts";
 import { REPLICATION_CONTROLLER } from "./replication-controller.ts";
@@ -25,5 +26,6 @@ export const WORKLOAD_KINDS: readonly KindEntry[] = [
   ["batch/Job", JOB],
   ["policy/PodDisruptionBudget", DISRUPTION_BUDGET],
   ["scheduling.k8s.io/PriorityClass", PRIORITY_CLASS],
-  ["scheduling.k8s.io/PodGroup", { keepsMetadataInStatus: true }],
+  ["scheduling.k8s.io/PodGroup", podGroupOf({ single: {} })],
+  ["scheduling.k8s.io/v1alpha2/PodGroup", podGroupOf("Pod")],
 ];

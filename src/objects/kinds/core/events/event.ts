@@ -1,5 +1,6 @@
 /** Defaults and validation of Events, in the core group and in events.k8s.io. */
 import { objectAt, type JsonObject } from "../../../../meta/json.ts";
+import { ownPointer, setMissing } from "../../defaults.ts";
 import type { Kind } from "../../kind.ts";
 import { CORE_NAMES, EVENTS_NAMES, type EventNames } from "./event-fields.ts";
 import { eventErrors, legacyEventErrors, newEventUpdateErrors } from "./event-rules.ts";
@@ -27,4 +28,6 @@ export const EVENTS_GROUP_EVENT: Kind = {
 function writeEmptyMembers(event: JsonObject, names: EventNames): void {
   for (const key of [names.involvedObject, names.source]) event[key] = objectAt(event, key);
   for (const key of [names.firstTimestamp, names.lastTimestamp, "eventTime"]) event[key] ??= null;
+  const series = ownPointer(event, "series");
+  if (series !== undefined) setMissing(series, { lastObservedTime: null });
 }

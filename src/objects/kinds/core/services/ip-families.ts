@@ -4,7 +4,7 @@
  */
 import { invalidValue } from "../../../../meta/field-errors.ts";
 import { parseLooseAddress, type IpFamily } from "../../../../meta/ip-address.ts";
-import { jsonEquals, objectAt, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
+import { jsonEquals, objectAt, specOf, stringAt, stringsAt, type JsonObject } from "../../../../meta/json.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import type { KindContext } from "../../kind.ts";
 import { invalidStrings } from "./go-strings.ts";
@@ -35,6 +35,13 @@ export function planIpFamilies(spec: JsonObject, before: JsonObject | undefined,
   const unavailable = unavailableErrors(families.listed, policy, context);
   if (unavailable.length > 0) return { ...plan, errors: unavailable };
   return { ...plan, spec: { ...kept, ipFamilies: withSecond(families.listed, policy, context) }, errors };
+}
+
+/** Early releases stored Services without IP families, and Services of type ExternalName with a traffic policy. */
+export function completeStoredService(service: JsonObject, context: FamilyContext): void {
+  const { internalTrafficPolicy: _policy, ...withoutPolicy } = specOf(service);
+  if (!needsClusterIp(withoutPolicy)) service["spec"] = withoutPolicy;
+  else if (stringAt(withoutPolicy, "clusterIP") !== "") service["spec"] = withFamilies(specOf(service), context);
 }
 
 /** The stored spec as it is read: a Service of an early release has no ipFamilies and no ipFamilyPolicy. */

@@ -58,7 +58,7 @@ function* seccompProfileErrors(profile: string, field: string): Generator<FieldE
 function* appArmorAnnotationErrors(annotations: JsonObject, spec: JsonObject, field: string): Generator<FieldError> {
   const keys = Object.keys(annotations).filter((key) => key.startsWith(APP_ARMOR_CONTAINER));
   if (keys.length === 0) return;
-  const names = new Set([...containersWithFields(spec, "")].map(({ container }) => stringAt(container, "name")));
+  const names = new Set(containersWithFields(spec, "").map(({ container }) => stringAt(container, "name")));
   for (const key of keys) {
     const name = key.slice(APP_ARMOR_CONTAINER.length);
     const profile = String(annotations[key]);

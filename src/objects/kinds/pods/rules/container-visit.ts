@@ -1,4 +1,4 @@
-/** Iterates over all containers of a pod, in Kubernetes' order. */
+/** Lists all containers of a pod, in Kubernetes' order. */
 import { objectsAt, type JsonObject } from "../../../../meta/json.ts";
 
 interface ContainerAt {
@@ -6,8 +6,15 @@ interface ContainerAt {
   readonly field: string;
 }
 
-export function* containersWithFields(spec: JsonObject, field: string): Generator<ContainerAt> {
-  for (const list of ["initContainers", "containers", "ephemeralContainers"])
-    for (const [index, container] of objectsAt(spec, list).entries())
-      yield { container, field: `${field}.${list}[${index}]` };
+const LISTS = ["initContainers", "containers", "ephemeralContainers"] as const;
+
+export function containersWithFields(spec: JsonObject, field: string): ContainerAt[] {
+  const found: ContainerAt[] = [];
+  for (const list of LISTS) {
+    if (spec[list] === undefined) continue;
+    const containers = objectsAt(spec, list);
+    for (let index = 0; index < containers.length; index++)
+      found.push({ container: containers[index]!, field: `${field}.${list}[${index}]` });
+  }
+  return found;
 }

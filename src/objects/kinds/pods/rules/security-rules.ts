@@ -39,10 +39,7 @@ const IPC_SYSCTLS: ReadonlySet<string> = new Set([
   ...["msgmax", "msgmnb", "msgmni", "msg"].map((name) => `kernel.${name}`),
 ]);
 
-/**
- * Validates the security context of a container and its combination with the host settings of the pod. DIFFERS:
- * privileged containers are always allowed; kube-apiserver allows them only with --allow-privileged.
- */
+/** Validates the security context of a container and its combination with the host settings of the pod. */
 export function* containerSecurityErrors(
   container: JsonObject,
   field: string,
@@ -50,6 +47,8 @@ export function* containerSecurityErrors(
 ): Generator<FieldError> {
   const security = container["securityContext"];
   if (!isJsonObject(security)) return;
+  if (security["privileged"] === true && context.forbidsPrivileged === true)
+    yield forbiddenField(`${field}.privileged`, "disallowed by cluster policy");
   yield* idErrors(numberAt(security, "runAsUser"), `${field}.runAsUser`);
   yield* idErrors(numberAt(security, "runAsGroup"), `${field}.runAsGroup`);
   yield* procMountErrors(security["procMount"], `${field}.procMount`, context.hasHostUsers);

@@ -49,7 +49,7 @@ export function* podSpecErrors(spec: JsonObject, field: string, context: SpecCon
   yield* dnsConfigErrors(spec, `${field}.dnsConfig`, context);
   yield* gatesErrors(spec, field);
   yield* topologySpreadErrors(spec, `${field}.topologySpreadConstraints`, context);
-  yield* hostProcessErrors(spec, field);
+  yield* hostProcessErrors(spec, field, context);
   yield* hostUsersErrors(spec, field);
   yield* hostnameOverrideErrors(spec, `${field}.hostnameOverride`);
   yield* restErrors(spec, field, context);

@@ -4,6 +4,7 @@ import { isJsonObject, objectAt, stringAt, type JsonObject } from "../../../../m
 import { dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors } from "../../checks.ts";
+import type { KindContext } from "../../kind.ts";
 import { containersWithFields } from "./container-visit.ts";
 
 const OPERATING_SYSTEMS: readonly string[] = ["linux", "windows"];
@@ -56,7 +57,11 @@ function* userNameErrors(text: string): Generator<string> {
 }
 
 /** Validates HostProcess containers. `field`: the path of the spec. */
-export function* hostProcessErrors(spec: JsonObject, field: string): Generator<FieldError> {
+export function* hostProcessErrors(
+  spec: JsonObject,
+  field: string,
+  { forbidsPrivileged }: KindContext,
+): Generator<FieldError> {
   const ofPod = hostProcessOf(spec);
   let isAny = false;
   let isAll = true;
@@ -85,6 +90,8 @@ export function* hostProcessErrors(spec: JsonObject, field: string): Generator<F
       false,
       "hostNetwork must be true if pod contains any hostProcess containers",
     );
+  if (forbidsPrivileged === true)
+    yield forbiddenField(field, "hostProcess containers are disallowed by cluster policy");
 }
 
 function hostProcessOf(parent: JsonObject): boolean | undefined {

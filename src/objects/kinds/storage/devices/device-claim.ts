@@ -12,7 +12,7 @@ import {
 import { dnsLabelErrors, dnsSubdomainErrors } from "../../../../meta/names.ts";
 import type { FieldError } from "../../../../meta/status-error.ts";
 import { nameErrors } from "../../checks.ts";
-import { ownStruct, setEmpty, setMissing } from "../../defaults.ts";
+import { ownStruct, setEmpty, setNullIfEmpty } from "../../defaults.ts";
 import {
   configurationErrors,
   fullAttributeNameErrors,
@@ -47,7 +47,7 @@ export type RequestForm = "flat" | "general";
 /** `spec`: the spec of a claim; its lists are copied. */
 export function setDeviceClaimDefaults(spec: JsonObject, form: RequestForm): void {
   const devices = ownStruct(spec, "devices");
-  setMissing(devices, { requests: null });
+  setNullIfEmpty(devices, "requests");
   const { requests } = devices;
   if (!Array.isArray(requests)) return;
   devices["requests"] = requests.map((request: unknown) =>

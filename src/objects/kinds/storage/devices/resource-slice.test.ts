@@ -4,6 +4,7 @@ import {
   CONTEXT,
   defaulted,
   createErrorsOf,
+  prepared,
   updateErrorsOf,
   warningsOf,
 } from "../../../../../test/testing/objects/kinds/core/kind-errors.ts";
@@ -165,12 +166,27 @@ describe("a device", () => {
     expect(ofDevice(device, { nodeName: undefined, perDeviceNodeSelection: true })).toEqual(sentences),
   );
 
-  test("loses the fields of features that are off by default", () => {
-    const devices = [{ name: "a", attributes: { l: { ints: [1] } }, nodeAllocatableResourceMappings: { cpu: {} } }];
-    expect(defaulted(RESOURCE_SLICE, slice({ devices }))["spec"]).toMatchObject({
-      devices: [{ name: "a", attributes: { l: {} } }],
-    });
-    expect(JSON.stringify(defaulted(RESOURCE_SLICE, slice({ devices })))).not.toContain("Mappings");
+  const disabled = {
+    name: "a",
+    attributes: { l: { ints: [1] } },
+    nodeAllocatableResourceMappings: { cpu: { allocationMultiplier: "2" } },
+  };
+
+  test("loses the fields of features that are off by default when it is created, but not when it is read", () => {
+    const written = slice({ devices: [disabled] });
+    const { devices } = prepared(RESOURCE_SLICE, written)["spec"] as JsonObject;
+    expect(devices).toEqual([{ name: "a", attributes: { l: {} } }]);
+    expect(defaulted(RESOURCE_SLICE, written)).toEqual(written);
+  });
+
+  test("keeps these fields in an update if the stored slice has them", () => {
+    const updated = (before: JsonObject): JsonObject => {
+      const object = slice({ devices: [disabled] });
+      RESOURCE_SLICE.prepareUpdate!(object, before, CONTEXT);
+      return object;
+    };
+    expect(updated(slice({ devices: [disabled] }))).toEqual(slice({ devices: [disabled] }));
+    expect(updated(slice({ devices: [] }))["spec"]).toMatchObject({ devices: [{ name: "a", attributes: { l: {} } }] });
   });
 });
 

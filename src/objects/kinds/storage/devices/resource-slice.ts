@@ -36,6 +36,8 @@ export const RESOURCE_SLICE: Kind = {
     if (Array.isArray(spec["sharedCounters"]))
       spec["sharedCounters"] = objectsAt(spec, "sharedCounters").map((set) => withAmounts(set, "counters"));
   },
+  prepareCreate: (slice) => dropDisabled(slice, {}),
+  prepareUpdate: dropDisabled,
   createErrors: (slice) => sliceErrors(slice, undefined),
   updateErrors: sliceErrors,
   *warnings(slice) {
@@ -46,7 +48,13 @@ export const RESOURCE_SLICE: Kind = {
 };
 
 function withDeviceDefaults(given: JsonObject, time: string): JsonObject {
-  const device = withAmounts(withoutUnknown(given), "capacity");
+  const device = withAmounts(given, "capacity");
+  if (isJsonObject(device["nodeAllocatableResourceMappings"])) {
+    const mappings: JsonObject = {};
+    for (const [name, mapping] of Object.entries(device["nodeAllocatableResourceMappings"]))
+      setMember(mappings, name, isJsonObject(mapping) ? { allocationMultiplier: "1", ...mapping } : mapping);
+    device["nodeAllocatableResourceMappings"] = mappings;
+  }
   if (Array.isArray(device["consumesCounters"]))
     device["consumesCounters"] = objectsAt(device, "consumesCounters").map((set) => withAmounts(set, "counters"));
   // A taint without timeAdded gets the current time.
@@ -57,22 +65,40 @@ function withDeviceDefaults(given: JsonObject, time: string): JsonObject {
   return device;
 }
 
-/** Drops fields of features that are off by default in every release: list attributes and node resource mappings. */
-function withoutUnknown(given: JsonObject): JsonObject {
-  const { nodeAllocatableResourceMappings: _mappings, ...device } = given;
-  if (!isJsonObject(device["attributes"])) return device;
-  const attributes: JsonObject = {};
-  for (const [name, value] of Object.entries(device["attributes"])) {
-    const {
-      bools: _bools,
-      ints: _ints,
-      strings: _strings,
-      versions: _versions,
-      ...attribute
-    } = objectAt({ value }, "value");
-    setMember(attributes, name, attribute);
-  }
-  return { ...device, attributes };
+const LIST_VALUES = ["bools", "ints", "strings", "versions"] as const;
+
+/**
+ * Drops fields of features that are off by default in every release, unless the stored slice has them: list attributes
+ * and node resource mappings.
+ */
+function dropDisabled(slice: JsonObject, existing: JsonObject): void {
+  const before = objectsAt(objectAt(existing, "spec"), "devices");
+  const keepsMappings = before.some((device) => device["nodeAllocatableResourceMappings"] !== undefined);
+  const keepsLists = before.some((device) => attributesOf(device).some(([, attribute]) => hasLists(attribute)));
+  const spec = ownStruct(slice, "spec");
+  if (!Array.isArray(spec["devices"])) return;
+  spec["devices"] = objectsAt(spec, "devices").map((given) => {
+    const { nodeAllocatableResourceMappings: mappings, ...device } = given;
+    if (keepsMappings && mappings !== undefined) device["nodeAllocatableResourceMappings"] = mappings;
+    if (keepsLists || !isJsonObject(device["attributes"])) return device;
+    const attributes: JsonObject = {};
+    for (const [name, attribute] of attributesOf(device)) setMember(attributes, name, withoutLists(attribute));
+    return { ...device, attributes };
+  });
+}
+
+function attributesOf(device: JsonObject): [name: string, attribute: JsonObject][] {
+  return Object.entries(objectAt(device, "attributes")).map(([name, value]) => [name, objectAt({ value }, "value")]);
+}
+
+function hasLists(attribute: JsonObject): boolean {
+  return LIST_VALUES.some((key) => attribute[key] !== undefined);
+}
+
+function withoutLists(given: JsonObject): JsonObject {
+  const attribute = { ...given };
+  for (const key of LIST_VALUES) delete attribute[key];
+  return attribute;
 }
 
 /** A copy in which each amount has a value (0 by default) and each request policy has a default (null if absent). */
