@@ -13,7 +13,13 @@ import { newestFirst } from "./newest.ts";
 import { sharedGroups } from "./shared-groups.ts";
 
 export interface CacheOptions {
-  readonly self: { readonly id: string; readonly release: string; readonly binaryVersion?: string };
+  readonly self: {
+    readonly id: string;
+    /** The ID of the run; absent for a server without peers. */
+    readonly run?: string;
+    readonly release: string;
+    readonly binaryVersion?: string;
+  };
   /** Selects the servers whose resources a client sees: all servers, the newest one, or this one. */
   readonly mode: "merged" | "newest" | "local";
   /** The groups that this server serves. Returns the same array until a group changes. */

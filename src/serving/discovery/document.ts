@@ -2,7 +2,7 @@
  * Builds every form of a discovery document from the same groups, which are those of one server or of a whole cluster.
  */
 import type { CatalogGroup } from "../../objects/catalog/catalog.ts";
-import { formatGroupVersion } from "../../meta/group-version.ts";
+import { formatGroupVersion, type GroupVersion } from "../../meta/group-version.ts";
 import type { JsonObject } from "../../meta/json.ts";
 import type {
   DiscoveryGroup,
@@ -11,7 +11,7 @@ import type {
   DiscoverySubresource,
   DiscoveryVersion,
 } from "./groups.ts";
-import { localVersion } from "./local.ts";
+import { localVersion, relativeKind } from "./local.ts";
 
 /** "peer" is v2 with additional fields for other servers; clients ignore these fields. */
 type AggregatedForm = "v2" | "v2beta1" | "peer";
@@ -44,7 +44,10 @@ export function resourceList(group: string, { version, resources }: DiscoveryVer
     kind: "APIResourceList",
     ...apiVersion,
     groupVersion: formatGroupVersion({ group, version }),
-    resources: resources.flatMap((resource) => [...legacyResource(resource), ...legacySubresources(resource)]),
+    resources: resources.flatMap((resource) => [
+      ...legacyResource(resource, { group, version }),
+      ...legacySubresources(resource, { group, version }),
+    ]),
   };
 }
 
@@ -88,7 +91,7 @@ function groupMembers({ name, versions }: DiscoveryGroup): JsonObject {
 }
 
 /** Returns no entry for a resource without a kind: it has only subresources and cannot be requested itself. */
-function legacyResource(resource: DiscoveryResource): JsonObject[] {
+function legacyResource(resource: DiscoveryResource, list: GroupVersion): JsonObject[] {
   const { responseKind, shortNames, categories, storageVersionHash } = resource;
   if (responseKind.kind === "") return [];
   return [
@@ -96,7 +99,7 @@ function legacyResource(resource: DiscoveryResource): JsonObject[] {
       name: resource.resource,
       singularName: resource.singularResource,
       namespaced: resource.scope === "Namespaced",
-      ...foreignGroupVersion(responseKind),
+      ...foreignGroupVersion(responseKind, list),
       kind: responseKind.kind,
       verbs: resource.verbs,
       ...(shortNames.length === 0 ? {} : { shortNames }),
@@ -106,18 +109,19 @@ function legacyResource(resource: DiscoveryResource): JsonObject[] {
   ];
 }
 
-function legacySubresources({ resource, scope, subresources }: DiscoveryResource): JsonObject[] {
+function legacySubresources({ resource, scope, subresources }: DiscoveryResource, list: GroupVersion): JsonObject[] {
   return subresources.map(({ subresource, verbs, responseKind }) => ({
     name: `${resource}/${subresource}`,
     singularName: "",
     namespaced: scope === "Namespaced",
-    ...foreignGroupVersion(responseKind),
+    ...foreignGroupVersion(responseKind, list),
     kind: responseKind.kind,
     verbs,
   }));
 }
 
-function foreignGroupVersion({ group, version }: DiscoveryKind): JsonObject {
+function foreignGroupVersion(kind: DiscoveryKind, list: GroupVersion): JsonObject {
+  const { group, version } = relativeKind(kind, list);
   return group === "" && version === "" ? {} : { group, version };
 }
 

@@ -27,7 +27,7 @@ export interface DiscoveryKind {
 
 export interface DiscoveryResource {
   readonly resource: string;
-  /** If group and version are empty, they are those of the enclosing group version. */
+  /** Empty group and version are those of the enclosing group version. */
   readonly responseKind: DiscoveryKind;
   readonly scope: "Namespaced" | "Cluster";
   readonly singularResource: string;

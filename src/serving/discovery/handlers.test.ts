@@ -45,6 +45,7 @@ function world(options: Partial<DiscoveryOptions> = {}): World {
   const handle = discoveryHandler({
     self: { id: "self", release: "1.36" },
     gates: gatesOf("1.36"),
+    servesAggregated: true,
     local: () => state.local,
     peers: () => state.peers,
     generation: () => state.generation,
@@ -85,6 +86,16 @@ describe("the discovery documents of a cluster", () => {
     ["the groups of all servers in scope aggregated", both, V2, { mergeScope: "aggregated" }],
   ])("/apis shows %s", (_what, expected, accept, { isVerifiedPeer = false, ...options }) => {
     expect(groupsOf(world(options).ask("/apis", { accept }, { isVerifiedPeer }))).toEqual(expected);
+  });
+
+  test("have only the legacy form if aggregated discovery is off, except for peers", () => {
+    const state = world({ servesAggregated: false });
+    for (const path of ["/apis", "/api"]) {
+      const kind = path === "/apis" ? "APIGroupList" : "APIVersions";
+      expect(body(state.ask(path, { accept: `${V2},application/json` })).kind).toBe(kind);
+      expect(() => state.ask(path, { accept: V2 })).toThrow("only the following media types are accepted");
+      expect(body(state.ask(path, { accept: V2 }, { isVerifiedPeer: true })).kind).toBe("APIGroupDiscoveryList");
+    }
   });
 
   test("the groups of two peers are added to those of this server", () => {

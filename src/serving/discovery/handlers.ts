@@ -18,6 +18,11 @@ import type { ReleaseGates } from "../../objects/release-gates.ts";
 export interface DiscoveryOptions extends CacheOptions {
   readonly gates: ReleaseGates;
   /**
+   * False if clients get only the legacy forms. Peers always receive the aggregated form, from which they learn what
+   * this server serves.
+   */
+  readonly servesAggregated: boolean;
+  /**
    * "aggregated": only the aggregated form of /apis shows the resources of other servers, as in kubernetes. "all":
    * every form does.
    */
@@ -36,8 +41,9 @@ export type DiscoveryRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** Response header that tells a peer which server sent the discovery document. */
+/** Response headers that tell a peer which server sent the discovery document, and in which of its runs. */
 export const SERVER_ID_HEADER = "x-evenkeel-server-id";
+export const SERVER_RUN_HEADER = "x-evenkeel-server-run";
 
 // The types and keys are constants, because concatenating them would be most of the cost of a cached response.
 const AGGREGATED_TYPES = {
@@ -74,7 +80,7 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     if (choice.isNoPeer) noPeerRequests.inc();
     const isInScope = !choice.isNoPeer && (mergeScope === "all" || prefix === "apis");
     const response = aggregated(request, prefix, choice, documentsFor(request, isInScope));
-    return request.isVerifiedPeer ? signed(response, self.id) : response;
+    return request.isVerifiedPeer ? signed(response, self) : response;
   };
   const noDocument = (request: DiscoveryRequest, missing: MissingDocument): ApiResponse => {
     const { apiPrefix, segments } = request.info;
@@ -85,6 +91,14 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     throw unknownResource();
   };
 
+  const aggregatedChoice = (
+    { info, isVerifiedPeer }: DiscoveryRequest,
+    accept: string | undefined,
+  ): AggregatedChoice | undefined => {
+    const isServed = info.segments.length === 1 && (options.servesAggregated || isVerifiedPeer);
+    return isServed ? chooseAggregated(accept) : undefined;
+  };
+
   return (request) => {
     const { apiPrefix, segments, verb } = request.info;
     if (apiPrefix !== "api" && apiPrefix !== "apis") return undefined;
@@ -93,7 +107,7 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
     const isRoute = apiPrefix === "api" || (segments.length === 3 && !isNotBuiltIn(segments[1]));
     if (segments.length === 1 && isRoute && verb !== "get") throw methodNotAllowed();
     const accept = headerValue(request.headers, "accept");
-    const choice = segments.length === 1 ? chooseAggregated(accept) : undefined;
+    const choice = aggregatedChoice(request, accept);
     if (choice !== undefined) return aggregatedDocument(request, apiPrefix, choice);
     const document = plainDocument(documentsFor(request, mergeScope === "all"), segments, serverAddress);
     if (typeof document === "string") return noDocument(request, document);
@@ -107,9 +121,10 @@ export function discoveryHandler(options: DiscoveryOptions): (request: Discovery
 type ApiPrefix = "api" | "apis";
 type MissingDocument = "unknown-group" | "unknown-version";
 
-/** Adds the ID of this server, so that a peer that reached the wrong server rejects the document. */
-function signed(answer: ApiResponse, serverId: string): ApiResponse {
-  return { ...answer, headers: { ...answer.headers, [SERVER_ID_HEADER]: serverId } };
+/** Adds the ID and run of this server, so that a peer that expected another server or run rejects the document. */
+function signed(answer: ApiResponse, { id, run }: CacheOptions["self"]): ApiResponse {
+  const headers = { ...answer.headers, [SERVER_ID_HEADER]: id };
+  return { ...answer, headers: run === undefined ? headers : { ...headers, [SERVER_RUN_HEADER]: run } };
 }
 
 function aggregated(

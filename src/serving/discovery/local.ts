@@ -24,10 +24,12 @@ function toResource(
   resource: CatalogResource,
   { version, kind, verbs, subresources }: CatalogVersion,
 ): DiscoveryResource {
-  const { group, storageVersion } = resource;
+  const { group, storageVersion, isCustom = false } = resource;
+  // As kubernetes: only the kinds of custom resources repeat the group and version of the list.
+  const kindIn = (own: DiscoveryKind): DiscoveryKind => (isCustom ? own : relativeKind(own, { group, version }));
   return {
     resource: resource.resource,
-    responseKind: { group: "", version: "", kind },
+    responseKind: kindIn({ group, version, kind }),
     scope: resource.namespaced ? "Namespaced" : "Cluster",
     singularResource: resource.singular,
     verbs,
@@ -35,7 +37,7 @@ function toResource(
     categories: resource.categories,
     subresources: subresources.map(({ name, verbs: own, responseKind }) => ({
       subresource: name,
-      responseKind: relativeKind(responseKind, { group, version }),
+      responseKind: kindIn(responseKind),
       verbs: own,
     })),
     storageVersionHash: storageVersion === undefined ? undefined : hashOf(storageVersion, kind),

@@ -65,6 +65,7 @@ function scene(id: string, release: string, more: Partial<DiscoveryOptions> = {}
   const handle = discoveryHandler({
     self: { id, release },
     gates: gatesOf("1.36"),
+    servesAggregated: true,
     local: () => (release === "1.36" ? NEW : OLD),
     peers: () => state.peers,
     generation: () => state.generation,

@@ -4,6 +4,8 @@ import type { ReleaseGates } from "../../objects/release-gates.ts";
 interface VersionSource {
   /** The version of the binary, whatever release the server behaves as. */
   readonly gitVersion: string;
+  /** Replaces `gitVersion` and its suffix. */
+  readonly reportedVersion?: string | undefined;
   /** The release of the binary, such as "1.36". The next two are releases in the same form. */
   readonly binary: string;
   readonly release: string;
@@ -18,7 +20,7 @@ export function versionDocument(source: VersionSource): Record<string, string> {
     major,
     minor,
     ...(source.gates.isOn("VersionReportsEmulation") ? emulated(source) : {}),
-    gitVersion: `${source.gitVersion}+evenkeel`,
+    gitVersion: source.reportedVersion ?? `${source.gitVersion}+evenkeel`,
     gitCommit: "",
     gitTreeState: "",
     buildDate: "1970-01-01T00:00:00Z",

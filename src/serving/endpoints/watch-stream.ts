@@ -5,14 +5,15 @@
  */
 import type { Cancel, Clock } from "../../base/clock.ts";
 import type { Counter } from "../../base/metrics.ts";
+import type { JsonObject } from "../../meta/json.ts";
 import type { StreamFrame, StreamSink } from "../http/message.ts";
 import { expired, StatusError } from "../../meta/status-error.ts";
 import { conversionOf, whyUnreadable } from "../registry/representation.ts";
 import type { ServedResource } from "../registry/resource.ts";
 import type { SelectedEvent, WatchStart } from "../registry/watch.ts";
 import type { Entry } from "../../storage/watch-cache/entry.ts";
-import type { Memo } from "../../storage/watch-cache/memo.ts";
 import type { CacheEvent, Delivery, HistoryWatch } from "../../storage/watch-cache/history.ts";
+import { EventFrame } from "./event-frame.ts";
 import type { Renderer } from "./render/renderer.ts";
 import type { WireFormat } from "./render/wire-format.ts";
 import { BOOKMARK_BEFORE_END_MS, BOOKMARK_INTERVAL_MS } from "./endpoint-limits.ts";
@@ -115,7 +116,7 @@ export class WatchStream {
     const { initial } = this.#options.start;
     while (this.#initialAt < initial.length) {
       const entry = initial[this.#initialAt++]!;
-      const delivery = this.#guarded(() => this.#write(this.#frame({ type: "ADDED", entry }, undefined)));
+      const delivery = this.#guarded(() => this.#write(this.#frame({ type: "ADDED", entry })));
       if (delivery === "full" || this.#isEnded) return;
     }
     this.#follow();
@@ -208,7 +209,7 @@ export class WatchStream {
 
   #sendChange(selected: SelectedEvent, event: CacheEvent): Delivery {
     const audience = this.#audience;
-    const frame = this.#frame(selected, event.memo);
+    const frame = this.#frame(selected, event);
     rememberShown(event, audience, frame);
     return this.#write(frame);
   }
@@ -219,21 +220,22 @@ export class WatchStream {
   }
 
   /**
-   * Encodes the event once for all watches that receive it in the same representation. The encoding of an initial object
-   * is not kept (`memo` is undefined), because it would stay in memory as long as the object.
+   * Creates one frame for all watches that receive the change in the same representation, so that it is encoded once. The
+   * frame of an initial object (`change` is undefined) is not kept, because it would stay in memory as long as the object.
    */
-  #frame(event: SelectedEvent, memo: Memo | undefined): StreamFrame {
+  #frame(selected: SelectedEvent, change?: CacheEvent): StreamFrame {
     const { served, start, encodings } = this.#options;
-    const why = whyUnreadable(event.entry, served);
-    if (why !== undefined) throw start.unreadableError(event, why);
+    const { type, entry } = selected;
+    const why = whyUnreadable(entry, served);
+    if (why !== undefined) throw start.unreadableError(selected, why);
     const renderer = this.#renderer;
     this.#afterFrame();
-    const key = `${event.type} ${event.entry.modRevision} ${renderer.key}`;
-    const known = memo?.get(key) as StreamFrame | undefined;
+    const key = `${type} ${entry.modRevision} ${renderer.key}`;
+    const known = change?.memo.get(key) as StreamFrame | undefined;
     if (known !== undefined) return known;
-    encodings.inc();
-    const frame: StreamFrame = { bytes: renderer.format.event(event.type, renderer.entry(event.entry).chunks) };
-    memo?.set(key, frame);
+    const decoded = (): JsonObject | undefined => (entry === change?.entry ? change.decoded : undefined);
+    const frame = new EventFrame(selected, { renderer, encodings, decoded });
+    change?.memo.set(key, frame);
     return frame;
   }
 

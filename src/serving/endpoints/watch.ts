@@ -1,9 +1,12 @@
 /** Serves watches: validates the options, finds the start revision and opens the stream. */
 import { randomInteger } from "../../base/random.ts";
 import type { Counter } from "../../base/metrics.ts";
-import type { ApiResponse } from "../http/message.ts";
+import { acceptsGzip, gzipHeaders } from "../http/accepts-gzip.ts";
+import { GzipSink } from "../http/gzip-sink.ts";
+import { headerValue, type ApiResponse } from "../http/message.ts";
 import type { Query } from "../http/query.ts";
 import { UNCACHED } from "../http/respond.ts";
+import { isWebSocketRequest } from "../http/web-socket.ts";
 import { badRequest, isReason } from "../../meta/status-error.ts";
 import type { ProtobufTables } from "../../objects/protobuf/decode.ts";
 import type { RegistryContext } from "../registry/context.ts";
@@ -57,7 +60,8 @@ export async function watchEndpoint(dependencies: WatchDependencies, call: Endpo
       encodings: dependencies.encodings,
       deliveries: dependencies.deliveries(served),
     };
-    return streamResponse(renderer, (sink) => new WatchStream(streamOptions, sink).run(open));
+    const response = streamResponse(renderer, (sink) => new WatchStream(streamOptions, sink).run(open));
+    return isCompressed(call, options) ? compressed(response) : response;
   } catch (thrown) {
     const error = toStatusError(thrown);
     // As kubernetes: an expired resourceVersion is reported as an ERROR event inside the stream, where clients expect
@@ -85,7 +89,24 @@ function watchStart(options: ListParameters): ObjectWatchRequest["start"] {
 
 function timeoutMs(context: RegistryContext, options: ListParameters): number {
   if (options.timeoutSeconds !== undefined && options.timeoutSeconds > 0) return options.timeoutSeconds * 1000;
-  return WATCH_TIMEOUT_MS_MIN + randomInteger(context.random, WATCH_TIMEOUT_MS_MIN);
+  const { watchTimeoutMsMin: minMs = WATCH_TIMEOUT_MS_MIN } = context;
+  return minMs + randomInteger(context.random, minMs);
+}
+
+/**
+ * As kubernetes: only a watch that sends the initial objects is compressed, because other watches send small events. A
+ * WebSocket carries messages, not the body of the response.
+ */
+function isCompressed({ served, request }: EndpointCall, options: ListParameters): boolean {
+  if (options.sendInitialEvents !== true || !options.allowWatchBookmarks) return false;
+  if (!served.gates.isOn("WatchListCompression") || isWebSocketRequest(request)) return false;
+  return acceptsGzip(headerValue(request.headers, "accept-encoding"));
+}
+
+function compressed({ status, headers, body }: ApiResponse): ApiResponse {
+  if (body.kind !== "stream") return { status, headers, body };
+  const open: StreamBody["open"] = (sink) => body.open(new GzipSink(sink));
+  return { status, headers: gzipHeaders(headers), body: { kind: "stream", open } };
 }
 
 type StreamBody = Extract<ApiResponse["body"], { kind: "stream" }>;

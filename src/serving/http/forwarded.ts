@@ -46,6 +46,11 @@ interface ForwardedAs {
   readonly isReserved: (name: string) => boolean;
   /** Headers that this server adds, as alternating names and values. */
   readonly own: readonly string[];
+  /**
+   * True for a watch. Its events are then not compressed: a server that shuts down ends the stream of another server
+   * between two events, and could not find the end of a compressed one.
+   */
+  readonly isWatch: boolean;
 }
 
 /**
@@ -60,6 +65,7 @@ export function forwardedHeaders(request: ApiRequest, hop: ForwardedAs): string[
   for (let index = 0; index + 1 < all.length; index += 2) {
     const name = all[index]!.toLowerCase();
     if (isDropped(name) || named.has(name) || hop.isReserved(name)) continue;
+    if (hop.isWatch && name === "accept-encoding") continue;
     const value = all[index + 1]!;
     headers.push(all[index]!, name === PROTOCOL_HEADER ? offeredProtocols(value).others.join(", ") : value);
   }

@@ -5,6 +5,7 @@
 import type { X509Certificate } from "node:crypto";
 import type { Duplex } from "node:stream";
 import type { CommitCondition } from "../../meta/commit-condition.ts";
+import type { JsonObject } from "../../meta/json.ts";
 import type { AuditTrail } from "./audit-trail.ts";
 
 export interface ApiRequest {
@@ -113,13 +114,22 @@ export interface StreamSink {
   abort(): void;
 }
 
+/** A watch event as a value. Its object is shared, so readers must not change it. */
+export interface ObjectEvent {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED";
+  readonly object: JsonObject;
+}
+
 /**
- * One piece of a stream, which may be sent to many clients. The HTTP/1.1 transport caches its chunk encoding here, so
- * that each frame is encoded once for all clients.
+ * One piece of a stream, which may be sent to many clients. The HTTP/1.1 transport caches its chunk encoding here, and
+ * `GzipSink` its compressed form, so that each frame is encoded once for all clients.
  */
 export interface StreamFrame {
   readonly bytes: Buffer;
+  /** The watch event that the frame contains, without managedFields. Absent if only its bytes are available. */
+  readonly event?: ObjectEvent | undefined;
   chunked?: Buffer;
+  gzipped?: StreamFrame;
 }
 
 export const NO_BODY: ResponseBody = { kind: "none" };

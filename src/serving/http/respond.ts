@@ -1,12 +1,19 @@
 /** Creates small responses: JSON, text, Status. */
 import type { Status, StatusError } from "../../meta/status-error.ts";
 import { bytesBody, type ApiResponse, type ResponseHeaders } from "./message.ts";
+import { plainMedia } from "./negotiate.ts";
 
 /** The Cache-Control header of every response that depends on the caller or on stored data. */
 export const UNCACHED = "no-cache, private";
 
+/** As kubernetes: compact JSON ends with a newline. */
 export function jsonResponse(status: number, value: unknown, headers: ResponseHeaders = {}): ApiResponse {
-  return jsonBytes(status, [Buffer.from(JSON.stringify(value))], headers);
+  return jsonBytes(status, [Buffer.from(`${JSON.stringify(value)}\n`)], headers);
+}
+
+/** As kubernetes: a few documents that are not API objects are always indented, and end without a newline. */
+export function indentedResponse(status: number, value: unknown, headers: ResponseHeaders = {}): ApiResponse {
+  return jsonBytes(status, [Buffer.from(JSON.stringify(value, undefined, 2))], headers);
 }
 
 export function jsonBytes(status: number, chunks: readonly Buffer[], headers: ResponseHeaders = {}): ApiResponse {
@@ -31,12 +38,18 @@ export function textResponse(status: number, text: string, headers: ResponseHead
 }
 
 export function errorResponse(error: StatusError): ApiResponse {
-  const retryAfter = error.details?.retryAfterSeconds;
-  return jsonResponse(
-    error.code,
-    error.toStatus(),
-    retryAfter === undefined ? {} : { "retry-after": String(retryAfter) },
-  );
+  return jsonResponse(error.code, error.toStatus(), errorHeaders(error));
+}
+
+/** As kubernetes: the error for a client that accepts no format of the server is indented JSON. */
+export function errorResponseFor(accept: string | undefined, error: StatusError): ApiResponse {
+  if (plainMedia(accept) !== undefined || accept?.includes("protobuf") === true) return errorResponse(error);
+  return indentedResponse(error.code, error.toStatus(), errorHeaders(error));
+}
+
+function errorHeaders({ details }: StatusError): ResponseHeaders {
+  const retryAfter = details?.retryAfterSeconds;
+  return retryAfter === undefined ? {} : { "retry-after": String(retryAfter) };
 }
 
 export function successStatus(details: Status["details"]): Status {

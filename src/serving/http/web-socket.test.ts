@@ -64,6 +64,9 @@ test("offeredProtocols separates tokens from other protocols", () => {
 test("forwarded headers contain no bearer token", () => {
   const rawHeaders = ["Sec-WebSocket-Protocol", "base64url.bearer.authorization.k8s.io.dG9rZW4, a", "X", "y"];
   const user = { name: "jane", uid: "", groups: [], extra: {} };
-  const headers = forwardedHeaders({ ...infoRequest(), rawHeaders }, { user, isReserved: () => false, own: [] });
+  const headers = forwardedHeaders(
+    { ...infoRequest(), rawHeaders },
+    { user, isReserved: () => false, own: [], isWatch: true },
+  );
   expect(headers.slice(0, 4)).toEqual(["Sec-WebSocket-Protocol", "a", "X", "y"]);
 });

@@ -15,18 +15,20 @@ import {
   type OpenApiIndex,
   type V2Document,
 } from "./decode-peer-response.ts";
-import { digest, withHash, type EncodedOpenApi, type OpenApiDocuments } from "./documents.ts";
+import { digest, type EncodedOpenApi, type OpenApiDocuments } from "./documents.ts";
 import { documentHash } from "./local.ts";
-import { mergeV2, mergeV3 } from "./merge-documents.ts";
+import { mergeV3 } from "./merge-documents.ts";
 import { V3_CACHE_BYTES_MAX } from "./openapi-limits.ts";
-import { customV2Document } from "./v2.ts";
-import { encodeOpenApiV2 } from "./v2-protobuf.ts";
+import { customV2 } from "./v2.ts";
+import { encodeV2Json, encodeV2Protobuf, type RunInNextTurn } from "./v2-encode.ts";
+import { mergeV2Sources, sourceOf, type V2Source } from "./v2-source.ts";
 import { customV3Document } from "./v3.ts";
 
 interface CustomDocumentOptions {
   readonly custom: CustomOpenApi;
   /** The catalog whose models the custom resources reference. Returns the same catalog until it changes. */
   readonly catalog: () => Catalog;
+  readonly nextTurn?: RunInNextTurn | undefined;
 }
 
 /** The custom resources until a CRD or the catalog changes. */
@@ -46,7 +48,7 @@ interface CustomDocument {
 
 export function withCustomDocuments(base: OpenApiDocuments, options: CustomDocumentOptions): OpenApiDocuments {
   const current = createSnapshots(options);
-  const v2 = createCustomV2(base, current);
+  const v2 = createCustomV2(base, current, options.nextTurn);
   const encoded = createEncodedDocuments();
   let last: { readonly snapshot: Snapshot; readonly of: OpenApiIndex; readonly index: OpenApiIndex } | undefined;
   return {
@@ -96,7 +98,7 @@ function customDocument(catalog: Catalog, custom: CustomGroupVersion): CustomDoc
   let hash: string | undefined;
   return {
     get hash() {
-      return (hash ??= documentHash(catalog, { custom }));
+      return (hash ??= documentHash(catalog, custom.hash()));
     },
     value: () => customV3Document(catalog, custom),
   };
@@ -131,12 +133,16 @@ function joinedHash(builtInHash: string, customHash: string): string {
 interface Whole {
   readonly snapshot: Snapshot;
   readonly baseHash: string;
-  readonly json: EncodedOpenApi;
-  protobuf(): EncodedOpenApi;
+  readonly json: Promise<EncodedOpenApi>;
+  protobuf(): Promise<EncodedOpenApi>;
 }
 
 /** Returns undefined if there are no custom resources. */
-function createCustomV2(base: OpenApiDocuments, current: () => Snapshot): () => Promise<Whole | undefined> {
+function createCustomV2(
+  base: OpenApiDocuments,
+  current: () => Snapshot,
+  nextTurn: RunInNextTurn | undefined,
+): () => Promise<Whole | undefined> {
   let decoded: { readonly hash: string; readonly document: V2Document } | undefined;
   let last: Whole | undefined;
   return async () => {
@@ -146,13 +152,15 @@ function createCustomV2(base: OpenApiDocuments, current: () => Snapshot): () => 
     if (last?.snapshot === snapshot && last.baseHash === builtIn.hash) return last;
     // The built-in document is kept, because CRDs change more often than releases, and decoding takes most of the time.
     if (decoded?.hash !== builtIn.hash) decoded = { hash: builtIn.hash, document: decodeV2Document(builtIn.bytes) };
-    const document = mergeV2([decoded.document, customV2Document(snapshot.catalog, snapshot.groupVersions)]);
-    let protobuf: EncodedOpenApi | undefined;
+    const { document } = decoded;
+    const source = (): V2Source =>
+      mergeV2Sources([sourceOf(document), customV2(snapshot.catalog, snapshot.groupVersions)]);
+    let protobuf: Promise<EncodedOpenApi> | undefined;
     last = {
       snapshot,
       baseHash: builtIn.hash,
-      json: withHash(encodeJson(document)),
-      protobuf: () => (protobuf ??= withHash(encodeOpenApiV2(document))),
+      json: encodeV2Json(source(), nextTurn),
+      protobuf: () => (protobuf ??= encodeV2Protobuf(source(), nextTurn)),
     };
     return last;
   };

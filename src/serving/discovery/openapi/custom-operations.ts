@@ -1,21 +1,28 @@
 /** The OpenAPI operations of custom resources. Every custom resource has the same operations. */
 import { must } from "../../../base/assert.ts";
 import type { Catalog } from "../../../objects/catalog/catalog.ts";
-import type { JsonObject } from "../../../meta/json.ts";
+import { ACTIONS, operationId, type ObjectAction } from "./actions.ts";
 import { customModelName, LIST_META, OBJECT_META, type CustomGroupVersion, type CustomResource } from "./custom.ts";
 import {
-  describePaths,
-  LIST,
+  metaModel,
+  PATCH_MODEL,
+  responsesOf,
+  type OpenApiOperation,
+  type OpenApiResponse,
+  type Parameter,
+} from "./operation.ts";
+import { tagOf } from "./operation-names.ts";
+import { groupVersionRoot } from "./operations.ts";
+import {
+  deleteParameters,
+  GET,
+  listParameters,
   NAME,
   NAMESPACE_PARAMETER,
-  pascal,
+  PATCH,
   PRETTY,
-  query,
-  tagOf,
-  VERBS,
-  type OpenApiOperation,
-  type OpenApiVerb,
-} from "./operations.ts";
+  WRITE,
+} from "./parameters.ts";
 import type { Model, PublishedModel, SchemaCollector } from "./schemas.ts";
 
 const MEDIA_TYPES: readonly string[] = ["application/json", "application/yaml"];
@@ -24,13 +31,8 @@ const PATCH_TYPES: readonly string[] = [
   "application/merge-patch+json",
   "application/apply-patch+yaml",
 ];
-
-/** The verbs of built-in resources, and the verbs whose operations differ for custom resources. */
-const CUSTOM_VERBS: Readonly<Record<string, OpenApiVerb>> = {
-  ...VERBS,
-  get: { method: "get", action: "get", parameters: [query("resourceVersion")] },
-  deletecollection: { method: "delete", action: "deletecollection", parameters: LIST },
-};
+/** As kubernetes: the operations of custom resources do not list the response 201 of a patch. */
+const PATCH_CODES: readonly OpenApiResponse["code"][] = [200];
 
 /** Descriptions that `kubectl explain` prints for every custom resource. */
 export const CUSTOM_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
@@ -41,103 +43,118 @@ export const CUSTOM_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The paths of custom resources, sorted. The models of the catalog that every custom resource references keep their
- * names. DIFFERS: kube-apiserver renames a custom model if its name is taken.
+ * Adds the models of the catalog that every custom resource references, so that they keep their names. DIFFERS:
+ * kube-apiserver renames a custom model if its name is taken.
  */
-export function customPaths(
-  groupVersions: readonly CustomGroupVersion[],
-  document: {
-    readonly catalog: Catalog;
-    readonly schemas: SchemaCollector;
-    readonly describe: (operation: OpenApiOperation) => JsonObject;
-  },
-): JsonObject {
-  const { catalog, schemas, describe } = document;
+export function referenceSharedModels(catalog: Catalog, schemas: SchemaCollector): void {
   for (const name of [OBJECT_META, LIST_META]) {
     const struct = catalog.schemas.struct(name);
     if (struct !== undefined) schemas.reference(struct);
   }
   schemas.settle();
-  const operations = groupVersions
-    .flatMap(({ resources }) => resources)
-    .flatMap((resource) => customOperations(catalog.schemas, resource));
-  return describePaths(operations, describe);
 }
 
-interface Models {
-  readonly own: Model;
-  readonly list: Model;
-  readonly scale: Model | undefined;
-  readonly status: Model | undefined;
-  readonly deleteOptions: Model | undefined;
+export function customOperations(catalog: Catalog, { resources }: CustomGroupVersion): OpenApiOperation[] {
+  return resources.flatMap((resource) => resourceOperations({ catalog, resource }));
 }
 
-function customOperations(schemas: Catalog["schemas"], resource: CustomResource): OpenApiOperation[] {
-  const { group, version, namespaced } = resource;
-  const models: Models = {
-    own: published(resource, resource.kind, (dialect) => resource.schema(dialect)),
-    list: published(resource, resource.listKind, (dialect) => resource.listSchema(dialect)),
-    scale: schemas.kind("autoscaling", "v1", "Scale"),
-    status: schemas.kind("", "v1", "Status"),
-    deleteOptions: schemas.kind("", "v1", "DeleteOptions"),
-  };
-  const everywhere = `/apis/${group}/${version}/${resource.resource}`;
-  const collection = namespaced ? `/apis/${group}/${version}/namespaces/{namespace}/${resource.resource}` : everywhere;
-  const object = `${collection}/{name}`;
-  const make = (verb: string, path: string, subresource = ""): OpenApiOperation =>
-    operation(resource, models, { verb, path, subresource });
-  const sub = (name: string): OpenApiOperation[] =>
-    ["get", "update", "patch"].map((verb) => make(verb, `${object}/${name}`, name));
+interface Custom {
+  readonly catalog: Catalog;
+  readonly resource: CustomResource;
+}
+
+interface Place {
+  /** Relative to the group version. */
+  readonly path: string;
+  readonly subresource: string;
+  readonly isAcrossNamespaces: boolean;
+}
+
+function resourceOperations(custom: Custom): OpenApiOperation[] {
+  const { namespaced, resource, hasStatus, hasScale } = custom.resource;
+  const path = namespaced ? `namespaces/{namespace}/${resource}` : resource;
+  const collection: Place = { path, subresource: "", isAcrossNamespaces: false };
+  const object: Place = { ...collection, path: `${path}/{name}` };
+  const everywhere: Place = { ...collection, path: resource, isAcrossNamespaces: true };
+  const make = (actions: readonly ObjectAction[], place: Place): OpenApiOperation[] =>
+    actions.map((action) => operation(custom, action, place));
+  const sub = (subresource: string): OpenApiOperation[] =>
+    make(["get", "put", "patch"], { ...object, path: `${object.path}/${subresource}`, subresource });
   return [
-    ...(namespaced ? [make("list", everywhere)] : []),
-    ...["list", "create", "deletecollection"].map((verb) => make(verb, collection)),
-    ...["get", "update", "delete", "patch"].map((verb) => make(verb, object)),
-    ...(resource.hasStatus ? sub("status") : []),
-    ...(resource.hasScale ? sub("scale") : []),
+    ...(namespaced ? make(["list"], everywhere) : []),
+    ...make(["list", "post", "deletecollection"], collection),
+    ...make(["get", "put", "delete", "patch"], object),
+    ...(hasStatus ? sub("status") : []),
+    ...(hasScale ? sub("scale") : []),
   ];
+}
+
+function operation(custom: Custom, action: ObjectAction, place: Place): OpenApiOperation {
+  const { catalog, resource } = custom;
+  const { group, version, kind, namespaced: isNamespaced } = resource;
+  const { method, codes } = ACTIONS[action];
+  const own = modelOf(custom, place);
+  const isDeletion = action === "delete" || action === "deletecollection";
+  const content =
+    action === "list"
+      ? published(resource, resource.listKind, (dialect) => resource.listSchema(dialect))
+      : isDeletion
+        ? metaModel(catalog.schemas, "Status")
+        : own;
+  return {
+    path: `${groupVersionRoot(group, version)}/${place.path}`,
+    method,
+    operationId: operationId(action, { ...place, group, version, kind, isNamespaced }),
+    tag: tagOf(group, version),
+    resource: { action, kind: { group, version, kind } },
+    parameters: [
+      ...(place.path.includes("{name}") ? [NAME] : []),
+      ...(place.path.includes("{namespace}") ? [NAMESPACE_PARAMETER] : []),
+      PRETTY,
+      ...parametersOf(catalog, action),
+    ],
+    consumes: action === "patch" ? PATCH_TYPES : MEDIA_TYPES,
+    produces: MEDIA_TYPES,
+    body: bodyOf(catalog, action, own),
+    responses: responsesOf(action === "patch" ? PATCH_CODES : codes, content),
+  };
+}
+
+function modelOf({ catalog, resource }: Custom, { subresource }: Place): Model {
+  if (subresource !== "scale") return published(resource, resource.kind, (dialect) => resource.schema(dialect));
+  return must(catalog.schemas.kind("autoscaling", "v1", "Scale"), "every release has the kind Scale");
 }
 
 function published(resource: CustomResource, kind: string, definition: PublishedModel["definition"]): PublishedModel {
   return { name: customModelName(resource, kind), definition };
 }
 
-function operation(
-  resource: CustomResource,
-  models: Models,
-  { verb, path, subresource }: { readonly verb: string; readonly path: string; readonly subresource: string },
-): OpenApiOperation {
-  const { group, version, kind } = resource;
-  const { method, action, parameters } = must(CUSTOM_VERBS[verb], "operations have known verbs");
-  const own = subresource === "scale" ? models.scale : models.own;
-  const isDeletion = method === "delete";
-  return {
-    path,
-    method,
-    action,
-    operationId: operationId(resource, { verb, path, subresource }),
-    tag: tagOf(group, version),
-    kind: { group, version, kind },
-    parameters: [
-      ...(path.includes("{name}") ? [NAME] : []),
-      ...(path.includes("{namespace}") ? [NAMESPACE_PARAMETER] : []),
-      PRETTY,
-      ...parameters,
-    ],
-    consumes: method === "patch" ? PATCH_TYPES : MEDIA_TYPES,
-    produces: MEDIA_TYPES,
-    body: verb === "delete" ? models.deleteOptions : verb === "create" || verb === "update" ? own : undefined,
-    responseModel: verb === "list" ? models.list : isDeletion ? models.status : own,
-  };
+function parametersOf(catalog: Catalog, action: ObjectAction): readonly Parameter[] {
+  switch (action) {
+    case "get":
+      return GET;
+    case "post":
+    case "put":
+      return WRITE;
+    case "patch":
+      return PATCH;
+    case "delete":
+      return deleteParameters(catalog);
+    default:
+      return listParameters(catalog);
+  }
 }
 
-const VERB_NAMES: Readonly<Record<string, string>> = { get: "read", update: "replace", deletecollection: "delete" };
-
-function operationId(
-  { group, version, kind, namespaced }: CustomResource,
-  { verb, path, subresource }: { readonly verb: string; readonly path: string; readonly subresource: string },
-): string {
-  const isEverywhere = namespaced && !path.includes("{namespace}");
-  const scope = `${namespaced && !isEverywhere ? "Namespaced" : ""}${kind}${isEverywhere ? "ForAllNamespaces" : ""}`;
-  const collection = verb === "deletecollection" ? "Collection" : "";
-  return `${VERB_NAMES[verb] ?? verb}${pascal(group)}${pascal(version)}${collection}${scope}${subresource === "" ? "" : pascal(subresource)}`;
+function bodyOf({ schemas }: Catalog, action: ObjectAction, own: Model): OpenApiOperation["body"] {
+  switch (action) {
+    case "post":
+    case "put":
+      return { model: own, isRequired: true };
+    case "patch":
+      return { model: PATCH_MODEL, isRequired: true };
+    case "delete":
+      return { model: metaModel(schemas, "DeleteOptions"), isRequired: false };
+    default:
+      return undefined;
+  }
 }

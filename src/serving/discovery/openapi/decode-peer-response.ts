@@ -17,11 +17,29 @@ export interface OpenApiIndex {
 
 const NAME = "[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?";
 const GROUP_VERSION_PATH = new RegExp(`^(?:api|apis/(${NAME}))/(${NAME})$`);
+const GROUP_PATH = new RegExp(`^apis/(${NAME})$`);
+/** The OpenAPI 3 documents that are not about a group. */
+const ROOT_PATHS: ReadonlySet<string> = new Set([
+  ".well-known/openid-configuration",
+  "api",
+  "apis",
+  "openid/v1/jwks",
+  "version",
+]);
 const HASH = /^[0-9A-Za-z]{1,128}$/;
 
 export function parseGroupVersionPath(path: string): GroupVersion | undefined {
   const match = GROUP_VERSION_PATH.exec(path);
   return match === null ? undefined : { group: match[1] ?? "", version: match[2] ?? "" };
+}
+
+/** The group in the path of the document about the versions of a group. */
+export function parseGroupPath(path: string): string | undefined {
+  return GROUP_PATH.exec(path)?.[1];
+}
+
+function isDiscoveryPath(path: string): boolean {
+  return ROOT_PATHS.has(path) || GROUP_PATH.test(path);
 }
 
 export function formatGroupVersionPath({ group, version }: GroupVersion): string {
@@ -33,16 +51,13 @@ export function createIndex(hashes: ReadonlyMap<string, string>): OpenApiIndex {
   return { hashes, digest: digest(lines.sort().join("\n")) };
 }
 
-/**
- * Skips paths that are not group versions: kube-apiserver also lists documents such as "version", which are the same on
- * every server.
- */
+/** Skips paths that no Evenkeel server has a document for, such as the "logs" of kube-apiserver. */
 export function decodeIndex(body: Buffer): OpenApiIndex {
   const { paths } = decodeObject(body);
   if (!isJsonObject(paths)) throw new Error("The index has no paths.");
   const hashes = new Map<string, string>();
   for (const [path, entry] of Object.entries(paths)) {
-    if (parseGroupVersionPath(path) === undefined) continue;
+    if (parseGroupVersionPath(path) === undefined && !isDiscoveryPath(path)) continue;
     const url = isJsonObject(entry) ? entry["serverRelativeURL"] : undefined;
     const hash = typeof url === "string" ? url.slice(url.lastIndexOf("?hash=") + "?hash=".length) : "";
     if (!HASH.test(hash)) throw new Error(`The index has no hash for ${path}.`);

@@ -20,6 +20,7 @@ import { createMergedDocuments } from "./merged.ts";
 import { createModelCatalog } from "./model-catalog.ts";
 import { createNewestDocuments } from "./newest.ts";
 import type { OpenApiPeers } from "./peers.ts";
+import type { RunInNextTurn } from "./v2-encode.ts";
 
 const V2_PROTOBUF_ACCEPT = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const V2_PROTOBUF_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
@@ -42,6 +43,8 @@ export interface OpenApiOptions {
   readonly mode?: "merged" | "newest";
   /** Undefined if this server shows its own documents to every client. */
   readonly peers: OpenApiPeers | undefined;
+  /** Runs the callback in the next turn of the event loop. Without it, documents are built in one turn. */
+  readonly nextTurn?: RunInNextTurn | undefined;
   /** Adds the documents of aggregated API servers to those that clients see. */
   readonly extend?: (base: OpenApiDocuments) => OpenApiDocuments;
 }
@@ -49,14 +52,16 @@ export interface OpenApiOptions {
 type OpenApiRequest = WithInfo & { readonly isVerifiedPeer: boolean };
 
 export function openApiHandler(options: OpenApiOptions): (request: OpenApiRequest) => Promise<ApiResponse> {
-  const { catalog, custom, clock, log, serverId, binaryVersion, peers, mode = "merged" } = options;
-  const local = createLocalDocuments(catalog);
+  const { catalog, custom, clock, log, serverId, binaryVersion, peers, mode = "merged", nextTurn } = options;
+  const local = createLocalDocuments(catalog, nextTurn);
   const self = { serverId, release: catalog.release.name, binaryVersion };
   const create = mode === "merged" ? createMergedDocuments : createNewestDocuments;
   const { extend = (base): OpenApiDocuments => base } = options;
-  const builtIn = peers === undefined ? local : create({ self, local, peers, clock, log });
+  const builtIn = peers === undefined ? local : create({ self, local, peers, clock, log, nextTurn });
   const models = peers === undefined ? (): Catalog => catalog : createModelCatalog({ self, mode, peers });
-  const ofCluster = extend(custom === undefined ? builtIn : withCustomDocuments(builtIn, { custom, catalog: models }));
+  const ofCluster = extend(
+    custom === undefined ? builtIn : withCustomDocuments(builtIn, { custom, catalog: models, nextTurn }),
+  );
   const encodedIndex = createIndexEncoder();
   return async (request) => {
     const documents = request.isVerifiedPeer ? local : ofCluster;

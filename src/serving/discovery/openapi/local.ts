@@ -1,39 +1,36 @@
 /** The documents of the built-in resources of this server. Each document is built at its first request and cached. */
-import type { Catalog, CatalogGroup } from "../../../objects/catalog/catalog.ts";
-import { apiResourceList } from "../document.ts";
-import type { CustomGroupVersion } from "./custom.ts";
-import { digest, withHash, type EncodedOpenApi, type OpenApiDocuments } from "./documents.ts";
-import { createIndex, formatGroupVersionPath, type OpenApiIndex } from "./decode-peer-response.ts";
-import { openApiV2Document } from "./v2.ts";
-import { encodeOpenApiV2 } from "./v2-protobuf.ts";
+import type { Catalog } from "../../../objects/catalog/catalog.ts";
+import { digest, type EncodedOpenApi, type OpenApiDocuments } from "./documents.ts";
+import { createIndex, type OpenApiIndex } from "./decode-peer-response.ts";
+import { documentSources } from "./document-sources.ts";
+import { builtInV2 } from "./v2.ts";
+import { encodeV2Json, encodeV2Protobuf, type RunInNextTurn } from "./v2-encode.ts";
 import { openApiV3Document } from "./v3.ts";
 
 /** Part of every hash. Increase it whenever a change of this code changes the documents of a catalog. */
-const FORMAT = 1;
+const FORMAT = 2;
 
 export interface LocalOpenApi extends OpenApiDocuments {
   readonly hashIndex: OpenApiIndex;
   document(path: string): EncodedOpenApi | undefined;
 }
 
-export function createLocalDocuments(catalog: Catalog): LocalOpenApi {
-  const sources = new Map(
-    catalog.groups.flatMap((group) =>
-      group.versions.map((version) => [formatGroupVersionPath({ group: group.name, version }), { group, version }]),
-    ),
-  );
+export function createLocalDocuments(catalog: Catalog, nextTurn?: RunInNextTurn): LocalOpenApi {
+  const sources = documentSources(catalog);
   const hashIndex = createIndex(
-    new Map(Array.from(sources, ([path, { group, version }]) => [path, documentHash(catalog, { group, version })])),
+    new Map(Array.from(sources, ([path, { content }]) => [path, documentHash(catalog, content)])),
   );
   const documents = new Map<string, EncodedOpenApi>();
   const document = (path: string): EncodedOpenApi | undefined => {
     const [source, hash] = [sources.get(path), hashIndex.hashes.get(path)];
     if (source === undefined || hash === undefined) return undefined;
     return once(documents, path, () => {
-      const value = openApiV3Document(catalog, source.group, source.version);
+      const value = openApiV3Document(catalog, source);
       return { bytes: Buffer.from(JSON.stringify(value)), hash };
     });
   };
+  let v2: Promise<EncodedOpenApi> | undefined;
+  let v2Protobuf: Promise<EncodedOpenApi> | undefined;
   return {
     hashIndex,
     document,
@@ -44,12 +41,8 @@ export function createLocalDocuments(catalog: Catalog): LocalOpenApi {
       const found = document(path);
       return found === undefined ? { kind: "unknown" } : { kind: "document", document: found };
     },
-    async v2() {
-      return once(documents, "v2", () => withHash(Buffer.from(JSON.stringify(openApiV2Document(catalog)))));
-    },
-    async v2Protobuf() {
-      return once(documents, "v2 protobuf", () => withHash(encodeOpenApiV2(openApiV2Document(catalog))));
-    },
+    v2: () => (v2 ??= encodeV2Json(builtInV2(catalog), nextTurn)),
+    v2Protobuf: () => (v2Protobuf ??= encodeV2Protobuf(builtInV2(catalog), nextTurn)),
   };
 }
 
@@ -60,13 +53,6 @@ function once(made: Map<string, EncodedOpenApi>, key: string, make: () => Encode
 }
 
 /** Computes the hash of an OpenAPI 3 document from all its inputs, without building the document. */
-export function documentHash(
-  catalog: Catalog,
-  of: { readonly group: CatalogGroup; readonly version: string } | { readonly custom: CustomGroupVersion },
-): string {
-  // The definition of a shared model, such as DeleteOptions, lists an x-kubernetes-group-version-kind for each group.
-  // So every document depends on the names and versions of all groups.
-  const served = catalog.groups.map(({ name, versions }) => [name, versions]);
-  const content = "custom" in of ? [[], of.custom.hash()] : [apiResourceList(of.group, of.version)];
-  return digest(JSON.stringify([FORMAT, catalog.release, served, ...content]));
+export function documentHash({ release }: Catalog, content: unknown): string {
+  return digest(JSON.stringify([FORMAT, release, content]));
 }

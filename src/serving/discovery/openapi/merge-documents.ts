@@ -1,18 +1,9 @@
 /**
- * Merges OpenAPI documents. The result has every path and model of any document, taken from the first document that has
- * it, sorted by name as in the document of a single server.
+ * Merges OpenAPI 3 documents. The result has every path and model of any document, taken from the first document that
+ * has it, sorted by name as in the document of a single server.
  */
 import { objectAt, type JsonObject } from "../../../meta/json.ts";
 import { compareNames } from "../order.ts";
-
-/** Merges OpenAPI 2 documents, which are those of several servers, or of built-in and custom resources. */
-export function mergeV2(documents: readonly JsonObject[]): JsonObject {
-  return {
-    ...documents[0],
-    paths: union(documents.map((document) => objectAt(document, "paths"))),
-    definitions: union(documents.map((document) => objectAt(document, "definitions"))),
-  };
-}
 
 /** Merges the OpenAPI 3 documents of the built-in and the custom resources of one group version. */
 export function mergeV3(first: JsonObject, second: JsonObject): JsonObject {

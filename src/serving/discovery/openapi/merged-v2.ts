@@ -1,12 +1,12 @@
 /** The OpenAPI 2 document of the whole cluster. It is built once for each set of source documents. */
-import { withHash, type EncodedOpenApi } from "./documents.ts";
+import type { EncodedOpenApi } from "./documents.ts";
 import type { LocalOpenApi } from "./local.ts";
 import { decodeV2Document } from "./decode-peer-response.ts";
-import { mergeV2 } from "./merge-documents.ts";
 import type { PeerV2Documents } from "./peer-documents.ts";
 import type { PeerSource } from "./peer-indexes.ts";
 import { keyOf, type RankedSources, type SharedDocuments } from "./sources.ts";
-import { encodeOpenApiV2 } from "./v2-protobuf.ts";
+import { encodeV2Json, encodeV2Protobuf, type RunInNextTurn } from "./v2-encode.ts";
+import { mergeV2Sources, sourceOf } from "./v2-source.ts";
 
 interface MergedV2 {
   json(): Promise<EncodedOpenApi>;
@@ -16,16 +16,17 @@ interface MergedV2 {
 interface Whole {
   /** The sources from which the document was built. */
   readonly key: string;
-  readonly json: EncodedOpenApi;
-  protobuf: EncodedOpenApi | undefined;
+  readonly json: Promise<EncodedOpenApi>;
+  protobuf: Promise<EncodedOpenApi> | undefined;
 }
 
 export function createMergedV2(options: {
   readonly local: LocalOpenApi;
   readonly peerDocuments: PeerV2Documents;
   readonly sources: RankedSources;
+  readonly nextTurn: RunInNextTurn | undefined;
 }): MergedV2 {
-  const { local, peerDocuments } = options;
+  const { local, peerDocuments, nextTurn } = options;
   let last: Whole | undefined;
 
   /**
@@ -43,8 +44,10 @@ export function createMergedV2(options: {
     if (present.length === 1) return undefined;
     const key = keyOf(present);
     if (last?.key === key) return last;
-    const decoded = present.map(({ index }) => decodeV2Document(documents.get(index.digest)?.bytes ?? own.bytes));
-    last = { key, json: withHash(Buffer.from(JSON.stringify(mergeV2(decoded)))), protobuf: undefined };
+    const decoded = present.map(({ index }) =>
+      sourceOf(decodeV2Document(documents.get(index.digest)?.bytes ?? own.bytes)),
+    );
+    last = { key, json: encodeV2Json(mergeV2Sources(decoded), nextTurn), protobuf: undefined };
     return last;
   };
 
@@ -53,8 +56,8 @@ export function createMergedV2(options: {
     async protobuf() {
       const whole = await current();
       if (whole === undefined) return local.v2Protobuf();
-      whole.protobuf ??= withHash(encodeOpenApiV2(decodeV2Document(whole.json.bytes)));
-      return whole.protobuf;
+      const { bytes } = await whole.json;
+      return (whole.protobuf ??= encodeV2Protobuf(sourceOf(decodeV2Document(bytes)), nextTurn));
     },
   };
 }

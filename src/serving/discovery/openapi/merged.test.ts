@@ -70,10 +70,13 @@ describe("the merged index", () => {
     expect(all[OLD]).toBe(await localUrl(cluster, "b", OLD));
   });
 
-  test("lists the group versions in the order of discovery", async () => {
+  test("lists the group versions in the order of discovery, after the documents of discovery", async () => {
     const names = Object.keys(await paths(mixed(), "a"));
-    expect(names[0]).toBe("api/v1");
-    const flowControl = names.filter((name) => name.includes("flowcontrol"));
+    const first = names.indexOf("api/v1");
+    expect(names.slice(0, first)).toEqual(expect.arrayContaining(["api", "apis", "apis/apps", "version"]));
+    const groupVersions = names.slice(first);
+    expect(groupVersions.filter((name) => !/^(?:api|apis\/[^/]+)\/v/.test(name))).toEqual([]);
+    const flowControl = groupVersions.filter((name) => name.includes("flowcontrol"));
     expect(flowControl).toEqual(["apis/flowcontrol.apiserver.k8s.io/v1", OLD]);
   });
 
@@ -173,7 +176,7 @@ describe("the document of a group version", () => {
     cluster.cut.add("b");
     await expectUnavailable(url);
     await expectUnavailable(`/openapi/v3/${NEW}`);
-    for (const path of ["apis/none/v1", "api", "apis/apps", "apis/UPPER/v1", "version"])
+    for (const path of ["apis/none/v1", "apis/none", "apis/UPPER", "apis/UPPER/v1", "logs"])
       expect((await cluster.get("a", `/openapi/v3/${path}`)).status, path).toBe(404);
   });
 
@@ -181,7 +184,8 @@ describe("the document of a group version", () => {
     const cluster = createCluster({ a: "1.31", b: "1.36" });
     cluster.undescribed.add("b");
     expect(isReason(await refusal(cluster.get("a", `/openapi/v3/${NEW}`)), "ServiceUnavailable")).toBe(true);
-    expect((await cluster.get("a", "/openapi/v3/version")).status).toBe(404);
+    expect((await cluster.get("a", "/openapi/v3/logs")).status).toBe(404);
+    expect((await cluster.get("a", "/openapi/v3/version")).status).toBe(200);
     expect((await cluster.get("a", `/openapi/v3/${SHARED}`)).status).toBe(200);
   });
 
@@ -219,7 +223,7 @@ describe("the merged OpenAPI 2 document", () => {
       expect(again.status).toBe(304);
     }
     const document = await v2(cluster, "a");
-    expect(document.info.version).toBe(cluster.catalog("c").release.gitVersion);
+    expect(document.info.version).toBe(cluster.catalog("c").release.name);
     expect(Object.keys(document.paths).filter((path) => path.startsWith(`/${OLD}`))).not.toEqual([]);
     expect(Object.keys(document.paths).filter((path) => path.startsWith(`/${NEW}`))).not.toEqual([]);
     expect(Object.keys(document.paths)).toEqual(Object.keys(document.paths).toSorted());
@@ -231,11 +235,21 @@ describe("the merged OpenAPI 2 document", () => {
     expect(document.definitions[podSpec]).not.toEqual(ofOldest.definitions[podSpec]);
   });
 
-  test("contains the definition of every reference", async () => {
-    const { text } = await mixed().get("a", "/openapi/v2");
-    const { definitions } = JSON.parse(text) as Document;
-    const names = new Set(Array.from(text.matchAll(/"#\/definitions\/([^"]+)"/g), ([, name]) => name!));
-    expect([...names].filter((name) => definitions[name] === undefined)).toEqual([]);
+  test("contains the definition and the parameter of every reference, also those of a kube-apiserver", async () => {
+    const cluster = mixed();
+    // The names of the shared parameters of a kube-apiserver differ, because they depend on the descriptions.
+    const ofNewest = (await cluster.getAsPeer("c", "/openapi/v2")).text;
+    const renamed = ofNewest.replaceAll(/"(#\/parameters\/)?([a-zA-Z]+)-[-_0-9a-zA-Z]{8}"/g, '"$1$2-kube0000"');
+    expect(renamed).not.toBe(ofNewest);
+    for (const text of [ofNewest, renamed]) {
+      const other = mixed();
+      other.lies.set("c /openapi/v2", respondingWith(text));
+      const merged = await other.get("a", "/openapi/v2");
+      const document = JSON.parse(merged.text) as Record<string, Record<string, unknown>>;
+      const references = [...merged.text.matchAll(/"#\/(definitions|parameters)\/([^"]+)"/g)];
+      expect(references.length).toBeGreaterThan(1_000);
+      expect(references.filter(([, section, name]) => document[section!]![name!] === undefined)).toEqual([]);
+    }
   });
 
   test("is fetched and built once for concurrent requests, and again after a peer has changed its release", async () => {
@@ -246,7 +260,7 @@ describe("the merged OpenAPI 2 document", () => {
     await cluster.get("a", "/openapi/v2", PROTOBUF);
     expect(fetches()).toBe(1);
     cluster.restart("b", "1.37");
-    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("b").release.gitVersion);
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("b").release.name);
     expect(fetches()).toBe(2);
   });
 
@@ -263,11 +277,11 @@ describe("the merged OpenAPI 2 document", () => {
     const cluster = mixed();
     cluster.lies.set("c /openapi/v2", async () => Promise.reject(new Error("reset")));
     const without = await v2(cluster, "a");
-    expect(without.info.version).toBe(cluster.catalog("b").release.gitVersion);
+    expect(without.info.version).toBe(cluster.catalog("b").release.name);
     cluster.lies.clear();
     expect((await v2(cluster, "a")).info.version).toBe(without.info.version);
     cluster.clock.advance(PEER_RETRY_MS);
-    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("c").release.gitVersion);
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("c").release.name);
   });
 
   test("is not merged from a peer whose index changes during the fetch", async () => {
@@ -278,8 +292,8 @@ describe("the merged OpenAPI 2 document", () => {
       return respondingWith((await cluster.getAsPeer("b", "/openapi/v2")).bytes)();
     });
     // The document of c is used, which had the same index as b before b restarted.
-    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("c").release.gitVersion);
-    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("b").release.gitVersion);
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("c").release.name);
+    expect((await v2(cluster, "a")).info.version).toBe(cluster.catalog("b").release.name);
   });
 });
 

@@ -12,19 +12,26 @@ import { createPeerV2Documents, createPeerV3Documents, type PeerV3Documents } fr
 import { createPeerIndexes } from "./peer-indexes.ts";
 import type { OpenApiPeers } from "./peers.ts";
 import { compareRanks, rankOf, type Ranked } from "../rank.ts";
+import type { RunInNextTurn } from "./v2-encode.ts";
 import { keyOf, mergeHashes, toSources, type RankedSources } from "./sources.ts";
 
 export interface MergedOptions extends PeerFetchOptions {
   readonly self: Ranked;
   readonly local: LocalOpenApi;
+  readonly nextTurn?: RunInNextTurn | undefined;
 }
 
 export function createMergedDocuments(options: MergedOptions): OpenApiDocuments {
-  const { peers, clock, self, local } = options;
+  const { peers, clock, self, local, nextTurn } = options;
   const ask = createFetchFromPeer(options);
   const indexes = createPeerIndexes({ peers, clock, ask });
   const sources: RankedSources = async () => toSources(self, local.hashIndex, await indexes.sources());
-  const v2 = createMergedV2({ local, sources, peerDocuments: createPeerV2Documents({ indexes, clock, ask }) });
+  const v2 = createMergedV2({
+    local,
+    sources,
+    peerDocuments: createPeerV2Documents({ indexes, clock, ask }),
+    nextTurn,
+  });
   let last: { readonly key: string; readonly index: OpenApiIndex } | undefined;
   return {
     async index() {

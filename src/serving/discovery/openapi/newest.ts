@@ -15,7 +15,8 @@ import {
   type PeerV3Documents,
 } from "./peer-documents.ts";
 import { createPeerIndexes, type PeerSource } from "./peer-indexes.ts";
-import { encodeOpenApiV2 } from "./v2-protobuf.ts";
+import { encodeV2Protobuf, type RunInNextTurn } from "./v2-encode.ts";
+import { sourceOf } from "./v2-source.ts";
 
 interface Servers {
   /** Peers newer than this server, newest first. */
@@ -25,7 +26,7 @@ interface Servers {
 }
 
 export function createNewestDocuments(options: MergedOptions): OpenApiDocuments {
-  const { peers, clock, local, self } = options;
+  const { peers, clock, local, self, nextTurn } = options;
   const ask = createFetchFromPeer(options);
   const indexes = createPeerIndexes({ peers, clock, ask });
   const own: Candidate = { ...self, isReachable: true };
@@ -35,7 +36,12 @@ export function createNewestDocuments(options: MergedOptions): OpenApiDocuments 
     const newer = ordered.slice(0, ordered.indexOf(own));
     return { all, newer: newer.flatMap((peer) => all.find((source) => source.peer === peer) ?? []) };
   };
-  const v2 = createNewestV2({ local, servers, documents: createPeerV2Documents({ indexes, clock, ask }) });
+  const v2 = createNewestV2({
+    local,
+    servers,
+    documents: createPeerV2Documents({ indexes, clock, ask }),
+    nextTurn,
+  });
   return {
     index: async () => (await servers()).newer[0]?.index ?? local.hashIndex,
     find: createFinder({
@@ -105,8 +111,9 @@ function createNewestV2(parts: {
   readonly local: LocalOpenApi;
   readonly servers: () => Promise<Servers>;
   readonly documents: PeerV2Documents;
+  readonly nextTurn: RunInNextTurn | undefined;
 }): () => Promise<Whole> {
-  const { local } = parts;
+  const { local, nextTurn } = parts;
   let last: Whole | undefined;
   return async () => {
     const localIndex = local.hashIndex;
@@ -115,17 +122,17 @@ function createNewestV2(parts: {
       if (index.digest === localIndex.digest) break;
       if (last?.index.digest === index.digest) return last;
       const found = (await parts.documents.load([source])).get(index.digest);
-      if (found !== undefined) return (last = wholeOf(index, found.bytes));
+      if (found !== undefined) return (last = wholeOf(index, found.bytes, nextTurn));
     }
     return { index: localIndex, json: await local.v2(), protobuf: () => local.v2Protobuf() };
   };
 }
 
-function wholeOf(index: OpenApiIndex, bytes: Buffer): Whole {
-  let protobuf: EncodedOpenApi | undefined;
+function wholeOf(index: OpenApiIndex, bytes: Buffer, nextTurn: RunInNextTurn | undefined): Whole {
+  let protobuf: Promise<EncodedOpenApi> | undefined;
   return {
     index,
     json: withHash(bytes),
-    protobuf: async () => (protobuf ??= withHash(encodeOpenApiV2(decodeV2Document(bytes)))),
+    protobuf: () => (protobuf ??= encodeV2Protobuf(sourceOf(decodeV2Document(bytes)), nextTurn)),
   };
 }

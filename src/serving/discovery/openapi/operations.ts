@@ -1,4 +1,7 @@
-/** Lists the OpenAPI operations of one group version with their parameters and media types. */
+/**
+ * Lists the OpenAPI operations of the built-in resources of one group version. They follow from the verbs and
+ * subresources of each resource.
+ */
 import { must } from "../../../base/assert.ts";
 import type {
   Catalog,
@@ -7,244 +10,225 @@ import type {
   CatalogSubresource,
   CatalogVersion,
 } from "../../../objects/catalog/catalog.ts";
-import type { JsonObject } from "../../../meta/json.ts";
+import type { ModelKind } from "../../../objects/catalog/schema-source.ts";
+import { returnsDeletedObject } from "../../../objects/deleted-object.ts";
 import type { StructSchema } from "../../../objects/schema.ts";
-import type { GroupVersionKind, Model } from "./schemas.ts";
-
-type Method = "get" | "post" | "put" | "patch" | "delete";
-
-interface Parameter {
-  readonly name: string;
-  readonly in: "query" | "path";
-  readonly type: "string" | "integer" | "boolean";
-}
-
-export interface OpenApiOperation {
-  readonly path: string;
-  readonly method: Method;
-  readonly action: string;
-  readonly operationId: string;
-  readonly tag: string;
-  readonly kind: GroupVersionKind;
-  readonly parameters: readonly Parameter[];
-  readonly consumes: readonly string[];
-  readonly produces: readonly string[];
-  /** The model of the request body; undefined if the operation has no body. */
-  readonly body: Model | undefined;
-  readonly responseModel: Model | undefined;
-}
+import { ACTIONS, connectOperationId, operationId, type ObjectAction } from "./actions.ts";
+import {
+  ANY_TYPE,
+  metaModel,
+  OBJECT_TYPES,
+  PATCH_MODEL,
+  responsesOf,
+  type ResponseContent,
+  type Method,
+  type OpenApiOperation,
+  type Parameter,
+} from "./operation.ts";
+import { tagOf } from "./operation-names.ts";
+import {
+  CONNECT,
+  deleteParameters,
+  listParameters,
+  NAME,
+  NAMESPACE_PARAMETER,
+  PATCH,
+  podLogParameters,
+  PRETTY,
+  SUBPATH,
+  WRITE,
+} from "./parameters.ts";
 
 const PATCH_TYPES: readonly string[] = [
-  "application/apply-patch+yaml",
   "application/json-patch+json",
   "application/merge-patch+json",
   "application/strategic-merge-patch+json",
+  "application/apply-patch+yaml",
 ];
-const RESPONSE_TYPES: readonly string[] = [
-  "application/json",
-  "application/yaml",
-  "application/vnd.kubernetes.protobuf",
+const LIST_TYPES: readonly string[] = [
+  ...OBJECT_TYPES,
+  "application/json;stream=watch",
+  "application/vnd.kubernetes.protobuf;stream=watch",
 ];
-
-export const query = (name: string, type: Parameter["type"] = "string"): Parameter => ({ name, in: "query", type });
-export const NAME: Parameter = { name: "name", in: "path", type: "string" };
-export const NAMESPACE_PARAMETER: Parameter = { name: "namespace", in: "path", type: "string" };
-export const PRETTY = query("pretty");
-export const LIST: readonly Parameter[] = [
-  query("allowWatchBookmarks", "boolean"),
-  query("continue"),
-  query("fieldSelector"),
-  query("labelSelector"),
-  query("limit", "integer"),
-  query("resourceVersion"),
-  query("resourceVersionMatch"),
-  query("sendInitialEvents", "boolean"),
-  query("timeoutSeconds", "integer"),
-  query("watch", "boolean"),
-];
-const WRITE: readonly Parameter[] = [query("dryRun"), query("fieldManager"), query("fieldValidation")];
-const DELETE: readonly Parameter[] = [
-  query("dryRun"),
-  query("gracePeriodSeconds", "integer"),
-  query("orphanDependents", "boolean"),
-  query("propagationPolicy"),
+const LOG_TYPES: readonly string[] = ["text/plain", ...OBJECT_TYPES];
+const STREAM_METHODS: readonly Method[] = ["get", "post"];
+const PROXY_METHODS: readonly Method[] = ["delete", "get", "head", "options", "patch", "post", "put"];
+const SUBRESOURCE_ACTIONS: readonly (readonly [verb: string, action: ObjectAction])[] = [
+  ["create", "post"],
+  ["get", "get"],
+  ["update", "put"],
+  ["patch", "patch"],
 ];
 
-export interface OpenApiVerb {
-  readonly method: Method;
-  readonly action: string;
-  /** Parameters in addition to `pretty`. */
-  readonly parameters: readonly Parameter[];
+export function groupVersionRoot(group: string, version: string): string {
+  return group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
 }
 
-export const VERBS: Readonly<Record<string, OpenApiVerb>> = {
-  list: { method: "get", action: "list", parameters: LIST },
-  create: { method: "post", action: "post", parameters: WRITE },
-  deletecollection: {
-    method: "delete",
-    action: "deletecollection",
-    parameters: [...LIST.filter(({ name }) => name !== "watch"), ...DELETE],
-  },
-  get: { method: "get", action: "get", parameters: [] },
-  update: { method: "put", action: "put", parameters: WRITE },
-  patch: { method: "patch", action: "patch", parameters: [...WRITE, query("force", "boolean")] },
-  delete: { method: "delete", action: "delete", parameters: DELETE },
-};
-const COLLECTION_VERBS: readonly string[] = ["list", "create", "deletecollection"];
-const OBJECT_VERBS: readonly string[] = ["get", "update", "patch", "delete"];
-
 export function operationsOf(catalog: Catalog, group: CatalogGroup, version: string): OpenApiOperation[] {
-  const root = group.name === "" ? `/api/${version}` : `/apis/${group.name}/${version}`;
   return group.resources.flatMap((resource) => {
     const served = resource.versions.find((candidate) => candidate.version === version);
-    return served === undefined ? [] : resourceOperations({ catalog, resource, served, root });
+    return served === undefined ? [] : resourceOperations({ catalog, resource, served });
   });
 }
 
-interface ResourceContext {
+interface Served {
   readonly catalog: Catalog;
   readonly resource: CatalogResource;
   readonly served: CatalogVersion;
-  readonly root: string;
 }
 
-function resourceOperations(context: ResourceContext): OpenApiOperation[] {
-  const { resource, served, root } = context;
+/** The path of an operation, and what it is the path of. */
+interface Place {
+  /** Relative to the group version. */
+  readonly path: string;
+  readonly parameters: readonly Parameter[];
+  readonly kind: ModelKind;
+  readonly subresource: string;
+  /** True for a list or watch of a namespaced resource in all namespaces. */
+  readonly isAcrossNamespaces: boolean;
+}
+
+function resourceOperations(of: Served): OpenApiOperation[] {
+  const { resource, served } = of;
   const kind = { group: resource.group, version: served.version, kind: served.kind };
-  const collection = resource.namespaced
-    ? `${root}/namespaces/{namespace}/${resource.resource}`
-    : `${root}/${resource.resource}`;
   const scope = resource.namespaced ? [NAMESPACE_PARAMETER] : [];
-  const make = (verb: string, path: string, parameters: readonly Parameter[]): OpenApiOperation =>
-    operation(context, { verb, path, parameters, kind, suffix: "" });
+  const path = resource.namespaced ? `namespaces/{namespace}/${resource.resource}` : resource.resource;
+  const collection: Place = { path, parameters: scope, kind, subresource: "", isAcrossNamespaces: false };
+  const object: Place = { ...collection, path: `${path}/{name}`, parameters: [NAME, ...scope] };
+  const everywhere: Place = { ...collection, path: resource.resource, parameters: [], isAcrossNamespaces: true };
+  const make = (verb: string, action: ObjectAction, place: Place): OpenApiOperation[] =>
+    served.verbs.includes(verb) ? [operation(of, action, place)] : [];
+  // As kubernetes: the paths below /watch are deprecated, but every resource that can be listed and watched has them.
+  const watch = (action: ObjectAction, place: Place): OpenApiOperation[] =>
+    served.verbs.includes("list") ? make("watch", action, { ...place, path: `watch/${place.path}` }) : [];
   return [
-    ...COLLECTION_VERBS.filter((verb) => served.verbs.includes(verb)).map((verb) => make(verb, collection, scope)),
-    ...OBJECT_VERBS.filter((verb) => served.verbs.includes(verb)).map((verb) =>
-      make(verb, `${collection}/{name}`, [NAME, ...scope]),
-    ),
-    ...(resource.namespaced && served.verbs.includes("list") ? [make("list", `${root}/${resource.resource}`, [])] : []),
-    ...served.subresources.flatMap((subresource) =>
-      subresourceOperations(context, subresource, `${collection}/{name}`),
-    ),
+    ...make("list", "list", collection),
+    ...make("create", "post", collection),
+    ...make("deletecollection", "deletecollection", collection),
+    ...watch("watchlist", collection),
+    ...make("get", "get", object),
+    ...make("update", "put", object),
+    ...make("patch", "patch", object),
+    ...make("delete", "delete", object),
+    ...watch("watch", object),
+    ...(resource.namespaced ? [...make("list", "list", everywhere), ...watch("watchlist", everywhere)] : []),
+    ...served.subresources.flatMap((subresource) => subresourceOperations(of, subresource, object)),
   ];
 }
 
-function subresourceOperations(
-  context: ResourceContext,
-  subresource: CatalogSubresource,
-  object: string,
-): OpenApiOperation[] {
-  const parameters = [NAME, ...(context.resource.namespaced ? [NAMESPACE_PARAMETER] : [])];
-  const path = `${object}/${subresource.name}`;
-  const suffix = subresource.name.charAt(0).toUpperCase() + subresource.name.slice(1);
-  return subresource.verbs
-    .filter((verb) => VERBS[verb] !== undefined)
-    .map((verb) => operation(context, { verb, path, parameters, kind: subresource.responseKind, suffix }));
+function subresourceOperations(of: Served, subresource: CatalogSubresource, object: Place): OpenApiOperation[] {
+  const { name, verbs, responseKind } = subresource;
+  const place: Place = { ...object, path: `${object.path}/${name}`, kind: responseKind, subresource: name };
+  const options = CONNECT.get(responseKind.kind);
+  if (options === undefined)
+    return SUBRESOURCE_ACTIONS.flatMap(([verb, action]) =>
+      verbs.includes(verb) ? [isPodLog(place) ? podLog(of, place) : operation(of, action, place)] : [],
+    );
+  const connected: Place = { ...place, parameters: [...place.parameters, ...options] };
+  if (name !== "proxy") return STREAM_METHODS.map((method) => connection(of, method, connected));
+  const below: Place = {
+    ...connected,
+    path: `${place.path}/{path}`,
+    parameters: [...connected.parameters, SUBPATH],
+  };
+  return [connected, below].flatMap((one) => PROXY_METHODS.map((method) => connection(of, method, one)));
 }
 
-function operation(
-  { catalog, resource, served }: ResourceContext,
-  what: { verb: string; path: string; parameters: readonly Parameter[]; kind: GroupVersionKind; suffix: string },
-): OpenApiOperation {
-  const { method, action, parameters } = must(VERBS[what.verb], "operations have known verbs");
-  const { schemas } = catalog;
-  const schemaOf = (kind: string): StructSchema | undefined => schemas.kind(what.kind.group, what.kind.version, kind);
-  const own = schemaOf(what.kind.kind);
-  const status = schemas.kind("", "v1", "Status");
-  const deleteOptions = schemas.kind("", "v1", "DeleteOptions");
-  const isDeletion = what.verb === "delete" || what.verb === "deletecollection";
-  const isAcrossNamespaces = resource.namespaced && what.verb === "list" && !what.path.includes("{namespace}");
-  const scope = isAcrossNamespaces
-    ? `${served.kind}ForAllNamespaces`
-    : resource.namespaced
-      ? `Namespaced${served.kind}`
-      : served.kind;
+function operation(of: Served, action: ObjectAction, place: Place): OpenApiOperation {
+  const { method, codes } = ACTIONS[action];
+  const { parameters, body, content } = requestOf(of, action, place.kind);
+  const isList = action === "list" || action === "watch" || action === "watchlist";
   return {
-    path: what.path,
+    ...common(of, place),
     method,
-    action,
-    operationId: `${operationVerb(what.verb)}${pascal(resource.group)}${pascal(served.version)}${scope}${what.suffix}`,
+    operationId: operationId(action, nameOf(of, place)),
+    resource: { action, kind: place.kind },
+    parameters: [...place.parameters, PRETTY, ...parameters],
+    consumes: action === "patch" ? PATCH_TYPES : ANY_TYPE,
+    produces: isList ? LIST_TYPES : OBJECT_TYPES,
+    body,
+    responses: responsesOf(codes, content),
+  };
+}
+
+function isPodLog({ kind, subresource }: Place): boolean {
+  return subresource === "log" && kind.group === "" && kind.kind === "Pod";
+}
+
+function podLog(of: Served, place: Place): OpenApiOperation {
+  return {
+    ...operation(of, "get", place),
+    parameters: [...place.parameters, PRETTY, ...podLogParameters(of.catalog)],
+    produces: LOG_TYPES,
+    responses: responsesOf([200], "string"),
+  };
+}
+
+function connection(of: Served, method: Method, place: Place): OpenApiOperation {
+  const suffix = place.path.endsWith("/{path}") ? "WithPath" : "";
+  return {
+    ...common(of, place),
+    method,
+    operationId: connectOperationId(method, nameOf(of, place), suffix),
+    resource: { action: "connect", kind: place.kind },
+    parameters: place.parameters,
+    consumes: ANY_TYPE,
+    produces: ANY_TYPE,
+    body: undefined,
+    responses: responsesOf([200], "string"),
+  };
+}
+
+function common({ resource, served }: Served, { path }: Place): Pick<OpenApiOperation, "path" | "tag"> {
+  return {
+    path: `${groupVersionRoot(resource.group, served.version)}/${path}`,
     tag: tagOf(resource.group, served.version),
-    kind: what.kind,
-    parameters: [...what.parameters, PRETTY, ...parameters],
-    consumes: method === "patch" ? PATCH_TYPES : ["*/*"],
-    produces: RESPONSE_TYPES,
-    body: isDeletion ? deleteOptions : what.verb === "create" || what.verb === "update" ? own : undefined,
-    responseModel: what.verb === "list" ? schemaOf(served.listKind) : isDeletion ? status : own,
   };
 }
 
-export function tagOf(group: string, version: string): string {
-  return `${group === "" ? "core" : camel(group.replace(/\.k8s\.io$/, ""))}_${version}`;
+function nameOf({ resource, served }: Served, place: Place): Parameters<typeof operationId>[1] {
+  const { group, namespaced: isNamespaced } = resource;
+  return { ...place, group, version: served.version, kind: served.kind, isNamespaced };
 }
 
-function operationVerb(verb: string): string {
-  const named: Readonly<Record<string, string>> = {
-    get: "read",
-    update: "replace",
-    deletecollection: "deleteCollection",
-  };
-  return named[verb] ?? verb;
-}
+type RequestForm = Pick<OpenApiOperation, "body"> & {
+  readonly parameters: readonly Parameter[];
+  readonly content: ResponseContent;
+};
 
-export function pascal(text: string): string {
-  if (text === "") return "Core";
-  return text
-    .replace(/\.k8s\.io$/, "")
-    .split(".")
-    .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
-    .join("");
-}
-
-function camel(text: string): string {
-  const joined = pascal(text);
-  return joined.charAt(0).toLowerCase() + joined.slice(1);
-}
-
-/** For each model name the kinds that the definition of the model lists in x-kubernetes-group-version-kind. */
-export function kindsByModel(catalog: Catalog): ReadonlyMap<string, readonly GroupVersionKind[]> {
-  const kinds = new Map<string, GroupVersionKind[]>();
-  const add = (kind: GroupVersionKind): void => {
-    const struct = catalog.schemas.kind(kind.group, kind.version, kind.kind);
-    if (struct === undefined) return;
-    const known = kinds.get(struct.name) ?? [];
-    if (
-      !known.some((other) => other.group === kind.group && other.version === kind.version && other.kind === kind.kind)
-    )
-      known.push(kind);
-    kinds.set(struct.name, known);
-  };
-  for (const group of catalog.groups) {
-    for (const version of group.versions)
-      for (const kind of ["DeleteOptions", "WatchEvent"]) add({ group: group.name, version, kind });
-    for (const { version, kind, listKind, subresources } of group.resources.flatMap(({ versions }) => versions)) {
-      add({ group: group.name, version, kind });
-      add({ group: group.name, version, kind: listKind });
-      for (const { responseKind } of subresources) add(responseKind);
+/** The query parameters and the body of a request, and the content of its responses. */
+function requestOf({ catalog, resource, served }: Served, action: ObjectAction, kind: ModelKind): RequestForm {
+  const { schemas } = catalog;
+  const model = (name: string): StructSchema =>
+    must(schemas.kind(kind.group, kind.version, name), "the release has a schema of every kind that it serves");
+  const meta = (name: string): StructSchema => metaModel(schemas, name);
+  switch (action) {
+    case "list":
+      return { parameters: listParameters(catalog), body: undefined, content: model(served.listKind) };
+    case "watch":
+    case "watchlist":
+      return { parameters: listParameters(catalog), body: undefined, content: meta("WatchEvent") };
+    case "get":
+      return { parameters: [], body: undefined, content: model(kind.kind) };
+    case "post":
+    case "put":
+      return { parameters: WRITE, body: { model: model(kind.kind), isRequired: true }, content: model(kind.kind) };
+    case "patch":
+      return { parameters: PATCH, body: { model: PATCH_MODEL, isRequired: true }, content: model(kind.kind) };
+    case "delete": {
+      const content = returnsDeletedObject(resource.group, resource.resource) ? model(kind.kind) : meta("Status");
+      return {
+        parameters: deleteParameters(catalog),
+        body: { model: meta("DeleteOptions"), isRequired: false },
+        content,
+      };
+    }
+    case "deletecollection": {
+      const selection = listParameters(catalog).filter(
+        ({ name }) => name !== "watch" && name !== "allowWatchBookmarks",
+      );
+      const body = { model: meta("DeleteOptions"), isRequired: false };
+      return { parameters: [...deleteParameters(catalog), ...selection], body, content: meta("Status") };
     }
   }
-  add({ group: "", version: "v1", kind: "Status" });
-  return kinds;
-}
-
-/** Describes the operations, keyed by path and then by method. */
-export function describePaths(
-  operations: readonly OpenApiOperation[],
-  describe: (operation: OpenApiOperation) => JsonObject,
-): JsonObject {
-  const paths: JsonObject = {};
-  for (const [path, ofPath] of sortedByPath(operations)) {
-    paths[path] = Object.fromEntries(ofPath.map((one) => [one.method, describe(one)]));
-  }
-  return paths;
-}
-
-function sortedByPath(operations: readonly OpenApiOperation[]): Map<string, OpenApiOperation[]> {
-  const paths = new Map<string, OpenApiOperation[]>();
-  for (const one of [...operations].sort((left, right) =>
-    left.path < right.path ? -1 : left.path > right.path ? 1 : 0,
-  )) {
-    paths.set(one.path, [...(paths.get(one.path) ?? []), one]);
-  }
-  return paths;
 }

@@ -1,5 +1,5 @@
 /** Converts the schemas of the catalog to OpenAPI 2 or 3. */
-import { modelName } from "../../../objects/catalog/schema-source.ts";
+import { modelName, type ModelKind } from "../../../objects/catalog/schema-source.ts";
 import type { JsonObject } from "../../../meta/json.ts";
 import type { FieldSchema, StructSchema } from "../../../objects/schema.ts";
 import { modelPointer } from "./custom.ts";
@@ -14,29 +14,30 @@ export interface PublishedModel {
 
 export type Model = StructSchema | PublishedModel;
 
-export interface GroupVersionKind {
-  readonly group: string;
-  readonly version: string;
-  readonly kind: string;
+/** Models of values that can have any JSON type. Other values that preserve unknown fields are objects. */
+const RAW_JSON = /\.apiextensions\.v1\.JSON(?:SchemaPropsOr[A-Za-z]+)?$/;
+
+interface SchemaOptions {
+  readonly dialect: Dialect;
+  /** The kinds that the definition of a model lists. */
+  readonly kindsOf: (modelName: string) => readonly ModelKind[];
+  /** The types whose zero value is stated as the default of list items and map values. */
+  readonly zeros: "none" | "structs-and-plain" | "all";
+  /** Descriptions of fields, keyed by "model.field". */
+  readonly descriptions: ReadonlyMap<string, string>;
 }
 
 /** Collects the definitions of all models to which a document refers, keyed by model name. */
 export class SchemaCollector {
+  readonly #options: SchemaOptions;
   readonly #dialect: Dialect;
-  readonly #kindsOf: ReadonlyMap<string, readonly GroupVersionKind[]>;
-  readonly #descriptions: ReadonlyMap<string, string>;
-  readonly #definitions = new Map<string, JsonObject>();
+  readonly #names = new Set<string>();
   readonly #pending: Model[] = [];
+  readonly #built: (readonly [name: string, definition: JsonObject])[] = [];
 
-  /** `descriptions` has the descriptions of fields, keyed by "model.field". */
-  constructor(
-    dialect: Dialect,
-    kindsOf: ReadonlyMap<string, readonly GroupVersionKind[]>,
-    descriptions: ReadonlyMap<string, string> = new Map(),
-  ) {
-    this.#dialect = dialect;
-    this.#kindsOf = kindsOf;
-    this.#descriptions = descriptions;
+  constructor(options: SchemaOptions) {
+    this.#options = options;
+    this.#dialect = options.dialect;
   }
 
   /**
@@ -44,17 +45,31 @@ export class SchemaCollector {
    * first one is used.
    */
   reference(model: Model): JsonObject {
-    if (!this.#definitions.has(model.name)) {
-      this.#definitions.set(model.name, {});
+    if (!this.#names.has(model.name)) {
+      this.#names.add(model.name);
       this.#pending.push(model);
     }
     return { $ref: this.#pointer(model.name) };
   }
 
+  /** The schema of the content of a response. */
+  schemaOf(content: Model | "string"): JsonObject {
+    return content === "string" ? { type: "string" } : this.reference(content);
+  }
+
   /** The definitions of all models referred to so far, directly or indirectly, sorted by name. */
   definitions(): JsonObject {
-    this.settle();
-    return Object.fromEntries([...this.#definitions].sort(([left], [right]) => (left < right ? -1 : 1)));
+    return Object.fromEntries([...this.drain()].sort(([left], [right]) => (left < right ? -1 : 1)));
+  }
+
+  /** Builds the definitions one by one, so that a caller can do something else in between. */
+  *drain(): Generator<readonly [name: string, definition: JsonObject]> {
+    for (let position = 0; position < this.#built.length || this.#pending.length > 0; position++) {
+      const model = position < this.#built.length ? undefined : this.#pending.pop();
+      if (model !== undefined) this.#build(model);
+      const next = this.#built[position];
+      if (next !== undefined) yield next;
+    }
   }
 
   /**
@@ -62,10 +77,12 @@ export class SchemaCollector {
    * replace them.
    */
   settle(): void {
-    for (let model = this.#pending.pop(); model !== undefined; model = this.#pending.pop()) {
-      const definition = "definition" in model ? model.definition(this.#dialect) : this.#structDefinition(model);
-      this.#definitions.set(model.name, definition);
-    }
+    for (let model = this.#pending.pop(); model !== undefined; model = this.#pending.pop()) this.#build(model);
+  }
+
+  #build(model: Model): void {
+    const definition = "definition" in model ? model.definition(this.#dialect) : this.#structDefinition(model);
+    this.#built.push([model.name, definition]);
   }
 
   #structDefinition(struct: StructSchema): JsonObject {
@@ -75,18 +92,19 @@ export class SchemaCollector {
       properties[name] = this.#described(`${struct.name}.${name}`, this.#field(field));
       if (field.required) required.push(name);
     }
-    const kinds = this.#kindsOf.get(struct.name);
+    const kinds = this.#options.kindsOf(struct.name);
     return {
       type: "object",
       ...(required.length === 0 ? {} : { required }),
       ...(struct.fields.size === 0 ? {} : { properties }),
-      ...(kinds === undefined ? {} : { "x-kubernetes-group-version-kind": kinds }),
+      ...(kinds.length === 0 ? {} : { "x-kubernetes-group-version-kind": kinds }),
       ...(struct.mapType === undefined ? {} : { "x-kubernetes-map-type": struct.mapType }),
+      ...(struct.unions === undefined ? {} : { "x-kubernetes-unions": struct.unions }),
     };
   }
 
   #described(name: string, schema: JsonObject): JsonObject {
-    const description = this.#descriptions.get(name);
+    const description = this.#options.descriptions.get(name);
     if (description === undefined) return schema;
     return { description, ...(this.#dialect === "v3" && Object.hasOwn(schema, "$ref") ? { allOf: [schema] } : schema) };
   }
@@ -111,7 +129,10 @@ export class SchemaCollector {
 
   /** Refers to the definition of a named scalar, such as a time or a quantity. */
   #scalarReference(name: string, field: FieldSchema): JsonObject {
-    if (!this.#definitions.has(name)) this.#definitions.set(name, this.#plainType(field));
+    if (!this.#names.has(name)) {
+      this.#names.add(name);
+      this.#built.push([name, RAW_JSON.test(name) ? {} : this.#plainType(field)]);
+    }
     return { $ref: this.#pointer(name) };
   }
 
@@ -127,15 +148,25 @@ export class SchemaCollector {
     const format = field.format === undefined ? {} : { format: field.format };
     switch (field.type) {
       case "array":
-        return { type: "array", items: field.items === undefined ? {} : this.#field(field.items) };
+        return { type: "array", items: this.#inner(field) };
       case "map":
-        return { type: "object", additionalProperties: field.items === undefined ? {} : this.#field(field.items) };
+        return { type: "object", additionalProperties: this.#inner(field) };
       case "struct":
       case "any":
         return { type: "object" };
       default:
         return { type: field.type, ...format, ...(field.enum === undefined ? {} : { enum: field.enum }) };
     }
+  }
+
+  /** The schema of the items of a list or the values of a map. */
+  #inner({ items: inner }: FieldSchema): JsonObject {
+    if (inner === undefined) return {};
+    const schema = this.#field(inner);
+    const { zeros } = this.#options;
+    const zero = zeros === "none" || schema["default"] !== undefined ? undefined : zeroOf(inner, zeros);
+    if (zero === undefined) return schema;
+    return { ...(Object.hasOwn(schema, "$ref") ? { allOf: [schema] } : schema), default: zero };
   }
 
   #defaultOf(field: FieldSchema): JsonObject {
@@ -147,6 +178,28 @@ export class SchemaCollector {
   }
 }
 
+/** The zero value in Go; undefined for types that have none in OpenAPI. */
+function zeroOf(
+  field: FieldSchema,
+  zeros: Exclude<SchemaOptions["zeros"], "none">,
+): JsonObject | string | number | boolean | undefined {
+  // As kubernetes: the zero of every type that is not plain is written as an empty struct.
+  if (field.struct === undefined && modelName(field) !== undefined) return zeros === "all" ? {} : undefined;
+  switch (field.type) {
+    case "struct":
+      return {};
+    case "string":
+      return field.format === "byte" ? undefined : "";
+    case "integer":
+    case "number":
+      return 0;
+    case "boolean":
+      return false;
+    default:
+      return undefined;
+  }
+}
+
 function extensionsOf(field: FieldSchema): JsonObject {
   return {
     ...(field.listType === undefined ? {} : { "x-kubernetes-list-type": field.listType }),
@@ -154,7 +207,5 @@ function extensionsOf(field: FieldSchema): JsonObject {
     ...(field.mapType === undefined ? {} : { "x-kubernetes-map-type": field.mapType }),
     ...(field.patchStrategy === undefined ? {} : { "x-kubernetes-patch-strategy": field.patchStrategy.join(",") }),
     ...(field.patchMergeKey === undefined ? {} : { "x-kubernetes-patch-merge-key": field.patchMergeKey }),
-    ...(field.embeddedResource ? { "x-kubernetes-embedded-resource": true } : {}),
-    ...(field.preserveUnknown ? { "x-kubernetes-preserve-unknown-fields": true } : {}),
   };
 }

@@ -50,8 +50,10 @@ export function mergeHashes(sources: readonly SharedDocuments[]): (readonly [pat
   return [...hashes].sort(([left], [right]) => comparePaths(left, right));
 }
 
+/** Group versions in the order of discovery, after all other documents. */
 function comparePaths(left: string, right: string): number {
   const [one, other] = [parseGroupVersionPath(left), parseGroupVersionPath(right)];
-  if (one === undefined || other === undefined) return compareNames(left, right);
+  if (one === undefined || other === undefined)
+    return one === other ? compareNames(left, right) : one === undefined ? -1 : 1;
   return compareGroups(one.group, other.group) || compareApiVersions(one.version, other.version);
 }

@@ -1,28 +1,48 @@
-/** Extracts some paths of an OpenAPI v2 document and the definitions that they reference. Pure. */
-import { isJsonObject, type JsonObject } from "../../../meta/json.ts";
+/** Extracts some paths of an OpenAPI v2 document and the definitions and parameters that they reference. Pure. */
+import { isJsonObject, objectAt, type JsonObject } from "../../../meta/json.ts";
 import type { V2Document } from "./decode-peer-response.ts";
 
-const REFERENCE = "#/definitions/";
+const DEFINITION = "#/definitions/";
+const PARAMETER = "#/parameters/";
 
 export function withPathsWhere(document: V2Document, isKept: (path: string) => boolean): V2Document {
   const paths = membersWhere(document.paths, isKept);
+  const { definitions } = document;
+  const parameters = objectAt(document, "parameters");
   const wanted = new Set<string>();
   const unread: unknown[] = [paths];
   // Iterative, because definitions can reference each other in cycles.
   for (let next = unread.pop(); next !== undefined; next = unread.pop()) {
-    for (const name of referencesIn(next)) {
-      if (wanted.has(name) || !Object.hasOwn(document.definitions, name)) continue;
-      wanted.add(name);
-      unread.push(document.definitions[name]);
+    for (const reference of referencesIn(next)) {
+      const target = targetOf(reference, definitions, parameters);
+      if (target === undefined || wanted.has(reference)) continue;
+      wanted.add(reference);
+      unread.push(target);
     }
   }
-  return { ...document, paths, definitions: membersWhere(document.definitions, (name) => wanted.has(name)) };
+  return {
+    ...document,
+    paths,
+    definitions: membersWhere(definitions, (name) => wanted.has(`${DEFINITION}${name}`)),
+    parameters: membersWhere(parameters, (name) => wanted.has(`${PARAMETER}${name}`)),
+  };
 }
 
-function membersWhere(
-  members: { readonly [key: string]: JsonObject },
+function targetOf(reference: string, definitions: JsonObject, parameters: JsonObject): unknown {
+  for (const [prefix, members] of [
+    [DEFINITION, definitions],
+    [PARAMETER, parameters],
+  ] as const) {
+    const name = reference.slice(prefix.length);
+    if (reference.startsWith(prefix) && Object.hasOwn(members, name)) return members[name];
+  }
+  return undefined;
+}
+
+function membersWhere<Member>(
+  members: { readonly [key: string]: Member },
   isKept: (key: string) => boolean,
-): { readonly [key: string]: JsonObject } {
+): { readonly [key: string]: Member } {
   return Object.fromEntries(Object.entries(members).filter(([key]) => isKept(key)));
 }
 
@@ -33,13 +53,13 @@ function* referencesIn(root: unknown): Generator<string, void, undefined> {
     if (Array.isArray(value)) for (const item of value as unknown[]) unread.push(item);
     if (!isJsonObject(value)) continue;
     for (const [key, member] of Object.entries(value)) {
-      if (key !== "$ref") unread.push(member);
-      else if (typeof member === "string" && member.startsWith(REFERENCE)) yield unescaped(member);
+      if (key === "$ref" && typeof member === "string") yield unescaped(member);
+      else unread.push(member);
     }
   }
 }
 
 /** Unescapes a JSON pointer. */
 function unescaped(reference: string): string {
-  return reference.slice(REFERENCE.length).replaceAll("~1", "/").replaceAll("~0", "~");
+  return reference.replaceAll("~1", "/").replaceAll("~0", "~");
 }

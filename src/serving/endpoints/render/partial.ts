@@ -21,6 +21,14 @@ export function partialRenderer(served: ServedResource, metaVersion: string): Re
     format: JSON_FORMAT,
     entry: (entry) => jsonRendered([head, metadataMember(entry, served), CLOSE]),
     object: (object) => jsonRendered([head, encodeMetadata(object), CLOSE]),
+    value(entry, decoded) {
+      const isServedVersion = entry.apiVersion === served.apiVersion;
+      const stored =
+        decoded !== undefined && isServedVersion ? objectAt(decoded, "metadata") : metadataIn(entry, served);
+      const { managedFields: _managedFields, ...metadata } = stored;
+      metadata["resourceVersion"] = String(entry.modRevision);
+      return { kind: "PartialObjectMetadata", apiVersion: metaVersion, metadata };
+    },
     list(listed) {
       const chunks: Buffer[] = [
         Buffer.from(

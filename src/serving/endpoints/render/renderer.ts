@@ -13,6 +13,11 @@ export interface Renderer {
   /** Renders an object that is not stored, such as the result of a dry run or an object that has just been deleted. */
   object(object: JsonObject): Rendered;
   /**
+   * Returns the object without managedFields as a value, for the server's own informers. `decoded` is the decoded stored
+   * object, if it is at hand; otherwise the object is parsed. Absent if the representation is read as bytes only.
+   */
+  value?(entry: Entry, decoded: JsonObject | undefined): JsonObject;
+  /**
    * Renders a list. The protobuf renderer returns a promise, because it pauses while it encodes items that are not
    * cached, so that other requests can proceed.
    */

@@ -6,14 +6,18 @@ import { indentJson, pretty } from "./pretty.ts";
 const ONE_LINE = '{"kind":"Status","details":{},"n":9007199254740993}\n';
 const LINES = '{\n  "kind": "Status",\n  "details": {},\n  "n": 9007199254740993\n}';
 
-async function answered(url: string, agent: string, contentType = "application/json"): Promise<string> {
+async function answered(
+  url: string,
+  agent: string,
+  { contentType = "application/json", accept = "" }: { readonly contentType?: string; readonly accept?: string } = {},
+): Promise<string> {
   const response: ApiResponse = {
     status: 200,
     headers: { "content-type": contentType },
     body: bytesBody(Buffer.from(ONE_LINE.slice(0, 9)), Buffer.from(ONE_LINE.slice(9))),
   };
   const { body } = await pretty()(() => Promise.resolve(response))(
-    infoRequest({ url, headers: { "user-agent": agent } }),
+    infoRequest({ url, headers: { "user-agent": agent, accept } }),
   );
   return body.kind === "bytes" ? Buffer.concat(body.chunks).toString() : body.kind;
 }
@@ -35,12 +39,18 @@ describe("the pretty filter", () => {
     ["/api/v1/pods?pretty=false", "curl/8.5.0"],
     ["/api/v1/pods?pretty=yes", "curl/8.5.0"],
     ["/openapi/v2?pretty=true", "curl/8.5.0"],
+    ["/.well-known/openid-configuration", "curl/8.5.0"],
   ])("does not indent %s for the user agent %j", async (url, agent) => {
     expect(await answered(url, agent)).toBe(ONE_LINE);
   });
 
   test("does not indent a body that is not JSON", async () => {
-    expect(await answered("/version", "curl/8.5.0", "application/yaml")).toBe(ONE_LINE);
+    expect(await answered("/version", "curl/8.5.0", { contentType: "application/yaml" })).toBe(ONE_LINE);
+  });
+
+  test("indents for the parameter pretty=1 of the Accept header, whatever the query says", async () => {
+    const accept = "application/json;pretty=1";
+    expect(await answered("/api/v1/pods?pretty=false", "kubectl/v1.36", { accept })).toBe(LINES);
   });
 });
 

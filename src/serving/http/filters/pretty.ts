@@ -1,4 +1,7 @@
-/** Indents JSON for browsers, curl and wget, unless the `pretty` parameter decides otherwise. As kubernetes. */
+/**
+ * Indents JSON for browsers, curl and wget, unless the `pretty` parameter of the query or of the Accept header decides
+ * otherwise. As kubernetes. Indented JSON ends without a newline.
+ */
 import type { PassingFilter } from "../chain.ts";
 import { bytesBody, headerValue, type ApiRequest, type ApiResponse } from "../message.ts";
 import { Query } from "../query.ts";
@@ -12,12 +15,18 @@ const READERS: readonly string[] = ["curl", "Wget", "Mozilla/5.0"];
 const YES: ReadonlySet<string> = new Set(["1", "t", "T", "true", "TRUE", "True"]);
 
 export function pretty(): PassingFilter<ApiRequest> {
-  return (next) => (request) => (wantsPretty(request) ? next(request).then(indented) : next(request));
+  return (next) => (request) => (wantsPretty(request) ? prettyResponse(request, next(request)) : next(request));
 }
 
-function wantsPretty({ path, rawQuery, headers }: ApiRequest): boolean {
-  // OpenAPI documents are never indented.
-  if (path.startsWith("/openapi")) return false;
+async function prettyResponse({ path }: ApiRequest, sent: Promise<ApiResponse>): Promise<ApiResponse> {
+  const response = await sent;
+  // Documents that are not API objects are never indented, or always.
+  const isDocument = path.startsWith("/openapi") || path.startsWith("/.well-known/");
+  return isDocument && response.status < 400 ? response : indented(response);
+}
+
+function wantsPretty({ rawQuery, headers }: ApiRequest): boolean {
+  if (headerValue(headers, "accept")?.includes("pretty=1") === true) return true;
   const asked = rawQuery.includes("pretty") ? (new Query(rawQuery).get("pretty") ?? "") : "";
   if (asked !== "") return YES.has(asked);
   const agent = headerValue(headers, "user-agent") ?? "";

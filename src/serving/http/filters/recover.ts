@@ -2,8 +2,8 @@
 import type { Log } from "../../../base/log.ts";
 import { StatusError } from "../../../meta/status-error.ts";
 import type { PassingFilter } from "../chain.ts";
-import type { ApiRequest } from "../message.ts";
-import { errorResponse } from "../respond.ts";
+import { headerValue, type ApiRequest } from "../message.ts";
+import { errorResponseFor } from "../respond.ts";
 
 /** Turns every thrown error into a Status. No other filter catches all errors. */
 export function recover(log: Log): PassingFilter<ApiRequest> {
@@ -19,7 +19,7 @@ export function recover(log: Log): PassingFilter<ApiRequest> {
           error: describe(error.cause),
         });
       }
-      return errorResponse(error);
+      return errorResponseFor(headerValue(request.headers, "accept"), error);
     }
   };
 }

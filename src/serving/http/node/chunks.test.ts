@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import { joinedGroups, totalBytes, writeGroups } from "./chunks.ts";
-import { acceptsGzip } from "./gzip.ts";
+import { acceptsGzip } from "../accepts-gzip.ts";
 
 const MIB = 1024 * 1024;
 

@@ -2,7 +2,8 @@
 import { pipeline, Readable } from "node:stream";
 import { createGzip } from "node:zlib";
 
-import { type ApiResponse, headerValue, type RequestHeaders, type ResponseHeaders } from "../message.ts";
+import { acceptsGzip } from "../accepts-gzip.ts";
+import { type ApiResponse, headerValue, type RequestHeaders } from "../message.ts";
 import { joinedGroups, totalBytes } from "./chunks.ts";
 
 /**
@@ -28,12 +29,6 @@ export function wantsGzip(
   );
 }
 
-export function gzipHeaders(headers: ResponseHeaders): ResponseHeaders {
-  const { vary } = headers;
-  const listed = vary === undefined ? [] : [vary].flat();
-  return { ...headers, "content-encoding": "gzip", vary: [...listed, "Accept-Encoding"].join(", ") };
-}
-
 /**
  * Compresses the chunks in the thread pool, as fast as the consumer reads. If the consumer leaves its loop early, all
  * resources are freed.
@@ -43,12 +38,4 @@ export function gzipped(chunks: readonly Buffer[]): AsyncIterable<Buffer> {
   // The callback can ignore errors: the source cannot fail, and the consumer's loop receives errors of gzip.
   pipeline(Readable.from(joinedGroups(chunks, INPUT_BYTES)), gzip, () => undefined);
   return gzip;
-}
-
-export function acceptsGzip(acceptEncoding: string | undefined): boolean {
-  if (acceptEncoding === undefined || !acceptEncoding.includes("gzip")) return false;
-  return acceptEncoding.split(",").some((entry) => {
-    const [coding, ...parameters] = entry.split(";");
-    return coding?.trim() === "gzip" && !parameters.some((parameter) => /^\s*q=0(\.0*)?\s*$/.test(parameter));
-  });
 }

@@ -9,6 +9,7 @@ import type { Duplex } from "node:stream";
 
 import type { ApiRequest, ApiResponse, ConnectionInfo, RequestBody, ResponseBody, StreamSink } from "../message.ts";
 import { EMPTY_BODY } from "../request-body.ts";
+import { gzipHeaders } from "../accepts-gzip.ts";
 import { closedSink, discardResponse } from "../closed-sink.ts";
 import { isLastResponse } from "../last-response.ts";
 import { BodyReader } from "./body-reader.ts";
@@ -22,15 +23,18 @@ import {
   type Protocol,
   splitTarget,
 } from "./exchange.ts";
-import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
+import { gzipped, wantsGzip } from "./gzip.ts";
 import { Http1Sink } from "./h1-sink.ts";
 import { canUpgrade, FRAMING_HEADERS, hasBody, lingeringEnd, UpgradeResponse } from "./h1-upgrade.ts";
 import type { HttpLimits } from "./http-limits.ts";
 
 interface Http1Connection {
   readonly info: ConnectionInfo;
-  /** Exchanges whose response has not been sent, in order of arrival. There are several if the client pipelines. */
-  readonly exchanges: Set<ServedExchange>;
+  /**
+   * Exchanges whose response has not been sent, in order of arrival. There are several only if the client pipelines, so
+   * an array is cheaper than a Set, which allocates a new table with almost every request.
+   */
+  readonly exchanges: ServedExchange[];
   /** True if the connection ends after the response to the last request that has been read. */
   isLeaving: boolean;
   /** True if later requests are not handled, because no response could be sent to them. */
@@ -42,14 +46,14 @@ interface Http1Connection {
 export function createHttp1(edge: Edge): Protocol {
   const connections = new Map<Socket, Http1Connection>();
   // The upgraded protocol takes over the socket, so no other response may be pending.
-  const isAlone = ({ socket }: IncomingMessage): boolean => connections.get(socket)?.exchanges.size === 0;
+  const isAlone = ({ socket }: IncomingMessage): boolean => connections.get(socket)?.exchanges.length === 0;
   const server = createNodeServer(edge.limits, (request) => canUpgrade(request) && isAlone(request));
   let isLeaving = false;
 
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     const connection = connections.get(request.socket);
     if (connection?.takesNoMore === true) return void request.resume();
-    if (connection === undefined || connection.exchanges.size >= edge.limits.pipelinedRequestsMax) {
+    if (connection === undefined || connection.exchanges.length >= edge.limits.pipelinedRequestsMax) {
       request.socket.destroy();
       return;
     }
@@ -74,7 +78,7 @@ export function createHttp1(edge: Edge): Protocol {
     accept(socket, info) {
       const connection: Http1Connection = {
         info,
-        exchanges: new Set(),
+        exchanges: [],
         isLeaving,
         takesNoMore: false,
         isUpgraded: false,
@@ -83,7 +87,7 @@ export function createHttp1(edge: Edge): Protocol {
       // If several pipelined responses are pending, Node reports the close of the socket only to the first one.
       socket.once("close", () => {
         connections.delete(socket);
-        for (const exchange of connection.exchanges) exchange.clientGone();
+        for (const exchange of connection.exchanges.slice()) exchange.clientGone();
       });
       // Node's server calls `destroySoon` to end a connection after its last response. Ending at once would reset the
       // connection of a client that is still sending.
@@ -96,7 +100,7 @@ export function createHttp1(edge: Edge): Protocol {
     },
     closeIdle() {
       for (const [socket, connection] of connections) {
-        if (connection.exchanges.size === 0 || connection.isUpgraded) endConnection(socket, connection);
+        if (connection.exchanges.length === 0 || connection.isUpgraded) endConnection(socket, connection);
       }
     },
     destroy() {
@@ -171,7 +175,7 @@ class Http1Exchange {
     this.#response = response;
     this.#upgrade = upgrade;
     this.#exchange = new ServedExchange(edge);
-    connection.exchanges.add(this.#exchange);
+    connection.exchanges.push(this.#exchange);
     this.#body = hasBody(request) ? this.#bodyReader() : undefined;
     response.on("finish", () => this.#onFinish());
   }
@@ -234,7 +238,9 @@ class Http1Exchange {
   }
 
   #onFinish(): void {
-    this.#connection.exchanges.delete(this.#exchange);
+    const { exchanges } = this.#connection;
+    const index = exchanges.indexOf(this.#exchange);
+    if (index >= 0) exchanges.splice(index, 1);
     this.#exchange.finish();
     this.#body?.abandon();
     if (this.#body === undefined || this.#request.complete) return;
@@ -283,7 +289,7 @@ class Http1Exchange {
 
   /** True if no later request is open. Responses are sent in the order of the requests, so none follows this one. */
   #isNewest(): boolean {
-    return Array.from(this.#connection.exchanges).at(-1) === this.#exchange;
+    return this.#connection.exchanges.at(-1) === this.#exchange;
   }
 
   async #sendBytes(answer: ApiResponse, chunks: readonly Buffer[]): Promise<void> {

@@ -13,6 +13,7 @@ import {
 
 import type { ApiRequest, ApiResponse, ConnectionInfo, StreamFrame, RequestBody, StreamSink } from "../message.ts";
 import { EMPTY_BODY } from "../request-body.ts";
+import { gzipHeaders } from "../accepts-gzip.ts";
 import { closedSink, discardResponse } from "../closed-sink.ts";
 import { isLastResponse } from "../last-response.ts";
 import { HOP_BY_HOP_HEADERS } from "../proxy-headers.ts";
@@ -38,7 +39,7 @@ import {
   sweepEvery,
   type Http2Connection,
 } from "./h2-connection.ts";
-import { gzipHeaders, gzipped, wantsGzip } from "./gzip.ts";
+import { gzipped, wantsGzip } from "./gzip.ts";
 import type { HttpLimits } from "./http-limits.ts";
 
 /** Maximum size of one write. Larger writes are not cheaper, but hold more memory per slow client. */

@@ -5,6 +5,7 @@
 import { constants, X509Certificate } from "node:crypto";
 import type { AddressInfo, Socket } from "node:net";
 import {
+  createSecureContext,
   createServer,
   type DetailedPeerCertificate,
   type SecureContextOptions,
@@ -17,6 +18,7 @@ import type { Edge, Protocol } from "./exchange.ts";
 import { createHttp1 } from "./h1.ts";
 import { createHttp2 } from "./h2.ts";
 import { HTTP_LIMITS, type HttpLimits } from "./http-limits.ts";
+import { NamedContexts, type ContextOf, type NamedKeyPair } from "./named-contexts.ts";
 import { StreamFlush } from "./stream-flush.ts";
 
 export interface ListenOptions {
@@ -27,11 +29,30 @@ export interface ListenOptions {
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
   readonly log: (message: string, detail?: object) => void;
   readonly limits?: Partial<HttpLimits>;
+  /** Whether the listener offers only HTTP/1.1. Default false. */
+  readonly isHttp2Disabled?: boolean;
+  /** Whether other processes may listen on the same port (SO_REUSEPORT). Default false. */
+  readonly isPortShared?: boolean;
 }
 
-export interface ListenTls {
+/** Restrictions of the TLS handshake. Each of them is as strict as OpenSSL's default if it is absent. */
+export interface TlsSettings {
+  /** Default TLSv1.2. */
+  readonly minVersion?: "TLSv1.2" | "TLSv1.3";
+  /** Cipher suites, with the names of OpenSSL, separated by colons. */
+  readonly ciphers?: string;
+  /** Key exchange groups, with the names of OpenSSL, separated by colons. */
+  readonly curves?: string;
+}
+
+export interface ListenTls extends TlsSettings {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
+  /**
+   * Certificates that are used instead of `cert` for their names. A listener that was started without them never uses
+   * them.
+   */
+  readonly named?: readonly NamedKeyPair[];
   /**
    * The CAs that may have signed client certificates, for all purposes together. Without it, the listener requests no
    * client certificate; with it, client certificates are optional.
@@ -81,50 +102,68 @@ const LAST_BYTES_MS = 1_000;
  */
 export function listen(options: ListenOptions): Promise<Listener> {
   const limits = { ...HTTP_LIMITS, ...options.limits };
-  const server = createTlsServer(options.tls, limits);
+  const secured = createTlsServer(options, limits);
+  const { server } = secured;
   return new Promise((resolve, reject) => {
     server.once("error", reject);
-    server.listen({ host: options.host, port: options.port }, () => {
+    const { host, port, isPortShared: reusePort = false } = options;
+    server.listen({ host, port, reusePort }, () => {
       server.off("error", reject);
       server.on("error", (error: Error) => options.log("accepting a connection failed", { error }));
-      resolve(createListener(server, { ...options, limits }));
+      resolve(createListener(secured, { ...options, limits }));
     });
   });
 }
 
-function createTlsServer(tls: ListenTls, limits: HttpLimits): Server {
+interface TlsServer {
+  readonly server: Server;
+  readonly named: NamedContexts | undefined;
+}
+
+function createTlsServer({ tls, isHttp2Disabled }: ListenOptions, limits: HttpLimits): TlsServer {
+  // Without names, Node need not call back in each handshake.
+  const named = tls.named === undefined ? undefined : new NamedContexts(tls.named, contextOf(tls));
   const server = createServer({
     ...secureContext(tls),
+    ...(named === undefined ? {} : { SNICallback: named.choose }),
     requestCert: tls.clientCa !== undefined,
     rejectUnauthorized: false,
-    ALPNProtocols: ["h2", "http/1.1"],
+    ALPNProtocols: isHttp2Disabled === true ? ["http/1.1"] : ["h2", "http/1.1"],
     handshakeTimeout: limits.handshakeTimeoutMs,
     noDelay: true,
     keepAlive: true,
     keepAliveInitialDelay: limits.tcpKeepAliveMs,
   });
   server.maxConnections = limits.connectionsMax;
-  return server;
+  return { server, named };
 }
 
-function secureContext({ cert, key, clientCa }: ListenTls): SecureContextOptions {
+function secureContext({ cert, key, clientCa, minVersion, ciphers, curves }: ListenTls): SecureContextOptions {
   return {
     cert,
     key,
-    minVersion: "TLSv1.2",
+    minVersion: minVersion ?? "TLSv1.2",
+    ...(ciphers === undefined ? {} : { ciphers }),
+    ...(curves === undefined ? {} : { ecdhCurve: curves }),
     // Sessions are not resumed, because a resumed session has only the leaf of the client's chain and treats it as
     // verified.
     ...(clientCa === undefined ? {} : { ca: clientCa, secureOptions: constants.SSL_OP_NO_TICKET }),
   };
 }
 
-function setTls(server: Server, tls: ListenTls): void {
+function contextOf(tls: ListenTls): ContextOf {
+  return ({ cert, key }) => createSecureContext(secureContext({ ...tls, cert, key }));
+}
+
+function setTls({ server, named }: TlsServer, tls: ListenTls): void {
+  named?.replace(tls.named ?? [], contextOf(tls));
   server.setSecureContext(secureContext(tls));
   // Node reads this property for every connection but has no method to set it.
   Object.assign(server, { requestCert: tls.clientCa !== undefined });
 }
 
-function createListener(server: Server, options: ListenOptions & { readonly limits: HttpLimits }): Listener {
+function createListener(secured: TlsServer, options: ListenOptions & { readonly limits: HttpLimits }): Listener {
+  const { server } = secured;
   const load = new Load();
   const edge: Edge = {
     ...options,
@@ -170,7 +209,7 @@ function createListener(server: Server, options: ListenOptions & { readonly limi
       for (const socket of load.sockets) socket.destroy();
       await load.until(() => load.sockets.size === 0, LAST_BYTES_MS);
     },
-    setTls: (tls) => setTls(server, tls),
+    setTls: (tls) => setTls(secured, tls),
     openRequests: () => load.requests,
     openConnections: () => load.sockets.size,
   };

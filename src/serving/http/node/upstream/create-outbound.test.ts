@@ -7,6 +7,7 @@ import { createServingCertificate } from "../serving-certificate.ts";
 import {
   respondingWith,
   closing,
+  leafOf,
   ok,
   onRequest,
   outcomeOf,
@@ -40,6 +41,27 @@ describe("an outbound target", () => {
         failure: "tls",
         isSent: false,
       });
+  });
+
+  test("is accepted if the CA bundle is its own certificate, for the names in this certificate only", async () => {
+    await using server = await rawServer(CERTIFICATES, respondingWith(ok("{}")), OPEN);
+    await using outbound = testOutbound();
+    const other = createServingCertificate({ hosts: [SERVER_NAME], commonName: "peer", nowMs: Date.now() });
+    const own = { caBundle: leafOf(CERTIFICATES.server) };
+    expect(await outcomeOf(await outbound.send(get(server.address, own)))).toMatchObject({ status: 200, body: "{}" });
+    for (const wrong of [{ caBundle: leafOf(other) }, { ...own, serverName: "other.default.svc" }])
+      await expect(outbound.send(get(server.address, wrong))).rejects.toMatchObject({ failure: "tls", isSent: false });
+  });
+
+  test("is rejected if the CA bundle is its own certificate, which has expired", async () => {
+    const nowMs = Date.now() - 20 * 365 * 86_400_000;
+    const expired = createServingCertificate({ hosts: [SERVER_NAME], commonName: "peer", nowMs });
+    await using server = await rawServer({ ...CERTIFICATES, server: expired }, respondingWith(ok("{}")), OPEN);
+    await using outbound = testOutbound();
+    await expect(outbound.send(get(server.address, { caBundle: leafOf(expired) }))).rejects.toMatchObject({
+      failure: "tls",
+      cause: { code: "CERT_HAS_EXPIRED" },
+    });
   });
 
   test("with an unverifiable certificate is accepted only with insecureSkipTlsVerify", async () => {

@@ -10,6 +10,7 @@ import {
   respondingWith,
   closing,
   getRequest,
+  leafOf,
   ok,
   onRequest,
   outcomeOf,
@@ -252,6 +253,7 @@ describe("connections to a peer", () => {
     const broken = [
       testUpstream(TLS, { serverName: "other.example" }),
       testUpstream({ ...TLS, ca: other.tls.ca }),
+      testUpstream({ ...TLS, ca: leafOf(other.server) }),
       testUpstream({ ...TLS, ca: "" }),
       testUpstream({ ...TLS, key: other.tls.key }),
       testUpstream(TLS, {
@@ -270,8 +272,10 @@ describe("connections to a peer", () => {
     await expect(unknown.send(getRequest(server.address))).rejects.toMatchObject({ failure: "reset" });
     await using old = await rawServer(CERTIFICATES, respondingWith(ok("x")), { maxVersion: "TLSv1.2" });
     await expect(unknown.send(getRequest(old.address))).rejects.toMatchObject({ failure: "reset", isSent: false });
-    await using ours = testUpstream(TLS);
-    expect(await ours.send(getRequest(old.address))).toMatchObject({ status: 200 });
+    for (const ca of [TLS.ca, leafOf(CERTIFICATES.server)]) {
+      await using ours = testUpstream({ ...TLS, ca });
+      expect(await ours.send(getRequest(old.address))).toMatchObject({ status: 200 });
+    }
   });
 
   test("send the server name, not the address, as SNI", async () => {

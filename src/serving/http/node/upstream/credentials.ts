@@ -50,6 +50,8 @@ function createContext(ca: string | undefined, own: ClientCertificate | undefine
       throw new Error("unable to load root certificates: the bundle holds no certificate");
     return createSecureContext({
       minVersion: "TLSv1.2",
+      // As Go: every certificate of the bundle is trusted, even if it is the server's own and not that of a CA.
+      allowPartialTrustChain: true,
       ...(ca === undefined ? {} : { ca }),
       ...(own === undefined ? {} : { cert: own.cert, key: own.key }),
     });

@@ -20,19 +20,36 @@ function peer(connection: unknown): ReturnType<typeof parseEgressConfig> {
 
 describe("the egress configuration of connections to peers", () => {
   test("is that of the context peer, otherwise that of controlplane, otherwise direct", () => {
-    const unix = { isValid: true, connection: { kind: "connect-over-unix-socket", path: "/run/proxy.sock" } };
-    const direct = { isValid: true, connection: { kind: "direct" } };
+    const unix = {
+      isValid: true,
+      connection: { kind: "connect-over-unix-socket", path: "/run/proxy.sock" },
+      unused: [],
+    };
+    const direct = { isValid: true, connection: { kind: "direct" }, unused: [] };
     const controlPlane = { name: "ControlPlane", connection: UNIX };
     expect(parseEgressConfig(config(controlPlane))).toEqual(unix);
-    expect(parseEgressConfig(config(controlPlane, { name: "peer", connection: DIRECT }))).toEqual(direct);
-    expect(parseEgressConfig(config({ name: "cluster", connection: UNIX }))).toEqual(direct);
+    expect(parseEgressConfig(config(controlPlane, { name: "peer", connection: DIRECT }))).toMatchObject({
+      connection: { kind: "direct" },
+    });
+    expect(parseEgressConfig(config({ name: "etcd", connection: DIRECT }))).toEqual(direct);
     expect(parseEgressConfig(config())).toEqual(direct);
+  });
+
+  test("names the other selections with a proxy, which the server does not use", () => {
+    const selections = [
+      { name: "peer", connection: UNIX },
+      { name: "cluster", connection: GRPC },
+      { name: "controlplane", connection: UNIX },
+      { name: "etcd", connection: DIRECT },
+    ];
+    expect(parseEgressConfig(config(...selections))).toMatchObject({ unused: ["cluster", "controlplane"] });
   });
 
   test("over TCP has the host, port and certificate files of the file", () => {
     expect(peer(overTcp("http://proxy:8131"))).toEqual({
       isValid: true,
       connection: { kind: "connect-over-tcp", host: "proxy", port: 8131 },
+      unused: [],
     });
     const files = { caBundle: "/ca.crt", clientCert: "/tls.crt", clientKey: "/tls.key" };
     expect(peer(overTcp("https://[::1]:8131", files))).toEqual({
@@ -43,6 +60,7 @@ describe("the egress configuration of connections to peers", () => {
         port: 8131,
         tls: { caFile: "/ca.crt", certFile: "/tls.crt", keyFile: "/tls.key" },
       },
+      unused: [],
     });
     expect(peer(overTcp("https://proxy", { caBundle: "" }))).toMatchObject({ connection: { port: 443, tls: {} } });
   });

@@ -15,7 +15,12 @@ export interface EgressTlsFiles {
 }
 
 type EgressConfig =
-  | { readonly isValid: true; readonly connection: EgressConnection }
+  | {
+      readonly isValid: true;
+      readonly connection: EgressConnection;
+      /** The selections with a proxy that this server does not use. */
+      readonly unused: readonly string[];
+    }
   /** The problems of an invalid file, as messages for the operator. */
   | { readonly isValid: false; readonly problems: readonly string[] };
 
@@ -46,7 +51,10 @@ export function parseEgressConfig(value: unknown): EgressConfig {
   if (connection === "grpc") {
     problems.push(`The egress selection ${name} uses GRPC, which is not supported; use HTTPConnect or Direct.`);
   }
-  return problems.length > 0 || connection === "grpc" ? { isValid: false, problems } : { isValid: true, connection };
+  if (problems.length > 0 || connection === "grpc") return { isValid: false, problems };
+  const isUnused = (other: string, by: EgressConnection | "grpc"): boolean =>
+    other !== name && (by === "grpc" || by.kind !== "direct");
+  return { isValid: true, connection, unused: [...connections].flatMap(([of, by]) => (isUnused(of, by) ? [of] : [])) };
 }
 
 function readSelections(

@@ -15,6 +15,7 @@ import {
   respondingWith,
   closing,
   getRequest,
+  leafOf,
   ok,
   outcomeOf,
   rawServer,
@@ -51,9 +52,14 @@ describe("through an egress proxy,", () => {
     await using upstream = testUpstream(CERTIFICATES.tls, { dial: connectProxyOverTcp({ ...proxy.address, tls }) });
     const outcome = await outcomeOf(await upstream.send(getRequest(server.address)));
     expect(outcome).toMatchObject({ kind: "complete", body: "x".repeat(100_000) });
-    const untrusted = connectProxyOverTcp({ ...proxy.address, tls: { ...tls, ca: client.caPem } });
-    await using wrong = testUpstream(CERTIFICATES.tls, { dial: untrusted });
-    await expect(wrong.send(getRequest(server.address))).rejects.toMatchObject({ failure: "connect", isSent: false });
+    const leaf = { ...tls, ca: leafOf(own) };
+    await using pinned = testUpstream(CERTIFICATES.tls, { dial: connectProxyOverTcp({ ...proxy.address, tls: leaf }) });
+    expect(await pinned.send(getRequest(server.address))).toMatchObject({ status: 200 });
+    for (const ca of [client.caPem, leafOf(client)]) {
+      const untrusted = connectProxyOverTcp({ ...proxy.address, tls: { ...tls, ca } });
+      await using wrong = testUpstream(CERTIFICATES.tls, { dial: untrusted });
+      await expect(wrong.send(getRequest(server.address))).rejects.toMatchObject({ failure: "connect", isSent: false });
+    }
   });
 
   test("requests reach their server if the proxy listens on a unix socket", async () => {

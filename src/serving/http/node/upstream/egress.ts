@@ -37,7 +37,9 @@ export function connectProxyOverTcp({ host, port, tls, timeoutMs = PROXY_TIMEOUT
   const proxy = authorityOf({ host, port });
   const options: TcpNetConnectOpts = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 15_000 };
   const context: SecureContext | undefined =
-    tls === undefined ? undefined : createSecureContext({ ...tls, minVersion: "TLSv1.2" });
+    tls === undefined
+      ? undefined
+      : createSecureContext({ ...tls, minVersion: "TLSv1.2", allowPartialTrustChain: true });
   return throughProxy({ proxy, timeoutMs }, async (signal) => {
     const socket = await openSocket(options, signal);
     return context === undefined ? socket : secure(socket, { context, serverName: host }, signal);

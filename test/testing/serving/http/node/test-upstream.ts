@@ -35,6 +35,13 @@ export function testCertificates(): Certificates {
   return { server, client, tls: { ca: server.caPem, cert: client.certPem, key: client.keyPem } };
 }
 
+/** The certificate of the server without that of its CA, as a program may use it for a CA bundle. */
+export function leafOf({ certPem }: Pick<ServingCertificate, "certPem">): string {
+  return certPem.slice(0, certPem.indexOf(END) + END.length);
+}
+
+const END = "-----END CERTIFICATE-----\n";
+
 export interface RawServer extends AsyncDisposable {
   readonly address: UpstreamAddress;
   /** All connections with a completed handshake. */
